@@ -1,0 +1,52 @@
+# latchscope: `make demo` and `make test` work on a machine with nothing but Python >= 3.11.
+PYTHON ?= python3
+PORT ?= 8000
+UV_VERSION := 0.13.8
+export UV_PYTHON_DOWNLOADS := never
+
+# uv of the machine when there is one, otherwise our own copy beside the checkout.
+UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+RUN := $(UV) run --frozen
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench soak clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+demo: .venv/.ready  ## the service on 127.0.0.1:8000 with scripted databases
+	$(RUN) latchscope demo --port $(PORT)
+
+test: .venv/.ready  ## every test
+	$(RUN) pytest -q -m "not soak and not oracle"
+
+check: .venv/.ready  ## format, lint, types, import contracts, tests
+	$(RUN) ruff format --check .
+	$(RUN) ruff check .
+	$(RUN) mypy
+	$(RUN) lint-imports
+	$(MAKE) test
+
+format: .venv/.ready  ## let ruff put the code in order
+	$(RUN) ruff format .
+	$(RUN) ruff check --fix .
+
+bench: .venv/.ready  ## figures for speed and memory
+	$(RUN) python -m bench
+
+soak: .venv/.ready  ## the long forms: outages, storms, crashes
+	$(RUN) pytest -q -m soak -s
+
+clean:  ## forget what was installed here
+	rm -rf .venv .uv
+
+.venv/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
+	$(UV) sync --frozen --quiet
+	@touch $@
+
+.uv/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "latchscope needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -m venv .uv \
+	  || { echo "$(PYTHON) cannot make virtual environments; on Debian and Ubuntu install python3-venv" >&2; exit 1; }
+	.uv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)

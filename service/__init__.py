@@ -1,0 +1,1 @@
+"""What people see: command line, REST, metrics, pages, store."""

@@ -1,0 +1,1 @@
+"""Everything SQLAlchemy: tables, queries, migrations."""

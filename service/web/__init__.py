@@ -1,0 +1,1 @@
+"""Everything HTTP: REST, pages, charts."""
