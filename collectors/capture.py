@@ -1,0 +1,235 @@
+"""Capture files: snapshots and confirmations of one database as JSON, written here and by hand. See docs/captures.md."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+from collectors.delta import between, since_startup
+from collectors.errors import InputError
+from collectors.model import Collector, Delta, Kind, Missing, NotComparable, Reading, Row, Rows, Snapshot, Value
+from collectors.registry import collectors
+
+FORMAT = "latchscope-capture"
+VERSION = 1
+LIMIT_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """A confirming query that somebody ran for a cause, and the number it gave."""
+
+    cause: str
+    query: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What a capture file holds. `source` says where the figures come from."""
+
+    database: str
+    snapshots: tuple[Snapshot, ...]
+    confirmations: tuple[Confirmation, ...] = ()
+    source: str = ""
+
+
+def delta_of(capture: Capture) -> Delta | NotComparable:
+    """A capture as one change: from its first to its last snapshot, or its only snapshot as totals."""
+    if len(capture.snapshots) == 1:
+        delta: Delta | NotComparable = since_startup(capture.snapshots[0])
+    else:
+        delta = between(capture.snapshots[0], capture.snapshots[-1])
+    if isinstance(delta, NotComparable):
+        return delta
+    confirmed = {one.cause: one.value for one in capture.confirmations}
+    return Delta(delta.database, delta.release, delta.basis, delta.readings, delta.oddities, confirmed)
+
+
+def dump(capture: Capture) -> str:
+    """The capture as the text of a capture file."""
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "database": capture.database,
+        "source": capture.source,
+        "snapshots": [dump_snapshot(snapshot) for snapshot in capture.snapshots],
+        "confirmations": [asdict(one) for one in capture.confirmations],
+    }
+    return json.dumps(document) + "\n"
+
+
+def dump_snapshot(snapshot: Snapshot) -> dict[str, Any]:
+    """One snapshot as JSON members; the store keeps snapshots in the same form as capture files."""
+    views: dict[str, Any] = {}
+    missing: dict[str, Any] = {}
+    for view, reading in snapshot.readings.items():
+        if isinstance(reading, Missing):
+            missing[view] = {"kind": reading.kind, "why": reading.why, "way_out": reading.way_out}
+            continue
+        names = [
+            c.name for c in collectors()[view].columns if c.unit != "date" and any(c.name in r for r in reading.rows)
+        ]
+        views[view] = {"columns": names, "rows": [_dump_row(names, row) for row in reading.rows]}
+        if reading.notes:
+            views[view]["assumed"] = list(reading.notes)
+    taken_at = snapshot.taken_at.isoformat().replace("+00:00", "Z") if snapshot.taken_at else None
+    return {"taken_at": taken_at, "views": views, "missing": missing}
+
+
+def _dump_row(names: list[str], row: Row) -> list[Value | dict[str, bool]]:
+    return [row.get(name, ABSENT) for name in names]
+
+
+ABSENT = {"absent": True}
+"""A cell whose value the source did not give, in a column where other rows have one."""
+
+
+def load(text: str | bytes, name: str) -> Capture:
+    """Read the text of a capture file; `name` is what to call it in errors. Raises InputError, one line each."""
+    document = _object(_parse(text, name), f"{name}: the document")
+    if document.get("format") != FORMAT:
+        raise InputError(f'{name} is JSON but no capture: "format" must be "{FORMAT}" (see docs/captures.md)')
+    if document.get("version") != VERSION:
+        raise InputError(
+            f"{name} is a capture of version {document.get('version')!r}; this latchscope reads version {VERSION}"
+        )
+    database = document.get("database")
+    if not isinstance(database, str) or not database:
+        raise InputError(f'{name}: "database" must be the name of the database')
+    snapshots = _list(document.get("snapshots"), f"{name}: snapshots")
+    if not snapshots:
+        raise InputError(f"{name} holds no snapshot; a capture needs at least one")
+    return Capture(
+        database,
+        tuple(load_snapshot(one, database, f"{name}: snapshots[{i}]") for i, one in enumerate(snapshots)),
+        tuple(
+            _confirmation(one, f"{name}: confirmations[{i}]")
+            for i, one in enumerate(_list(document.get("confirmations", []), f"{name}: confirmations"))
+        ),
+        str(document.get("source", "")),
+    )
+
+
+def _parse(text: str | bytes, name: str) -> object:
+    if len(text) > LIMIT_BYTES:
+        raise InputError(f"{name} is {len(text) / 2**20:,.0f} MiB; a capture is at most {LIMIT_BYTES // 2**20} MiB")
+    try:
+        decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not text: byte {error.start} is no UTF-8; a capture is a JSON file") from None
+    if not decoded.strip():
+        raise InputError(f"{name} is empty; a capture is a JSON file (write one with `latchscope capture`)")
+    try:
+        return json.loads(decoded, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(decoded.rstrip()) or "Unterminated" in error.msg
+        hint = "it ends too early, so copy it again" if cut else "a capture is a JSON file"
+        raise InputError(
+            f"{name} is not valid JSON at line {error.lineno} column {error.colno} ({error.msg}); {hint}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name} is not a capture: {_brief(error)}") from None
+
+
+def _no_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a number a counter can have")
+
+
+def _brief(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error).split(";")[0]
+
+
+def load_snapshot(one: object, database: str, where: str) -> Snapshot:
+    """Read one snapshot from its JSON members. Raises InputError."""
+    members = _object(one, where)
+    readings: dict[str, Reading] = {}
+    for view, content in _object(members.get("views"), f"{where}.views").items():
+        readings[view] = _rows(_known(view, where), content, f"{where}.views.{view}")
+    for view, content in _object(members.get("missing", {}), f"{where}.missing").items():
+        readings[view] = _missing(_known(view, where), content, f"{where}.missing.{view}")
+    return Snapshot(database, _time(members.get("taken_at"), f"{where}.taken_at"), readings)
+
+
+def _known(view: str, where: str) -> Collector:
+    if view not in collectors():
+        raise InputError(
+            f"{where} has the view {view!r}, which latchscope does not read; it reads {', '.join(sorted(collectors()))}"
+        )
+    return collectors()[view]
+
+
+def _rows(collector: Collector, content: object, where: str) -> Rows:
+    members = _object(content, where)
+    columns = _list(members.get("columns"), f"{where}.columns")
+    declared = {column.name: column.kind for column in collector.columns}
+    for name in columns:
+        if name not in declared:
+            raise InputError(f"{where}.columns has {name!r}; {collector.view} has {', '.join(declared)}")
+    if len(set(columns)) != len(columns):
+        raise InputError(f"{where}.columns names a column twice")
+    kinds = {name: declared[name] for name in columns}
+    rows = _list(members.get("rows"), f"{where}.rows")
+    notes = tuple(str(note) for note in _list(members.get("assumed", []), f"{where}.assumed"))
+    return Rows(collector.view, tuple(_row(kinds, row, f"{where}.rows[{i}]") for i, row in enumerate(rows)), notes)
+
+
+def _row(kinds: Mapping[str, Kind], row: object, where: str) -> Row:
+    cells = _list(row, where)
+    if len(cells) != len(kinds):
+        raise InputError(f"{where} has {len(cells)} cells for {len(kinds)} columns")
+    pairs = zip(kinds.items(), cells, strict=True)
+    return {name: _cell(kind, cell, f"{where} {name}") for (name, kind), cell in pairs if cell != ABSENT}
+
+
+def _cell(kind: Kind, cell: object, where: str) -> Value:
+    if cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool) and math.isfinite(cell)):
+        return cell
+    if kind in (Kind.KEY, Kind.TEXT) and isinstance(cell, str):
+        return cell
+    wanted = "a number or null" if kind in (Kind.COUNTER, Kind.GAUGE) else "text, a number or null"
+    raise InputError(f"{where} is {json.dumps(cell)[:40]}; it must be {wanted}")
+
+
+def _missing(collector: Collector, content: object, where: str) -> Missing:
+    members = _object(content, where)
+    kind = members.get("kind")
+    if kind not in ("refused", "not_asked", "failed", "unread"):
+        raise InputError(f"{where}.kind is {kind!r}; it must be refused, not_asked, failed or unread")
+    return Missing(collector.view, kind, str(members.get("why", "")), str(members.get("way_out", "")))
+
+
+def _confirmation(one: object, where: str) -> Confirmation:
+    members = _object(one, where)
+    value = members.get("value")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{where}.value must be the number the query gave")
+    if not isinstance(members.get("cause"), str):
+        raise InputError(f"{where}.cause must be the id of a cause")
+    return Confirmation(members["cause"], str(members.get("query", "")), value)
+
+
+def _time(value: object, where: str) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise InputError(f"{where} is {value!r}; it must be a UTC time such as 2010-06-15T08:00:00Z, or null")
+    return moment.astimezone(UTC)
+
+
+def _object(value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{where} must be a JSON object")
+    return value
+
+
+def _list(value: object, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError(f"{where} must be a JSON list")
+    return value

@@ -1,0 +1,159 @@
+"""between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+from collectors.model import (
+    Basis,
+    Changes,
+    Collector,
+    Delta,
+    Key,
+    Kind,
+    Missing,
+    NotComparable,
+    Oddity,
+    Reading,
+    Row,
+    Rows,
+    Snapshot,
+    Value,
+    number,
+)
+from collectors.registry import collectors
+
+WRAP = 2**32
+
+
+def between(earlier: Snapshot, later: Snapshot) -> Delta | NotComparable:
+    """The change from one snapshot to the next of the same instance, or the reason why there is none."""
+    obstacle = _obstacle(earlier, later)
+    if obstacle:
+        return obstacle
+    assert earlier.taken_at is not None and later.taken_at is not None  # _obstacle has seen to it
+    seconds = (later.taken_at - earlier.taken_at).total_seconds()
+    basis = Basis("interval", earlier.taken_at, later.taken_at, seconds)
+    return _delta(basis, later, {view: earlier.read(view) for view in later.readings})
+
+
+def since_startup(snapshot: Snapshot) -> Delta:
+    """One snapshot read as the change since instance start; without a known start time, as totals of unknown age."""
+    seconds = snapshot.uptime_seconds
+    if seconds and snapshot.taken_at:
+        begin = snapshot.taken_at - timedelta(seconds=seconds)
+        basis = Basis("since_startup", begin, snapshot.taken_at, seconds)
+    else:
+        basis = Basis("totals", None, snapshot.taken_at, None)
+    return _delta(basis, snapshot, None)
+
+
+def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
+    def because(why: str, way_out: str) -> NotComparable:
+        return NotComparable(later.database, later.release, why, way_out)
+
+    if earlier.database != later.database:
+        why = f"one snapshot is of {earlier.database}, the other of {later.database}"
+        return because(why, "compare snapshots of one database")
+    if earlier.taken_at is None or later.taken_at is None:
+        return because("a snapshot has no time", "grant select on sys.v_$instance, which brings the database's clock")
+    if later.taken_at <= earlier.taken_at:
+        return because("the later snapshot is not later by the database's clock", "wait for the next poll")
+    if earlier.startup_time is None or later.startup_time is None:
+        return because("no startup_time, so a restart would go unseen", "grant select on sys.v_$instance")
+    if earlier.startup_time != later.startup_time:
+        why = f"the instance restarted (started {earlier.startup_time}, now {later.startup_time}); counters began again"
+        return because(why, "wait for the second poll after the restart")
+    if earlier.release != later.release:
+        return because(f"the release changed from {earlier.release} to {later.release}", "wait for the next poll")
+    return None
+
+
+def _delta(basis: Basis, later: Snapshot, earlier: Mapping[str, Reading] | None) -> Delta:
+    oddities: list[Oddity] = []
+    readings: dict[str, Changes | Missing] = {}
+    for view, reading in later.readings.items():
+        before = earlier[view] if earlier is not None else None
+        readings[view] = _changes(collectors()[view], before, reading, oddities)
+    return Delta(later.database, later.release, basis, readings, tuple(oddities))
+
+
+def _changes(collector: Collector, before: Reading | None, after: Reading, oddities: list[Oddity]) -> Changes | Missing:
+    if isinstance(after, Missing):
+        return after
+    if isinstance(before, Missing):
+        why = f"{collector.view} was missing at the start of the interval ({before.why})"
+        return Missing(collector.view, before.kind, why, before.way_out)
+    new = _keyed(collector, after, oddities)
+    if before is None:
+        rows = [_totals(collector, key, row, oddities) for key, row in new.items()]
+        return Changes(collector.view, tuple(rows), after.notes)
+    old = _keyed(collector, before, [])
+    if not collector.once and _has_counters(collector):
+        oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in old.keys() - new.keys())
+    rows = [_change(collector, key, old.get(key), row, oddities) for key, row in new.items()]
+    return Changes(collector.view, tuple(rows), after.notes)
+
+
+def _keyed(collector: Collector, reading: Rows, oddities: list[Oddity]) -> Mapping[Key, Row]:
+    keyed: dict[Key, Row] = {}
+    repeated: set[Key] = set()
+    for row in reading.rows:
+        key = tuple(row.get(name) for name in collector.key)
+        if key in keyed:
+            repeated.add(key)
+        keyed[key] = row
+    for key in sorted(repeated, key=str):
+        oddities.append(Oddity(collector.view, key, "", "repeated", None, None))
+        del keyed[key]
+    return keyed
+
+
+def _has_counters(collector: Collector) -> bool:
+    return any(column.kind is Kind.COUNTER for column in collector.columns)
+
+
+def _totals(collector: Collector, key: Key, row: Row, oddities: list[Oddity]) -> Row:
+    kept = dict(row)
+    for name in _counters(collector, row):
+        total = number(row[name])
+        if total is not None and total < 0:
+            oddities.append(Oddity(collector.view, key, name, "negative", None, row[name]))
+            del kept[name]
+    return kept
+
+
+def _change(collector: Collector, key: Key, old: Row | None, new: Row, oddities: list[Oddity]) -> Row:
+    kept = dict(new)
+    for name in _counters(collector, new):
+        change = _difference(collector, key, name, old, new, oddities)
+        if change is None:
+            del kept[name]
+        else:
+            kept[name] = change
+    return kept
+
+
+def _difference(collector: Collector, key: Key, name: str, old: Row | None, new: Row, oddities: list[Oddity]) -> Value:
+    """later − earlier, or None with an Oddity (or with a NULL or absent cell, which needs none)."""
+    after = new[name]
+    before = old.get(name) if old is not None else (0 if collector.starts_at_zero else None)
+    if not isinstance(after, int | float) or not isinstance(before, int | float):
+        return None
+    if after < 0 or before < 0:
+        oddities.append(Oddity(collector.view, key, name, "negative", before, after))
+        return None
+    if after < before:
+        oddities.append(
+            Oddity(collector.view, key, name, "wrapped" if _wrapped(before, after) else "fell", before, after)
+        )
+        return None
+    return after - before
+
+
+def _counters(collector: Collector, row: Row) -> Iterable[str]:
+    return [column.name for column in collector.columns if column.kind is Kind.COUNTER and column.name in row]
+
+
+def _wrapped(before: float, after: float) -> bool:
+    """Whether a fall looks like a 32-bit counter starting over: near the top before, not far past zero after."""
+    return WRAP // 2 <= before < WRAP and after < WRAP // 2 and before - after > WRAP // 2

@@ -1,0 +1,265 @@
+"""The words of this floor: what a view holds (Column, Collector), what one poll read (Snapshot), what changed (Delta).
+
+Totals and changes are different types on purpose: a Snapshot holds Oracle's own running totals in `Rows`, a Delta holds
+differences in `Changes`, and only `collectors.delta` makes the second from the first.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+Value = int | float | str | datetime | None
+"""What a cell may hold. None is Oracle's NULL; a column nobody read is absent from its row instead."""
+
+Row = Mapping[str, Value]
+Key = tuple[Value, ...]
+
+ROW_CACHE_LATCH = "row cache objects"
+ROW_CACHE_MUTEX_EVENT = "row cache mutex"
+
+
+class Kind(StrEnum):
+    """How a column changes with time, which decides what `between` does with it."""
+
+    KEY = "key"
+    """Names the row."""
+    COUNTER = "counter"
+    """A total since instance start; only its change over an interval says anything about now."""
+    GAUGE = "gauge"
+    """A level at the time of the poll."""
+    TEXT = "text"
+    """Says something about the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column we read: its name as our statement returns it, how it changes, its Oracle unit, and its meaning."""
+
+    name: str
+    kind: Kind
+    unit: Literal["", "count", "us", "cs", "s", "bytes", "entries", "date", "mixed"]
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A view that gave nothing, and why; never to be read as zero rows.
+
+    `kind` says which cure applies: refused (a grant), not_asked (the release has no such thing), failed (the statement
+    broke), unread (the source, a capture or a report, does not hold it).
+    """
+
+    view: str
+    kind: Literal["refused", "not_asked", "failed", "unread"]
+    why: str
+    way_out: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What reading one view cost the database and the network."""
+
+    seconds: float
+    rows: int
+    round_trips: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Totals as one view gave them. `notes` holds what a transcriber had to assume."""
+
+    view: str
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+
+Reading = Rows | Missing
+Binds = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Collector:
+    """One dynamic view: what we read of it, by which statement per release, and what is lost without it.
+
+    `statements` maps the lowest release a text is for ("11.2") to the text; the nearest lower release wins.
+    `binds` receives the readings taken so far in this poll and returns the bind values, or Missing when there is
+    nothing to ask; `after` names the views it needs.
+    """
+
+    view: str
+    about: str
+    columns: tuple[Column, ...]
+    statements: Mapping[str, str]
+    without: str
+    granted_on: str
+    once: bool = False
+    """Read once per instance start; later polls carry the rows over."""
+    starts_at_zero: bool = False
+    """Rows appear in this view on first use, so a row that was not there earlier counts from zero."""
+    after: tuple[str, ...] = ()
+    binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The names of the columns that identify a row."""
+        return tuple(column.name for column in self.columns if column.kind is Kind.KEY)
+
+    def column(self, name: str) -> Column:
+        """The declared column of that name; KeyError when the view has none."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(f"{self.view} declares no column {name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What one poll read. `taken_at` is the database's own clock in UTC, or None where the source did not say."""
+
+    database: str
+    taken_at: datetime | None
+    readings: Mapping[str, Reading]
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+
+    def read(self, view: str) -> Reading:
+        """The reading of a view; Missing (unread) when this snapshot never asked for it."""
+        return self.readings.get(view) or unread(view)
+
+    def rows(self, view: str) -> tuple[Row, ...]:
+        """The rows of a view, empty when it is missing. Ask `read` where the difference matters."""
+        reading = self.read(view)
+        return reading.rows if isinstance(reading, Rows) else ()
+
+    @property
+    def instance(self) -> Row:
+        """The one row of v$instance, empty when it could not be read."""
+        return next(iter(self.rows("v$instance")), {})
+
+    @property
+    def release(self) -> str | None:
+        """The release as v$instance.version prints it, e.g. 11.2.0.4.0."""
+        return text(self.instance.get("version"))
+
+    @property
+    def startup_time(self) -> str | None:
+        """v$instance.startup_time, the marker that every cumulative counter was reset; the database host's local time."""
+        return text(self.instance.get("startup_time"))
+
+    @property
+    def uptime_seconds(self) -> float | None:
+        """Seconds since instance start by the database's clock, or None when unknown."""
+        return number(self.instance.get("uptime_seconds"))
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """Over what a Delta speaks.
+
+    interval: between two polls. since_startup: totals divided by a known uptime. totals: totals of unknown age, from
+    which shares and ratios follow but never a rate. Times are UTC by the database's clock.
+    """
+
+    kind: Literal["interval", "since_startup", "totals"]
+    begin: datetime | None
+    end: datetime | None
+    seconds: float | None
+
+    def __str__(self) -> str:
+        if self.kind == "totals":
+            return "totals since an unknown instance start"
+        if self.kind == "since_startup":
+            return f"totals since instance start, {self.seconds:,.0f} s"
+        return f"an interval of {self.seconds:,.1f} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """A counter or row that did not behave, and was therefore left out of the Delta rather than clamped."""
+
+    view: str
+    key: Key
+    column: str
+    what: Literal["fell", "wrapped", "negative", "vanished", "repeated"]
+    before: Value
+    after: Value
+
+    def __str__(self) -> str:
+        row = " ".join(str(part) for part in self.key)
+        if self.what == "vanished":
+            return f"{self.view} row {row} is gone; its change is unknown"
+        if self.what == "repeated":
+            return f"{self.view} row {row} stands more than once; neither copy is used"
+        if self.what == "negative":
+            return f"{self.view} {self.column} of {row} is negative ({self.after}); a corrupt counter is not used"
+        how = "wrapped at 32 bits" if self.what == "wrapped" else "fell"
+        return f"{self.view} {self.column} of {row} {how} ({self.before} → {self.after}); its change is not used"
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes of one view over a Delta's basis: counters are differences, gauges the later level.
+
+    A counter whose change could not be told is absent from its row, and an Oddity says why.
+    """
+
+    view: str
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+    def where(self, **match: Value) -> Iterator[Row]:
+        """Rows whose columns equal the given values; `latch=` stands for the column `latch#`, likewise child, cache."""
+        wanted = {HASHED.get(name, name): value for name, value in match.items()}
+        return (row for row in self.rows if all(row.get(name) == value for name, value in wanted.items()))
+
+
+HASHED = {"latch": "latch#", "child": "child#", "cache": "cache#", "subordinate": "subordinate#"}
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """The change between two snapshots of one instance, or one snapshot read as totals. Made by `collectors.delta`."""
+
+    database: str
+    release: str | None
+    basis: Basis
+    readings: Mapping[str, Changes | Missing]
+    oddities: tuple[Oddity, ...] = ()
+    confirmations: Mapping[str, float] = field(default_factory=dict)
+    """Results of confirming queries by cause id, where somebody ran them."""
+
+    def read(self, view: str) -> Changes | Missing:
+        """The changes of a view, or Missing with its reason."""
+        return self.readings.get(view) or unread(view)
+
+    def rows(self, view: str) -> tuple[Row, ...]:
+        """The rows of a view, empty when it is missing. Ask `read` where the difference matters."""
+        reading = self.read(view)
+        return reading.rows if isinstance(reading, Changes) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotComparable:
+    """Two snapshots between which nothing may be said, e.g. across a restart; `why` and `way_out` are for people."""
+
+    database: str
+    release: str | None
+    why: str
+    way_out: str
+
+
+def unread(view: str) -> Missing:
+    """A view that the source at hand does not hold."""
+    return Missing(view, "unread", f"{view} was not read", f"capture {view} as well")
+
+
+def number(value: Value) -> float | None:
+    """The cell as a number, or None when it is NULL, absent or text."""
+    return float(value) if isinstance(value, int | float) else None
+
+
+def text(value: Value) -> str | None:
+    """The cell as text, or None when it is NULL or absent."""
+    return None if value is None else str(value)

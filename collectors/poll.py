@@ -1,0 +1,115 @@
+"""poll(): every collector once, over one connection, into one Snapshot. One refused view costs that view alone."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from collectors.errors import StatementError, ViewRefused
+from collectors.model import Binds, Collector, Cost, Missing, Reading, Row, Rows, Snapshot, Value, text
+from collectors.registry import collectors
+from collectors.release import text_for
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one statement returned: column names in lower case, rows in that order, and what it cost the network."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Value, ...]]
+    round_trips: int = 1
+    bytes: int = 0
+
+
+class Connection(Protocol):
+    """One session on one database: a real one (`collectors.oracle`) or a scripted one (`collectors.replay`)."""
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        """Run one statement and fetch all its rows.
+
+        Raises ViewRefused or StatementError when only this statement failed, SessionError when the session is gone.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give the session back; never raises."""
+        ...
+
+
+def poll(database: str, connection: Connection, previous: Snapshot | None = None) -> Snapshot:
+    """Read every view once. Views that change only at instance start are carried over from `previous`.
+
+    Raises SessionError when the session is lost; everything else is a reading.
+    """
+    readings: dict[str, Reading] = {}
+    costs: dict[str, Cost] = {}
+    for view, collector in collectors().items():
+        known = _carried_over(collector, readings, previous)
+        if known is not None:
+            readings[view] = known
+            continue
+        began = time.perf_counter()
+        readings[view], answer = _read(collector, connection, readings)
+        if answer is not None:
+            elapsed = time.perf_counter() - began
+            costs[view] = Cost(elapsed, len(answer.rows), answer.round_trips, answer.bytes)
+    return Snapshot(database, _taken_at(readings), readings, costs)
+
+
+def _carried_over(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
+    """The reading of a once-per-start view, as long as the instance has not restarted since."""
+    if not collector.once or previous is None or previous.startup_time is None:
+        return None
+    if _instance_row(readings).get("startup_time") != previous.instance.get("startup_time"):
+        return None
+    known = previous.readings.get(collector.view)
+    return known if isinstance(known, Rows) else None
+
+
+def _read(
+    collector: Collector, connection: Connection, readings: Mapping[str, Reading]
+) -> tuple[Reading, Answer | None]:
+    release = text(_instance_row(readings).get("version"))
+    statement = text_for(collector.statements, release)
+    if statement is None:
+        oldest = min(collector.statements)
+        return _not_asked(collector, f"needs Oracle {oldest} or newer, this is {release}"), None
+    binds = collector.binds(readings) if collector.binds else {}
+    if isinstance(binds, Missing):
+        return binds, None
+    try:
+        answer = connection.query(statement, binds)
+    except ViewRefused as error:
+        return Missing(collector.view, "refused", f"{collector.view}: {error}", way_out(collector)), None
+    except StatementError as error:
+        return Missing(collector.view, "failed", f"{collector.view}: {error}", "see the error; other views go on"), None
+    return Rows(collector.view, tuple(_row(collector, answer.columns, row) for row in answer.rows)), answer
+
+
+def way_out(collector: Collector) -> str:
+    """The statement that would let us read the view."""
+    if collector.granted_on == "sys.x_$kqrst":
+        return "as SYS: create view sys.x_$kqrst as select * from x$kqrst; grant select on sys.x_$kqrst to <user>"
+    return f"grant select on {collector.granted_on} to <user>"
+
+
+def _row(collector: Collector, columns: tuple[str, ...], cells: tuple[Value, ...]) -> Row:
+    for name in columns:
+        collector.column(name)
+    return dict(zip(columns, cells, strict=True))
+
+
+def _not_asked(collector: Collector, why: str) -> Missing:
+    return Missing(collector.view, "not_asked", f"{collector.view} {why}", "nothing to do on this release")
+
+
+def _instance_row(readings: Mapping[str, Reading]) -> Row:
+    reading = readings.get("v$instance")
+    return reading.rows[0] if isinstance(reading, Rows) and reading.rows else {}
+
+
+def _taken_at(readings: Mapping[str, Reading]) -> datetime | None:
+    """The database's clock at the start of the poll, as UTC."""
+    moment = _instance_row(readings).get("taken_at")
+    return moment.replace(tzinfo=UTC) if isinstance(moment, datetime) and moment.tzinfo is None else None

@@ -1,0 +1,43 @@
+"""A scripted or recorded database behind the Connection protocol, for the demo and for tests."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+from collectors.errors import StatementError, ViewRefused
+from collectors.model import Binds
+from collectors.poll import Answer
+from collectors.registry import collectors
+from collectors.script import Scenario
+from collectors.scripted_views import table
+
+
+class ScriptedDatabase:
+    """Answers our statements, by their exact text, with the rows of a scenario at the time of the poll.
+
+    `clock` gives seconds since the scenario began. Views in `refused` answer ORA-00942, as without a grant.
+    """
+
+    def __init__(
+        self, scenario: Scenario, began: datetime, clock: Callable[[], float], refused: Iterable[str] = ()
+    ) -> None:
+        self.scenario = scenario
+        self._began = began.astimezone(UTC).replace(microsecond=0)
+        self._clock = clock
+        self._refused = frozenset(refused)
+        self._now = 0.0
+        self._views = {text: view for view, one in collectors().items() for text in one.statements.values()}
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        """The rows of the view that this statement reads; see Connection."""
+        view = self._views.get(sql)
+        if view is None:
+            raise StatementError("ORA-00900: the scripted database does not know this statement")
+        if view in self._refused:
+            raise ViewRefused("ORA-00942: table or view does not exist")
+        if view == "v$instance":
+            self._now = self._clock()
+        columns, rows = table(self.scenario, view, self._now, self._began, collectors()[view].key)
+        return Answer(columns, rows, bytes=sum(len(str(cell)) for row in rows for cell in row))
+
+    def close(self) -> None:
+        """Nothing to give back."""

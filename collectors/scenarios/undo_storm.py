@@ -1,0 +1,66 @@
+"""undo-storm: 11.2, thousands of undo segments left behind by a batch; look-ups of one cache walk a long list.
+
+After twenty healthy seconds a parallel load begins to hammer dc_rollback_segments. Two minutes in, somebody recreates
+the undo tablespace: most of the contention goes, some of it stays.
+"""
+
+from dataclasses import replace
+
+from collectors.scenarios.dictionary import RELEASE_11_2
+from collectors.scenarios.ordinary import ORDINARY
+from collectors.script import Child, Scenario, ramp
+
+LEFT_BEHIND = {"dc_rollback_segments": 14600}
+RECREATED = {"dc_rollback_segments": 112}
+
+HEALTHY = replace(ORDINARY, usage=LEFT_BEHIND)
+
+STORM = replace(
+    ORDINARY,
+    usage=LEFT_BEHIND,
+    gets={**ORDINARY.gets, "dc_rollback_segments": 26500, "dc_tablespaces": 6900},
+    children={
+        1: Child(miss_ratio=0.21, sleeps=5200, sleep_us=1900),
+        5: Child(miss_ratio=0.002, sleeps=0.6),
+        8: Child(sleeps=0.3),
+        4: Child(sleeps=0.1),
+    },
+    holders={"kqrpre: find obj": 0.851, "kqreqd: reget": 0.106, "kqreqd": 0.042, "kqrpup": 0.001},
+    waiters={"kqrpre: find obj": 0.41, "kqreqd: reget": 0.33, "kqreqd": 0.26},
+    seconds={**ORDINARY.seconds, "DB time": 31.0, "DB CPU": 12.5},
+    statistics={**ORDINARY.statistics, "user commits": 1900, "execute count": 9400},
+    busy=0.71,
+    max_concurrency=190,
+)
+
+RELIEVED = replace(
+    STORM,
+    usage=RECREATED,
+    children={
+        1: Child(miss_ratio=0.006, sleeps=38, sleep_us=700),
+        5: Child(miss_ratio=0.002, sleeps=0.6),
+        8: Child(sleeps=0.3),
+        4: Child(sleeps=0.1),
+    },
+    holders={"kqreqd: reget": 0.61, "kqrpre: find obj": 0.27, "kqreqd": 0.12},
+    waiters={"kqrpre: find obj": 0.78, "kqreqd: reget": 0.13, "kqreqd": 0.09},
+    seconds={**ORDINARY.seconds, "DB time": 20.5, "DB CPU": 13.1},
+    busy=0.74,
+)
+
+UNDO_STORM = Scenario(
+    name="undo-storm",
+    release="11.2.0.4.0",
+    about="thousands of undo segments: dc_rollback_segments behind a long search, then the undo tablespace is recreated",
+    caches=RELEASE_11_2,
+    ordinary=ORDINARY,
+    loop=(
+        (20, HEALTHY),
+        *ramp(HEALTHY, STORM, 15),
+        (105, STORM),
+        *ramp(STORM, RELIEVED, 15),
+        (40, RELIEVED),
+        *ramp(RELIEVED, HEALTHY, 5),
+    ),
+    parameters={"undo_management": "AUTO", "undo_tablespace": "UNDOTBS1", "undo_retention": "900"},
+)

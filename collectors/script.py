@@ -1,0 +1,203 @@
+"""A scripted database as a function of time: a loop of phases with steady rates, and the load model that ties them.
+
+A counter at time t is the integral of its rate, so polls at any moment, in any number, by any process agree. The load
+model: a parent get takes the child latch three times and a subordinate get once; every miss ends in a spin get or a
+sleep, so sleeps + spin gets ≥ misses.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Concatenate, Literal, ParamSpec
+
+P = ParamSpec("P")
+
+RESLEEPS = 0.04
+"""Share of sleeps that are not the first of their miss, as ordinary systems show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """One row of v$rowcache and the child latch that guards it."""
+
+    child: int
+    cache: int
+    name: str
+    type: Literal["PARENT", "SUBORDINATE"] = "PARENT"
+    subordinate: int | None = None
+    entries: int = 20
+    extra_gets: float = 0.0
+    """Gets per second that every phase has, so that no two caches look alike."""
+
+    @property
+    def latch_gets(self) -> int:
+        """Child latch gets that one get of this cache takes."""
+        return 3 if self.type == "PARENT" else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """How one child latch behaves: misses per get, sleeps per second, microseconds slept per sleep."""
+
+    miss_ratio: float = 0.0005
+    sleeps: float = 0.0
+    sleep_us: float = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Steady rates per second. Maps are by cache name (gets, modifications), child number, location, event, statistic."""
+
+    gets: Mapping[str, float] = field(default_factory=dict)
+    getmiss_ratio: float = 0.0004
+    modifications: Mapping[str, float] = field(default_factory=dict)
+    usage: Mapping[str, int] = field(default_factory=dict)
+    children: Mapping[int, Child] = field(default_factory=dict)
+    holders: Mapping[str, float] = field(default_factory=dict)
+    """Shares of the sleeps by the location that held the latch."""
+    waiters: Mapping[str, float] = field(default_factory=dict)
+    """Shares of the sleeps by the location that waited."""
+    events: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Waits and seconds waited per second, beside the row cache latch, which follows from the children."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """v$sys_time_model: seconds per second."""
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    """v$sysstat: per second."""
+    busy: float = 0.35
+    """Share of the processors in use."""
+    paging_bytes: float = 0.0
+    latches: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    """Other latches: gets, sleeps and seconds slept per second."""
+    max_concurrency: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A scripted database: what it is, and the loop it goes through."""
+
+    name: str
+    release: str
+    about: str
+    caches: tuple[Cache, ...]
+    ordinary: Load
+    """The load of the days before the script began."""
+    loop: tuple[tuple[float, Load], ...]
+    """Seconds and load of each phase."""
+    latch: int = 270
+    cpus: int = 16
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    events: tuple[str, ...] = ("latch: row cache objects", "row cache lock", "latch free")
+    uptime_seconds: int = 9 * 86400
+    interval_seconds: float = 2.0
+
+
+def ramp(start: Load, end: Load, seconds: float, steps: int = 5) -> tuple[tuple[float, Load], ...]:
+    """Phases that lead from one load to another; what has no number in between (shares, usage) is taken from the end."""
+    return tuple((seconds / steps, _mixed(start, end, (step + 0.5) / steps)) for step in range(steps))
+
+
+def _mixed(start: Load, end: Load, share: float) -> Load:
+    def mix(a: float, b: float) -> float:
+        return a + (b - a) * share
+
+    def mix_all(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float]:
+        return {name: mix(a.get(name, 0.0), b.get(name, 0.0)) for name in {**a, **b}}
+
+    children = {
+        number: Child(
+            mix(start.children.get(number, Child()).miss_ratio, child.miss_ratio),
+            mix(start.children.get(number, Child()).sleeps, child.sleeps),
+            mix(start.children.get(number, Child()).sleep_us, child.sleep_us),
+        )
+        for number, child in end.children.items()
+    }
+    return replace(
+        end,
+        gets=mix_all(start.gets, end.gets),
+        seconds=mix_all(start.seconds, end.seconds),
+        statistics=mix_all(start.statistics, end.statistics),
+        children=children,
+        busy=mix(start.busy, end.busy),
+    )
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A scenario at one point of its time, with every counter summed up to there."""
+
+    scenario: Scenario
+    at: float
+    began: datetime
+
+    def total(self, rate: Callable[Concatenate[Load, P], float], *of: P.args, **named: P.kwargs) -> int:
+        """A counter whose rate is `rate(load, *of)` per second, from instance start until now."""
+        script = self.scenario
+        length = sum(seconds for seconds, _ in script.loop)
+        loops, into = divmod(max(self.at, 0.0), length)
+        amount = script.uptime_seconds * rate(script.ordinary, *of, **named)
+        for seconds, load in script.loop:
+            passed = min(max(into, 0.0), seconds)
+            amount += rate(load, *of, **named) * (loops * seconds + passed)
+            into -= seconds
+        return math.floor(amount)
+
+    @property
+    def load(self) -> Load:
+        """The load in force now."""
+        into = max(self.at, 0.0) % sum(seconds for seconds, _ in self.scenario.loop)
+        for seconds, load in self.scenario.loop:
+            if into < seconds:
+                return load
+            into -= seconds
+        return self.scenario.loop[-1][1]
+
+    def gets(self, cache: Cache) -> int:
+        """v$rowcache.gets of one row."""
+        return self.total(_gets, cache, self.scenario)
+
+    def child_gets(self, child: int) -> int:
+        """v$latch_children.gets by the load model: three per parent get, one per subordinate get."""
+        return sum(cache.latch_gets * self.gets(cache) for cache in self.scenario.caches if cache.child == child)
+
+    def sleeps(self, child: int) -> int:
+        """v$latch_children.sleeps."""
+        return self.total(_sleeps, child)
+
+    def misses(self, child: int) -> int:
+        """v$latch_children.misses: those of the miss ratio, and never fewer than the sleeps that begin one."""
+        return self.total(_misses, child, self.scenario)
+
+    def spin_gets(self, child: int) -> int:
+        """v$latch_children.spin_gets: the misses that did not begin with a sleep."""
+        return max(self.misses(child) - self.sleeps(child), 0) + math.ceil(self.sleeps(child) * RESLEEPS)
+
+    def wait_us(self, child: int) -> int:
+        """v$latch_children.wait_time."""
+        return self.total(_wait_us, child)
+
+
+def _gets(load: Load, cache: Cache, scenario: Scenario) -> float:
+    return load.gets.get(cache.name, 0.0) * share(cache, scenario) + cache.extra_gets
+
+
+def _sleeps(load: Load, child: int) -> float:
+    return load.children.get(child, Child()).sleeps
+
+
+def _misses(load: Load, child: int, scenario: Scenario) -> float:
+    gets = sum(cache.latch_gets * _gets(load, cache, scenario) for cache in scenario.caches if cache.child == child)
+    one = load.children.get(child, Child())
+    return max(gets * one.miss_ratio, one.sleeps * (1 - RESLEEPS))
+
+
+def _wait_us(load: Load, child: int) -> float:
+    one = load.children.get(child, Child())
+    return one.sleeps * one.sleep_us
+
+
+def share(cache: Cache, scenario: Scenario) -> float:
+    """A name's gets are shared by its rows: parents take most, each further row half of the one before."""
+    rows = [one for one in scenario.caches if one.name == cache.name]
+    weights = [0.5**place for place in range(len(rows))]
+    return weights[rows.index(cache)] / sum(weights)

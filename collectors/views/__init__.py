@@ -1,0 +1,1 @@
+"""One module per dynamic view; adding a file here adds a collector."""

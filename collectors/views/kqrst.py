@@ -1,0 +1,30 @@
+"""x$kqrst: which child latch guards which dictionary cache, read from each instance once per start.
+
+X$ tables cannot be granted (ORA-02030), so SYS owns the view X_$KQRST over it. The join is kqrstcln = child#; a child
+number is not a cache id, though some published scripts take it for one.
+"""
+
+from collectors.model import Collector, Column, Kind
+
+KQRST = Collector(
+    view="x$kqrst",
+    about="child latch number per dictionary cache",
+    columns=(
+        Column("child#", Kind.TEXT, "", "child of `row cache objects` that guards the cache (kqrstcln)"),
+        Column("cache#", Kind.KEY, "", "dictionary cache id (kqrstcid)"),
+        Column("type", Kind.KEY, "", "PARENT or SUBORDINATE (kqrsttyp 1 or 2)"),
+        Column("subordinate#", Kind.KEY, "", "which subordinate (kqrstsno)"),
+    ),
+    statements={
+        "11.2": """
+            select /* latchscope x$kqrst */
+                   kqrstcln as child#, kqrstcid as cache#,
+                   decode(kqrsttyp, 1, 'PARENT', 'SUBORDINATE') as type,
+                   decode(kqrsttyp, 1, null, kqrstsno) as subordinate#
+              from sys.x_$kqrst""",
+    },
+    without="the certain way from a child latch to its cache; a map inferred from gets takes its place where it can",
+    granted_on="sys.x_$kqrst",
+    once=True,
+    after=("v$instance",),
+)

@@ -1,0 +1,28 @@
+"""v$latch: totals of the row cache latch and of the latches whose company tells a victim from a culprit."""
+
+from collectors.model import Collector, Column, Kind
+
+LATCH = Collector(
+    view="v$latch",
+    about="one row per latch: the row cache latch, the result cache latch, and the neighbours a sick host slows too",
+    columns=(
+        Column("latch#", Kind.TEXT, "", "latch number, different from release to release"),
+        Column("name", Kind.KEY, "", "latch name"),
+        Column("gets", Kind.COUNTER, "count", "willing-to-wait requests, parent and children together"),
+        Column("misses", Kind.COUNTER, "count", "requests that did not succeed at the first try"),
+        Column("sleeps", Kind.COUNTER, "count", "sleeps while waiting; can exceed misses"),
+        Column("spin_gets", Kind.COUNTER, "count", "requests that missed and then succeeded by spinning"),
+        Column("wait_time", Kind.COUNTER, "us", "time slept, spinning excluded"),
+    ),
+    statements={
+        "11.2": """
+            select /* latchscope v$latch */ latch#, name, gets, misses, sleeps, spin_gets, wait_time
+              from v$latch
+             where name in ('row cache objects', 'Result Cache: RC Latch', 'shared pool', 'cache buffers chains',
+                            'redo allocation', 'session allocation', 'enqueue hash chains',
+                            'undo global data', 'messages')""",
+    },
+    without="the wait time of the row cache latch, and whether other latches rise with it",
+    granted_on="sys.v_$latch",
+    after=("v$instance",),
+)

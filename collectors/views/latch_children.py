@@ -1,0 +1,43 @@
+"""v$latch_children: gets, misses and sleeps of each child of `row cache objects`, and of no other latch.
+
+Without the restriction by latch# the view lists every child latch of the instance, a million rows on a large SGA.
+"""
+
+from collections.abc import Mapping
+
+from collectors.model import ROW_CACHE_LATCH, Binds, Collector, Column, Kind, Missing, Reading
+from collectors.views.latchname import number_of
+
+
+def _latch(readings: Mapping[str, Reading]) -> Binds | Missing:
+    return number_of(ROW_CACHE_LATCH, "v$latch_children", readings)
+
+
+LATCH_CHILDREN = Collector(
+    view="v$latch_children",
+    about="one row per child latch of `row cache objects`",
+    columns=(
+        Column("latch#", Kind.KEY, "", "latch number, different from release to release"),
+        Column("child#", Kind.KEY, "", "child number within the latch"),
+        Column("addr", Kind.TEXT, "", "address in hex, joins to a waiting session's P1RAW"),
+        Column("gets", Kind.COUNTER, "count", "willing-to-wait requests"),
+        Column("misses", Kind.COUNTER, "count", "requests that did not succeed at the first try"),
+        Column("sleeps", Kind.COUNTER, "count", "sleeps while waiting; can exceed misses"),
+        Column("immediate_gets", Kind.COUNTER, "count", "no-wait requests"),
+        Column("immediate_misses", Kind.COUNTER, "count", "no-wait requests that failed"),
+        Column("spin_gets", Kind.COUNTER, "count", "requests that missed and then succeeded by spinning"),
+        Column("wait_time", Kind.COUNTER, "us", "time slept, spinning excluded"),
+    ),
+    statements={
+        "11.2": """
+            select /* latchscope v$latch_children */
+                   latch#, child#, rawtohex(addr) as addr,
+                   gets, misses, sleeps, immediate_gets, immediate_misses, spin_gets, wait_time
+              from v$latch_children
+             where latch# = :latch""",
+    },
+    without="which child latch is hot, and so which cache",
+    granted_on="sys.v_$latch_children",
+    after=("v$instance", "v$latchname"),
+    binds=_latch,
+)

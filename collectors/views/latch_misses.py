@@ -1,0 +1,32 @@
+"""v$latch_misses: in which kernel code the row cache latch was held and waited for.
+
+Each sleep is counted twice: sleep_count names the place that held the latch, wtr_slp_count the place that waited.
+The view knows no children, so its shares are a mix over all children of the latch.
+"""
+
+from collectors.model import Collector, Column, Kind
+
+LATCH_MISSES = Collector(
+    view="v$latch_misses",
+    about="sleeps per miss location of the row cache and result cache latches",
+    columns=(
+        Column("parent_name", Kind.KEY, "", "latch name"),
+        Column("location", Kind.KEY, "", "miss location: kernel function, then a step after a colon"),
+        Column("nwfail_count", Kind.COUNTER, "count", "no-wait failures here"),
+        Column("sleep_count", Kind.COUNTER, "count", "sleeps while this place held the latch"),
+        Column("wtr_slp_count", Kind.COUNTER, "count", "sleeps of waiters at this place"),
+        Column("longhold_count", Kind.COUNTER, "count", "holds that outlasted somebody's whole sleep"),
+    ),
+    statements={
+        "11.2": """
+            select /* latchscope v$latch_misses */
+                   parent_name, location, nwfail_count, sleep_count, wtr_slp_count, longhold_count
+              from v$latch_misses
+             where parent_name in ('row cache objects', 'Result Cache: RC Latch')
+               and (sleep_count > 0 or wtr_slp_count > 0)""",
+    },
+    without="the miss location, which tells a long search from mere volume",
+    granted_on="sys.v_$latch_misses",
+    starts_at_zero=True,
+    after=("v$instance",),
+)

@@ -1,0 +1,23 @@
+"""v$sysstat: how much work the instance did, to hold the dictionary's traffic against."""
+
+from collectors.model import Collector, Column, Kind
+
+SYSSTAT = Collector(
+    view="v$sysstat",
+    about="parses, executions, logons, commits",
+    columns=(
+        Column("name", Kind.KEY, "", "statistic"),
+        Column("value", Kind.COUNTER, "count", "total"),
+    ),
+    statements={
+        "11.2": """
+            select /* latchscope v$sysstat */ name, value
+              from v$sysstat
+             where name in ('parse count (total)', 'parse count (hard)', 'parse count (failures)',
+                            'execute count', 'logons cumulative', 'user calls', 'user commits', 'user rollbacks',
+                            'recursive calls', 'session cursor cache hits')""",
+    },
+    without="rates of work: parses, executions, logons and commits",
+    granted_on="sys.v_$sysstat",
+    after=("v$instance",),
+)

@@ -1,0 +1,30 @@
+"""v$system_event: waits of the row cache, and of the events of which the row cache is so often only a victim."""
+
+from collectors.model import Collector, Column, Kind
+
+SYSTEM_EVENT = Collector(
+    view="v$system_event",
+    about="waits and time waited of the row cache and parsing events",
+    columns=(
+        Column("event", Kind.KEY, "", "wait event"),
+        Column("total_waits", Kind.COUNTER, "count", "waits"),
+        Column("total_timeouts", Kind.COUNTER, "count", "waits that timed out"),
+        Column("time_waited_micro", Kind.COUNTER, "us", "time waited"),
+    ),
+    statements={
+        "11.2": """
+            select /* latchscope v$system_event */ event, total_waits, total_timeouts, time_waited_micro
+              from v$system_event
+             where event in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free',
+                             'library cache: mutex X', 'library cache lock', 'library cache pin',
+                             'library cache load lock', 'cursor: pin S wait on X', 'cursor: mutex X',
+                             'cursor: mutex S', 'latch: shared pool', 'latch: library cache',
+                             'latch: cache buffers chains', 'enq: US - contention', 'enq: SQ - contention',
+                             'enq: SV -  contention', 'enq: RC - Result Cache: Contention',
+                             'enq: TX - row lock contention', 'resmgr:cpu quantum')""",
+    },
+    without="the time lost in row cache waits and whether parsing waits are the larger part",
+    granted_on="sys.v_$system_event",
+    starts_at_zero=True,
+    after=("v$instance",),
+)

@@ -1,0 +1,32 @@
+"""v$undostat: concurrency and retention of undo in the last hour, in ten-minute rows; the first row is partial."""
+
+from collectors.model import Collector, Column, Kind
+
+UNDOSTAT = Collector(
+    view="v$undostat",
+    about="the six newest ten-minute rows of undo statistics",
+    columns=(
+        Column("begin_time", Kind.KEY, "", "start of the row, the database host's local time"),
+        Column("undotsn", Kind.TEXT, "", "number of the undo tablespace in use"),
+        Column("txncount", Kind.GAUGE, "count", "transactions in the row"),
+        Column("maxconcurrency", Kind.GAUGE, "count", "most transactions at one time in the row"),
+        Column("maxquerylen", Kind.GAUGE, "s", "longest query in the row"),
+        Column("tuned_undoretention", Kind.GAUGE, "s", "retention Oracle tuned for; days hint at segments never freed"),
+        Column("unexpiredblks", Kind.GAUGE, "count", "undo blocks not yet expired"),
+        Column("expiredblks", Kind.GAUGE, "count", "undo blocks expired"),
+    ),
+    statements={
+        "11.2": """
+            select /* latchscope v$undostat */
+                   begin_time, undotsn, txncount, maxconcurrency, maxquerylen, tuned_undoretention,
+                   unexpiredblks, expiredblks
+              from (select to_char(begin_time, 'YYYY-MM-DD HH24:MI:SS') as begin_time, undotsn, txncount,
+                           maxconcurrency, maxquerylen, tuned_undoretention, unexpiredblks, expiredblks
+                      from v$undostat
+                     order by begin_time desc)
+             where rownum <= 6""",
+    },
+    without="how many transactions ran at once, to hold the number of undo segments against",
+    granted_on="sys.v_$undostat",
+    after=("v$instance",),
+)
