@@ -1,0 +1,183 @@
+"""Which dictionary caches each child latch guards: read from x$kqrst, else inferred from gets, else unknown.
+
+A child guards one parent cache and its subordinates. The load model (three latch gets per parent get, one per
+subordinate get) both checks a map that was read and stands in for one that could not be.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from collectors.model import Delta, Row, number, text
+from rules.model import CacheRef, Identity
+
+PARENT_LATCH_GETS = 3
+SUBORDINATE_LATCH_GETS = 1
+DISAGREEMENT = 0.15
+"""Relative difference between a child's gets and those its caches predict, above which the map is in doubt."""
+INFERENCE_TOLERANCE = 0.02
+MINIMUM_GETS = 1000
+"""Fewer gets in the interval neither infer nor check anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """The caches behind one child, and the rows of v$rowcache that tell their traffic (empty when unreadable)."""
+
+    child: int
+    caches: tuple[CacheRef, ...]
+    rows: tuple[Row, ...]
+    identity: Identity
+
+    @property
+    def name(self) -> str | None:
+        """Names of the parent caches, joined by + where there are several; None when no name could be read."""
+        parents = [cache.parameter for cache in self.caches if cache.type == "PARENT" and cache.parameter]
+        return "+".join(sorted(set(parents))) or None
+
+    @property
+    def predicted_gets(self) -> float | None:
+        """Latch gets that the dictionary gets of these caches should have taken."""
+        return predicted_latch_gets(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A child whose latch gets do not fit the caches the map gives it."""
+
+    child: int
+    name: str | None
+    gets: float
+    predicted: float
+
+    def __str__(self) -> str:
+        off = self.gets / self.predicted - 1 if self.predicted else float("inf")
+        return (
+            f"child {self.child} had {self.gets:,.0f} latch gets where {self.name or 'its caches'} predict "
+            f"{self.predicted:,.0f} ({off:+.0%}): the map, or the moment of reading, does not fit"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CacheMap:
+    """Child number → what it guards; a child that is not here is unknown."""
+
+    children: Mapping[int, Guarded] = field(default_factory=dict)
+    disagreements: tuple[Disagreement, ...] = ()
+
+    def name(self, child: int) -> str:
+        """The label of a child's cache: its parent caches' names, or `unknown`."""
+        guarded = self.children.get(child)
+        return (guarded.name if guarded else None) or "unknown"
+
+    def guarding(self, names: Iterable[str]) -> tuple[int, ...]:
+        """Children that guard any cache of these names, lowest first."""
+        wanted = set(names)
+        return tuple(
+            sorted(
+                child
+                for child, guarded in self.children.items()
+                if any(cache.parameter in wanted for cache in guarded.caches)
+            )
+        )
+
+
+def cache_map(delta: Delta) -> CacheMap:
+    """The map of this instance, with its self-check."""
+    rowcache = {_identifier(row): row for row in delta.rows("v$rowcache")}
+    read = delta.rows("x$kqrst")
+    children = _read(read, rowcache) if read else _inferred(delta, list(rowcache.values()))
+    return CacheMap(children, tuple(_disagreements(delta, children)))
+
+
+def predicted_latch_gets(rows: Iterable[Row]) -> float | None:
+    """3 × parent gets + 1 × subordinate gets, or None when a row's gets are unknown or there is no row."""
+    predicted, any_row = 0.0, False
+    for row in rows:
+        gets = number(row.get("gets"))
+        if gets is None:
+            return None
+        any_row = True
+        predicted += gets * (PARENT_LATCH_GETS if row.get("type") == "PARENT" else SUBORDINATE_LATCH_GETS)
+    return predicted if any_row else None
+
+
+def cache_ref(row: Row, parameter: str | None) -> CacheRef:
+    """A row of x$kqrst or v$rowcache as a reference to its cache."""
+    cache, kind, subordinate = _identifier(row)
+    return CacheRef(cache_id=cache, parameter=parameter, type=kind, subordinate=subordinate)
+
+
+def _identifier(row: Row) -> tuple[int, str, int | None]:
+    """cache#, type, subordinate#: the last is meaningful only for a subordinate."""
+    kind = str(row.get("type"))
+    subordinate = number(row.get("subordinate#"))
+    alone = kind == "PARENT" or subordinate is None
+    return int(number(row.get("cache#")) or 0), kind, None if alone else int(subordinate or 0)
+
+
+def _read(kqrst: Sequence[Row], rowcache: Mapping[tuple[int, str, int | None], Row]) -> dict[int, Guarded]:
+    grouped: dict[int, list[Row]] = defaultdict(list)
+    for row in sorted(kqrst, key=lambda one: str(_identifier(one))):
+        child = number(row.get("child#"))
+        if child is not None:
+            grouped[int(child)].append(row)
+    return {child: _guarded(child, rows, rowcache) for child, rows in sorted(grouped.items())}
+
+
+def _guarded(child: int, rows: list[Row], rowcache: Mapping[tuple[int, str, int | None], Row]) -> Guarded:
+    traffic = [rowcache.get(_identifier(row)) for row in rows]
+    caches = tuple(
+        cache_ref(row, text(known.get("parameter")) if known else None)
+        for row, known in zip(rows, traffic, strict=True)
+    )
+    return Guarded(child, caches, tuple(row for row in traffic if row is not None), Identity.READ)
+
+
+def _inferred(delta: Delta, rowcache: list[Row]) -> dict[int, Guarded]:
+    """Children whose gets fit exactly one group of caches, and that group no other child."""
+    groups = [(group, predicted_latch_gets(group)) for group in _groups(rowcache)]
+    fits: dict[int, list[int]] = {}
+    for row in delta.rows("v$latch_children"):
+        gets, child = number(row.get("gets")), number(row.get("child#"))
+        if gets is not None and child is not None and gets >= MINIMUM_GETS:
+            fits[int(child)] = [place for place, (_, predicted) in enumerate(groups) if _close(gets, predicted)]
+    claims = [place for places in fits.values() for place in places]
+    return {
+        child: Guarded(child, *_refs(groups[places[0]][0]), Identity.INFERRED)
+        for child, places in sorted(fits.items())
+        if len(places) == 1 and claims.count(places[0]) == 1
+    }
+
+
+def _refs(group: Sequence[Row]) -> tuple[tuple[CacheRef, ...], tuple[Row, ...]]:
+    return tuple(cache_ref(row, text(row.get("parameter"))) for row in group), tuple(group)
+
+
+def _close(gets: float, predicted: float | None) -> bool:
+    return predicted is not None and abs(gets - predicted) <= INFERENCE_TOLERANCE * gets
+
+
+def _groups(rowcache: list[Row]) -> list[list[Row]]:
+    """Each parent with its subordinates: those of its cache#, or of its name where their cache# has no parent (11.2)."""
+    ordered = sorted(rowcache, key=lambda row: str(_identifier(row)))
+    parents = [row for row in ordered if row.get("type") == "PARENT"]
+    parent_ids = {row.get("cache#") for row in parents}
+
+    def belongs(row: Row, parent: Row) -> bool:
+        if row.get("cache#") in parent_ids:
+            return row.get("cache#") == parent.get("cache#")
+        return row.get("parameter") == parent.get("parameter")
+
+    subordinates = [row for row in ordered if row.get("type") != "PARENT"]
+    return [[parent, *(row for row in subordinates if belongs(row, parent))] for parent in parents]
+
+
+def _disagreements(delta: Delta, children: Mapping[int, Guarded]) -> Iterable[Disagreement]:
+    for row in sorted(delta.rows("v$latch_children"), key=lambda one: number(one.get("child#")) or 0):
+        gets, guarded = number(row.get("gets")), children.get(int(number(row.get("child#")) or 0))
+        predicted = guarded.predicted_gets if guarded else None
+        if guarded is None or gets is None or predicted is None or max(gets, predicted) < MINIMUM_GETS:
+            continue
+        if abs(gets - predicted) > DISAGREEMENT * max(gets, predicted):
+            yield Disagreement(guarded.child, guarded.name, gets, predicted)

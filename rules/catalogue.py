@@ -1,0 +1,59 @@
+"""The knowledge base: every `causes/*.yaml`, checked and bound to its signals when it loads."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from rules.model import AnyOf, Cause, Condition
+from rules.signals import SIGNALS
+
+HOME = Path(__file__).parent / "causes"
+
+
+class BadCause(Exception):
+    """A cause file that cannot be used: says the file, what is wrong, and what would be right."""
+
+
+@cache
+def catalogue() -> Mapping[str, Cause]:
+    """Cause id → cause, in the order of their knowledge base numbers. Raises BadCause."""
+    return load(HOME)
+
+
+def load(home: Path) -> Mapping[str, Cause]:
+    """Every cause below a folder; the file name is the id."""
+    causes = [read(path) for path in sorted(home.glob("*.yaml")) if not path.name.endswith(".cases.yaml")]
+    return {cause.id: cause for cause in sorted(causes, key=lambda one: (one.kb, one.id))}
+
+
+def read(path: Path) -> Cause:
+    """One cause file, with every signal it names known to `rules.signals`."""
+    try:
+        members = yaml.safe_load(path.read_text(encoding="utf-8"))
+        cause = Cause.model_validate(members)
+    except yaml.YAMLError as error:
+        raise BadCause(f"{path.name} is not valid YAML: {error}") from None
+    except ValidationError as error:
+        raise BadCause(f"{path.name}: {_first(error)}") from None
+    if cause.id != path.stem:
+        raise BadCause(f"{path.name} holds the cause {cause.id}; name the file {cause.id}.yaml")
+    for condition in conditions(cause):
+        if condition.signal not in SIGNALS:
+            raise BadCause(
+                f"{path.name} asks for the signal {condition.signal}; there are {', '.join(sorted(SIGNALS))}"
+            )
+    return cause
+
+
+def conditions(cause: Cause) -> Iterator[Condition]:
+    """Every condition of a cause, alternatives included."""
+    for one in cause.when:
+        yield from one.any_of if isinstance(one, AnyOf) else (one,)
+
+
+def _first(error: ValidationError) -> str:
+    detail = error.errors()[0]
+    return f"{'.'.join(str(part) for part in detail['loc'])}: {detail['msg']}"

@@ -1,0 +1,40 @@
+"""Severity by the impact gate, confidence by what is known, and the order in which findings are told."""
+
+from collections.abc import Iterable
+
+from rules.model import Confidence, Finding, Identity, Severity
+from rules.scene import Scene
+
+
+def severity(scene: Scene, cap: Severity, confidence: Confidence) -> Severity:
+    """What the trouble costs; by shares alone, where no cost is known, at most a warning."""
+    gate = scene.gate
+    if gate is None:
+        gate = Severity.NOTICE if confidence is Confidence.LOW else Severity.WARNING
+    return gate.at_most(cap)
+
+
+def confidence(
+    identity: Identity | None, discriminating: int, shape: int, unknown: int, confirmed: bool | None, map_fits: bool
+) -> Confidence:
+    """How sure a finding is, from the number of discriminating and shape conditions that held and those unknown.
+
+    high: cache read from the instance, a discriminating signal, and the shape or a confirmation. medium: cache read or
+    inferred, and one of them. low: otherwise, and always without a map. A cause that is no cache has no identity to
+    know; it is high when nothing it asked for stayed unknown. A confirmation that failed costs one step.
+    """
+    backing = (discriminating > 0) + (shape > 0) + (confirmed is True)
+    if identity is None:
+        level = 2 if unknown == 0 else 1 if backing else 0
+    elif identity is Identity.READ and map_fits and discriminating and (shape or confirmed):
+        level = 2
+    else:
+        level = 1 if identity is not Identity.CANDIDATE and backing else 0
+    return list(Confidence)[max(level - (confirmed is False), 0)]
+
+
+def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings, the one to act on first: by severity, confidence, then by how much evidence they have."""
+    return tuple(
+        sorted(findings, key=lambda one: (-one.severity.rank, -one.confidence.rank, -len(one.evidence), one.cause))
+    )

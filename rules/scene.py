@@ -1,0 +1,189 @@
+"""One Delta laid out for judgement: the children of the row cache latch, their caches, the hottest of them, the cost."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Changes, Delta, Missing, Row, number
+from collectors.release import at_least
+from rules.cache_map import CacheMap, Guarded, cache_map
+from rules.model import Impact, Severity
+from rules.statistics import LatchStatistics, latch_statistics, ratio
+
+MINIMUM_SLEEPS = 100
+"""Fewer sleeps than this tell nothing about shares, shapes or children."""
+MINIMUM_CACHE_GETS = 10_000
+IDLE_SESSIONS = 0.01
+"""Fewer sessions waiting than this on average cost nothing, whatever their share of an idle instance's DB time."""
+
+SHARE_GATE = ((0.10, Severity.CRITICAL), (0.02, Severity.WARNING), (0.005, Severity.NOTICE))
+SESSIONS_GATE = ((5.0, Severity.CRITICAL), (0.5, Severity.WARNING), (0.05, Severity.NOTICE))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A number that could be told, and the figures it was derived from."""
+
+    value: float
+    derivation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A number that could not be told: what was missing, why, and the way out."""
+
+    missing: str
+    why: str
+    way_out: str
+
+
+Reading = Known | Unknown
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the signals look at. Everything is computed on first use, from the Delta alone."""
+
+    delta: Delta
+
+    @cached_property
+    def mechanism(self) -> Literal["latch", "mutex"] | None:
+        """What guards the row cache here: by the events the instance knows, else by its release; None if neither is known."""
+        names = {row.get("name") for row in self.delta.rows("v$event_name")}
+        if ROW_CACHE_MUTEX_EVENT in names:
+            return "mutex"
+        if names:
+            return "latch"
+        if self.delta.release is None:
+            return None
+        return "mutex" if at_least(self.delta.release, "12.2") else "latch"
+
+    @cached_property
+    def map(self) -> CacheMap:
+        """Child latch → caches."""
+        return cache_map(self.delta)
+
+    @cached_property
+    def children(self) -> tuple[Row, ...]:
+        """Changes of the children of `row cache objects`, by child number."""
+        rows = self.delta.rows("v$latch_children")
+        return tuple(sorted(rows, key=lambda row: number(row.get("child#")) or 0))
+
+    @cached_property
+    def hot_child(self) -> int | None:
+        """The child with the most sleeps, the lowest of several; None when nobody slept or sleeps are unknown."""
+        sleeps = [(number(row.get("sleeps")) or 0.0, -(number(row.get("child#")) or 0)) for row in self.children]
+        most, child = max(sleeps, default=(0.0, 0.0))
+        return int(-child) if most > 0 else None
+
+    @property
+    def hot(self) -> Guarded | None:
+        """What the hot child guards, if known."""
+        return self.map.children.get(self.hot_child) if self.hot_child is not None else None
+
+    @cached_property
+    def latch(self) -> LatchStatistics:
+        """Statistics of the whole latch: from v$latch, else summed over its children."""
+        return latch_statistics(self.latch_row, self.delta.basis.seconds, self.cpus)
+
+    @cached_property
+    def latch_row(self) -> Row:
+        """Changes of `row cache objects` in v$latch, else the sums over v$latch_children where every child has the column."""
+        for row in self.delta.rows("v$latch"):
+            if row.get("name") == ROW_CACHE_LATCH:
+                return row
+        names = ("gets", "misses", "sleeps", "spin_gets", "wait_time")
+        sums = {name: self.sum_of(self.children, name) for name in names}
+        return {name: value for name, value in sums.items() if value is not None}
+
+    @property
+    def cpus(self) -> float | None:
+        """Processors of the host, or None."""
+        return self.level("NUM_CPUS")
+
+    def level(self, statistic: str) -> float | None:
+        """A level of v$osstat."""
+        return self._cell("v$osstat", "stat_name", statistic, "level_now")
+
+    def host(self, statistic: str) -> float | None:
+        """The change of a total of v$osstat, in the view's own unit."""
+        return self._cell("v$osstat", "stat_name", statistic, "total")
+
+    def seconds_of(self, statistic: str) -> float | None:
+        """Seconds that a statistic of v$sys_time_model grew by."""
+        micro = self._cell("v$sys_time_model", "stat_name", statistic, "value")
+        return None if micro is None else micro / 1e6
+
+    def work(self, statistic: str) -> float | None:
+        """The change of a statistic of v$sysstat."""
+        return self._cell("v$sysstat", "name", statistic, "value")
+
+    def waited_seconds(self, events: Iterable[str]) -> float | None:
+        """Seconds waited in some events together; an event nobody waited for adds zero; None without the view."""
+        if isinstance(self.delta.read("v$system_event"), Missing):
+            return None
+        wanted = set(events)
+        rows = [row for row in self.delta.rows("v$system_event") if row.get("event") in wanted]
+        micro = self.sum_of(rows, "time_waited_micro") if rows else 0.0
+        return None if micro is None else micro / 1e6
+
+    @cached_property
+    def row_cache_wait_seconds(self) -> float | None:
+        """Seconds lost in waits for the row cache: by its events, else by the latch's own wait time."""
+        events = ("latch: row cache objects", ROW_CACHE_MUTEX_EVENT, "row cache lock")
+        by_event = self.waited_seconds(events)
+        if by_event is not None:
+            return by_event
+        waited = number(self.latch_row.get("wait_time"))
+        return None if waited is None else waited / 1e6
+
+    @cached_property
+    def impact(self) -> Impact | None:
+        """What those waits cost, or None for totals of unknown age."""
+        if self.delta.basis.kind == "totals":
+            return None
+        share = ratio(self.row_cache_wait_seconds, self.seconds_of("DB time"))
+        sessions = ratio(self.row_cache_wait_seconds, self.delta.basis.seconds)
+        return Impact(share_of_db_time=share, waiting_sessions=sessions)
+
+    @cached_property
+    def gate(self) -> Severity | None:
+        """Severity by the impact gate: share of DB time, else waiting sessions; None when neither is known."""
+        impact = self.impact
+        if impact is None or (impact.share_of_db_time is None and impact.waiting_sessions is None):
+            return None
+        if impact.waiting_sessions is not None and impact.waiting_sessions < IDLE_SESSIONS:
+            return Severity.INFO
+        if impact.share_of_db_time is not None:
+            return _graded(impact.share_of_db_time, SHARE_GATE)
+        return _graded(impact.waiting_sessions or 0.0, SESSIONS_GATE)
+
+    def sum_of(self, rows: Sequence[Row], column: str) -> float | None:
+        """The sum of a column, or None when any row lacks it or there is no row."""
+        cells = [number(row.get(column)) for row in rows]
+        known = [cell for cell in cells if cell is not None]
+        return sum(known) if known and len(known) == len(cells) else None
+
+    def why_unknown(self, view: str, column: str = "") -> Unknown:
+        """Why a figure of a view cannot be told: the view is missing, a counter misbehaved, or it was not published."""
+        reading = self.delta.read(view)
+        if isinstance(reading, Missing):
+            return Unknown(view, reading.why, reading.way_out)
+        for oddity in self.delta.oddities:
+            if oddity.view == view and oddity.column in ("", column):
+                return Unknown(view, str(oddity), "wait for the next interval")
+        what = f"{view} has no {column}" if column else f"{view} has no such row"
+        return Unknown(view, f"{what} here", f"capture {column or 'that row'} of {view} as well")
+
+    def _cell(self, view: str, key: str, name: str, column: str) -> float | None:
+        reading = self.delta.read(view)
+        if isinstance(reading, Changes):
+            for row in reading.rows:
+                if row.get(key) == name:
+                    return number(row.get(column))
+        return None
+
+
+def _graded(value: float, gate: Sequence[tuple[float, Severity]]) -> Severity:
+    return next((severity for floor, severity in gate if value >= floor), Severity.INFO)

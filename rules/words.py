@@ -1,0 +1,52 @@
+"""Numbers as people read them: thousands separated, shares in percent, always with the parts they come from."""
+
+from collectors.model import Basis
+
+
+def count(value: float) -> str:
+    """24241645 → 24,241,645."""
+    return f"{value:,.0f}"
+
+
+def percent(share: float, digits: int | None = None) -> str:
+    """0.78547 → 78.5 %; close to 0 or 1 with the digits it takes to tell it from them."""
+    if digits is None:
+        digits = 3 if 0.995 < share < 1 or 0 < share < 0.001 else 1
+    return f"{share * 100:.{digits}f} %"
+
+
+def times(factor: float) -> str:
+    """11364.7 → about 11,400 ×: three significant digits, for a factor that is an estimate."""
+    if factor >= 100:
+        magnitude = 10 ** (len(str(int(factor))) - 3)
+        return f"about {round(factor / magnitude) * magnitude:,} ×"
+    return f"{factor:.1f} ×"
+
+
+def part_of(part: float, whole: float) -> str:
+    """24,241,645 of 24,242,220."""
+    return f"{count(part)} of {count(whole)}"
+
+
+def over(basis: Basis) -> str:
+    """The words that say over which interval a figure speaks."""
+    return f"over {basis}" if basis.kind == "interval" else f"in {basis}"
+
+
+def exact(value: float) -> int | float:
+    """A whole number as an int, so that counters are written without a fraction."""
+    return int(value) if value == int(value) else value
+
+
+def sentence(words: str) -> str:
+    """The words with a capital at the start, the rest untouched."""
+    return words[:1].upper() + words[1:]
+
+
+def number(value: float) -> str:
+    """A signal's value for a sentence: as many digits as tell it apart."""
+    if value == int(value) and abs(value) < 1e15:
+        return f"{value:,.0f}"
+    if abs(value) >= 100:
+        return f"{value:,.1f}"
+    return f"{value:.3g}" if abs(value) < 0.001 else f"{value:,.4g}"
