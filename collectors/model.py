@@ -239,6 +239,13 @@ class Delta:
         reading = self.read(view)
         return reading.rows if isinstance(reading, Changes) else ()
 
+    def cell(self, view: str, key: str, name: str, column: str) -> float | None:
+        """One number of the row whose `key` is `name`; None when the view, the row or the number is not there."""
+        for row in self.rows(view):
+            if row.get(key) == name:
+                return number(row.get(column))
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class NotComparable:

@@ -1,6 +1,6 @@
 """diagnose(): every cause of the catalogue judged on one Delta, into found, ruled out and cannot tell."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collectors.model import Delta, Missing, NotComparable
@@ -44,13 +44,13 @@ def diagnose(delta: Delta, causes: Mapping[str, Cause] | None = None) -> Diagnos
     known = catalogue() if causes is None else causes
     verdicts = _weighed(scene, known, [_judge(cause, scene) for cause in known.values()])
     findings = ranked(one for one in verdicts if isinstance(one, Finding))
-    basis = delta.basis
+    basis, told = delta.basis, worst(one.severity for one in findings)
     return Diagnosis(
         database=delta.database,
         release=delta.release,
         mechanism=scene.mechanism,
         basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
-        severity=worst(one.severity for one in findings) if findings else _unexplained(scene),
+        severity=_unexplained(scene) if told is Severity.INFO else told,
         headline=headline(scene, findings),
         impact=scene.impact,
         steps=steps(scene, findings),
@@ -109,14 +109,20 @@ def _outcomes(one: Condition | AnyOf, cause: Cause, scene: Scene) -> list[Outcom
     return holding or open_ones[:1] or each[:1]
 
 
-def _blocking(outcomes: Iterable[Outcome]) -> Unknown | None:
-    """The reading that keeps a cause from being found: a required one, or the identity when no shape stands in for it."""
+def _blocking(outcomes: Sequence[Outcome]) -> Unknown | None:
+    """The reading that keeps a cause from being found, if any.
+
+    A required one; the identity, when no shape stands in for it; or what sets the cause apart, when none of it is known.
+    """
     shaped = any(outcome.condition.role == "shape" and outcome.holds for outcome in outcomes)
     for outcome in outcomes:
         must = outcome.condition.role == "required" or (outcome.condition.role == "identity" and not shaped)
         if must and isinstance(outcome.reading, Unknown):
             return outcome.reading
-    return None
+    apart = [outcome for outcome in outcomes if outcome.condition.role in ("discriminating", "shape")]
+    if any(outcome.holds for outcome in apart):
+        return None
+    return next((outcome.reading for outcome in apart if isinstance(outcome.reading, Unknown)), None)
 
 
 def _ruled_out(cause: Cause, outcome: Outcome) -> RuledOut:
@@ -255,7 +261,7 @@ def _too_cheap(verdict: Undetermined, scene: Scene) -> RuledOut:
 
 
 def _unexplained(scene: Scene) -> Severity:
-    """Without a finding, what row cache waits cost is still said, though never as an incident."""
+    """Without a finding above info, what row cache waits cost is still said, though never as an incident."""
     return (scene.gate or Severity.INFO).at_most(Severity.WARNING)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Changes, Delta, Missing, Row, number
+from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Delta, Missing, Row, number
 from collectors.release import at_least
 from rules.cache_map import CacheMap, Guarded, cache_map
 from rules.model import Impact, Severity
@@ -104,20 +104,20 @@ class Scene:
 
     def level(self, statistic: str) -> float | None:
         """A level of v$osstat."""
-        return self._cell("v$osstat", "stat_name", statistic, "level_now")
+        return self.delta.cell("v$osstat", "stat_name", statistic, "level_now")
 
     def host(self, statistic: str) -> float | None:
         """The change of a total of v$osstat, in the view's own unit."""
-        return self._cell("v$osstat", "stat_name", statistic, "total")
+        return self.delta.cell("v$osstat", "stat_name", statistic, "total")
 
     def seconds_of(self, statistic: str) -> float | None:
         """Seconds that a statistic of v$sys_time_model grew by."""
-        micro = self._cell("v$sys_time_model", "stat_name", statistic, "value")
+        micro = self.delta.cell("v$sys_time_model", "stat_name", statistic, "value")
         return None if micro is None else micro / 1e6
 
     def work(self, statistic: str) -> float | None:
         """The change of a statistic of v$sysstat."""
-        return self._cell("v$sysstat", "name", statistic, "value")
+        return self.delta.cell("v$sysstat", "name", statistic, "value")
 
     def waited_seconds(self, events: Iterable[str]) -> float | None:
         """Seconds waited in some events together; an event nobody waited for adds zero; None without the view."""
@@ -175,14 +175,6 @@ class Scene:
                 return Unknown(view, str(oddity), "wait for the next interval")
         what = f"{view} has no {column}" if column else f"{view} has no such row"
         return Unknown(view, f"{what} here", f"capture {column or 'that row'} of {view} as well")
-
-    def _cell(self, view: str, key: str, name: str, column: str) -> float | None:
-        reading = self.delta.read(view)
-        if isinstance(reading, Changes):
-            for row in reading.rows:
-                if row.get(key) == name:
-                    return number(row.get(column))
-        return None
 
 
 def _graded(value: float, gate: Sequence[tuple[float, Severity]]) -> Severity:

@@ -1,0 +1,12 @@
+"""`python -m service` and the `latchscope` script."""
+
+from service.cli import cli
+
+
+def main() -> None:
+    """Run the command line."""
+    cli(prog_name="latchscope")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""create_app(): the one place where the parts are put together."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from service.board import Board, Watched
+from service.connect import Connector
+from service.loop import Worker
+from service.metrics import own_registry
+from service.settings import Settings
+from service.store.repository import Repository
+from service.web import problems
+from service.web.api import api, outside
+from service.web.pages import pages, static
+
+STOP_SECONDS = 2.0
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The whole service for these settings. Raises StoreError when the store cannot be opened."""
+    store = Repository(settings.store)
+    board = Board([Watched(one, settings.interval_of(one)) for one in settings.databases])
+    connect = Connector()
+    workers = [Worker(watched, connect, store) for watched in board]
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        for worker in workers:
+            worker.start()
+        yield
+        for worker in workers:
+            worker.stop()
+        for worker in workers:
+            worker.join(STOP_SECONDS / max(len(workers), 1))
+        store.close()
+
+    app = FastAPI(
+        title="latchscope",
+        version=version("latchscope"),
+        description="Why an Oracle database grinds on its dictionary cache, and what to do.",
+        lifespan=lifespan,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+    )
+    problems.install(app)
+    app.include_router(api(board))
+    app.include_router(outside(board, own_registry(), store.reachable))
+    app.include_router(pages(board))
+    app.mount("/static", static, name="static")
+    return app

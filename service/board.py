@@ -1,0 +1,105 @@
+"""What is known of every database right now: the one place workers write to and every face reads from.
+
+A worker replaces a database's `Published` as a whole, so a reader that takes it once sees one consistent poll.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from collectors.model import Delta, Snapshot
+from rules.cache_map import CacheMap
+from rules.model import Diagnosis, Severity
+from service.settings import DatabaseSettings
+
+HISTORY_POINTS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One poll on a chart. Rates per second; None where it could not be told."""
+
+    at: datetime
+    sleeps_per_second: float | None
+    share_of_db_time: float | None
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The outcome of one poll. `delta` is None before the second poll and across a restart."""
+
+    snapshot: Snapshot
+    delta: Delta | None
+    map: CacheMap
+    diagnosis: Diagnosis
+    blocks: Mapping[str, str]
+    """Metric family → its sample lines, rendered once."""
+    poll_seconds: float
+    published_at: float
+    """time.monotonic() of the publication."""
+    clock: float
+    """time.time() of the publication, for people and Prometheus."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why the last poll gave nothing."""
+
+    kind: str
+    why: str
+    since: float
+    """time.time() of the first of the failures in a row."""
+    next_attempt: float | None
+    """time.time() of the next try; None when only an operator or a new credential brings one."""
+
+
+@dataclass
+class Watched:
+    """One database on the board."""
+
+    settings: DatabaseSettings
+    interval: float
+    published: Published | None = None
+    failure: Failure | None = None
+    history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY_POINTS))
+
+    @property
+    def name(self) -> str:
+        """The name in the configuration."""
+        return self.settings.name
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the last good poll, or None before the first."""
+        return None if self.published is None else time.monotonic() - self.published.published_at
+
+    @property
+    def up(self) -> bool:
+        """Whether the last poll succeeded and is recent; old values are not exported as if they were new."""
+        age = self.age
+        return self.failure is None and age is not None and age <= max(3 * self.interval, self.interval + 5)
+
+    @property
+    def current(self) -> Published | None:
+        """The last publication while it may be shown as now."""
+        return self.published if self.up else None
+
+
+class Board:
+    """Every watched database by name, in the order of the configuration."""
+
+    def __init__(self, watched: list[Watched]) -> None:
+        self._watched = {one.name: one for one in watched}
+
+    def __iter__(self) -> Iterator[Watched]:
+        return iter(self._watched.values())
+
+    def __len__(self) -> int:
+        return len(self._watched)
+
+    def get(self, name: str) -> Watched | None:
+        """The database of that name, or None."""
+        return self._watched.get(name)

@@ -1,0 +1,112 @@
+"""The `latchscope` command. JSON on stdout only, messages on stderr; bad input is one line and exit code 2."""
+
+import logging
+import socket
+import tempfile
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+import uvicorn
+from pydantic import TypeAdapter
+
+from collectors.scenarios import scenarios
+from rules.model import Diagnosis, Severity, worst
+from service import inputs, logs, report, settings
+from service.app import create_app
+from service.settings import Settings
+from service.store.repository import StoreError
+
+cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+class Format(StrEnum):
+    """How a diagnosis is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+@cli.callback()
+def main() -> None:
+    """Find out why an Oracle database grinds on its dictionary cache, and what to do."""
+
+
+@cli.command()
+def demo(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port on 127.0.0.1")] = 8000,
+    interval: Annotated[float, typer.Option(min=0.2, help="seconds between polls")] = 2.0,
+) -> None:
+    """Serve scripted databases: an undo storm, a busy but healthy one, a parse storm."""
+    with tempfile.TemporaryDirectory(prefix="latchscope-") as folder:
+        store = f"sqlite:///{folder}/demo.db"
+        typer.echo(f"latchscope demo: http://127.0.0.1:{port}/ (the undo storm builds up after 20 s)", err=True)
+        _serve(settings.demo(list(scenarios()), port, store, interval))
+
+
+@cli.command()
+def serve(config: Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]) -> None:
+    """Serve the databases of a configuration."""
+    try:
+        _serve(settings.read(config))
+    except settings.BadSettings as error:
+        _fail(str(error))
+
+
+@cli.command()
+def diagnose(
+    files: Annotated[list[str], typer.Argument(help="capture files, or - for standard input")],
+    format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
+    fail_on: Annotated[Severity | None, typer.Option(help="exit 1 when anything this severe is found")] = None,
+) -> None:
+    """Diagnose captures without a connection. Exit 0 whatever is found, 2 when an input could not be read."""
+    told, errors = inputs.diagnose_all(files)
+    if format is Format.JSON:
+        _print_json(list(told.values()), single=len(files) == 1)
+    elif told:
+        typer.echo(report.as_text(told) if format is Format.TEXT else report.as_markdown(told))
+    for error in errors:
+        typer.echo(f"latchscope: {error}", err=True)
+    if errors:
+        raise typer.Exit(2)
+    if fail_on and worst(one.severity for one in told.values()).rank >= fail_on.rank:
+        raise typer.Exit(1)
+
+
+def _print_json(told: list[Diagnosis], *, single: bool) -> None:
+    if single and told:
+        typer.echo(told[0].model_dump_json(indent=2))
+    elif not single:
+        typer.echo(TypeAdapter(list[Diagnosis]).dump_json(told, indent=2).decode())
+
+
+def _serve(chosen: Settings) -> None:
+    logs.configure()
+    listener = _listener(chosen)
+    try:
+        app = create_app(chosen)
+    except StoreError as error:
+        _fail(str(error))
+    if not chosen.loopback:
+        logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=3))
+    server.run(sockets=[listener])
+
+
+def _listener(chosen: Settings) -> socket.socket:
+    """The listening socket, taken before anything else so that a busy port is said in one line."""
+    family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((chosen.host, chosen.port))
+    except OSError as error:
+        _fail(f"cannot listen on {chosen.listen}: {error.strerror}; choose another port")
+    return listener
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"latchscope: {message}", err=True)
+    raise typer.Exit(2)

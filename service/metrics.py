@@ -1,0 +1,261 @@
+"""/metrics: Oracle's own totals and our findings, rendered once per poll as text and joined per family at scrape.
+
+prometheus_client keeps a Python object per series and holds the interpreter for seconds at fleet size, so it serves
+only our own few process metrics. Names are the contract's; a sample that could not be read is absent, never zero.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
+
+from collectors.model import ROW_CACHE_LATCH, Row, Snapshot, number
+from rules.cache_map import CacheMap
+from rules.model import Diagnosis
+from service.board import Board, Watched
+from service.settings import DatabaseSettings
+
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One metric: its full name, type and help."""
+
+    name: str
+    type: Literal["counter", "gauge"]
+    help: str
+
+
+FAMILIES: Mapping[str, Family] = {
+    family.name: family
+    for family in (
+        Family("latchscope_up", "gauge", "1 while the last poll of the database succeeded and is recent."),
+        Family("latchscope_data_age_seconds", "gauge", "Seconds since the last good poll."),
+        Family("latchscope_last_poll_timestamp_seconds", "gauge", "Unix time of the last good poll."),
+        Family("latchscope_info", "gauge", "Release and mechanism (latch or mutex) of the instance; always 1."),
+        Family(
+            "latchscope_instance_start_timestamp_seconds",
+            "gauge",
+            "Unix time of the instance start; counters began then.",
+        ),
+        Family(
+            "latchscope_latch_gets_total", "counter", "Willing-to-wait gets of a child latch (v$latch_children.gets)."
+        ),
+        Family(
+            "latchscope_latch_misses_total", "counter", "Gets that missed at the first try (v$latch_children.misses)."
+        ),
+        Family(
+            "latchscope_latch_sleeps_total",
+            "counter",
+            "Sleeps while waiting for a child latch (v$latch_children.sleeps).",
+        ),
+        Family(
+            "latchscope_latch_spin_gets_total",
+            "counter",
+            "Misses that succeeded by spinning (v$latch_children.spin_gets).",
+        ),
+        Family(
+            "latchscope_latch_wait_seconds_total",
+            "counter",
+            "Time slept for a child latch (v$latch_children.wait_time).",
+        ),
+        Family(
+            "latchscope_latch_location_sleeps_total",
+            "counter",
+            "Sleeps by the code location that held or waited; every sleep is on both sides (v$latch_misses).",
+        ),
+        Family("latchscope_rowcache_gets_total", "counter", "Requests to a dictionary cache (v$rowcache.gets)."),
+        Family(
+            "latchscope_rowcache_getmisses_total",
+            "counter",
+            "Requests that had to load the entry (v$rowcache.getmisses).",
+        ),
+        Family("latchscope_rowcache_modifications_total", "counter", "Changes of entries (v$rowcache.modifications)."),
+        Family("latchscope_rowcache_entries", "gauge", "Entries in a dictionary cache (v$rowcache.count)."),
+        Family("latchscope_rowcache_entries_used", "gauge", "Entries that hold valid data (v$rowcache.usage)."),
+        Family("latchscope_wait_events_total", "counter", "Waits for an event (v$system_event.total_waits)."),
+        Family(
+            "latchscope_wait_event_seconds_total",
+            "counter",
+            "Time waited for an event (v$system_event.time_waited_micro).",
+        ),
+        Family("latchscope_db_time_seconds_total", "counter", "DB time (v$sys_time_model)."),
+        Family("latchscope_db_cpu_seconds_total", "counter", "DB CPU (v$sys_time_model)."),
+        Family("latchscope_finding", "gauge", "1 while a cause is found; see the diagnosis for its evidence."),
+        Family("latchscope_impact_ratio", "gauge", "Share of DB time lost in row cache waits over the last interval."),
+        Family(
+            "latchscope_collector_success",
+            "gauge",
+            "1 when the view was read in the last poll or carried over from start.",
+        ),
+        Family("latchscope_collector_duration_seconds", "gauge", "Time reading the view took in the last poll."),
+        Family("latchscope_collector_rows", "gauge", "Rows the view gave in the last poll."),
+        Family(
+            "latchscope_collector_round_trips", "gauge", "Network round trips reading the view took in the last poll."
+        ),
+    )
+}
+
+_CHILD_COLUMNS = {
+    "latchscope_latch_gets_total": ("gets", 1.0),
+    "latchscope_latch_misses_total": ("misses", 1.0),
+    "latchscope_latch_sleeps_total": ("sleeps", 1.0),
+    "latchscope_latch_spin_gets_total": ("spin_gets", 1.0),
+    "latchscope_latch_wait_seconds_total": ("wait_time", 1e-6),
+}
+_CACHE_COLUMNS = {
+    "latchscope_rowcache_gets_total": ("gets", 1.0),
+    "latchscope_rowcache_getmisses_total": ("getmisses", 1.0),
+    "latchscope_rowcache_modifications_total": ("modifications", 1.0),
+    "latchscope_rowcache_entries": ("count", 1.0),
+    "latchscope_rowcache_entries_used": ("usage", 1.0),
+}
+_EVENT_COLUMNS = {
+    "latchscope_wait_events_total": ("total_waits", 1.0),
+    "latchscope_wait_event_seconds_total": ("time_waited_micro", 1e-6),
+}
+
+Labels = Mapping[str, str]
+
+
+class Block:
+    """Sample lines of one database by family; cells that are absent or NULL add no line."""
+
+    def __init__(self, database: DatabaseSettings) -> None:
+        self._common = {"db": database.name} | ({"cluster": database.cluster} if database.cluster else {})
+        self._lines: dict[str, list[str]] = {}
+
+    def add(self, family: str, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
+        """One sample, unless there is no value."""
+        if value is None:
+            return
+        told = ",".join(f'{name}="{_escaped(text)}"' for name, text in {**self._common, **labels}.items())
+        self._lines.setdefault(family, []).append(f"{family}{{{told}}} {_number(value)}\n")
+
+    def add_rows(
+        self, columns: Mapping[str, tuple[str, float]], rows: Iterable[Row], labels: Callable[[Row], Labels]
+    ) -> None:
+        """A family per column, a sample per row."""
+        for row in rows:
+            named = labels(row)
+            for family, (column, unit) in columns.items():
+                value = number(row.get(column))
+                self.add(family, None if value is None else value * unit, named)
+
+    def text(self) -> dict[str, str]:
+        """Family → its lines, sorted so that a scrape is the same for the same state."""
+        return {family: "".join(lines) for family, lines in self._lines.items()}
+
+
+def render(database: DatabaseSettings, snapshot: Snapshot, caches: CacheMap, diagnosis: Diagnosis) -> Mapping[str, str]:
+    """Every sample of one database that stays true until its next poll."""
+    block = Block(database)
+    block.add(
+        "latchscope_info", 1, {"release": snapshot.release or "unknown", "mechanism": diagnosis.mechanism or "unknown"}
+    )
+    if snapshot.taken_at is not None and snapshot.uptime_seconds is not None:
+        started = snapshot.taken_at.timestamp() - snapshot.uptime_seconds
+        block.add("latchscope_instance_start_timestamp_seconds", round(started))
+    _latches(block, snapshot, caches)
+    block.add_rows(_CACHE_COLUMNS, snapshot.rows("v$rowcache"), _cache_labels)
+    block.add_rows(_EVENT_COLUMNS, snapshot.rows("v$system_event"), lambda row: {"event": str(row.get("event"))})
+    _time(block, snapshot)
+    _verdicts(block, diagnosis)
+    _collectors(block, snapshot)
+    return block.text()
+
+
+def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
+    def child(row: Row) -> Labels:
+        number_of = int(number(row.get("child#")) or 0)
+        return {"latch": ROW_CACHE_LATCH, "child": str(number_of), "cache": caches.name(number_of)}
+
+    block.add_rows(_CHILD_COLUMNS, snapshot.rows("v$latch_children"), child)
+    for row in snapshot.rows("v$latch_misses"):
+        place = {"latch": str(row.get("parent_name")), "location": str(row.get("location"))}
+        block.add("latchscope_latch_location_sleeps_total", number(row.get("sleep_count")), {**place, "side": "holder"})
+        block.add(
+            "latchscope_latch_location_sleeps_total", number(row.get("wtr_slp_count")), {**place, "side": "waiter"}
+        )
+
+
+def _cache_labels(row: Row) -> Labels:
+    subordinate = row.get("subordinate#")
+    return {
+        "cache": str(row.get("parameter")),
+        "cache_id": str(row.get("cache#")),
+        "type": str(row.get("type")),
+        "subordinate": "" if subordinate is None or row.get("type") == "PARENT" else str(subordinate),
+    }
+
+
+def _time(block: Block, snapshot: Snapshot) -> None:
+    families = {"DB time": "latchscope_db_time_seconds_total", "DB CPU": "latchscope_db_cpu_seconds_total"}
+    for row in snapshot.rows("v$sys_time_model"):
+        family, micro = families.get(str(row.get("stat_name"))), number(row.get("value"))
+        if family and micro is not None:
+            block.add(family, micro / 1e6)
+
+
+def _verdicts(block: Block, diagnosis: Diagnosis) -> None:
+    for one in diagnosis.findings:
+        block.add("latchscope_finding", 1, {"cause": one.cause, "cache": one.cache or "", "severity": one.severity})
+    if diagnosis.impact:
+        block.add("latchscope_impact_ratio", diagnosis.impact.share_of_db_time)
+
+
+def _collectors(block: Block, snapshot: Snapshot) -> None:
+    for view, reading in sorted(snapshot.readings.items()):
+        named = {"collector": view}
+        kind = getattr(reading, "kind", None)
+        if kind != "not_asked":
+            block.add("latchscope_collector_success", 0 if kind else 1, named)
+        cost = snapshot.costs.get(view)
+        if cost is not None:
+            block.add("latchscope_collector_duration_seconds", cost.seconds, named)
+            block.add("latchscope_collector_rows", cost.rows, named)
+            block.add("latchscope_collector_round_trips", cost.round_trips, named)
+
+
+def exposition(board: Board, own: CollectorRegistry) -> str:
+    """The whole page: our process, then every database that answers; a stale one keeps only up and age."""
+    parts: dict[str, list[str]] = {name: [] for name in FAMILIES}
+    for watched in board:
+        for family, text in _liveness(watched).items():
+            parts[family].append(text)
+        if watched.current is not None:
+            for family, text in watched.current.blocks.items():
+                parts[family].append(text)
+    told = [generate_latest(own).decode()]
+    for name, texts in parts.items():
+        if texts:
+            told.append(f"# HELP {name} {FAMILIES[name].help}\n# TYPE {name} {FAMILIES[name].type}\n")
+            told.extend(texts)
+    return "".join(told)
+
+
+def _liveness(watched: Watched) -> dict[str, str]:
+    block = Block(watched.settings)
+    block.add("latchscope_up", 1 if watched.up else 0)
+    block.add("latchscope_data_age_seconds", None if watched.age is None else round(watched.age, 3))
+    block.add("latchscope_last_poll_timestamp_seconds", watched.published.clock if watched.published else None)
+    return block.text()
+
+
+def own_registry() -> CollectorRegistry:
+    """Metrics of the latchscope process itself, through prometheus_client."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    GCCollector(registry=registry)
+    return registry
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,76 @@
+"""THE MAIN PATH on one page: poll, difference, diagnose, publish."""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from collectors.delta import between
+from collectors.model import Delta, NotComparable, Snapshot, number
+from collectors.poll import Connection, poll
+from rules.cache_map import CacheMap, cache_map
+from rules.engine import cannot_tell, diagnose
+from rules.model import Diagnosis
+from service.board import Point, Published, Watched
+from service.metrics import render
+
+
+class Keeper(Protocol):
+    """Where polls are kept: the store, or nothing."""
+
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
+        """Keep one poll; must not raise."""
+        ...
+
+
+def turn(
+    watched: Watched, connection: Connection, keeper: Keeper, clock: Callable[[], float] = time.monotonic
+) -> Published:
+    """One poll of one database, from Oracle's rows to every face. Raises SessionError when the session is lost."""
+    began = clock()
+    previous = watched.published.snapshot if watched.published else None
+    snapshot = poll(watched.name, connection, previous)
+    seconds = clock() - began
+    change = difference(previous, snapshot)
+    diagnosis = cannot_tell(change) if isinstance(change, NotComparable) else diagnose(change)
+    published = publish(watched, snapshot, change, diagnosis, seconds)
+    keeper.keep(snapshot, diagnosis)
+    return published
+
+
+def difference(previous: Snapshot | None, snapshot: Snapshot) -> Delta | NotComparable:
+    """The change since the last poll, or why there is none."""
+    if previous is None:
+        why = "the first poll has nothing to compare with"
+        return NotComparable(snapshot.database, snapshot.release, why, "wait for the next poll")
+    return between(previous, snapshot)
+
+
+def publish(
+    watched: Watched, snapshot: Snapshot, change: Delta | NotComparable, diagnosis: Diagnosis, seconds: float
+) -> Published:
+    """Put the outcome of a poll on the board, with its metrics rendered once."""
+    delta = change if isinstance(change, Delta) else None
+    caches = cache_map(delta) if delta else (watched.published.map if watched.published else CacheMap())
+    published = Published(
+        snapshot=snapshot,
+        delta=delta,
+        map=caches,
+        diagnosis=diagnosis,
+        blocks=render(watched.settings, snapshot, caches, diagnosis),
+        poll_seconds=seconds,
+        published_at=time.monotonic(),
+        clock=time.time(),
+    )
+    watched.published, watched.failure = published, None
+    if delta is not None and delta.basis.end is not None:
+        watched.history.append(_point(delta, diagnosis))
+    return published
+
+
+def _point(delta: Delta, diagnosis: Diagnosis) -> Point:
+    assert delta.basis.end is not None
+    sleeps = [number(row.get("sleeps")) for row in delta.rows("v$latch_children")]
+    known = [one for one in sleeps if one is not None]
+    rate = sum(known) / delta.basis.seconds if known and delta.basis.seconds else None
+    share = diagnosis.impact.share_of_db_time if diagnosis.impact else None
+    return Point(delta.basis.end, rate, share, diagnosis.severity)

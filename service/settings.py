@@ -1,0 +1,167 @@
+"""Every setting with its default and its reason: latchscope.yaml, overridden by LATCHSCOPE_…__… in the environment."""
+
+import ipaddress
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
+from yaml import YAMLError
+
+DEMO = "demo:"
+"""A dsn of this scheme names a scripted database instead of a real one."""
+SHORTEST_REAL_INTERVAL = 10.0
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h)?$")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
+
+
+class BadSettings(Exception):
+    """A configuration that cannot be used: one line with the setting, what is wrong and the way out."""
+
+
+def seconds(value: object) -> object:
+    """'15s', '500ms', '2m' or a plain number, as seconds."""
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.match(value.strip())
+    if match is None:
+        raise ValueError(f"{value!r} is no duration; write 15s, 500ms or 2m")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+Seconds = Annotated[float, BeforeValidator(seconds)]
+
+
+class Strict(BaseModel):
+    """A group of settings; a misspelt name is an error, not a silent default."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class OracleSettings(Strict):
+    """How this process speaks to Oracle; one mode per process, because thick mode is process-wide."""
+
+    mode: Literal["thin"] = Field("thin", description="thin needs no client; it reaches 12.1 and later")
+
+
+class Defaults(Strict):
+    """What holds for every database that does not say otherwise."""
+
+    interval: Seconds = Field(
+        15.0, gt=0, description="time between polls; long enough to cost nothing, short enough to see"
+    )
+
+
+class DatabaseSettings(Strict):
+    """One database to watch: one instance, one connection."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$", description="the label `db` and the path in URLs")
+    dsn: str = Field(
+        min_length=1, description="host:port/service, a TNS descriptor, or demo:NAME for a scripted database"
+    )
+    cluster: str | None = Field(None, description="groups the instances of one cluster")
+    user: str = Field("LATCHSCOPE", description="a user with the grants of `latchscope grants`")
+    password_file: Path | None = Field(None, description="file that holds the password, and nothing else")
+    interval: Seconds | None = Field(None, gt=0, description="time between polls of this database")
+
+    @property
+    def scripted(self) -> str | None:
+        """Name of the scenario, when this is a scripted database."""
+        return self.dsn.removeprefix(DEMO) if self.dsn.startswith(DEMO) else None
+
+    @model_validator(mode="after")
+    def _gentle(self) -> "DatabaseSettings":
+        if self.interval is not None and self.interval < SHORTEST_REAL_INTERVAL and not self.scripted:
+            raise ValueError(
+                f"interval of {self.name} is {self.interval:g} s; a real database is polled every 10 s at most"
+            )
+        return self
+
+
+class Settings(BaseSettings):
+    """The whole configuration. See docs/configuration.md."""
+
+    model_config = SettingsConfigDict(env_prefix="LATCHSCOPE_", env_nested_delimiter="__", extra="forbid")
+
+    listen: str = Field("127.0.0.1:8000", description="address and port; loopback unless access is controlled")
+    store: str = Field("sqlite:///latchscope.db", description="SQLAlchemy URL of the store")
+    oracle: OracleSettings = OracleSettings()
+    defaults: Defaults = Defaults()
+    databases: list[DatabaseSettings] = []
+
+    @field_validator("databases")
+    @classmethod
+    def _distinct(cls, databases: list[DatabaseSettings]) -> list[DatabaseSettings]:
+        names = [one.name for one in databases]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two databases are named {name}; names are labels and must differ")
+        return databases
+
+    @property
+    def host(self) -> str:
+        """The address of `listen`."""
+        return self.listen.rsplit(":", 1)[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The port of `listen`."""
+        return int(self.listen.rsplit(":", 1)[1])
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach us."""
+        return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+
+    @field_validator("listen")
+    @classmethod
+    def _address(cls, listen: str) -> str:
+        host, _, port = listen.rpartition(":")
+        try:
+            if host.strip("[]") != "localhost":
+                ipaddress.ip_address(host.strip("[]"))
+            if not 0 <= int(port) <= 65535:
+                raise ValueError
+        except ValueError:
+            raise ValueError(f"{listen!r} is no address; write 127.0.0.1:8000") from None
+        return listen
+
+    def interval_of(self, database: DatabaseSettings) -> float:
+        """Seconds between polls of a database."""
+        return database.interval or self.defaults.interval
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Environment over file; the file arrives as `init_settings`."""
+        return env_settings, init_settings
+
+
+def read(path: Path) -> Settings:
+    """The settings of a YAML file. Raises BadSettings."""
+    if not path.is_file():
+        raise BadSettings(f"{path} does not exist; write one after docs/configuration.md, or run `latchscope demo`")
+    try:
+        members = YamlConfigSettingsSource(Settings, yaml_file=path)()
+        return Settings(**members)
+    except (YAMLError, UnicodeDecodeError, TypeError) as error:
+        raise BadSettings(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        said = first["msg"].removeprefix("Value error, ")
+        known = " (no such setting)" if first["type"] == "extra_forbidden" else ""
+        raise BadSettings(f"{path}: {where}{known}: {said}" if where else f"{path}: {said}") from None
+
+
+def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
+    """Settings that serve the scripted databases on loopback."""
+    databases = [DatabaseSettings(name=name, dsn=f"{DEMO}{name}", interval=interval) for name in names]
+    return Settings(listen=f"127.0.0.1:{port}", store=store, databases=databases)

@@ -1,0 +1,11 @@
+"""Alembic's entry point; the connection comes from service.store.migrate."""
+
+from alembic import context
+
+from service.store.tables import Base
+
+context.configure(
+    connection=context.config.attributes["connection"], target_metadata=Base.metadata, render_as_batch=True
+)
+with context.begin_transaction():
+    context.run_migrations()

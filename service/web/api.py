@@ -1,0 +1,96 @@
+"""REST under /api/v1, beside /healthz, /readyz and /metrics. Reads only the board, the catalogue and the store."""
+
+from collections.abc import Callable
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.routing import APIRoute
+from prometheus_client import CollectorRegistry
+
+from rules.catalogue import catalogue
+from rules.model import Cause, Diagnosis
+from service.board import Board, Watched
+from service.metrics import TEXT, exposition
+from service.web import views
+from service.web.problems import NOT_FOUND
+from service.web.schemas import CachesOut, CauseOut, DatabaseOut, Health, LatchesOut
+
+
+def operation_id(route: APIRoute) -> str:
+    """Operation ids as the functions are named: get_diagnosis, list_databases."""
+    return route.name
+
+
+def api(board: Board) -> APIRouter:
+    """The routes below /api/v1."""
+    router = APIRouter(prefix="/api/v1", generate_unique_id_function=operation_id)
+
+    def watched(db: str) -> Watched:
+        found = board.get(db)
+        if found is None:
+            names = ", ".join(one.name for one in board) or "none"
+            raise HTTPException(404, f"no database named {db}; watched are: {names}")
+        return found
+
+    @router.get("/databases", tags=["databases"])
+    def list_databases() -> list[DatabaseOut]:
+        """Every watched database: whether it answers, and its verdict in one sentence."""
+        return [views.database_out(one) for one in board]
+
+    @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
+    def get_database(db: str) -> DatabaseOut:
+        """One watched database."""
+        return views.database_out(watched(db))
+
+    @router.get("/databases/{db}/diagnosis", tags=["diagnosis"], responses=NOT_FOUND)
+    def get_diagnosis(db: str) -> Diagnosis:
+        """What is found, ruled out and undetermined over the last interval. Before the first, `basis` is null."""
+        return views.diagnosis_of(watched(db))
+
+    @router.get("/databases/{db}/latches", tags=["diagnosis"], responses=NOT_FOUND)
+    def list_latches(db: str) -> LatchesOut:
+        """The child latches of `row cache objects` over the last interval, with the caches they guard."""
+        return views.latches_out(watched(db))
+
+    @router.get("/databases/{db}/caches", tags=["diagnosis"], responses=NOT_FOUND)
+    def list_caches(db: str) -> CachesOut:
+        """The dictionary caches over the last interval, with the children that guard them."""
+        return views.caches_out(watched(db))
+
+    @router.get("/causes", tags=["causes"])
+    def list_causes() -> list[CauseOut]:
+        """The knowledge base."""
+        return [CauseOut(**cause.model_dump(include=set(CauseOut.model_fields))) for cause in catalogue().values()]
+
+    @router.get("/causes/{id}", tags=["causes"], responses=NOT_FOUND)
+    def get_cause(id: str) -> Cause:
+        """One cause with its conditions, confirming query, remedy and references."""
+        if id not in catalogue():
+            raise HTTPException(404, f"no cause {id}; there are: {', '.join(catalogue())}")
+        return catalogue()[id]
+
+    return router
+
+
+def outside(board: Board, own: CollectorRegistry, store_reachable: Callable[[], bool]) -> APIRouter:
+    """What monitoring asks for, outside the versioned API."""
+    router = APIRouter(generate_unique_id_function=operation_id, tags=["service"])
+
+    @router.get("/healthz")
+    def get_health() -> Health:
+        """Whether the process runs; touches nothing else."""
+        return Health(status="ok")
+
+    @router.get("/readyz", response_model=Health, responses={503: {"model": Health}})
+    def get_readiness() -> Response:
+        """Whether the store answers. A database that is down does not make latchscope unready."""
+        ready = store_reachable()
+        told = Health(status="ok" if ready else "the store does not answer")
+        return JSONResponse(told.model_dump(), status_code=200 if ready else 503)
+
+    @router.get("/metrics", response_class=PlainTextResponse)
+    def get_metrics(request: Request) -> Response:
+        """Prometheus metrics of every database that answers, and of this process."""
+        return Response(exposition(board, own), media_type=TEXT)
+
+    return router

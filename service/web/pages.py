@@ -1,0 +1,84 @@
+"""The pages: the fleet, one database in the order of a DBA's walk, and the knowledge base."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from fastapi.templating import Jinja2Templates
+from markupsafe import Markup
+from starlette.responses import Response
+
+from rules.catalogue import catalogue
+from rules.model import Condition
+from rules.signals import SIGNALS
+from rules.words import count, percent
+from rules.words import number as spelled
+from service.board import Board, Point
+from service.web import charts, views
+
+HERE = Path(__file__).parent
+FRAME = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'"
+)
+
+templates = Jinja2Templates(HERE / "templates")
+templates.env.filters |= {"count": count, "percent": percent, "spelled": spelled}
+static = StaticFiles(directory=HERE / "static")
+
+
+def pages(board: Board) -> APIRouter:
+    """The HTML routes; they show what REST shows."""
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+    @router.get("/")
+    def fleet(request: Request) -> Response:
+        told = [views.database_out(one) for one in board]
+        order = sorted(told, key=lambda one: (-(one.severity.rank if one.severity else -1), one.name))
+        return _page(request, "fleet.html", databases=order)
+
+    @router.get("/db/{db}")
+    def database(request: Request, db: str) -> Response:
+        watched = board.get(db)
+        if watched is None:
+            return _page(request, "missing.html", 404, what=f"No database named {db} is watched.", back="/")
+        return _page(
+            request,
+            "database.html",
+            database=views.database_out(watched),
+            diagnosis=views.diagnosis_of(watched),
+            latches=views.latches_out(watched),
+            caches=views.caches_out(watched),
+            causes=catalogue(),
+            charts=_charts(watched.history),
+        )
+
+    @router.get("/causes")
+    def causes(request: Request) -> Response:
+        return _page(request, "causes.html", causes=catalogue().values())
+
+    @router.get("/causes/{id}")
+    def cause(request: Request, id: str) -> Response:
+        if id not in catalogue():
+            return _page(request, "missing.html", 404, what=f"There is no cause {id}.", back="/causes")
+        return _page(request, "cause.html", cause=catalogue()[id], signals=SIGNALS, single=Condition)
+
+    return router
+
+
+def _charts(history: Iterable[Point]) -> list[Markup]:
+    points = list(history)
+    sleeps = [(one.at, one.sleeps_per_second) for one in points]
+    shares = [(one.at, None if one.share_of_db_time is None else one.share_of_db_time * 100) for one in points]
+    return [
+        charts.line(sleeps, "Row cache latch sleeps", "per second"),
+        charts.line(shares, "DB time lost in row cache waits", "%"),
+    ]
+
+
+def _page(request: Request, template: str, status: int = 200, **values: object) -> Response:
+    answer = templates.TemplateResponse(request, template, values, status_code=status)
+    answer.headers["Content-Security-Policy"] = FRAME
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    return answer

@@ -1,0 +1,116 @@
+"""The JSON of the REST interface beside the Diagnosis itself; field names are a contract."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+from rules.model import CacheRef, DiagnosisBasis, Severity
+
+
+class FailureOut(BaseModel):
+    """Why the last poll gave nothing."""
+
+    kind: str
+    why: str
+    since: datetime
+    next_attempt: datetime | None
+
+
+class DatabaseOut(BaseModel):
+    """One watched database: whether it answers, and its verdict in one sentence."""
+
+    name: str
+    cluster: str | None
+    up: bool
+    data_age_seconds: float | None = Field(description="seconds since the last good poll; null before the first")
+    interval_seconds: float
+    release: str | None
+    mechanism: str | None
+    instance: str | None
+    started_at: datetime | None = Field(description="instance start, UTC")
+    severity: Severity | None
+    headline: str | None
+    failure: FailureOut | None
+
+
+class ChildOut(BaseModel):
+    """One child latch over the last interval. Counts are changes; ratios are null where they have no meaning."""
+
+    child: int
+    cache: str = Field(description="parent caches, joined by +, or unknown")
+    identity: str | None = Field(description="read from x$kqrst, or inferred from gets")
+    caches: tuple[CacheRef, ...]
+    gets: float | None
+    misses: float | None
+    sleeps: float | None
+    share_of_sleeps: float | None
+    miss_ratio: float | None
+    sleeps_per_miss: float | None
+    spin_ratio: float | None
+    gets_per_second: float | None
+    wait_seconds: float | None
+    wait_seconds_per_sleep: float | None
+    hold_seconds: float | None = Field(description="estimated average hold time")
+
+
+class LatchesOut(BaseModel):
+    """The children of `row cache objects`, most sleeps first."""
+
+    database: str
+    basis: DiagnosisBasis | None
+    latch: str
+    children: tuple[ChildOut, ...]
+    missing: str | None = Field(description="why there are none, with the way out")
+    notes: tuple[str, ...]
+
+
+class CacheOut(BaseModel):
+    """One row of v$rowcache over the last interval; counts are changes, entries are levels."""
+
+    cache_id: int
+    cache: str
+    type: str
+    subordinate: int | None
+    child: int | None
+    gets: float | None
+    share_of_gets: float | None
+    getmisses: float | None
+    modifications: float | None
+    entries: float | None
+    entries_used: float | None
+
+
+class CachesOut(BaseModel):
+    """The dictionary caches, most gets first."""
+
+    database: str
+    basis: DiagnosisBasis | None
+    caches: tuple[CacheOut, ...]
+    missing: str | None = Field(description="why there are none, with the way out")
+
+
+class CauseOut(BaseModel):
+    """A cause of the catalogue, in short."""
+
+    id: str
+    kb: str
+    title: str
+    status: str
+    caches: tuple[str, ...]
+    mechanisms: tuple[str, ...]
+
+
+class Health(BaseModel):
+    """Whether the process, or all it needs, is there."""
+
+    status: str
+
+
+class Problem(BaseModel):
+    """An error after RFC 9457."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    instance: str | None = None

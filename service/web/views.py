@@ -1,0 +1,159 @@
+"""What REST and pages show of the board: the last publication of a database, laid out as the schemas want it."""
+
+from datetime import UTC, datetime, timedelta
+
+from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, number
+from rules.cache_map import CacheMap
+from rules.engine import cannot_tell
+from rules.model import Diagnosis, DiagnosisBasis
+from rules.statistics import latch_statistics, ratio
+from service.board import Watched
+from service.web.schemas import CacheOut, CachesOut, ChildOut, DatabaseOut, FailureOut, LatchesOut
+
+FIRST_POLLS = "the second poll has not come yet; wait for it"
+
+
+def database_out(watched: Watched) -> DatabaseOut:
+    """A database in short."""
+    published, failure = watched.published, watched.failure
+    snapshot = published.snapshot if published else None
+    shown = watched.current
+    instance = snapshot.instance.get("instance_name") if snapshot else None
+    return DatabaseOut(
+        name=watched.name,
+        cluster=watched.settings.cluster,
+        up=watched.up,
+        data_age_seconds=None if watched.age is None else round(watched.age, 3),
+        interval_seconds=watched.interval,
+        release=snapshot.release if snapshot else None,
+        mechanism=shown.diagnosis.mechanism if shown else None,
+        instance=None if instance is None else str(instance),
+        started_at=_started(watched),
+        severity=shown.diagnosis.severity if shown else None,
+        headline=shown.diagnosis.headline if shown else None,
+        failure=failure
+        and FailureOut(
+            kind=failure.kind,
+            why=failure.why,
+            since=datetime.fromtimestamp(failure.since, UTC),
+            next_attempt=datetime.fromtimestamp(failure.next_attempt, UTC) if failure.next_attempt else None,
+        ),
+    )
+
+
+def diagnosis_of(watched: Watched) -> Diagnosis:
+    """The current diagnosis; where there is none, one that says why everything is undetermined."""
+    if watched.current is not None:
+        return watched.current.diagnosis
+    release = watched.published.snapshot.release if watched.published else None
+    if watched.failure is not None:
+        why = f"the database does not answer: {watched.failure.why}"
+        return cannot_tell(NotComparable(watched.name, release, why, "restore the connection; polling goes on"))
+    why = "no poll has come back yet" if watched.published is None else "the last poll is too old to speak of now"
+    return cannot_tell(NotComparable(watched.name, release, why, "wait for the next poll"))
+
+
+def latches_out(watched: Watched) -> LatchesOut:
+    """The child latches over the last interval."""
+    delta, caches = _delta(watched), watched.published.map if watched.published else CacheMap()
+    rows = delta.rows("v$latch_children") if delta else ()
+    total = sum(number(row.get("sleeps")) or 0.0 for row in rows)
+    cpus = delta.cell("v$osstat", "stat_name", "NUM_CPUS", "level_now") if delta else None
+    seconds = delta.basis.seconds if delta else None
+    children = [_child(row, caches, total, seconds, cpus) for row in rows]
+    return LatchesOut(
+        database=watched.name,
+        basis=_basis(delta),
+        latch=ROW_CACHE_LATCH,
+        children=tuple(sorted(children, key=lambda one: (-(one.sleeps or 0), -(one.gets or 0), one.child))),
+        missing=_missing(delta, "v$latch_children"),
+        notes=tuple(str(one) for one in caches.disagreements),
+    )
+
+
+def _child(row: Row, caches: CacheMap, total: float, seconds: float | None, cpus: float | None) -> ChildOut:
+    child = int(number(row.get("child#")) or 0)
+    guarded = caches.children.get(child)
+    figures = latch_statistics(row, seconds, cpus)
+    waited = number(row.get("wait_time"))
+    return ChildOut(
+        child=child,
+        cache=caches.name(child),
+        identity=guarded.identity.name.lower() if guarded else None,
+        caches=guarded.caches if guarded else (),
+        gets=figures.gets,
+        misses=figures.misses,
+        sleeps=figures.sleeps,
+        share_of_sleeps=ratio(figures.sleeps, total),
+        miss_ratio=figures.miss_ratio,
+        sleeps_per_miss=figures.sleep_ratio,
+        spin_ratio=figures.spin_ratio,
+        gets_per_second=figures.gets_per_second,
+        wait_seconds=None if waited is None else waited / 1e6,
+        wait_seconds_per_sleep=figures.wait_seconds_per_sleep,
+        hold_seconds=figures.hold_seconds,
+    )
+
+
+def caches_out(watched: Watched) -> CachesOut:
+    """The dictionary caches over the last interval."""
+    delta, caches = _delta(watched), watched.published.map if watched.published else CacheMap()
+    rows = delta.rows("v$rowcache") if delta else ()
+    total = sum(number(row.get("gets")) or 0.0 for row in rows)
+    owner = {
+        (ref.cache_id, ref.type, ref.subordinate): child
+        for child, guarded in caches.children.items()
+        for ref in guarded.caches
+    }
+    told = [_cache(row, owner, total) for row in rows]
+    return CachesOut(
+        database=watched.name,
+        basis=_basis(delta),
+        caches=tuple(sorted(told, key=lambda one: (-(one.gets or 0), one.cache_id, one.type, one.subordinate or 0))),
+        missing=_missing(delta, "v$rowcache"),
+    )
+
+
+def _cache(row: Row, owner: dict[tuple[int, str, int | None], int], total: float) -> CacheOut:
+    subordinate = number(row.get("subordinate#")) if row.get("type") != "PARENT" else None
+    key = (int(number(row.get("cache#")) or 0), str(row.get("type")), None if subordinate is None else int(subordinate))
+    gets = number(row.get("gets"))
+    return CacheOut(
+        cache_id=key[0],
+        cache=str(row.get("parameter")),
+        type=key[1],
+        subordinate=key[2],
+        child=owner.get(key),
+        gets=gets,
+        share_of_gets=ratio(gets, total),
+        getmisses=number(row.get("getmisses")),
+        modifications=number(row.get("modifications")),
+        entries=number(row.get("count")),
+        entries_used=number(row.get("usage")),
+    )
+
+
+def _delta(watched: Watched) -> Delta | None:
+    return watched.current.delta if watched.current else None
+
+
+def _basis(delta: Delta | None) -> DiagnosisBasis | None:
+    if delta is None:
+        return None
+    return DiagnosisBasis(
+        kind=delta.basis.kind, begin=delta.basis.begin, end=delta.basis.end, seconds=delta.basis.seconds
+    )
+
+
+def _missing(delta: Delta | None, view: str) -> str | None:
+    if delta is None:
+        return FIRST_POLLS
+    reading = delta.read(view)
+    return f"{reading.why}; {reading.way_out}" if isinstance(reading, Missing) else None
+
+
+def _started(watched: Watched) -> datetime | None:
+    snapshot = watched.published.snapshot if watched.published else None
+    if snapshot is None or snapshot.taken_at is None or snapshot.uptime_seconds is None:
+        return None
+    return snapshot.taken_at - timedelta(seconds=snapshot.uptime_seconds)
