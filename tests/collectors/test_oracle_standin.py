@@ -1,0 +1,728 @@
+"""The stand-in listener against the real, unmodified driver: every capability and every fault.
+
+Every call into the driver that could wait without end runs `within` a deadline.
+"""
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from functools import partial
+from threading import Event, Timer
+from time import monotonic, sleep
+from typing import Any
+
+import oracledb
+import pytest
+
+from tests.oracle_standin.__main__ import backends, services
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.backend import Answer, DictBackend, OracleError, OracleType, ResultColumn, Script
+from tests.oracle_standin.databases import Service
+from tests.oracle_standin.deadline import StillRunningError, within
+from tests.oracle_standin.faults import Spoil, Stage
+from tests.oracle_standin.packets import Link
+from tests.oracle_standin.profiles import ORACLE_12_1, ORACLE_19C, PROFILES
+from tests.oracle_standin.requests import bind_names
+from tests.oracle_standin.server import Listener
+from tests.oracle_standin.values import decode_number, encode_number
+from tests.oracle_standin.wire import ProtocolError
+
+oracledb.enable_thin_mode()  # type: ignore[no-untyped-call]
+
+USER, PASSWORD = "latchscope", "a Passw0rd with spaces, ünd umlauts"
+LIMIT = 5.0  # seconds any healthy call may take
+ONE = "select one from standin"
+MANY = "select eleven columns from standin"
+SLOW = "select something slow from standin"
+MOMENT = datetime(2024, 2, 29, 23, 59, 58)  # noqa: DTZ001 - a DATE has no zone
+
+ELEVEN = [ResultColumn(f"C{at}", OracleType.NUMBER) for at in range(9)] + [
+    ResultColumn("NAME", OracleType.VARCHAR2, 64),
+    ResultColumn("SEEN", OracleType.TIMESTAMP),
+]
+
+
+def eleven(count: int) -> list[tuple[object, ...]]:
+    return [(*(row * 1_000_003 + at for at in range(9)), f"row {row}", MOMENT) for row in range(count)]
+
+
+def scripts() -> dict[str, Script]:
+    return {
+        ONE: Answer([ResultColumn("ONE")], [(1,)]),
+        MANY: Answer(ELEVEN, eleven(300)),
+        SLOW: Answer([ResultColumn("ONE")], [(1,)], delay=30.0),
+    }
+
+
+@pytest.fixture(params=list(PROFILES))
+def listener(request: pytest.FixtureRequest) -> Iterator[Listener]:
+    """A listener with one service, on each release in turn."""
+    service = Service(DictBackend(scripts()), {USER: Account(PASSWORD)}, PROFILES[request.param])
+    with Listener({"orcl": service}) as running:
+        yield running
+
+
+@pytest.fixture
+def modern() -> Iterator[Listener]:
+    """The same on 19c alone, for what does not depend on the release."""
+    with Listener({"orcl": Service(DictBackend(scripts()), {USER: Account(PASSWORD)})}) as running:
+        yield running
+
+
+def orcl(listener: Listener) -> Service:
+    return listener.services["orcl"]
+
+
+def script(listener: Listener, sql: str, answer: Script) -> None:
+    backend = orcl(listener).backend
+    assert isinstance(backend, DictBackend)
+    backend.scripts[sql] = answer
+
+
+def connect(listener: Listener, **given: Any) -> oracledb.Connection:
+    arguments = {"user": USER, "password": PASSWORD, "dsn": listener.dsn("orcl")} | given
+    return within(LIMIT, lambda: oracledb.connect(**arguments))
+
+
+def ask(connection: oracledb.Connection, sql: str, binds: Any = None, **settings: int) -> list[tuple[Any, ...]]:
+    def run() -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            for name, value in settings.items():
+                setattr(cursor, name, value)
+            return list(cursor.execute(sql, binds or {}).fetchall())
+
+    return within(LIMIT, run)
+
+
+def refusal(call: Callable[[], object]) -> str:
+    """The code of the error that `call` must end in."""
+    with pytest.raises(oracledb.Error) as caught:
+        call()
+    return str(caught.value.args[0].full_code)
+
+
+def by_sid(listener: Listener, sid: str) -> str:
+    return f"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=127.0.0.1)(PORT={listener.port}))(CONNECT_DATA=(SID={sid})))"
+
+
+def works(connection: oracledb.Connection) -> bool:
+    return ask(connection, ONE) == [(1,)]
+
+
+# What a healthy database does
+
+
+def test_connects_and_answers(listener: Listener) -> None:
+    connection = connect(listener)
+    assert tuple(map(int, connection.version.split("."))) == orcl(listener).profile.release
+    assert works(connection)
+    connection.close()
+    assert not listener.problems
+    counters = orcl(listener).counters
+    assert (counters.connections, counters.logins, counters.failed_logins, counters.statements) == (1, 1, 0, 1)
+
+
+def test_counts_round_trips(listener: Listener) -> None:
+    connection, counters = connect(listener), orcl(listener).counters
+    before = counters.round_trips
+    assert len(ask(connection, MANY, prefetchrows=301)) == 300
+    assert counters.round_trips - before == 1
+    assert len(ask(connection, MANY, prefetchrows=2, arraysize=100)) == 300
+    assert counters.round_trips - before == 1 + 4
+
+
+def test_numbers_arrive_exactly(listener: Listener) -> None:
+    numbers: list[int | float | Decimal | None] = [0, 1, -1, 99, 100, -100, 10**37, int("9" * 38), -int("9" * 38), None]
+    numbers += [0.5, -0.25, 123.45, -1e-7, 1e100, -9.87e-120, Decimal("12345678901234567890.123456789012345678")]
+    script(listener, "select numbers", Answer([ResultColumn("N")], [(number,) for number in numbers]))
+    connection = connect(listener)
+    with connection.cursor() as cursor:
+        cursor.outputtypehandler = lambda cursor, _: cursor.var(Decimal, arraysize=cursor.arraysize)
+        rows = within(LIMIT, lambda: cursor.execute("select numbers").fetchall())
+    assert [row[0] for row in rows] == [None if n is None else Decimal(str(n)) for n in numbers]
+    assert [row[0] for row in ask(connection, "select numbers")][:9] == numbers[:9]
+
+
+def test_every_column_type_with_null(listener: Listener) -> None:
+    text, raw, fraction = "häuser 漢字 " * 400, bytes(range(256)) * 4, MOMENT.replace(microsecond=123456)
+    zone = timezone(-timedelta(hours=3, minutes=30))
+    columns = [ResultColumn(kind.name, kind, 32767) for kind in OracleType]
+    rows = [
+        (1, text, raw, MOMENT, fraction, fraction.replace(tzinfo=zone)),
+        (2, "x", b"\x00", MOMENT, MOMENT, MOMENT.replace(tzinfo=UTC)),
+        (None,) * 6,
+    ]
+    script(listener, "select types", Answer(columns, rows))
+    expected = [(1, text, raw, MOMENT, fraction, fraction), (2, "x", b"\x00", MOMENT, MOMENT, MOMENT), (None,) * 6]
+    assert ask(connect(listener), "select types") == expected
+    assert not listener.problems
+
+
+def test_describes_columns(listener: Listener) -> None:
+    columns = [
+        ResultColumn("latch#"),
+        ResultColumn("WHERE", OracleType.VARCHAR2, 64),
+        ResultColumn("A", OracleType.RAW, 8),
+    ]
+    script(listener, "select described", Answer(columns, []))
+    with connect(listener).cursor() as cursor:
+        within(LIMIT, lambda: cursor.execute("select described"))
+        described = [
+            (info.name, info.type_code, info.internal_size) for info in cursor.description and cursor.description
+        ]
+    assert described == [
+        ("latch#", oracledb.DB_TYPE_NUMBER, None),
+        ("WHERE", oracledb.DB_TYPE_VARCHAR, 64),
+        ("A", oracledb.DB_TYPE_RAW, 8),
+    ]
+
+
+def test_binds_by_name(listener: Listener) -> None:
+    seen: list[dict[str, object]] = []
+
+    def remember(binds: Mapping[str, object]) -> Answer:
+        seen.append(dict(binds))
+        return Answer([ResultColumn("N")], [(len(seen),)])
+
+    sql = "select ':no' /* :no */ from t where a = :a and b = :b and a2 = :a and c = :c and d = :d and e = :e --:no"
+    script(listener, sql, remember)
+    values: list[dict[str, Any]] = [
+        {"a": 1, "b": "x" * 9000, "c": 0.1, "d": None, "e": MOMENT},
+        {"a": -7, "b": "ü", "c": 2.5, "d": None, "e": None},
+        {"a": "text", "b": 12, "c": 1e-9, "d": b"\x01\xff", "e": MOMENT},  # other types: a full execute again
+    ]
+    connection = connect(listener)
+    assert [ask(connection, sql, given) for given in values] == [[(1,)], [(2,)], [(3,)]]
+    assert seen == values
+    assert not listener.problems
+
+
+def test_timestamp_binds_keep_their_fraction(listener: Listener) -> None:
+    seen: list[object] = []
+    sql = "select n from t where a = :moment"
+
+    def remember(binds: Mapping[str, object]) -> Answer:
+        seen.append(binds["moment"])
+        return Answer([ResultColumn("N")], [(1,)])
+
+    script(listener, sql, remember)
+    with connect(listener).cursor() as cursor:
+        for moment in (MOMENT, MOMENT.replace(microsecond=5)):
+            cursor.setinputsizes(moment=oracledb.DB_TYPE_TIMESTAMP)
+            within(LIMIT, partial(cursor.execute, sql, moment=moment))
+    assert seen == [MOMENT, MOMENT.replace(microsecond=5)]
+
+
+def test_no_rows(listener: Listener) -> None:
+    script(listener, "select none", Answer(ELEVEN, []))
+    connection = connect(listener)
+    assert [ask(connection, "select none", prefetchrows=prefetch) for prefetch in (0, 2, 2)] == [[], [], []]
+
+
+@pytest.mark.parametrize("prefetch", [0, 2, 100, 99, 101])
+def test_page_borders(modern: Listener, prefetch: int) -> None:
+    script(modern, "select 200", Answer(ELEVEN, eleven(200)))
+    assert ask(connect(modern), "select 200", prefetchrows=prefetch, arraysize=100) == eleven(200)
+
+
+def test_large_results_in_pages(listener: Listener) -> None:
+    rows = eleven(20_000)
+    script(listener, "select large", Answer(ELEVEN, rows))
+    assert ask(connect(listener), "select large", arraysize=7_000, prefetchrows=10) == rows
+
+
+def test_small_packets_and_long_descriptors(listener: Listener) -> None:
+    sql = "select " + "x" * 30_000 + " from t where a = :a"
+    script(listener, sql, lambda binds: Answer(ELEVEN, eleven(len(str(binds["a"])))))
+    address = f"(ADDRESS=(PROTOCOL=tcp)(HOST=127.0.0.1)(PORT={listener.port}))"
+    target = f"(CONNECT_DATA=(SERVICE_NAME=orcl)(COLOCATION_TAG={'tag' * 100}))"
+    connection = connect(listener, dsn=f"(DESCRIPTION=(SDU=512){address}{target})")
+    assert ask(connection, sql, {"a": "b" * 2000}, arraysize=1500) == eleven(2000)
+    assert not listener.problems
+
+
+def test_requests_that_arrive_in_shreds(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.oracle_standin.packets._AT_ONCE", 3)
+    sql = "select n from t where a = :a"
+    script(listener, sql, lambda binds: Answer([ResultColumn("N")], [(len(str(binds["a"])),)]))
+    assert ask(connect(listener), sql, {"a": "b" * 9000}) == [(9000,)]
+    assert not listener.problems
+
+
+def test_statement_cache(listener: Listener) -> None:
+    connection = connect(listener, stmtcachesize=2)
+    for at in range(9):
+        script(listener, f"select {at % 3}", Answer([ResultColumn("N")], [(at % 3,)]))
+    answers = [ask(connection, f"select {at % 3}") for at in (0, 0, 1, 2, 0, 1, 1, 2, 0)]
+    assert answers == [[(at,)] for at in (0, 0, 1, 2, 0, 1, 1, 2, 0)]
+    counters, record = orcl(listener).counters, orcl(listener).sessions[-1]
+    assert (counters.statements, counters.parses, record.open_cursors) == (9, 7, 2)
+    assert not listener.problems
+
+
+def test_changed_columns_are_described_again(listener: Listener) -> None:
+    connection = connect(listener)
+    assert works(connection)
+    script(listener, ONE, Answer([ResultColumn("A", OracleType.VARCHAR2), ResultColumn("B")], [("a", 2)]))
+    assert ask(connection, ONE) == [("a", 2)]
+
+
+def test_errors_of_statements(listener: Listener) -> None:
+    script(listener, "select nothing", OracleError(942))
+    script(listener, "select own", OracleError(20001, "in our words"))
+    connection = connect(listener)
+    assert refusal(lambda: ask(connection, "select nothing")) == "ORA-00942"
+    with pytest.raises(oracledb.DatabaseError, match="ORA-20001: in our words"):
+        ask(connection, "select own")
+    assert works(connection)
+    assert not listener.problems
+
+
+def test_errors_are_announced_by_a_break_before_23ai(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    breaks: list[Link] = []
+    original = Link.resynchronise
+
+    def remember(link: Link) -> None:
+        breaks.append(link)
+        original(link)
+
+    monkeypatch.setattr(Link, "resynchronise", remember)
+    connection = connect(listener)
+    script(listener, "select nothing", OracleError(942))
+    assert refusal(lambda: ask(connection, "select nothing")) == "ORA-00942"
+    assert len(breaks) == (0 if orcl(listener).profile.name == "23ai" else 1)
+
+
+def test_commit_rollback_ping_and_close(listener: Listener) -> None:
+    script(listener, "update t set a = 1", Answer(affected=7))
+    connection, service = connect(listener), orcl(listener)
+    record = service.sessions[-1]
+    with connection.cursor() as cursor:
+        for end in (connection.commit, connection.rollback):
+            within(LIMIT, lambda: cursor.execute("update t set a = 1"))
+            assert (cursor.rowcount, record.in_transaction) == (7, True)
+            within(LIMIT, end)
+            assert not record.in_transaction
+    before = service.counters.round_trips
+    within(LIMIT, connection.ping)
+    assert service.counters.round_trips == before + 1
+    within(LIMIT, connection.close)
+    assert within(LIMIT, lambda: _becomes_true(lambda: record.ended))
+
+
+def _becomes_true(condition: Callable[[], bool]) -> bool:
+    while not condition():
+        sleep(0.005)
+    return True
+
+
+def test_marks_of_a_session(listener: Listener) -> None:
+    connection = connect(listener)
+    record = orcl(listener).sessions[-1]
+    connection.module, connection.action = "latchscope", "poll"
+    connection.client_identifier, connection.clientinfo = "erp1", "info"
+    assert works(connection)
+    marks = (record.module, record.action, record.client_identifier, record.client_info)
+    assert marks == ("latchscope", "poll", "erp1", "info")
+    for nothing in (None, ""):
+        connection.action, connection.module, connection.dbop = nothing, "again", nothing  # type: ignore[assignment]
+        within(LIMIT, connection.ping)
+        assert (record.module, record.action, record.user) == ("again", "", USER.upper())
+    assert not listener.problems
+    assert record.driver.startswith("python-oracledb")
+
+
+def test_many_services_behind_one_port() -> None:
+    def service(name: str, **given: Any) -> Service:
+        return Service(
+            DictBackend({"select name": Answer([ResultColumn("N", OracleType.VARCHAR2)], [(name,)])}), **given
+        )
+
+    old = service("old", accounts={"a": Account("one")}, profile=ORACLE_12_1)
+    new = service("new", accounts={"a": Account("two")}, profile=ORACLE_19C)
+    with Listener({"old": old, "new": new}) as listener:
+        first = connect(listener, user="a", password="one", dsn=listener.dsn("old"))
+        second = connect(listener, user="a", password="two", dsn=listener.dsn("new"))
+        assert (ask(first, "select name"), ask(second, "select name")) == ([("old",)], [("new",)])
+        assert (old.counters.statements, new.counters.statements) == (1, 1)
+        assert refusal(lambda: connect(listener, user="a", password="one", dsn=listener.dsn("new"))) == "ORA-01017"
+
+
+def test_pools_and_asyncio(listener: Listener) -> None:
+    pool = oracledb.create_pool(user=USER, password=PASSWORD, dsn=listener.dsn("orcl"), min=1, max=2)
+    connections = [within(LIMIT, pool.acquire) for _ in range(2)]
+    assert all(works(connection) for connection in connections)
+    within(LIMIT, lambda: pool.close(force=True))
+
+    async def run() -> list[tuple[Any, ...]]:
+        async with oracledb.connect_async(user=USER, password=PASSWORD, dsn=listener.dsn("orcl")) as connection:
+            return list(await connection.fetchall(MANY))
+
+    assert within(LIMIT, lambda: asyncio.run(run())) == eleven(300)
+    assert not listener.problems
+
+
+# Logins
+
+
+@pytest.mark.parametrize(
+    ("given", "state", "code"),
+    [
+        ({}, {}, "ORA-01017"),
+        ({"password": "wrong"}, {"password": PASSWORD}, "ORA-01017"),
+        ({"user": "nobody"}, {"password": PASSWORD}, "ORA-01017"),
+        ({}, {"password": PASSWORD, "locked": True}, "ORA-28000"),
+        ({}, {"password": PASSWORD, "expired": True}, "ORA-28001"),
+        ({"password": "wrong"}, {"password": PASSWORD, "expired": True}, "ORA-01017"),
+    ],
+)
+def test_refused_logins(listener: Listener, given: dict[str, str], state: dict[str, Any], code: str) -> None:
+    service = orcl(listener)
+    service.accounts[USER] = Account(**({"password": "another"} | state))
+    assert refusal(lambda: connect(listener, **given)) == code
+    counters = service.counters
+    assert (counters.logins, counters.failed_logins, len(service.sessions)) == (1, 1, 0)
+    assert not listener.problems
+
+
+def test_password_changed_and_account_locked_meanwhile(listener: Listener) -> None:
+    accounts = orcl(listener).accounts
+    connection = connect(listener)
+    accounts.change(USER, "rotated")
+    assert works(connection)
+    assert refusal(lambda: connect(listener)) == "ORA-01017"
+    assert works(connect(listener, password="rotated"))
+    accounts.lock(USER)
+    assert refusal(lambda: connect(listener, password="rotated")) == "ORA-28000"
+    accounts.unlock(USER)
+    accounts.expire(USER)
+    assert refusal(lambda: connect(listener, password="rotated")) == "ORA-28001"
+
+
+def test_wrong_passwords_lock_the_account(modern: Listener) -> None:
+    orcl(modern).accounts[USER] = Account(PASSWORD, lock_after=2)
+    assert refusal(lambda: connect(modern, password="wrong")) == "ORA-01017"
+    assert works(connect(modern))  # and the count begins again
+    codes = [refusal(lambda: connect(modern, password="wrong")) for _ in range(3)]
+    assert codes == ["ORA-01017", "ORA-01017", "ORA-28000"]
+
+
+@pytest.mark.parametrize(("code", "seen"), [(1033, "ORA-01033"), (1089, "DPY-4011")])
+def test_database_not_open(listener: Listener, code: int, seen: str) -> None:
+    orcl(listener).faults.fail_logins(code)
+    with pytest.raises(oracledb.Error, match=f"ORA-{code:05d}") as caught:
+        connect(listener)
+    assert caught.value.args[0].full_code == seen
+    orcl(listener).faults.clear()
+    assert works(connect(listener))
+
+
+@pytest.mark.parametrize(("code", "cause"), [(12514, "DPY-6001"), (12505, "DPY-6003"), (12528, "DPY-6000.*12528")])
+def test_refused_connections(listener: Listener, code: int, cause: str) -> None:
+    orcl(listener).faults.refuse(code)
+    with pytest.raises(oracledb.OperationalError, match="DPY-6005") as caught:
+        connect(listener, **({"dsn": by_sid(listener, "orcl")} if code == 12505 else {}))
+    with pytest.raises(oracledb.Error, match=cause):
+        raise caught.value.__cause__ or AssertionError("no cause")
+    assert orcl(listener).counters.connections == 0
+
+
+def test_unknown_service(modern: Listener) -> None:
+    with pytest.raises(oracledb.OperationalError, match="DPY-6005") as caught:
+        connect(modern, dsn=modern.dsn("elsewhere"))
+    assert "DPY-6001" in str(caught.value.__cause__)
+    with pytest.raises(oracledb.OperationalError, match="DPY-6005") as caught:
+        connect(modern, dsn=by_sid(modern, "elsewhere"))
+    assert "DPY-6003" in str(caught.value.__cause__)
+    assert works(connect(modern, dsn=by_sid(modern, "orcl")))
+
+
+# Breaks
+
+
+@pytest.mark.parametrize("disable_oob", [False, True])
+def test_call_timeout(listener: Listener, disable_oob: bool) -> None:
+    connection = connect(listener, disable_oob=disable_oob)
+    connection.call_timeout = 150
+    for _ in range(2):
+        begin = monotonic()
+        assert refusal(lambda: ask(connection, SLOW)) == "DPY-4024"
+        assert monotonic() - begin < 0.5
+    connection.call_timeout = 0
+    assert works(connection)
+    assert not listener.problems
+
+
+@pytest.mark.parametrize("disable_oob", [False, True])
+def test_cancel_while_running_and_while_idle(listener: Listener, disable_oob: bool) -> None:
+    connection = connect(listener, disable_oob=disable_oob)
+    timer = Timer(0.1, connection.cancel)
+    timer.start()
+    assert refusal(lambda: ask(connection, SLOW)) == "ORA-01013"
+    timer.join()
+    assert works(connection)
+    connection.cancel()
+    assert refusal(lambda: ask(connection, ONE)) == "ORA-01013"
+    assert works(connection)
+    assert not listener.problems
+
+
+# Faults
+
+
+def test_hang_at_accept_and_login(listener: Listener) -> None:
+    for stage in (Stage.ACCEPT, Stage.LOGIN):
+        orcl(listener).faults.hang(stage)
+        with pytest.raises(StillRunningError):
+            within(0.2, lambda: oracledb.connect(user=USER, password=PASSWORD, dsn=listener.dsn("orcl")))
+    assert orcl(listener).counters.logins == 0
+    orcl(listener).faults.clear()
+    assert works(connect(listener))
+
+
+@pytest.mark.parametrize("stage", [Stage.EXECUTE, Stage.FETCH])
+def test_hang_in_a_statement(listener: Listener, stage: Stage) -> None:
+    connection = connect(listener)
+    connection.call_timeout = 100
+    orcl(listener).faults.hang(stage)
+    begin = monotonic()
+    code = refusal(lambda: ask(connection, MANY))
+    assert monotonic() - begin < 1.0
+    if orcl(listener).profile.ends_answers and stage is Stage.FETCH:
+        # The driver takes the packets it has for the server's reaction to its break and believes in the connection.
+        assert code == "DPY-4024"
+        code = refusal(connection.ping)
+    assert code == "DPY-4011"  # a frozen server does not answer the break either
+    assert monotonic() - begin >= 0.2
+    assert not connection.is_healthy()
+
+
+def test_hang_in_a_statement_has_no_end_without_call_timeout(listener: Listener) -> None:
+    connection = connect(listener)
+    orcl(listener).faults.hang(Stage.FETCH)
+    with pytest.raises(StillRunningError):
+        within(0.2, lambda: connection.cursor().execute(MANY).fetchall())
+
+
+@pytest.mark.parametrize("code", [942, 1031])
+def test_missing_view_and_privilege(listener: Listener, code: int) -> None:
+    orcl(listener).faults.fail_statements(lambda sql: "eleven" in sql, code)
+    connection = connect(listener)
+    assert refusal(lambda: ask(connection, MANY)) == f"ORA-{code:05d}"
+    assert works(connection)
+    orcl(listener).faults.clear()
+    assert len(ask(connection, MANY)) == 300
+    assert not listener.problems
+
+
+def test_killed_session(listener: Listener) -> None:
+    connection = connect(listener)
+    assert works(connection)
+    orcl(listener).faults.kill_sessions()
+    with pytest.raises(oracledb.DatabaseError, match="ORA-00028"):
+        ask(connection, ONE)
+    assert not connection.is_healthy()
+    assert works(connect(listener))
+
+
+@pytest.mark.parametrize("spoil", [Spoil.HALF, Spoil.CLOSE])
+def test_dropped_in_an_answer(listener: Listener, spoil: Spoil) -> None:
+    connection = connect(listener)
+    orcl(listener).faults.spoil(spoil)
+    assert refusal(lambda: ask(connection, MANY, prefetchrows=301)) == "DPY-4011"
+    assert not connection.is_healthy()
+    orcl(listener).faults.clear()
+    assert works(connect(listener))
+
+
+def test_noise_instead_of_an_answer(listener: Listener) -> None:
+    connection = connect(listener)
+    orcl(listener).faults.spoil(Spoil.NOISE)
+    assert refusal(lambda: ask(connection, ONE)) == "DPY-4011"
+
+
+def test_garbage_instead_of_an_answer(listener: Listener) -> None:
+    connection = connect(listener)
+    orcl(listener).faults.spoil(Spoil.GARBAGE)
+    assert refusal(lambda: ask(connection, ONE)).startswith("DPY-5")
+    orcl(listener).faults.clear()
+    assert works(connection)
+    assert not listener.problems
+
+
+def test_end_of_file_as_an_error(listener: Listener) -> None:
+    script(listener, "select end", OracleError(3113))
+    connection = connect(listener)
+    assert refusal(lambda: ask(connection, "select end")) == "DPY-4011"
+
+
+def test_dropped_while_idle(listener: Listener) -> None:
+    connection = connect(listener)
+    assert works(connection)
+    orcl(listener).drop_connections()
+    assert refusal(lambda: ask(connection, ONE)) == "DPY-4011"
+    assert works(connect(listener))
+
+
+def test_slow_answers(listener: Listener) -> None:
+    connection = connect(listener)
+    orcl(listener).faults.slow(0.1)
+    begin = monotonic()
+    assert works(connection)
+    assert 0.1 <= monotonic() - begin < 0.5
+    connection.call_timeout = 30
+    assert refusal(lambda: ask(connection, ONE)) == "DPY-4024"
+    orcl(listener).faults.clear()
+    assert works(connection)
+
+
+# The listener itself
+
+
+def test_listens_on_loopback_only(modern: Listener) -> None:
+    assert modern.dsn("orcl") == f"127.0.0.1:{modern.port}/orcl"
+    with socket.socket() as other:  # 127.0.0.2 is this machine too, and nobody listens there
+        assert other.connect_ex(("127.0.0.2", modern.port)) != 0
+
+
+def test_stops_at_once_with_hung_clients(modern: Listener) -> None:
+    hung, ended, connection = Event(), Event(), connect(modern)
+    orcl(modern).faults.hang(Stage.EXECUTE)
+
+    def hang() -> None:
+        hung.set()
+        with suppress(oracledb.Error):
+            connection.cursor().execute(ONE)
+        ended.set()
+
+    with pytest.raises(StillRunningError):
+        within(0.1, hang)
+    assert hung.is_set() and not ended.is_set()
+    begin = monotonic()
+    modern.stop()
+    assert monotonic() - begin < 0.5
+    assert ended.wait(LIMIT)
+    with pytest.raises(oracledb.OperationalError, match="DPY-6005"):
+        connect(modern)
+    with Listener(modern.services, modern.port) as again:  # the port is free again
+        orcl(again).faults.clear()
+        assert works(connect(again))
+
+
+def test_unknown_statements_are_recorded(listener: Listener) -> None:
+    connection = connect(listener)
+    assert refusal(lambda: ask(connection, "select 1 from dual")) == "ORA-03001"
+    assert works(connection)
+    assert [(problem.service, "select 1 from dual" in problem.what) for problem in listener.problems] == [
+        ("orcl", True)
+    ]
+
+
+def test_broken_backends_are_recorded(listener: Listener) -> None:
+    script(listener, "select broken", lambda binds: Answer(affected=len(str(binds["no such bind"]))))
+    script(listener, "select misfit", Answer([ResultColumn("N")], [("no number",)]))
+    script(listener, "select narrow", Answer([ResultColumn("N")], [(1, 2)]))
+    script(listener, "select no columns", Answer(affected=1))
+    connection = connect(listener)
+    for sql in ("select broken", "select misfit", "select narrow", "select no columns"):
+        with pytest.raises(oracledb.DatabaseError, match="ORA-03001"):
+            ask(connection, sql)
+        assert sql in listener.problems[-1].what
+    assert len(listener.problems) == 4
+    assert works(connection)
+
+
+def test_what_is_not_served_is_recorded(listener: Listener) -> None:
+    script(listener, "insert into t values (:a)", Answer(affected=1))
+    with connect(listener).cursor() as cursor:
+        many = partial(cursor.executemany, "insert into t values (:a)", [(1,), (2,)])
+        assert refusal(lambda: within(LIMIT, many)) == "DPY-4011"
+    with connect(listener).cursor() as cursor:
+        assert refusal(lambda: within(LIMIT, lambda: cursor.parse(ONE))) == "ORA-03001"
+    connection = connect(listener)
+    assert refusal(lambda: within(LIMIT, lambda: connection.createlob(oracledb.DB_TYPE_CLOB))) == "ORA-03001"
+    assert works(connection)
+    expected = ("several rows", "plain executions", "call 96")
+    assert all(word in problem.what for word, problem in zip(expected, listener.problems, strict=True))
+
+
+@pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", bytes(64), b"\x00\x0a\x00\x00\x06\x00\x00\x00\x00\x00"])
+def test_strangers_are_recorded_and_closed(modern: Listener, said: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", modern.port), timeout=LIMIT) as stranger:
+        stranger.sendall(said)
+        with suppress(ConnectionResetError):
+            assert stranger.recv(100) == b""
+    assert [problem.what.startswith("not understood") for problem in modern.problems] == [True]
+    assert works(connect(modern))
+
+
+def test_clients_that_leave_in_mid_login_are_no_problem(modern: Listener) -> None:
+    with socket.create_connection(("127.0.0.1", modern.port), timeout=LIMIT) as stranger:
+        stranger.sendall(b"\x00\x40")
+    assert works(connect(modern))
+    assert not modern.problems
+
+
+def test_a_reader_never_waits_for_what_the_client_does_not_send() -> None:
+    here, there = _tcp_pair()
+    with there:
+        link = Link(here)
+        there.sendall(b"\x00\x0e\x00\x00\x06\x00\x00\x00\x00\x00\x01\x02\x03\x04")
+        request = link.request()
+        assert request.take(4) == b"\x01\x02\x03\x04"
+        with pytest.raises(ProtocolError, match="ends too early"):
+            within(1.0, request.u8)
+        link.release()
+
+
+def _tcp_pair() -> tuple[socket.socket, socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        there = socket.create_connection(server.getsockname())
+        return server.accept()[0], there
+
+
+def test_number_format() -> None:
+    published = {0: "80", 1: "c102", -1: "3e6466", 100: "c202", 123.45: "c202182e", -123.45: "3d644e3866", 0.01: "c002"}
+    assert {value: encode_number(value).hex() for value in published} == published
+    for value in (*published, 10**125, -(10**125), 1.5e-129, int("1" * 38), -0.001, 7e-10):
+        assert decode_number(encode_number(value)) == value
+    assert encode_number(1e-200) == encode_number(0)
+    for no_number in (float("nan"), float("-inf"), 1e126):
+        with pytest.raises(ValueError, match="NUMBER"):
+            encode_number(no_number)
+
+
+def test_bind_names() -> None:
+    sql = """select ':a', "x:b", 'it''s :c' /* :d */ -- :e
+      from v$latch where a = :one and b=: "Two" and c in (:3, :one)"""
+    assert bind_names(sql) == ["one", "Two", "3", "one"]
+
+
+def loaded() -> dict[str, DictBackend | Service]:
+    return {"a": DictBackend({}), "b": Service(DictBackend({}), {USER: Account(PASSWORD)}, ORACLE_12_1)}
+
+
+def test_backends_are_loaded_by_name() -> None:
+    found = services(backends("tests.collectors.test_oracle_standin:loaded"), {"x": Account("y")}, ORACLE_19C)
+    assert {name: service.profile.name for name, service in found.items()} == {"a": "19c", "b": "12.1"}
+    assert found["a"].accounts["X"].password == "y"
+    with pytest.raises(ValueError, match="module:attribute"):
+        backends("tests")
+
+
+def test_runs_by_hand() -> None:
+    command = [sys.executable, "-m", "tests.oracle_standin", "--port", "0", "--user", "me", "--password", "mine"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            line = within(LIMIT, process.stdout.readline)
+            dsn = line.strip().partition("@")[2]
+            connection = within(LIMIT, lambda: oracledb.connect(user="me", password="mine", dsn=dsn))
+            assert ask(connection, "select dummy from dual") == [("X",)]
+        finally:
+            process.terminate()

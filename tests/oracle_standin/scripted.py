@@ -1,0 +1,68 @@
+"""The demo's scripted databases behind the listener: our own statements, by their exact text, and nothing else."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from time import monotonic
+
+from collectors.errors import StatementError, ViewRefused
+from collectors.poll import Answer as Polled
+from collectors.registry import view_of
+from collectors.replay import ScriptedDatabase
+from collectors.scenarios import scenarios
+from collectors.script import Scenario
+
+from .accounts import Account
+from .backend import Answer, OracleError, OracleType, ResultColumn, UnknownStatementError
+from .databases import Service
+from .profiles import ORACLE_12_1, Profile
+
+USER, PASSWORD = "LATCHSCOPE", "latchscope"
+
+
+class ScriptedBackend:
+    """One scripted database. `restart` begins a new instance life; `refused` holds the views without a grant."""
+
+    def __init__(self, scenario: Scenario, clock: Callable[[], float] = monotonic) -> None:
+        self._scenario = scenario
+        self._clock = clock
+        self.refused: set[str] = set()
+        self.polls = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Counters begin again, with a new startup_time."""
+        zero = self._clock()
+        self._database = ScriptedDatabase(self._scenario, datetime.now(UTC), lambda: self._clock() - zero)
+
+    def answer(self, _service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
+        """The rows of the view this statement reads, at this moment of the script."""
+        view = view_of(sql)
+        if view is None:
+            raise UnknownStatementError(sql)
+        if view in self.refused:
+            raise OracleError(942)
+        self.polls += view == "v$instance"
+        try:
+            return _answer(self._database.query(sql, {}))
+        except ViewRefused:
+            raise OracleError(942) from None
+        except StatementError as error:
+            raise OracleError(900, str(error)) from None
+
+
+def demo_services(names: Iterable[str] = (), profile: Profile = ORACLE_12_1) -> dict[str, Service]:
+    """A service per scripted database; 11.2 scripts sit behind a 12.1 listener, which thin mode can reach."""
+    chosen = list(names) or list(scenarios())
+    return {name: Service(ScriptedBackend(scenarios()[name]), {USER: Account(PASSWORD)}, profile) for name in chosen}
+
+
+def _answer(polled: Polled) -> Answer:
+    columns = [_column(name, [row[place] for row in polled.rows]) for place, name in enumerate(polled.columns)]
+    return Answer(columns, polled.rows)
+
+
+def _column(name: str, cells: list[object]) -> ResultColumn:
+    sample = next((cell for cell in cells if cell is not None), None)
+    if isinstance(sample, datetime):
+        return ResultColumn(name.upper(), OracleType.TIMESTAMP)
+    return ResultColumn(name.upper(), OracleType.VARCHAR2 if isinstance(sample, str) else OracleType.NUMBER)
