@@ -14,7 +14,19 @@ class ViewRefused(StatementError):
 
 
 class SessionError(CollectError):
-    """The session is gone or was never made; this poll is over."""
+    """The session is gone or was never made; this poll is over. On its own: the network, cured by trying again."""
+
+
+class CredentialError(SessionError):
+    """The database refused the login. A second try could lock the account: only a new credential or an operator cures it."""
+
+
+class StartingError(SessionError):
+    """The instance is starting or stopping, or the listener does not know it yet: cured in seconds."""
+
+
+class SetupError(SessionError):
+    """We are set up wrong for this database (descriptor, driver mode, wallet): cured by the configuration."""
 
 
 class InputError(CollectError):

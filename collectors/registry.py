@@ -9,7 +9,7 @@ from types import ModuleType
 
 from collectors import views
 from collectors.model import Collector
-from collectors.release import parts
+from collectors.release import as_sent, parts
 
 
 class BadCollector(Exception):
@@ -26,6 +26,12 @@ def collectors() -> Mapping[str, Collector]:
             raise BadCollector(f"{module.name} declares {collector.view} a second time; keep one")
         found[collector.view] = collector
     return {view: found[view] for view in _in_order(found)}
+
+
+@cache
+def view_of(sql: str) -> str | None:
+    """The view that one of our statements reads, by its exact text; None for any other text."""
+    return next((view for view, one in collectors().items() if sql in map(as_sent, one.statements.values())), None)
 
 
 def _only_collector(module: ModuleType) -> Collector:

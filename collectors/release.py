@@ -1,6 +1,7 @@
 """Oracle release numbers: comparing them, and choosing the statement text that fits one."""
 
 from collections.abc import Mapping
+from inspect import cleandoc
 
 OLDEST = "11.2"
 
@@ -21,6 +22,11 @@ def at_least(release: str, floor: str) -> bool:
     return parts(release) >= parts(floor)
 
 
+def as_sent(statement: str) -> str:
+    """A statement as the database sees it and a DBA finds it in v$sql: without the indentation of our source."""
+    return cleandoc(statement)
+
+
 def text_for(statements: Mapping[str, str], release: str | None) -> str | None:
     """The text of the nearest release at or below `release`; None when every text is for a newer one.
 
@@ -28,4 +34,4 @@ def text_for(statements: Mapping[str, str], release: str | None) -> str | None:
     """
     wanted = parts(release or min(statements, key=parts))
     fitting = [floor for floor in statements if parts(floor) <= wanted]
-    return statements[max(fitting, key=parts)] if fitting else None
+    return as_sent(statements[max(fitting, key=parts)]) if fitting else None

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import Binds
 from collectors.poll import Answer
-from collectors.registry import collectors
+from collectors.registry import collectors, view_of
 from collectors.script import Scenario
 from collectors.scripted_views import table
 
@@ -25,11 +25,10 @@ class ScriptedDatabase:
         self._clock = clock
         self._refused = frozenset(refused)
         self._now = 0.0
-        self._views = {text: view for view, one in collectors().items() for text in one.statements.values()}
 
     def query(self, sql: str, binds: Binds) -> Answer:
         """The rows of the view that this statement reads; see Connection."""
-        view = self._views.get(sql)
+        view = view_of(sql)
         if view is None:
             raise StatementError("ORA-00900: the scripted database does not know this statement")
         if view in self._refused:

@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from service.audit import Audit
 from service.board import Board, Watched
 from service.connect import Connector
 from service.loop import Worker
@@ -13,6 +14,7 @@ from service.metrics import own_registry
 from service.settings import Settings
 from service.store.repository import Repository
 from service.web import problems
+from service.web.access import Access, read_tokens
 from service.web.api import api, outside
 from service.web.pages import pages, static
 
@@ -20,11 +22,13 @@ STOP_SECONDS = 2.0
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The whole service for these settings. Raises StoreError when the store cannot be opened."""
+    """The whole service for these settings. Raises StoreError or BadSettings."""
     store = Repository(settings.store)
     board = Board([Watched(one, settings.interval_of(one)) for one in settings.databases])
-    connect = Connector()
-    workers = [Worker(watched, connect, store) for watched in board]
+    connector = Connector(settings.oracle)
+    access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
+    audit = Audit(settings.auth.audit_file)
+    workers = [Worker(watched, connector, store, settings.defaults.budget) for watched in board]
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -47,8 +51,8 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     problems.install(app)
-    app.include_router(api(board))
-    app.include_router(outside(board, own_registry(), store.reachable))
-    app.include_router(pages(board))
+    app.include_router(api(board, {one.watched.name: one for one in workers}, access, audit))
+    app.include_router(outside(board, own_registry(), store.reachable, access))
+    app.include_router(pages(board, access))
     app.mount("/static", static, name="static")
     return app

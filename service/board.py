@@ -3,6 +3,7 @@
 A worker replaces a database's `Published` as a whole, so a reader that takes it once sees one consistent poll.
 """
 
+import re
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -34,6 +35,8 @@ class Published:
     snapshot: Snapshot
     delta: Delta | None
     map: CacheMap
+    labels: CacheMap
+    """The map by which metric series are named: names once known stay while the instance runs."""
     diagnosis: Diagnosis
     blocks: Mapping[str, str]
     """Metric family → its sample lines, rendered once."""
@@ -55,6 +58,12 @@ class Failure:
     next_attempt: float | None
     """time.time() of the next try; None when only an operator or a new credential brings one."""
 
+    @property
+    def code(self) -> str:
+        """Oracle's or the driver's own code, e.g. ORA-01017; the kind where there is none."""
+        found = re.search(r"\b(?:ORA|DPY|DPI)-\d+", self.why)
+        return found.group() if found else self.kind
+
 
 @dataclass
 class Watched:
@@ -62,6 +71,8 @@ class Watched:
 
     settings: DatabaseSettings
     interval: float
+    pace: float = 0.0
+    """Seconds between polls in force: the interval, or longer where polls are expensive; 0 before the first."""
     published: Published | None = None
     failure: Failure | None = None
     history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY_POINTS))
@@ -80,7 +91,11 @@ class Watched:
     def up(self) -> bool:
         """Whether the last poll succeeded and is recent; old values are not exported as if they were new."""
         age = self.age
-        return self.failure is None and age is not None and age <= max(3 * self.interval, self.interval + 5)
+        return (
+            self.failure is None
+            and age is not None
+            and age <= max(3 * max(self.interval, self.pace), self.interval + 5)
+        )
 
     @property
     def current(self) -> Published | None:

@@ -1,6 +1,7 @@
 """The `latchscope` command. JSON on stdout only, messages on stderr; bad input is one line and exit code 2."""
 
 import logging
+import re
 import socket
 import tempfile
 from enum import StrEnum
@@ -11,9 +12,12 @@ import typer
 import uvicorn
 from pydantic import TypeAdapter
 
+from collectors.capture import dump
+from collectors.errors import CollectError
+from collectors.grants import script
 from collectors.scenarios import scenarios
 from rules.model import Diagnosis, Severity, worst
-from service import inputs, logs, report, settings
+from service import inputs, logs, preflight, report, settings
 from service.app import create_app
 from service.settings import Settings
 from service.store.repository import StoreError
@@ -27,6 +31,18 @@ class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+
+
+class Target(StrEnum):
+    """What kind of database a grants script is for."""
+
+    PLAIN = "11.2"
+    CDB = "cdb"
+    RDS = "rds"
+
+
+Config = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
+CONFIG = Path("latchscope.yaml")
 
 
 @cli.callback()
@@ -47,12 +63,61 @@ def demo(
 
 
 @cli.command()
-def serve(config: Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]) -> None:
+def serve(
+    config: Config = CONFIG,
+    insecure: Annotated[bool, typer.Option(help="serve an address others can reach without any token")] = False,
+) -> None:
     """Serve the databases of a configuration."""
+    chosen = _settings(config)
+    if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
+        _fail(f"{chosen.listen} can be reached by others: set auth.tokens_file, or say --insecure")
+    _serve(chosen)
+
+
+@cli.command()
+def check(
+    databases: Annotated[list[str] | None, typer.Argument(help="names of the configuration; all without one")] = None,
+    config: Config = CONFIG,
+) -> None:
+    """Try what can be read on each database, and print the SQL for what cannot. Exit 1 when something is missing."""
+    chosen = _settings(config)
+    reports = [preflight.check(one, chosen) for one in _named(chosen, databases)]
+    typer.echo("\n".join(preflight.as_text(one) for one in reports))
+    if any(one.error for one in reports):
+        raise typer.Exit(2)
+    if any(one.lacking for one in reports):
+        raise typer.Exit(1)
+
+
+@cli.command()
+def grants(
+    user: Annotated[str, typer.Option(help="the user latchscope logs in as")] = "LATCHSCOPE",
+    kind: Annotated[Target, typer.Option("--for", help="what kind of database")] = Target.CDB,
+) -> None:
+    """Print the whole least-privilege script for a user."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
+        _fail(f"{user!r} is no Oracle user name")
+    typer.echo(script(user, kind.value), nl=False)
+
+
+@cli.command()
+def capture(
+    database: Annotated[str, typer.Argument(help="name of the configuration")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="the capture file to write")],
+    seconds: Annotated[float, typer.Option(min=0, help="time between two snapshots; 0 takes one only")] = 30.0,
+    config: Config = CONFIG,
+) -> None:
+    """Write a capture of a database: two snapshots some seconds apart, to be diagnosed anywhere."""
+    chosen = _settings(config)
+    (one,) = _named(chosen, [database])
     try:
-        _serve(settings.read(config))
-    except settings.BadSettings as error:
-        _fail(str(error))
+        taken = preflight.capture(one, chosen, seconds)
+        output.write_text(dump(taken), encoding="utf-8")
+    except CollectError as error:
+        _fail(f"{database}: {error}")
+    except OSError as error:
+        _fail(f"{output} cannot be written: {error.strerror}")
+    typer.echo(f"{output}: {len(taken.snapshots)} snapshots of {database}", err=True)
 
 
 @cli.command()
@@ -82,14 +147,29 @@ def _print_json(told: list[Diagnosis], *, single: bool) -> None:
         typer.echo(TypeAdapter(list[Diagnosis]).dump_json(told, indent=2).decode())
 
 
+def _settings(config: Path) -> Settings:
+    try:
+        return settings.read(config)
+    except settings.BadSettings as error:
+        _fail(str(error))
+
+
+def _named(chosen: Settings, names: list[str] | None) -> list[settings.DatabaseSettings]:
+    known = {one.name: one for one in chosen.databases}
+    for name in names or ():
+        if name not in known:
+            _fail(f"no database named {name} in the configuration; there are: {', '.join(known) or 'none'}")
+    return [known[name] for name in names] if names else list(known.values())
+
+
 def _serve(chosen: Settings) -> None:
     logs.configure()
     listener = _listener(chosen)
     try:
         app = create_app(chosen)
-    except StoreError as error:
+    except (StoreError, settings.BadSettings) as error:
         _fail(str(error))
-    if not chosen.loopback:
+    if not chosen.loopback and chosen.auth.tokens_file is None:
         logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=3))
     server.run(sockets=[listener])

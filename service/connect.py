@@ -3,32 +3,58 @@
 import time
 from datetime import UTC, datetime
 
-from collectors.errors import SessionError
-from collectors.oracle import OracleConnection
+from collectors.errors import SetupError
+from collectors.oracle import Deadlines, OracleConnection, Target, prepare
 from collectors.poll import Connection
 from collectors.replay import ScriptedDatabase
 from collectors.scenarios import scenarios
 from service.board import Watched
+from service.passwords import fingerprint, password_of, read_secret
+from service.settings import DatabaseSettings, OracleSettings
 
 
 class Connector:
     """Opens connections; scripted databases all began when the process did."""
 
-    def __init__(self) -> None:
+    def __init__(self, oracle: OracleSettings) -> None:
+        self._oracle = oracle
         self._began = datetime.now(UTC)
         self._zero = time.monotonic()
 
-    def __call__(self, watched: Watched) -> Connection:
-        """A fresh session on the database. Raises SessionError."""
+    def open(self, watched: Watched) -> Connection:
+        """A fresh session on the database. Raises SessionError in the class of its cure."""
         database = watched.settings
         if database.scripted is not None:
-            if database.scripted not in scenarios():
-                raise SessionError(f"no scripted database {database.scripted}; there are {', '.join(scenarios())}")
-            return ScriptedDatabase(scenarios()[database.scripted], self._began, lambda: time.monotonic() - self._zero)
-        if database.password_file is None:
-            raise SessionError(f"{database.name} has no password; set password_file")
-        try:
-            password = database.password_file.read_text(encoding="utf-8").strip("\r\n")
-        except OSError as error:
-            raise SessionError(f"password_file of {database.name} cannot be read: {error.strerror}") from None
-        return OracleConnection(database.dsn, database.user, password)
+            return self._scripted(database.scripted)
+        prepare(self._oracle.mode, self._oracle.client_dir)
+        deadlines = Deadlines(
+            connect=self._oracle.connect_timeout,
+            statement=self._oracle.statement_timeout,
+            frozen=self._oracle.statement_timeout + 2,
+        )
+        return OracleConnection(database.name, target_of(database), deadlines)
+
+    def credential(self, watched: Watched) -> str:
+        """A fingerprint of the credential in force, to see it change. Raises SetupError."""
+        database = watched.settings
+        return "" if database.scripted is not None else fingerprint(database.user, password_of(database))
+
+    def _scripted(self, name: str) -> Connection:
+        if name not in scenarios():
+            raise SetupError(f"there is no scripted database {name}; there are {', '.join(scenarios())}")
+        return ScriptedDatabase(scenarios()[name], self._began, lambda: time.monotonic() - self._zero)
+
+
+def target_of(database: DatabaseSettings) -> Target:
+    """Where and as whom to connect, the password read just now."""
+    wallet_password = database.wallet_password_file
+    return Target(
+        dsn=database.dsn,
+        user=database.user,
+        password=password_of(database),
+        config_dir=database.config_dir,
+        wallet=database.wallet_dir,
+        wallet_password=read_secret(wallet_password, f"{database.name}: wallet_password_file")
+        if wallet_password
+        else None,
+    )

@@ -1,32 +1,44 @@
 """When: one worker per database, each with its own connection, so that none waits for another."""
 
 import logging
-import random
 import threading
 import time
-from collections.abc import Callable
+from typing import Protocol
 
 from collectors.errors import SessionError
 from collectors.poll import Connection
 from service.board import Failure, Watched
+from service.pace import after_failure, interval_after
 from service.pipeline import Keeper, turn
 
 log = logging.getLogger("latchscope.loop")
 
-Connect = Callable[[Watched], Connection]
-LONGEST_PAUSE = 60.0
+
+class Opener(Protocol):
+    """Where sessions come from."""
+
+    def open(self, watched: Watched) -> Connection:
+        """A fresh session. Raises SessionError in the class of its cure."""
+        ...
+
+    def credential(self, watched: Watched) -> str:
+        """A fingerprint of the credential in force. Raises SetupError."""
+        ...
 
 
 class Worker:
-    """Polls one database until it is told to stop."""
+    """Polls one database until it is told to stop. `step` is one attempt; a test may call it in its own time."""
 
-    def __init__(self, watched: Watched, connect: Connect, keeper: Keeper) -> None:
+    def __init__(self, watched: Watched, opener: Opener, keeper: Keeper, budget: float = 1.0) -> None:
         self.watched = watched
-        self._connect = connect
+        self._opener = opener
         self._keeper = keeper
-        self._stop = threading.Event()
+        self._budget = budget
+        self._wake = threading.Event()
+        self._stopping = False
         self._connection: Connection | None = None
         self._failures = 0
+        self._refused_credential: str | None = None
         self._thread = threading.Thread(target=self._run, name=f"poll {watched.name}", daemon=True)
 
     def start(self) -> None:
@@ -35,44 +47,62 @@ class Worker:
 
     def stop(self) -> None:
         """Ask the worker to stop; it does not wait for a database that hangs."""
-        self._stop.set()
+        self._stopping = True
+        self._wake.set()
 
     def join(self, timeout: float) -> None:
         """Wait for the worker, at most so long."""
         self._thread.join(timeout)
 
+    def resume_login(self) -> bool:
+        """Try the same credential once more, at an operator's word; False when login was not stopped."""
+        stopped, self._refused_credential = self._refused_credential is not None, None
+        self._wake.set()
+        return stopped
+
     def _run(self) -> None:
         due = time.monotonic()
-        while not self._stop.is_set():
-            pause = self._attempt()
-            due = time.monotonic() + pause if pause else max(due + self.watched.interval, time.monotonic())
-            self._stop.wait(due - time.monotonic())
+        while not self._stopping:
+            pause = self.step()
+            due = max(due + pause, time.monotonic()) if self._failures == 0 else time.monotonic() + pause
+            self._wake.wait(max(0.0, due - time.monotonic()))
+            self._wake.clear()
         self._drop()
 
-    def _attempt(self) -> float | None:
-        """One turn; seconds to pause after a failure, None after success."""
+    def step(self) -> float:
+        """One attempt to poll; seconds until the next."""
         try:
+            if (
+                self._refused_credential is not None
+                and self._opener.credential(self.watched) == self._refused_credential
+            ):
+                return self.watched.interval
             if self._connection is None:
-                self._connection = self._connect(self.watched)
-            turn(self.watched, self._connection, self._keeper)
-            self._failures = 0
-            return None
-        except SessionError as error:
-            return self._failed("network", str(error))
-        except Exception as error:
-            # A bug of ours must not end the watch over a database; it is told once, not at every poll.
-            if self._failures == 0:
-                log.exception("bug while polling %s", self.watched.name)
-            return self._failed("bug", f"{type(error).__name__} in latchscope; see the log")
+                self._connection = self._opener.open(self.watched)
+            published = turn(self.watched, self._connection, self._keeper)
+        except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch over a database
+            return self._failed(error)
+        self._failures, self._refused_credential = 0, None
+        self.watched.pace = interval_after(published.poll_seconds, self.watched.interval, self._budget)
+        return self.watched.pace
 
-    def _failed(self, kind: str, why: str) -> float:
+    def _failed(self, error: Exception) -> float:
         self._drop()
         self._failures += 1
-        pause = min(LONGEST_PAUSE, 2.0**self._failures) * random.uniform(0.8, 1.2)
-        since = self.watched.failure.since if self.watched.failure else time.time()
-        self.watched.failure = Failure(kind, why, since, time.time() + pause)
-        log.warning("%s: %s; next attempt in %.0f s", self.watched.name, why, pause)
-        return pause
+        retry = after_failure(error, self._failures)
+        if retry.kind == "credential":
+            self._refused_credential = self._opener.credential(self.watched)
+        why = (
+            str(error) if isinstance(error, SessionError) else f"{type(error).__name__} inside latchscope; see its log"
+        )
+        before = self.watched.failure
+        since = before.since if before else time.time()
+        next_attempt = None if retry.pause is None else time.time() + retry.pause
+        self.watched.failure = Failure(retry.kind, why, since, next_attempt)
+        if before is None or before.why != why:
+            trace = None if isinstance(error, SessionError) else error
+            log.warning("%s: %s (%s)", self.watched.name, why, retry.kind, exc_info=trace)
+        return self.watched.interval if retry.pause is None else retry.pause
 
     def _drop(self) -> None:
         if self._connection is not None:

@@ -85,6 +85,12 @@ FAMILIES: Mapping[str, Family] = {
         Family("latchscope_db_cpu_seconds_total", "counter", "DB CPU (v$sys_time_model)."),
         Family("latchscope_finding", "gauge", "1 while a cause is found; see the diagnosis for its evidence."),
         Family("latchscope_impact_ratio", "gauge", "Share of DB time lost in row cache waits over the last interval."),
+        Family("latchscope_login_stopped", "gauge", "1 while logins are stopped to protect the account."),
+        Family("latchscope_next_attempt_timestamp_seconds", "gauge", "Unix time of the next try after a failure."),
+        Family("latchscope_poll_duration_seconds", "gauge", "Time the last poll took, all of it."),
+        Family(
+            "latchscope_poll_interval_seconds", "gauge", "Time between polls in force, longer when they are costly."
+        ),
         Family(
             "latchscope_collector_success",
             "gauge",
@@ -241,6 +247,14 @@ def _liveness(watched: Watched) -> dict[str, str]:
     block.add("latchscope_up", 1 if watched.up else 0)
     block.add("latchscope_data_age_seconds", None if watched.age is None else round(watched.age, 3))
     block.add("latchscope_last_poll_timestamp_seconds", watched.published.clock if watched.published else None)
+    block.add("latchscope_poll_interval_seconds", watched.pace or watched.interval)
+    if watched.current is not None:
+        block.add("latchscope_poll_duration_seconds", watched.current.poll_seconds)
+    failure = watched.failure
+    if failure is not None and failure.kind == "credential":
+        block.add("latchscope_login_stopped", 1, {"reason": failure.code})
+    if failure is not None:
+        block.add("latchscope_next_attempt_timestamp_seconds", failure.next_attempt, {"reason": failure.kind})
     return block.text()
 
 

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Protocol
 
-from collectors.delta import between
+from collectors.delta import between, since_startup
 from collectors.model import Delta, NotComparable, Snapshot, number
 from collectors.poll import Connection, poll
 from rules.cache_map import CacheMap, cache_map
@@ -50,27 +51,40 @@ def publish(
 ) -> Published:
     """Put the outcome of a poll on the board, with its metrics rendered once."""
     delta = change if isinstance(change, Delta) else None
-    caches = cache_map(delta) if delta else (watched.published.map if watched.published else CacheMap())
+    caches = cache_map(delta or since_startup(snapshot))
+    labels = _labels(watched.published, snapshot, caches)
     published = Published(
         snapshot=snapshot,
         delta=delta,
         map=caches,
+        labels=labels,
         diagnosis=diagnosis,
-        blocks=render(watched.settings, snapshot, caches, diagnosis),
+        blocks=render(watched.settings, snapshot, labels, diagnosis),
         poll_seconds=seconds,
         published_at=time.monotonic(),
         clock=time.time(),
     )
     watched.published, watched.failure = published, None
-    if delta is not None and delta.basis.end is not None:
-        watched.history.append(_point(delta, diagnosis))
+    if snapshot.taken_at is not None:
+        watched.history.append(_point(snapshot.taken_at, delta, diagnosis))
     return published
 
 
-def _point(delta: Delta, diagnosis: Diagnosis) -> Point:
-    assert delta.basis.end is not None
+def _labels(last: Published | None, snapshot: Snapshot, caches: CacheMap) -> CacheMap:
+    """The map by which series are named. An idle child infers nothing; its series keeps the name it had since start."""
+    if last is None or last.snapshot.startup_time != snapshot.startup_time:
+        return caches
+    taken = {guarded.name for guarded in caches.children.values()}
+    kept = {child: one for child, one in last.labels.children.items() if one.name not in taken}
+    return CacheMap({**kept, **caches.children})
+
+
+def _point(at: datetime, delta: Delta | None, diagnosis: Diagnosis) -> Point:
+    """One poll on the charts; a gap where there is no interval, as across a restart."""
+    if delta is None:
+        return Point(at, None, None, diagnosis.severity)
     sleeps = [number(row.get("sleeps")) for row in delta.rows("v$latch_children")]
     known = [one for one in sleeps if one is not None]
     rate = sum(known) / delta.basis.seconds if known and delta.basis.seconds else None
     share = diagnosis.impact.share_of_db_time if diagnosis.impact else None
-    return Point(delta.basis.end, rate, share, diagnosis.severity)
+    return Point(at, rate, share, diagnosis.severity)

@@ -42,15 +42,24 @@ class Strict(BaseModel):
 class OracleSettings(Strict):
     """How this process speaks to Oracle; one mode per process, because thick mode is process-wide."""
 
-    mode: Literal["thin"] = Field("thin", description="thin needs no client; it reaches 12.1 and later")
+    mode: Literal["thin", "thick"] = Field("thin", description="thin needs no client and reaches 12.1+; thick, 11.2")
+    client_dir: Path | None = Field(None, description="Instant Client of thick mode, where not on the library path")
+    connect_timeout: Seconds = Field(15.0, gt=0, description="for the whole login, which the driver would never end")
+    statement_timeout: Seconds = Field(5.0, gt=0, description="after it a statement is cancelled, the session replaced")
 
 
 class Defaults(Strict):
     """What holds for every database that does not say otherwise."""
 
-    interval: Seconds = Field(
-        15.0, gt=0, description="time between polls; long enough to cost nothing, short enough to see"
-    )
+    interval: Seconds = Field(15.0, gt=0, description="time between polls: cheap for them, quick enough for us")
+    budget: float = Field(0.01, gt=0, le=1, description="share of the interval a poll may take before polls slow down")
+
+
+class AuthSettings(Strict):
+    """Who may do what. Without tokens only loopback is served, and everybody there may do everything."""
+
+    tokens_file: Path | None = Field(None, description="lines of name, role (read or operate), sha256 of the token")
+    audit_file: Path | None = Field(None, description="where actions are recorded, beside the log")
 
 
 class DatabaseSettings(Strict):
@@ -63,12 +72,25 @@ class DatabaseSettings(Strict):
     cluster: str | None = Field(None, description="groups the instances of one cluster")
     user: str = Field("LATCHSCOPE", description="a user with the grants of `latchscope grants`")
     password_file: Path | None = Field(None, description="file that holds the password, and nothing else")
+    password_env: str | None = Field(None, description="environment variable that holds the password")
+    password_command: list[str] | None = Field(None, min_length=1, description="command printing it; no shell")
+    config_dir: Path | None = Field(None, description="folder of tnsnames.ora, for a dsn that is an alias")
+    wallet_dir: Path | None = Field(None, description="folder of the wallet, for TCPS")
+    wallet_password_file: Path | None = Field(None, description="file that holds the wallet's password")
     interval: Seconds | None = Field(None, gt=0, description="time between polls of this database")
 
     @property
     def scripted(self) -> str | None:
         """Name of the scenario, when this is a scripted database."""
         return self.dsn.removeprefix(DEMO) if self.dsn.startswith(DEMO) else None
+
+    @model_validator(mode="after")
+    def _one_password(self) -> "DatabaseSettings":
+        sources = ("password_file", "password_env", "password_command")
+        given = [name for name in sources if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{self.name} has {' and '.join(given)}; keep one")
+        return self
 
     @model_validator(mode="after")
     def _gentle(self) -> "DatabaseSettings":
@@ -88,6 +110,7 @@ class Settings(BaseSettings):
     store: str = Field("sqlite:///latchscope.db", description="SQLAlchemy URL of the store")
     oracle: OracleSettings = OracleSettings()
     defaults: Defaults = Defaults()
+    auth: AuthSettings = AuthSettings()
     databases: list[DatabaseSettings] = []
 
     @field_validator("databases")
@@ -108,6 +131,13 @@ class Settings(BaseSettings):
     def port(self) -> int:
         """The port of `listen`."""
         return int(self.listen.rsplit(":", 1)[1])
+
+    @field_validator("defaults")
+    @classmethod
+    def _gentle_by_default(cls, defaults: Defaults) -> Defaults:
+        if defaults.interval < SHORTEST_REAL_INTERVAL:
+            raise ValueError(f"interval is {defaults.interval:g} s; a real database is polled every 10 s at most")
+        return defaults
 
     @property
     def loopback(self) -> bool:

@@ -4,9 +4,11 @@ import json
 import logging
 import zlib
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, delete, event, func, select, text
+from alembic.util import CommandError
+from sqlalchemy import Engine, create_engine, delete, event, func, make_url, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -37,6 +39,13 @@ class Repository:
         try:
             self._engine = _engine(url)
             upgrade(self._engine)
+        except CommandError as error:
+            why = f"it was last used by another latchscope ({_brief(error)})"
+            raise StoreError(f"store {_masked(url)} cannot be opened: {why}; use that one, or a new store") from None
+        except ValueError:
+            # Its text may hold a piece of the password.
+            why = "its port is no number; write special characters of a password as %XX"
+            raise StoreError(f"store {_masked(url)} cannot be opened: {why}") from None
         except (SQLAlchemyError, ModuleNotFoundError) as error:
             raise StoreError(
                 f"store {_masked(url)} cannot be opened: {_brief(error)}; set `store` in latchscope.yaml"
@@ -48,11 +57,15 @@ class Repository:
         """Keep one poll: the snapshot always, the diagnosis when its verdict is news. A store in trouble is logged."""
         if snapshot.taken_at is None:
             return
+        verdict = [(one.cause, one.severity, one.confidence, one.child) for one in diagnosis.findings]
         try:
             with Session(self._engine) as session, session.begin():
                 session.merge(_stored(snapshot, snapshot.taken_at))
-                if self._is_news(diagnosis, snapshot.taken_at):
+                news = self._is_news(diagnosis.database, verdict, snapshot.taken_at)
+                if news:
                     session.merge(_stored_diagnosis(diagnosis, snapshot.taken_at))
+            if news:
+                self._last[diagnosis.database] = (snapshot.taken_at, verdict)
             self._kept += 1
             if self._kept % PRUNE_EVERY == 0:
                 self.prune(snapshot.taken_at)
@@ -100,10 +113,12 @@ class Repository:
                     break
 
     def reachable(self) -> bool:
-        """Whether the store answers."""
+        """Whether the store answers and its tables are there; a SQLite file that was deleted still answers, and is gone."""
+        if self._engine.dialect.name == "sqlite" and not Path(self._engine.url.database or "").exists():
+            return False
         try:
             with self._engine.connect() as connection:
-                connection.execute(text("select 1"))
+                connection.execute(select(StoredSnapshot.taken_at).limit(1))
             return True
         except SQLAlchemyError:
             return False
@@ -112,13 +127,9 @@ class Repository:
         """Give back the store's connections."""
         self._engine.dispose()
 
-    def _is_news(self, diagnosis: Diagnosis, at: datetime) -> bool:
-        verdict = [(one.cause, one.severity, one.confidence, one.child) for one in diagnosis.findings]
-        last_at, last = self._last.get(diagnosis.database, (None, None))
-        if last == verdict and last_at is not None and timedelta(0) <= at - last_at < REPEAT_AFTER:
-            return False
-        self._last[diagnosis.database] = (at, verdict)
-        return True
+    def _is_news(self, database: str, verdict: list[Any], at: datetime) -> bool:
+        last_at, last = self._last.get(database, (None, None))
+        return last != verdict or last_at is None or not timedelta(0) <= at - last_at < REPEAT_AFTER
 
 
 def _engine(url: str) -> Engine:
@@ -154,8 +165,11 @@ def _stored_diagnosis(diagnosis: Diagnosis, at: datetime) -> StoredDiagnosis:
 
 
 def _masked(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
+    """The URL without its password and its query, which may hold one; of one that cannot be read, only the scheme."""
+    try:
+        return make_url(url).set(query={}).render_as_string()
+    except (SQLAlchemyError, ValueError):
+        return f"{url.partition('://')[0]}://…" if "://" in url else "without a scheme"
 
 
 def _brief(error: Exception) -> str:

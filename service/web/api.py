@@ -1,19 +1,23 @@
 """REST under /api/v1, beside /healthz, /readyz and /metrics. Reads only the board, the catalogue and the store."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry
 
 from rules.catalogue import catalogue
 from rules.model import Cause, Diagnosis
+from service.audit import Audit
 from service.board import Board, Watched
+from service.loop import Worker
 from service.metrics import TEXT, exposition
 from service.web import views
-from service.web.problems import NOT_FOUND
-from service.web.schemas import CachesOut, CauseOut, DatabaseOut, Health, LatchesOut
+from service.web.access import Access, Caller
+from service.web.problems import NOT_FOUND, REFUSED
+from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, DatabaseOut, Health, LatchesOut, ResumeOut
 
 
 def operation_id(route: APIRoute) -> str:
@@ -21,9 +25,12 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def api(board: Board) -> APIRouter:
+def api(board: Board, workers: Mapping[str, Worker], access: Access, audit: Audit) -> APIRouter:
     """The routes below /api/v1."""
-    router = APIRouter(prefix="/api/v1", generate_unique_id_function=operation_id)
+    readers = [Depends(access.reader)]
+    router = APIRouter(
+        prefix="/api/v1", generate_unique_id_function=operation_id, dependencies=readers, responses=REFUSED
+    )
 
     def watched(db: str) -> Watched:
         found = board.get(db)
@@ -57,6 +64,18 @@ def api(board: Board) -> APIRouter:
         """The dictionary caches over the last interval, with the children that guard them."""
         return views.caches_out(watched(db))
 
+    @router.get("/databases/{db}/capabilities", tags=["databases"], responses=NOT_FOUND)
+    def get_capabilities(db: str) -> CapabilitiesOut:
+        """What can be read on this database, what is lost without the rest, and the SQL that opens it."""
+        return views.capabilities_out(watched(db))
+
+    @router.post("/databases/{db}/login/resume", tags=["actions"], responses=NOT_FOUND)
+    def resume_login(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> ResumeOut:
+        """Try the same credential once more after a refused login stopped all further ones. Needs role operate."""
+        resumed = workers[watched(db).name].resume_login()
+        audit.record(caller.name, "resume login", db, "resumed" if resumed else "was not stopped")
+        return ResumeOut(database=db, resumed=resumed)
+
     @router.get("/causes", tags=["causes"])
     def list_causes() -> list[CauseOut]:
         """The knowledge base."""
@@ -72,7 +91,7 @@ def api(board: Board) -> APIRouter:
     return router
 
 
-def outside(board: Board, own: CollectorRegistry, store_reachable: Callable[[], bool]) -> APIRouter:
+def outside(board: Board, own: CollectorRegistry, store_reachable: Callable[[], bool], access: Access) -> APIRouter:
     """What monitoring asks for, outside the versioned API."""
     router = APIRouter(generate_unique_id_function=operation_id, tags=["service"])
 
@@ -88,7 +107,7 @@ def outside(board: Board, own: CollectorRegistry, store_reachable: Callable[[], 
         told = Health(status="ok" if ready else "the store does not answer")
         return JSONResponse(told.model_dump(), status_code=200 if ready else 503)
 
-    @router.get("/metrics", response_class=PlainTextResponse)
+    @router.get("/metrics", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED)
     def get_metrics(request: Request) -> Response:
         """Prometheus metrics of every database that answers, and of this process."""
         return Response(exposition(board, own), media_type=TEXT)

@@ -52,7 +52,8 @@ def _path(run: list[tuple[datetime, float]], begin: datetime, end: datetime, top
         )
         for at, value in run
     ]
-    return "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in spots)
+    alone = "h1" if len(spots) == 1 else ""
+    return "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in spots) + alone
 
 
 def _round_up(value: float) -> float:

@@ -1,9 +1,10 @@
 """The pages: the fleet, one database in the order of a DBA's walk, and the knowledge base."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
@@ -15,8 +16,9 @@ from rules.model import Condition
 from rules.signals import SIGNALS
 from rules.words import count, percent
 from rules.words import number as spelled
-from service.board import Board, Point
+from service.board import Board, Point, Watched
 from service.web import charts, views
+from service.web.access import Access
 
 HERE = Path(__file__).parent
 FRAME = (
@@ -28,9 +30,11 @@ templates.env.filters |= {"count": count, "percent": percent, "spelled": spelled
 static = StaticFiles(directory=HERE / "static")
 
 
-def pages(board: Board) -> APIRouter:
+def pages(board: Board, access: Access) -> APIRouter:
     """The HTML routes; they show what REST shows."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = APIRouter(
+        include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
+    )
 
     @router.get("/")
     def fleet(request: Request) -> Response:
@@ -51,7 +55,7 @@ def pages(board: Board) -> APIRouter:
             latches=views.latches_out(watched),
             caches=views.caches_out(watched),
             causes=catalogue(),
-            charts=_charts(watched.history),
+            charts=_charts(watched),
         )
 
     @router.get("/causes")
@@ -67,14 +71,24 @@ def pages(board: Board) -> APIRouter:
     return router
 
 
-def _charts(history: Iterable[Point]) -> list[Markup]:
-    points = list(history)
+def _charts(watched: Watched) -> list[Markup]:
+    points = list(_with_gaps(watched.history, 3 * max(watched.interval, watched.pace) + 5))
     sleeps = [(one.at, one.sleeps_per_second) for one in points]
     shares = [(one.at, None if one.share_of_db_time is None else one.share_of_db_time * 100) for one in points]
     return [
         charts.line(sleeps, "Row cache latch sleeps", "per second"),
         charts.line(shares, "DB time lost in row cache waits", "%"),
     ]
+
+
+def _with_gaps(history: Iterable[Point], longest: float) -> Iterator[Point]:
+    """The points, with an unknown one where polls were missed, so that no line is drawn over an outage."""
+    last: datetime | None = None
+    for one in history:
+        if last is not None and (one.at - last).total_seconds() > longest:
+            yield Point(last, None, None, one.severity)
+        yield one
+        last = one.at
 
 
 def _page(request: Request, template: str, status: int = 200, **values: object) -> Response:

@@ -16,6 +16,10 @@ MEDIA = "application/problem+json"
 NOT_FOUND: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "There is no such thing; `detail` says what there is."}
 }
+REFUSED: dict[int | str, dict[str, Any]] = {
+    401: {"model": Problem, "description": "A token is needed."},
+    403: {"model": Problem, "description": "The token's role does not allow it."},
+}
 
 
 def problem(request: Request, status: int, title: str, detail: str) -> JSONResponse:
@@ -25,7 +29,9 @@ def problem(request: Request, status: int, title: str, detail: str) -> JSONRespo
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of the application as a problem."""
+    """Answer every error of the application as a problem, and document it as one."""
+    generate = app.openapi
+    app.openapi = lambda: _documented(generate())  # type: ignore[method-assign]
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> JSONResponse:
@@ -43,3 +49,23 @@ def install(app: FastAPI) -> None:
     def _bug(request: Request, error: Exception) -> JSONResponse:
         log.error("bug while answering %s", request.url.path, exc_info=error)
         return problem(request, 500, "A fault of latchscope", "The log of the service has the details.")
+
+
+_CONTENT = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_GENERATED = ("HTTPValidationError", "ValidationError")
+
+
+def _documented(document: dict[str, Any]) -> dict[str, Any]:
+    """The OpenAPI document with every error as the problem it is; what the framework assumes instead is taken out."""
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            responses = operation["responses"]
+            responses.setdefault("default", {"description": "Any other error."})["content"] = _CONTENT
+            for status in ("404", "422"):
+                if status in responses:
+                    responses[status]["content"] = _CONTENT
+    schemas = document["components"]["schemas"]
+    schemas.setdefault("Problem", Problem.model_json_schema())
+    for name in _GENERATED:
+        schemas.pop(name, None)
+    return document

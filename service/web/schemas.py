@@ -89,6 +89,36 @@ class CachesOut(BaseModel):
     missing: str | None = Field(description="why there are none, with the way out")
 
 
+class ReadableOut(BaseModel):
+    """One view of the preflight."""
+
+    view: str
+    status: str = Field(description="read, refused, failed or not_asked")
+    why: str
+    without: str = Field(description="what cannot be told without it")
+    sql: str | None = Field(description="what SYS runs to open it")
+
+
+class CapabilitiesOut(BaseModel):
+    """What latchscope can do on a database, found by trying. Before the first poll `views` is empty."""
+
+    database: str
+    release: str | None
+    mechanism: str | None
+    cluster: bool | None
+    container: str | None
+    inside_pdb: bool
+    views: tuple[ReadableOut, ...]
+    notes: tuple[str, ...]
+
+
+class ResumeOut(BaseModel):
+    """What a resumed login led to."""
+
+    database: str
+    resumed: bool = Field(description="false when logins were not stopped")
+
+
 class CauseOut(BaseModel):
     """A cause of the catalogue, in short."""
 

@@ -1,16 +1,25 @@
 """What REST and pages show of the board: the last publication of a database, laid out as the schemas want it."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
-from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, number
+from collectors.grants import capabilities
+from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
 from rules.cache_map import CacheMap
 from rules.engine import cannot_tell
 from rules.model import Diagnosis, DiagnosisBasis
 from rules.statistics import latch_statistics, ratio
 from service.board import Watched
-from service.web.schemas import CacheOut, CachesOut, ChildOut, DatabaseOut, FailureOut, LatchesOut
-
-FIRST_POLLS = "the second poll has not come yet; wait for it"
+from service.web.schemas import (
+    CacheOut,
+    CachesOut,
+    CapabilitiesOut,
+    ChildOut,
+    DatabaseOut,
+    FailureOut,
+    LatchesOut,
+    ReadableOut,
+)
 
 
 def database_out(watched: Watched) -> DatabaseOut:
@@ -66,7 +75,7 @@ def latches_out(watched: Watched) -> LatchesOut:
         basis=_basis(delta),
         latch=ROW_CACHE_LATCH,
         children=tuple(sorted(children, key=lambda one: (-(one.sleeps or 0), -(one.gets or 0), one.child))),
-        missing=_missing(delta, "v$latch_children"),
+        missing=_missing(watched, delta, "v$latch_children"),
         notes=tuple(str(one) for one in caches.disagreements),
     )
 
@@ -110,7 +119,7 @@ def caches_out(watched: Watched) -> CachesOut:
         database=watched.name,
         basis=_basis(delta),
         caches=tuple(sorted(told, key=lambda one: (-(one.gets or 0), one.cache_id, one.type, one.subordinate or 0))),
-        missing=_missing(delta, "v$rowcache"),
+        missing=_missing(watched, delta, "v$rowcache"),
     )
 
 
@@ -133,6 +142,22 @@ def _cache(row: Row, owner: dict[tuple[int, str, int | None], int], total: float
     )
 
 
+def capabilities_out(watched: Watched) -> CapabilitiesOut:
+    """The preflight, from the last poll."""
+    snapshot = watched.published.snapshot if watched.published else Snapshot(watched.name, None, {})
+    found = capabilities(snapshot, watched.settings.user)
+    return CapabilitiesOut(
+        database=watched.name,
+        release=found.release,
+        mechanism=found.mechanism,
+        cluster=found.cluster,
+        container=found.container,
+        inside_pdb=found.inside_pdb,
+        views=tuple(ReadableOut(**asdict(one)) for one in found.views) if watched.published else (),
+        notes=found.notes,
+    )
+
+
 def _delta(watched: Watched) -> Delta | None:
     return watched.current.delta if watched.current else None
 
@@ -145,9 +170,10 @@ def _basis(delta: Delta | None) -> DiagnosisBasis | None:
     )
 
 
-def _missing(delta: Delta | None, view: str) -> str | None:
+def _missing(watched: Watched, delta: Delta | None, view: str) -> str | None:
     if delta is None:
-        return FIRST_POLLS
+        told = diagnosis_of(watched)
+        return next((f"{one.why}; {one.way_out}" for one in told.undetermined), told.headline)
     reading = delta.read(view)
     return f"{reading.why}; {reading.way_out}" if isinstance(reading, Missing) else None
 

@@ -5,7 +5,9 @@ setInterval(async () => {
   try {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    document.getElementById("content").replaceWith(fresh.getElementById("content"));
+    const content = fresh.getElementById("content");
+    if (!content) throw new Error("the answer is no page");
+    document.getElementById("content").replaceWith(content);
     document.title = fresh.title;
   } catch {
     document.title = "(no answer) latchscope";

@@ -1,0 +1,34 @@
+"""sys_context: which container of a CDB this session is in; a session inside a PDB does not see the whole instance."""
+
+from collectors.model import Collector, Column, Kind
+
+SYS_CONTEXT = Collector(
+    view="sys_context",
+    about="container and database of the session; one row, read once per start",
+    columns=(
+        Column("db_unique_name", Kind.KEY, "", "unique name of the database"),
+        Column("con_id", Kind.TEXT, "", "0 no CDB, 1 CDB$ROOT, above 2 a PDB; absent before 12.1"),
+        Column("con_name", Kind.TEXT, "", "name of the container"),
+        Column("cdb_name", Kind.TEXT, "", "name of the CDB, null where there is none"),
+        Column("session_user", Kind.TEXT, "", "user of the session"),
+    ),
+    statements={
+        "11.2": """
+            select /* latchscope sys_context */
+                   sys_context('userenv', 'db_unique_name') as db_unique_name,
+                   sys_context('userenv', 'session_user') as session_user
+              from dual""",
+        "12.1": """
+            select /* latchscope sys_context */
+                   sys_context('userenv', 'db_unique_name') as db_unique_name,
+                   to_number(sys_context('userenv', 'con_id')) as con_id,
+                   sys_context('userenv', 'con_name') as con_name,
+                   sys_context('userenv', 'cdb_name') as cdb_name,
+                   sys_context('userenv', 'session_user') as session_user
+              from dual""",
+    },
+    without="whether the session is inside a PDB and sees only its part",
+    granted_on="",
+    once=True,
+    after=("v$instance",),
+)

@@ -1,0 +1,80 @@
+"""`latchscope check` and `latchscope capture`: one short visit to a database, outside the service."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from collectors.capture import Capture
+from collectors.errors import SessionError
+from collectors.grants import Capabilities, Readable, capabilities
+from collectors.poll import poll
+from service.board import Watched
+from service.connect import Connector
+from service.settings import DatabaseSettings, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What one visit showed; `error` when there was none."""
+
+    database: str
+    found: Capabilities | None
+    error: str | None = None
+
+    @property
+    def lacking(self) -> tuple[Readable, ...]:
+        """Views that a grant would open."""
+        return self.found.lacking if self.found else ()
+
+
+def check(database: DatabaseSettings, settings: Settings) -> Preflight:
+    """Log in once, read every view once, and tell what came back."""
+    try:
+        connection = Connector(settings.oracle).open(Watched(database, settings.interval_of(database)))
+        try:
+            return Preflight(database.name, capabilities(poll(database.name, connection), database.user))
+        finally:
+            connection.close()
+    except SessionError as error:
+        return Preflight(database.name, None, str(error))
+
+
+def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> Capture:
+    """Two snapshots so many seconds apart, or one when seconds is 0. Raises SessionError."""
+    connection = Connector(settings.oracle).open(Watched(database, settings.interval_of(database)))
+    try:
+        snapshots = [poll(database.name, connection)]
+        if seconds:
+            time.sleep(seconds)
+            snapshots.append(poll(database.name, connection, snapshots[0]))
+    finally:
+        connection.close()
+    return Capture(database.name, tuple(snapshots), source=f"latchscope capture over {seconds:g} s")
+
+
+def as_text(one: Preflight) -> str:
+    """A preflight as lines for a terminal."""
+    return "\n".join(_lines(one))
+
+
+def _lines(one: Preflight) -> Iterator[str]:
+    if one.found is None:
+        yield f"{one.database}: no session: {one.error}"
+        return
+    found = one.found
+    guarded = {"latch": "child latches", "mutex": "mutexes", None: "an unknown mechanism"}[found.mechanism]
+    yield f"{one.database}: Oracle {found.release or '(release unknown)'}, row cache guarded by {guarded}"
+    yield from (f"  note: {note}" for note in found.notes)
+    for view in found.views:
+        yield f"  {_MARKS[view.status]} {view.view:<18} {view.why}"
+        if view.status in ("refused", "failed"):
+            yield f"      without it: {view.without}"
+    missing = [view.sql for view in found.lacking if view.sql]
+    if missing:
+        yield "  Run as SYS:"
+        yield from (f"    {sql}" for sql in missing)
+    elif not found.lacking:
+        yield "  everything needed can be read"
+
+
+_MARKS = {"read": "ok     ", "refused": "REFUSED", "failed": "FAILED ", "not_asked": "no need"}

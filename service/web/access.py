@@ -1,0 +1,99 @@
+"""Who may do what: bearer tokens with roles; without tokens, whoever is on this machine.
+
+A browser cannot send a bearer token, so the token is also taken as the password of HTTP Basic.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fastapi import HTTPException, Request
+
+from service.settings import BadSettings
+
+Role = Literal["read", "operate"]
+_LINE = re.compile(r"^(?P<name>[\w.@-]+)\s+(?P<role>read|operate)\s+(?P<digest>[0-9a-f]{64})$")
+_LOOPBACK = re.compile(r"^(?:https?://)?(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]|testserver)(?::\d+)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who asks, and what they may do."""
+
+    name: str
+    role: Role
+
+
+LOCAL = Caller("this machine", "operate")
+
+
+def read_tokens(path: Path) -> dict[str, Caller]:
+    """sha256 of a token → its owner. Raises BadSettings with the line that is wrong."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise BadSettings(f"auth.tokens_file {path} cannot be read") from None
+    tokens: dict[str, Caller] = {}
+    for place, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _LINE.match(line.strip())
+        if match is None:
+            raise BadSettings(f"auth.tokens_file {path} line {place}: write name, read or operate, sha256 of the token")
+        tokens[match["digest"]] = Caller(match["name"], "operate" if match["role"] == "operate" else "read")
+    if not tokens:
+        raise BadSettings(f"auth.tokens_file {path} holds no token, so nobody could ask anything")
+    return tokens
+
+
+class Access:
+    """Decides about requests; its methods are FastAPI dependencies."""
+
+    def __init__(self, tokens: dict[str, Caller] | None) -> None:
+        self._tokens = tokens
+
+    def reader(self, request: Request) -> Caller:
+        """Whoever may read. Raises 401."""
+        if self._tokens is None:
+            return LOCAL
+        digest = hashlib.sha256(_token(request).encode()).hexdigest()
+        for known, caller in self._tokens.items():
+            if hmac.compare_digest(known, digest):
+                return caller
+        challenge = {"WWW-Authenticate": 'Bearer, Basic realm="latchscope: any name, token as password"'}
+        raise HTTPException(401, "send a token of auth.tokens_file: Authorization: Bearer <token>", headers=challenge)
+
+    def operator(self, request: Request) -> Caller:
+        """Whoever may change state or load a database. Raises 401 or 403."""
+        caller = self.reader(request)
+        if caller.role != "operate":
+            raise HTTPException(403, f"{caller.name} may read; this needs the role operate")
+        if self._tokens is None:
+            self._from_here(request)
+        return caller
+
+    def _from_here(self, request: Request) -> None:
+        """Without tokens a page of somebody else's site must not act through the reader's browser."""
+        for header in ("host", "origin"):
+            value = request.headers.get(header)
+            if value is not None and not _LOOPBACK.match(value):
+                raise HTTPException(
+                    403, f"actions without a token are taken from this machine only, not for {header} {value}"
+                )
+
+
+def _token(request: Request) -> str:
+    scheme, _, value = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip()
+    if scheme.lower() == "basic":
+        try:
+            return base64.b64decode(value, validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
+    return ""
