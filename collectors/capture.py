@@ -1,11 +1,11 @@
 """Capture files: snapshots and confirmations of one database as JSON, written here and by hand. See docs/captures.md."""
 
 import json
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 from collectors.delta import between, since_startup
 from collectors.errors import InputError
@@ -15,6 +15,7 @@ from collectors.registry import collectors
 FORMAT = "latchscope-capture"
 VERSION = 1
 LIMIT_BYTES = 64 * 1024 * 1024
+LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ def _rows(collector: Collector, content: object, where: str) -> Rows:
     columns = _list(members.get("columns"), f"{where}.columns")
     declared = {column.name: column.kind for column in collector.columns}
     for name in columns:
-        if name not in declared:
+        if not isinstance(name, str) or name not in declared:
             raise InputError(f"{where}.columns has {name!r}; {collector.view} has {', '.join(declared)}")
     if len(set(columns)) != len(columns):
         raise InputError(f"{where}.columns names a column twice")
@@ -185,12 +186,17 @@ def _row(kinds: Mapping[str, Kind], row: object, where: str) -> Row:
 
 
 def _cell(kind: Kind, cell: object, where: str) -> Value:
-    if cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool) and math.isfinite(cell)):
+    if cell is None or _is_number(cell):
         return cell
     if kind in (Kind.KEY, Kind.TEXT) and isinstance(cell, str):
         return cell
     wanted = "a number or null" if kind in (Kind.COUNTER, Kind.GAUGE) else "text, a number or null"
     raise InputError(f"{where} is {json.dumps(cell)[:40]}; it must be {wanted}")
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Whether it is a number that a float can hold; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
 
 
 def _missing(collector: Collector, content: object, where: str) -> Missing:
@@ -204,7 +210,7 @@ def _missing(collector: Collector, content: object, where: str) -> Missing:
 def _confirmation(one: object, where: str) -> Confirmation:
     members = _object(one, where)
     value = members.get("value")
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not _is_number(value):
         raise InputError(f"{where}.value must be the number the query gave")
     if not isinstance(members.get("cause"), str):
         raise InputError(f"{where}.cause must be the id of a cause")
@@ -216,11 +222,12 @@ def _time(value: object, where: str) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
+        utc = moment.astimezone(UTC) if moment and moment.tzinfo else None
+    except (ValueError, OverflowError):
+        utc = None
+    if utc is None:
         raise InputError(f"{where} is {value!r}; it must be a UTC time such as 2010-06-15T08:00:00Z, or null")
-    return moment.astimezone(UTC)
+    return utc
 
 
 def _object(value: object, where: str) -> dict[str, Any]:

@@ -1,12 +1,17 @@
 """Deadlines around calls that have none of their own: every call of a session runs on the session's own thread.
 
 A connect to a listener that accepts and says nothing never returns and cannot be cancelled. So the caller waits only so
-long, then leaves the thread behind; it is a daemon, ends when the socket does, and is counted until then.
+long, then shuts the socket under the call and leaves the thread behind. The thread is a daemon and is counted until it
+ends; where we do not know the socket (thick mode, TLS, a name server that hangs) that is when the call returns by itself.
 """
 
+import socket
+import sys
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -23,6 +28,16 @@ class TooLate(SessionError):
 
 
 _given_up: deque[threading.Thread] = deque()
+_here = threading.local()
+
+
+def _remember_socket(event: str, arguments: tuple[Any, ...]) -> None:
+    """Note the socket a call connects. The driver shows it to nobody; Python's audit events do."""
+    if event == "socket.connect" and (mine := getattr(_here, "call_thread", None)) is not None:
+        mine.socket = weakref.ref(arguments[0])
+
+
+sys.addaudithook(_remember_socket)
 
 
 def left_behind(name: str) -> int:
@@ -41,6 +56,8 @@ class CallThread:
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._given_up = False
+        self.socket: Callable[[], socket.socket | None] = lambda: None
+        """The socket its calls last connected, as long as somebody holds it."""
         self._thread.start()
 
     def run(self, call: Callable[[], T], seconds: float, what: str) -> T:
@@ -60,6 +77,7 @@ class CallThread:
         self._calls.put(work)
         if not done.wait(seconds):
             self.give_up()
+            self._cut()
             raise TooLate(f"no answer to {what} within {seconds:g} s")
         if "error" in outcome:
             raise outcome["error"]
@@ -73,6 +91,14 @@ class CallThread:
             self._calls.put(None)
             _given_up.append(self._thread)
 
+    def _cut(self) -> None:
+        """End a call that hangs on its socket."""
+        connected = self.socket()
+        if connected is not None:
+            with suppress(OSError):
+                connected.shutdown(socket.SHUT_RDWR)
+
     def _run(self) -> None:
+        _here.call_thread = self
         while (work := self._calls.get()) is not None:
             work()

@@ -11,6 +11,9 @@ from collectors.release import at_least
 KQRST_COLUMNS = "kqrstcln, kqrstcid, kqrsttyp, kqrstsno"
 """All we read of x$kqrst; the SYS-owned view shows nothing else."""
 
+ANYBODY = "<user>"
+"""Stands for the user in the grants that a poll names, which does not know whom it polls as."""
+
 Kind = Literal["11.2", "cdb", "rds"]
 
 
@@ -86,7 +89,8 @@ def _readable(collector: Collector, snapshot: Snapshot, user: str) -> Readable:
     status: Literal["refused", "failed", "not_asked"] = "not_asked"
     if reading.kind in ("refused", "failed"):
         status = "refused" if reading.kind == "refused" else "failed"
-    sql = grant(collector, user) if status == "refused" else None
+    # A view that needs another one's rows is opened by the other one's grant, which its way out names.
+    sql = reading.way_out.replace(ANYBODY, user) if status == "refused" else None
     return Readable(collector.view, status, reading.why, collector.without, sql)
 
 

@@ -17,6 +17,7 @@ Row = Mapping[str, Value]
 Key = tuple[Value, ...]
 
 ROW_CACHE_LATCH = "row cache objects"
+RESULT_CACHE_LATCH = "Result Cache: RC Latch"
 ROW_CACHE_MUTEX_EVENT = "row cache mutex"
 
 

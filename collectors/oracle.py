@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from socket import gaierror
 from typing import Any, Literal, TypeVar
 
 import oracledb
@@ -97,7 +98,7 @@ LOST = {
     "ORA-12170",
 }
 _CODE = re.compile(r"\b(?:ORA|DPY|DPI)-\d{4,5}\b")
-_HELP = re.compile(r"\s*Help: \S+")
+_HELP = re.compile(r"\s*(?:Help: \S+|See https?://\S+ for help)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,10 @@ class Cancelled(StatementError):
     """A statement took too long and was cancelled."""
 
 
+class TooSlow(SessionError):
+    """Statement after statement takes too long: asking on would cost the database a login for each."""
+
+
 @cache
 def prepare(mode: Literal["thin", "thick"], client: Path | None = None) -> None:
     """Set the process to thin or thick mode, once. Raises SetupError.
@@ -149,6 +154,7 @@ class OracleConnection:
     def __init__(self, name: str, target: Target, deadlines: Deadlines | None = None) -> None:
         self._target = target
         self._deadlines = deadlines or Deadlines()
+        self._cancelled = False
         if left_behind(f"session {name}") >= MOST_LEFT_BEHIND:
             raise SessionError(f"{MOST_LEFT_BEHIND} earlier attempts still hang in the driver; none is added to them")
         self._thread = CallThread(f"session {name}")
@@ -182,12 +188,17 @@ class OracleConnection:
         if not sql.lstrip().lower().startswith(("select", "with")):
             raise StatementError("latchscope runs queries only")
         try:
-            return self._within(lambda: self._fetch(sql, binds), self._deadlines.frozen, "a statement")
-        except Cancelled:
+            answer = self._within(lambda: self._fetch(sql, binds), self._deadlines.frozen, "a statement")
+        except Cancelled as error:
+            if self._cancelled:
+                raise TooSlow(f"two statements in a row were too slow: {error}") from None
             # It looks healthy, but a late answer could be taken for the next one's: log in anew.
+            self._cancelled = True
             self._within(self._session.close, self._deadlines.close, "the goodbye")
             self._session = self._log_in()
             raise
+        self._cancelled = False
+        return answer
 
     def _fetch(self, sql: str, binds: Binds) -> Answer:
         with self._session.cursor() as cursor:
@@ -215,6 +226,8 @@ class OracleConnection:
 
 def classified(error: Exception) -> SessionError | StatementError:
     """A driver's error as the class whose cure it has; the text keeps Oracle's own codes."""
+    if isinstance(error, gaierror):
+        return SessionError(f"the host name in the dsn cannot be resolved: {error.strerror}")
     found = set(_CODE.findall(" ".join(str(one) for one in _chain(error))))
     told = brief(error)
     if found & CREDENTIAL:

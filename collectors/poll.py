@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from collectors.errors import StatementError, ViewRefused
-from collectors.grants import grant
+from collectors.grants import ANYBODY, grant
 from collectors.model import Binds, Collector, Cost, Missing, Reading, Row, Rows, Snapshot, Value, text
 from collectors.registry import collectors
-from collectors.release import text_for
+from collectors.release import parts, text_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _read(
     release = text(_instance_row(readings).get("version"))
     statement = text_for(collector.statements, release)
     if statement is None:
-        oldest = min(collector.statements)
+        oldest = min(collector.statements, key=parts)
         return _not_asked(collector, f"needs Oracle {oldest} or newer, this is {release}"), None
     binds = collector.binds(readings) if collector.binds else {}
     if isinstance(binds, Missing):
@@ -82,7 +82,7 @@ def _read(
     try:
         answer = connection.query(statement, binds)
     except ViewRefused as error:
-        return Missing(collector.view, "refused", f"{collector.view}: {error}", grant(collector, "<user>")), None
+        return Missing(collector.view, "refused", f"{collector.view}: {error}", grant(collector, ANYBODY)), None
     except StatementError as error:
         return Missing(collector.view, "failed", f"{collector.view}: {error}", "see the error; other views go on"), None
     return Rows(collector.view, tuple(_row(collector, answer.columns, row) for row in answer.rows)), answer

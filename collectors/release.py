@@ -9,8 +9,8 @@ OLDEST = "11.2"
 def parts(release: str) -> tuple[int, ...]:
     """'11.2.0.4.0' → (11, 2, 0, 4, 0); trailing words and the 'g', 'c', 'ai' of marketing names are ignored."""
     numbers = []
-    for piece in release.split()[0].split("."):
-        digits = "".join(ch for ch in piece if ch.isdigit())
+    for piece in release.strip().partition(" ")[0].split("."):
+        digits = "".join(ch for ch in piece if ch.isdecimal())
         if not digits:
             break
         numbers.append(int(digits))

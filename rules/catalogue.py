@@ -35,7 +35,9 @@ def read(path: Path) -> Cause:
         members = yaml.safe_load(path.read_text(encoding="utf-8"))
         cause = Cause.model_validate(members)
     except yaml.YAMLError as error:
-        raise BadCause(f"{path.name} is not valid YAML: {error}") from None
+        raise BadCause(f"{path.name} is not valid YAML: {' '.join(str(error).split())}") from None
+    except UnicodeDecodeError as error:
+        raise BadCause(f"{path.name} is not text: byte {error.start} is no UTF-8; a cause is a YAML file") from None
     except ValidationError as error:
         raise BadCause(f"{path.name}: {_first(error)}") from None
     if cause.id != path.stem:

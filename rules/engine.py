@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from collectors.model import Delta, Missing, NotComparable
-from rules.catalogue import catalogue
+from collectors.model import Delta, Missing, NotComparable, number
+from rules.catalogue import catalogue, conditions
 from rules.model import (
     AnyOf,
     Cause,
@@ -141,8 +141,8 @@ def _ruled_out(cause: Cause, outcome: Outcome) -> RuledOut:
 def _finding(cause: Cause, scene: Scene, outcomes: list[Outcome]) -> Finding:
     identity = _identity(cause, scene, outcomes)
     sure = _confidence(cause, scene, outcomes, identity)
-    child = scene.hot_child if identity in (Identity.READ, Identity.INFERRED) else None
-    guarded = scene.hot if child is not None else None
+    child = _child(cause, scene) if identity in (Identity.READ, Identity.INFERRED) else None
+    guarded = scene.map.children[child] if child is not None else None
     name = guarded.name if guarded else (cause.caches[0] if cause.caches else None)
     confirm = cause.confirm
     return Finding(
@@ -157,7 +157,7 @@ def _finding(cause: Cause, scene: Scene, outcomes: list[Outcome]) -> Finding:
         location=cause.location,
         explanation=cause.explanation,
         evidence=tuple(_evidence(outcome) for outcome in outcomes if outcome.holds),
-        unknown=tuple(outcome.reading.why for outcome in outcomes if isinstance(outcome.reading, Unknown)),
+        unknown=tuple(dict.fromkeys(one.reading.why for one in outcomes if isinstance(one.reading, Unknown))),
         confirm=confirm
         and Confirmation(sql=confirm.sql, reading=confirm.reading, result=scene.delta.confirmations.get(cause.id)),
         remedy=cause.remedy,
@@ -166,6 +166,13 @@ def _finding(cause: Cause, scene: Scene, outcomes: list[Outcome]) -> Finding:
         false_positives=cause.false_positives,
         references=cause.references,
     )
+
+
+def _child(cause: Cause, scene: Scene) -> int | None:
+    """The cause's own child with the most sleeps; not always the hot one, since another may have just as many."""
+    own = scene.map.guarding(cause.caches)
+    sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in scene.children}
+    return max(own, key=lambda child: (sleeps.get(child, 0.0), -child), default=None)
 
 
 _IDENTITY_NAMES: dict[Identity, str] = {
@@ -225,7 +232,7 @@ def _in_the_light_of(
     if look_alike is None or not isinstance(verdict, Finding) or verdict.cause == look_alike.cause:
         return verdict
     cause = causes[verdict.cause]
-    proof = {one.signal for one in cause.when if isinstance(one, Condition) and one.role == "discriminating"}
+    proof = {one.signal for one in conditions(cause) if one.role == "discriminating"}
     if cause.look_alike or cause.cap is Severity.INFO or any(one.signal in proof for one in verdict.evidence):
         return verdict
     first = look_alike.evidence[0]

@@ -10,6 +10,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+COMPARISON = r"^(>=|<=) -?\d+(\.\d+)?(e[+-]?\d+)?$"
+
 
 class Frozen(BaseModel):
     """A value that nobody changes and that refuses members it does not know."""
@@ -74,7 +76,7 @@ class Condition(Frozen):
     """
 
     signal: str
-    needs: str = Field(pattern=r"^(>=|<=) [0-9.e+-]+$", description="comparison with a number, in the signal's unit")
+    needs: str = Field(pattern=COMPARISON, description="comparison with a number, in the signal's unit")
     because: str
     role: Literal["required", "identity", "discriminating", "shape"] = "required"
     location: str | None = Field(None, description="miss location, for signals that speak of one")
@@ -96,7 +98,7 @@ class Query(Frozen):
 
     sql: str
     reading: str = Field(description="how to read the number")
-    needs: str | None = Field(None, pattern=r"^(>=|<=) [0-9.e+-]+$")
+    needs: str | None = Field(None, pattern=COMPARISON)
 
 
 class Cause(Frozen):

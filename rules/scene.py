@@ -66,16 +66,18 @@ class Scene:
 
     @cached_property
     def children(self) -> tuple[Row, ...]:
-        """Changes of the children of `row cache objects`, by child number."""
-        rows = self.delta.rows("v$latch_children")
-        return tuple(sorted(rows, key=lambda row: number(row.get("child#")) or 0))
+        """Changes of the children of `row cache objects`, by child number; a row without one is no child."""
+        numbered = [
+            (child, row) for row in self.delta.rows("v$latch_children") if isinstance(child := row.get("child#"), int)
+        ]
+        return tuple(row for _, row in sorted(numbered, key=lambda pair: pair[0]))
 
     @cached_property
     def hot_child(self) -> int | None:
         """The child with the most sleeps, the lowest of several; None when nobody slept or sleeps are unknown."""
-        sleeps = [(number(row.get("sleeps")) or 0.0, -(number(row.get("child#")) or 0)) for row in self.children]
-        most, child = max(sleeps, default=(0.0, 0.0))
-        return int(-child) if most > 0 else None
+        sleeps = [(number(row.get("sleeps")) or 0.0, row.get("child#")) for row in self.children]
+        most = max((slept for slept, _ in sleeps), default=0.0)
+        return next((child for slept, child in sleeps if slept == most > 0 and isinstance(child, int)), None)
 
     @property
     def hot(self) -> Guarded | None:

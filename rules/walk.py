@@ -13,20 +13,27 @@ from rules.words import number as spelled
 
 def headline(scene: Scene, findings: Sequence[Finding]) -> str:
     """One sentence for a list, an alert or a page title."""
-    if findings:
+    unexplained = _unexplained(scene, findings)
+    if findings and not unexplained:
         top = findings[0]
-        where = (
-            f" on {top.cache}" if top.cache and top.child is not None else f", perhaps {top.cache}" if top.cache else ""
-        )
+        perhaps = ", perhaps" if top.identity == "candidate" else " on"
+        where = f"{perhaps} {top.cache}" if top.cache else ""
         return f"{top.title}{where}; {_cost(scene)}"
     if scene.mechanism == "mutex":
         return "Mutexes guard the row cache of this release; its latch says nothing here"
-    if scene.gate not in (None, Severity.INFO):
+    if unexplained:
         where = (
             f"child {scene.hot_child} ({scene.map.name(scene.hot_child)})" if scene.hot_child else "an unknown child"
         )
         return sentence(f"{_cost(scene)}, most at {where}; {_why_unexplained(scene)}")
     return f"Nothing to do about the row cache; {_cost(scene)}"
+
+
+def _unexplained(scene: Scene, findings: Sequence[Finding]) -> bool:
+    """Whether waits that cost something, or sleeps whose cost is unknown, are left without a cause above info."""
+    if scene.gate is None:
+        return not findings and (scene.sum_of(scene.children, "sleeps") or 0.0) >= MINIMUM_SLEEPS
+    return scene.gate is not Severity.INFO and all(one.severity is Severity.INFO for one in findings)
 
 
 def _why_unexplained(scene: Scene) -> str:

@@ -10,7 +10,7 @@ COLLIDING = replace(
     ORDINARY,
     gets={**ORDINARY.gets, "dc_users": 61000, "dc_objects": 9400},
     children={
-        8: Child(miss_ratio=0.56, sleeps=1.1, sleep_us=60),
+        8: Child(miss_ratio=0.63, sleeps=1.1, sleep_us=60),
         9: Child(miss_ratio=0.11, sleeps=0.2, sleep_us=60),
         5: Child(miss_ratio=0.001, sleeps=0.05),
     },

@@ -17,6 +17,7 @@ ORDINARY = Load(
         "dc_props": 90,
         "global database name": 70,
     },
+    modifications={"dc_sequences": 6, "dc_segments": 0.3, "dc_objects": 0.1},
     children={8: Child(sleeps=0.35), 5: Child(sleeps=0.12), 9: Child(sleeps=0.1), 13: Child(sleeps=0.06)},
     holders={"kqreqd: reget": 0.74, "kqrpre: find obj": 0.15, "kqreqd": 0.06, "kqrso": 0.05},
     waiters={"kqrpre: find obj": 0.82, "kqreqd": 0.09, "kqreqd: reget": 0.05, "kqrso": 0.04},

@@ -1,0 +1,70 @@
+"""Every named number a cause may ask for: one function each, tested each, bound by name when the causes load.
+
+A signal reads a Scene for a Subject (the caches and the miss location its cause is about) and gives Known or Unknown.
+It never gives zero for what it could not see. The modules of this folder are found by scanning; a signal is named as
+its function.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rules.scene import MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
+from rules.words import count, part_of
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a condition speaks of: cache names of its cause, and a miss location."""
+
+    caches: tuple[str, ...] = ()
+    location: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A named number: its unit, the view it comes from, and how it is read."""
+
+    name: str
+    unit: str
+    of: str
+    about: str
+    read: Callable[[Scene, Subject], Reading]
+
+
+SIGNALS: dict[str, Signal] = {}
+
+
+def signal(unit: str, of: str) -> Callable[[Callable[[Scene, Subject], Reading]], Callable[[Scene, Subject], Reading]]:
+    """Register a function as the signal of its name; its docstring is what people read about it."""
+
+    def register(read: Callable[[Scene, Subject], Reading]) -> Callable[[Scene, Subject], Reading]:
+        name = read.__name__
+        if name in SIGNALS:
+            raise ValueError(f"two signals are named {name}")
+        SIGNALS[name] = Signal(name, unit, of, " ".join((read.__doc__ or "").split()), read)
+        return read
+
+    return register
+
+
+def share(part: Reading, whole: Reading) -> Reading:
+    """part / whole, or the first of the two that is unknown."""
+    if isinstance(part, Unknown):
+        return part
+    if isinstance(whole, Unknown):
+        return whole
+    return Known(part.value / whole.value, part_of(part.value, whole.value))
+
+
+def enough_sleeps(sleeps: float, view: str) -> Reading:
+    """The sleeps as a whole that shares may be made of, or Unknown when they are too few."""
+    if sleeps < MINIMUM_SLEEPS:
+        why = f"too few events: {count(sleeps)} sleeps, at least {MINIMUM_SLEEPS} are needed"
+        return Unknown(view, why, "wait for a busier interval")
+    return Known(sleeps)
+
+
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    importlib.import_module(_module.name)

@@ -1,0 +1,111 @@
+"""Signals of the whole instance and its host: database time, waits, processors, paging."""
+
+from collections.abc import Iterable
+
+from rules.scene import Known, Reading, Scene, Unknown
+from rules.signals import Subject, signal
+from rules.statistics import ratio
+from rules.words import count, part_of
+
+PARSING_WAITS = (
+    "library cache: mutex X",
+    "library cache lock",
+    "library cache load lock",
+    "cursor: pin S wait on X",
+    "cursor: mutex X",
+    "cursor: mutex S",
+    "latch: shared pool",
+    "latch: library cache",
+)
+
+
+def _db_time_share(scene: Scene, statistic: str) -> Reading:
+    spent, db_time = scene.seconds_of(statistic), scene.seconds_of("DB time")
+    if spent is None or not db_time:
+        return scene.why_unknown("v$sys_time_model", statistic if spent is None else "DB time")
+    return Known(spent / db_time, f"{spent:,.1f} s of {db_time:,.1f} s")
+
+
+@signal(unit="ratio", of="v$sys_time_model")
+def parse_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
+    """Share of DB time spent parsing."""
+    return _db_time_share(scene, "parse time elapsed")
+
+
+@signal(unit="ratio", of="v$sys_time_model")
+def hard_parse_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
+    """Share of DB time spent in hard parses."""
+    return _db_time_share(scene, "hard parse elapsed time")
+
+
+@signal(unit="ratio", of="v$sys_time_model")
+def sequence_load_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
+    """Share of DB time spent fetching the next range of sequence numbers from the dictionary."""
+    return _db_time_share(scene, "sequence load elapsed time")
+
+
+def _waits_to_row_cache(scene: Scene, events: Iterable[str]) -> Reading:
+    others, own = scene.waited_seconds(events), scene.row_cache_wait_seconds
+    if others is None or own is None:
+        return scene.why_unknown("v$system_event", "time_waited_micro")
+    if own == 0:
+        return Unknown("v$system_event", "nobody waited for the row cache", "wait for a busier interval")
+    return Known(others / own, f"{others:,.2f} s against {own:,.2f} s of row cache waits")
+
+
+@signal(unit="ratio", of="v$system_event")
+def parsing_waits_to_row_cache_waits(scene: Scene, subject: Subject) -> Reading:
+    """Time waited for library cache, cursors and shared pool, per time waited for the row cache."""
+    return _waits_to_row_cache(scene, PARSING_WAITS)
+
+
+@signal(unit="ratio", of="v$system_event")
+def undo_enqueue_waits_to_row_cache_waits(scene: Scene, subject: Subject) -> Reading:
+    """Time waited for `enq: US - contention`, per time waited for the row cache."""
+    return _waits_to_row_cache(scene, ("enq: US - contention",))
+
+
+@signal(unit="ratio", of="v$system_event")
+def row_cache_lock_share_of_waits(scene: Scene, subject: Subject) -> Reading:
+    """Share of the time lost in row cache waits that was waited for `row cache lock`: somebody changes entries."""
+    return _waits_to_row_cache(scene, ("row cache lock",))
+
+
+@signal(unit="ratio", of="v$system_event, v$sys_time_model")
+def row_cache_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
+    """Share of DB time lost in row cache waits, which is what the impact gate weighs."""
+    waited, db_time = scene.row_cache_wait_seconds, scene.seconds_of("DB time")
+    if waited is None:
+        return scene.why_unknown("v$system_event", "time_waited_micro")
+    if not db_time:
+        return scene.why_unknown("v$sys_time_model", "DB time")
+    return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s")
+
+
+@signal(unit="ratio", of="v$osstat")
+def host_busy_ratio(scene: Scene, subject: Subject) -> Reading:
+    """Share of the host's processor time in use."""
+    busy, idle = scene.host("BUSY_TIME"), scene.host("IDLE_TIME")
+    if busy is None or idle is None or busy + idle == 0:
+        return scene.why_unknown("v$osstat", "BUSY_TIME")
+    return Known(busy / (busy + idle), part_of(busy, busy + idle) + " cs")
+
+
+@signal(unit="bytes per second", of="v$osstat")
+def paging_rate(scene: Scene, subject: Subject) -> Reading:
+    """Bytes paged in and out per second of the interval."""
+    paged = [scene.host("VM_IN_BYTES"), scene.host("VM_OUT_BYTES")]
+    known = [value for value in paged if value is not None]
+    rate = ratio(sum(known), scene.delta.basis.seconds) if known else None
+    if rate is None:
+        return scene.why_unknown("v$osstat", "VM_IN_BYTES")
+    return Known(rate, f"{count(sum(known))} bytes")
+
+
+@signal(unit="runnable per processor", of="v$osstat")
+def load_per_cpu(scene: Scene, subject: Subject) -> Reading:
+    """Runnable processes per processor of the host at the end of the interval."""
+    load, cpus = scene.level("LOAD"), scene.cpus
+    if load is None or not cpus:
+        return scene.why_unknown("v$osstat", "LOAD")
+    return Known(load / cpus, f"load {load:g} on {cpus:g} processors")

@@ -1,0 +1,204 @@
+"""between(): changes between two snapshots; restarts, falls, wraps and gaps by name, nothing clamped."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from collectors.delta import between, since_startup
+from collectors.model import Delta, Missing, NotComparable, Oddity, Reading, Row, Rows, Snapshot
+
+BEGIN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+STARTED = "2026-02-20 04:11:00"
+INSTANCE = {"instance_number": 1, "version": "11.2.0.4.0", "startup_time": STARTED, "uptime_seconds": 3_600}
+
+
+def snapshot(seconds: float | None = 0, instance: Row | None = INSTANCE, **more: Reading) -> Snapshot:
+    """A snapshot `seconds` after the first; views are given with `_` for `v$`."""
+    taken_at = None if seconds is None else BEGIN + timedelta(seconds=seconds)
+    rows = {} if instance is None else {"v$instance": Rows("v$instance", (instance,))}
+    return Snapshot("erp1", taken_at, {**rows, **{name.replace("_", "v$", 1): one for name, one in more.items()}})
+
+
+def latch(*rows: Row) -> Rows:
+    return Rows("v$latch", rows)
+
+
+def delta_of(earlier: Snapshot, later: Snapshot) -> Delta:
+    delta = between(earlier, later)
+    assert isinstance(delta, Delta), delta
+    return delta
+
+
+def latch_change(before: Sequence[Row], after: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[Oddity, ...]]:
+    delta = delta_of(snapshot(0, _latch=latch(*before)), snapshot(30, _latch=latch(*after)))
+    return delta.rows("v$latch"), delta.oddities
+
+
+def row(name: str = "row cache objects", **counters: float | None) -> Row:
+    return {"name": name, **counters}
+
+
+def test_counters_become_differences_and_the_interval_is_the_database_clock() -> None:
+    rows, oddities = latch_change([row(gets=1_000, sleeps=5)], [row(gets=1_700, sleeps=5)])
+    assert rows == ({"name": "row cache objects", "gets": 700, "sleeps": 0},)
+    assert oddities == ()
+    delta = delta_of(snapshot(0), snapshot(30.5))
+    assert (delta.basis.kind, delta.basis.seconds) == ("interval", 30.5)
+    assert (delta.basis.begin, delta.basis.end) == (BEGIN, BEGIN + timedelta(seconds=30.5))
+    assert (delta.database, delta.release) == ("erp1", "11.2.0.4.0")
+
+
+def test_gauges_and_texts_are_those_of_the_later_snapshot() -> None:
+    def cache(usage: int, name: str) -> Rows:
+        base = {"cache#": 3, "type": "PARENT", "subordinate#": None}
+        return Rows("v$rowcache", ({**base, "parameter": name, "usage": usage, "gets": usage * 10},))
+
+    delta = delta_of(snapshot(0, _rowcache=cache(90, "old")), snapshot(30, _rowcache=cache(80, "new")))
+    (one,) = delta.rows("v$rowcache")
+    assert (one["parameter"], one["usage"]) == ("new", 80)
+    assert "gets" not in one
+    assert [str(oddity.what) for oddity in delta.oddities] == ["fell"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [
+        (900, 100, "fell"),
+        (2**32 - 5, 10, "wrapped"),
+        (2**31, 0, "fell"),
+        (2**31 - 1, 3, "fell"),
+        (2**32, 3, "fell"),
+        (2**32 - 1, 2**31, "fell"),
+        (10, -4_018_470_645, "negative"),
+        (-3, 10, "negative"),
+    ],
+)
+def test_a_counter_that_misbehaved_is_named_and_not_used(before: int, after: int, what: str) -> None:
+    rows, oddities = latch_change([row(gets=before, sleeps=1)], [row(gets=after, sleeps=4)])
+    assert rows == ({"name": "row cache objects", "sleeps": 3},)
+    assert oddities == (Oddity("v$latch", ("row cache objects",), "gets", what, before, after),)  # type: ignore[arg-type]
+
+
+def test_null_and_absent_cells_have_no_change_and_need_no_oddity() -> None:
+    rows, oddities = latch_change([row(gets=None, sleeps=1)], [row(gets=7, misses=3, sleeps=None)])
+    assert rows == ({"name": "row cache objects"},)
+    assert oddities == ()
+
+
+def test_a_vanished_row_is_named() -> None:
+    rows, oddities = latch_change([row(gets=1), row("messages", gets=1)], [row(gets=2)])
+    assert len(rows) == 1
+    assert oddities == (Oddity("v$latch", ("messages",), "", "vanished", None, None),)
+
+
+def test_repeated_rows_are_not_used() -> None:
+    rows, oddities = latch_change([row(gets=1)], [row(gets=2), row(gets=3), row("messages", gets=9)])
+    assert [one["name"] for one in rows] == ["messages"]
+    assert [one.what for one in oddities] == ["repeated", "vanished"]
+
+
+def test_a_new_row_has_no_change() -> None:
+    rows, oddities = latch_change([row(gets=1)], [row(gets=2), row("messages", gets=9)])
+    assert rows == ({"name": "row cache objects", "gets": 1}, {"name": "messages"})
+    assert oddities == ()
+
+
+def test_a_new_row_of_a_view_that_starts_at_zero_counts_from_zero() -> None:
+    event = Rows("v$system_event", ({"event": "row cache lock", "total_waits": 4, "time_waited_micro": 900},))
+    delta = delta_of(snapshot(0, _system_event=Rows("v$system_event", ())), snapshot(30, _system_event=event))
+    assert delta.rows("v$system_event") == event.rows
+    assert delta.oddities == ()
+
+
+def test_a_view_without_counters_loses_rows_in_silence() -> None:
+    def parameters(*names: str) -> Rows:
+        return Rows("v$parameter", tuple({"name": name, "value": "1"} for name in names))
+
+    delta = delta_of(
+        snapshot(0, _parameter=parameters("cpu_count", "sga_target")), snapshot(30, _parameter=parameters("cpu_count"))
+    )
+    assert (len(delta.rows("v$parameter")), delta.oddities) == (1, ())
+
+
+REFUSED = Missing("v$latch", "refused", "v$latch: ORA-00942", "grant select")
+
+
+def test_a_view_that_is_missing_now_stays_missing() -> None:
+    delta = delta_of(snapshot(0, _latch=latch(row(gets=1))), snapshot(30, _latch=REFUSED))
+    assert delta.read("v$latch") is REFUSED
+
+
+def test_a_view_that_was_missing_before_has_no_change_yet() -> None:
+    delta = delta_of(snapshot(0, _latch=REFUSED), snapshot(30, _latch=latch(row(gets=1))))
+    reading = delta.read("v$latch")
+    assert isinstance(reading, Missing)
+    assert reading.why == "v$latch was missing at the start of the interval (v$latch: ORA-00942)"
+    assert (reading.kind, reading.way_out) == ("refused", "grant select")
+
+
+def test_a_view_nobody_read_before_is_missing_too() -> None:
+    delta = delta_of(snapshot(0), snapshot(30, _latch=latch(row(gets=1))))
+    assert isinstance(delta.read("v$latch"), Missing)
+
+
+def test_a_restart_is_not_comparable_and_says_what_to_wait_for() -> None:
+    restarted = {**INSTANCE, "startup_time": "2026-03-02 08:59:58", "uptime_seconds": 2}
+    gap = between(snapshot(0), snapshot(30, restarted))
+    assert isinstance(gap, NotComparable)
+    assert (
+        gap.why == "the instance restarted (started 2026-02-20 04:11:00, now 2026-03-02 08:59:58); counters began again"
+    )
+    assert gap.way_out == "wait for the second poll after the restart"
+    assert (gap.database, gap.release) == ("erp1", "11.2.0.4.0")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "why"),
+    [
+        (snapshot(0), snapshot(0), "not later by the database's clock"),
+        (snapshot(30), snapshot(0), "not later by the database's clock"),
+        (snapshot(None), snapshot(30), "a snapshot has no time"),
+        (snapshot(0), snapshot(None), "a snapshot has no time"),
+        (snapshot(0, None), snapshot(30), "no startup_time"),
+        (snapshot(0), snapshot(30, None), "no startup_time"),
+        (snapshot(0), replace(snapshot(30), database="erp2"), "one snapshot is of erp1, the other of erp2"),
+        (snapshot(0), snapshot(30, {**INSTANCE, "version": "12.1.0.2.0"}), "changed from 11.2.0.4.0 to 12.1.0.2.0"),
+    ],
+)
+def test_what_else_cannot_be_compared(earlier: Snapshot, later: Snapshot, why: str) -> None:
+    gap = between(earlier, later)
+    assert isinstance(gap, NotComparable)
+    assert why in gap.why
+    assert gap.way_out
+
+
+def test_one_snapshot_with_a_known_start_is_the_change_since_then() -> None:
+    delta = since_startup(snapshot(0, _latch=latch(row(gets=1_000))))
+    assert (delta.basis.kind, delta.basis.seconds) == ("since_startup", 3_600.0)
+    assert (delta.basis.begin, delta.basis.end) == (BEGIN - timedelta(hours=1), BEGIN)
+    assert delta.rows("v$latch") == (row(gets=1_000),)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [snapshot(0, {**INSTANCE, "uptime_seconds": None}), snapshot(None), snapshot(0, None)],
+    ids=["no uptime", "no clock", "no instance"],
+)
+def test_one_snapshot_without_it_is_totals_of_unknown_age(one: Snapshot) -> None:
+    basis = since_startup(one).basis
+    assert (basis.kind, basis.begin, basis.seconds) == ("totals", None, None)
+
+
+def test_a_negative_total_is_named_and_not_used() -> None:
+    delta = since_startup(snapshot(0, _latch=latch(row(gets=-4_018_470_645, sleeps=2))))
+    assert delta.rows("v$latch") == (row(sleeps=2),)
+    assert [oddity.what for oddity in delta.oddities] == ["negative"]
+
+
+def test_notes_are_kept() -> None:
+    assumed = Rows("v$latch", (row(gets=2),), ("assumed",))
+    reading = delta_of(snapshot(0, _latch=latch(row(gets=1))), snapshot(30, _latch=assumed)).read("v$latch")
+    assert not isinstance(reading, Missing)
+    assert reading.notes == ("assumed",)

@@ -1,0 +1,124 @@
+"""The words of the floor: reading what is there, and never taking what is missing for zero."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from collectors.model import (
+    Basis,
+    Changes,
+    Collector,
+    Column,
+    Delta,
+    Kind,
+    Missing,
+    Oddity,
+    Rows,
+    Snapshot,
+    number,
+    text,
+    unread,
+)
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+PROBE = Collector(
+    view="v$probe",
+    about="",
+    columns=(Column("a", Kind.KEY, "", ""), Column("n", Kind.COUNTER, "count", ""), Column("b", Kind.KEY, "", "")),
+    statements={},
+    without="",
+    granted_on="",
+)
+
+
+def test_a_collector_knows_its_key_and_its_columns() -> None:
+    assert PROBE.key == ("a", "b")
+    assert PROBE.column("n").kind is Kind.COUNTER
+    with pytest.raises(KeyError, match=r"v\$probe declares no column z"):
+        PROBE.column("z")
+
+
+def test_a_snapshot_tells_missing_from_empty() -> None:
+    refused = Missing("v$latch", "refused", "why", "grant")
+    snapshot = Snapshot("erp1", NOW, {"v$rowcache": Rows("v$rowcache", ()), "v$latch": refused})
+    assert snapshot.read("v$rowcache") == Rows("v$rowcache", ())
+    assert snapshot.read("v$latch") is refused
+    assert snapshot.read("v$osstat") == unread("v$osstat")
+    assert snapshot.rows("v$latch") == snapshot.rows("v$osstat") == ()
+
+
+def test_a_snapshot_knows_its_instance() -> None:
+    row = {"version": "11.2.0.4.0", "startup_time": "2026-02-20 04:11:00", "uptime_seconds": 42}
+    snapshot = Snapshot("erp1", NOW, {"v$instance": Rows("v$instance", (row,))})
+    assert (snapshot.release, snapshot.startup_time, snapshot.uptime_seconds) == (
+        "11.2.0.4.0",
+        "2026-02-20 04:11:00",
+        42.0,
+    )
+    blind = Snapshot("erp1", NOW, {})
+    assert (blind.instance, blind.release, blind.startup_time, blind.uptime_seconds) == ({}, None, None, None)
+
+
+CHANGES = Changes(
+    "v$rowcache",
+    (
+        {"cache#": 7, "type": "SUBORDINATE", "subordinate#": 0, "gets": 1},
+        {"cache#": 7, "type": "SUBORDINATE", "subordinate#": 1, "gets": 2},
+        {"cache#": 3, "type": "PARENT", "subordinate#": None, "gets": 3},
+    ),
+)
+
+
+def test_changes_are_found_by_their_columns() -> None:
+    assert [row["gets"] for row in CHANGES.where(cache=7, subordinate=1)] == [2]
+    assert [row["gets"] for row in CHANGES.where(type="PARENT")] == [3]
+    assert list(CHANGES.where(cache=99)) == []
+
+
+def test_a_delta_gives_one_cell_or_none() -> None:
+    delta = Delta("erp1", None, Basis("totals", None, None, None), {"v$rowcache": CHANGES})
+    assert delta.cell("v$rowcache", "type", "PARENT", "gets") == 3
+    assert delta.cell("v$rowcache", "type", "PARENT", "usage") is None
+    assert delta.cell("v$rowcache", "type", "OTHER", "gets") is None
+    assert delta.cell("v$latch", "name", "row cache objects", "gets") is None
+    assert delta.read("v$latch") == unread("v$latch")
+
+
+def test_numbers_and_texts() -> None:
+    assert (number(3), number(2.5), number("3"), number(None), number(NOW)) == (3.0, 2.5, None, None, None)
+    assert (text("a"), text(3), text(None)) == ("a", "3", None)
+
+
+@pytest.mark.parametrize(
+    ("basis", "words"),
+    [
+        (Basis("interval", NOW, NOW, 30.04), "an interval of 30.0 s"),
+        (Basis("since_startup", NOW, NOW, 777_600.0), "totals since instance start, 777,600 s"),
+        (Basis("totals", None, None, None), "totals since an unknown instance start"),
+    ],
+)
+def test_a_basis_says_what_it_is(basis: Basis, words: str) -> None:
+    assert str(basis) == words
+
+
+@pytest.mark.parametrize(
+    ("oddity", "words"),
+    [
+        (Oddity("v$latch", ("x",), "gets", "fell", 9, 3), "v$latch gets of x fell (9 → 3); its change is not used"),
+        (
+            Oddity("v$latch", ("x",), "gets", "wrapped", 4_294_967_295, 3),
+            "v$latch gets of x wrapped at 32 bits (4294967295 → 3); its change is not used",
+        ),
+        (
+            Oddity("v$latch", ("x",), "gets", "negative", 3, -9),
+            "v$latch gets of x is negative (-9); a corrupt counter is not used",
+        ),
+        (Oddity("v$latch", (270, 1), "", "vanished", None, None), "v$latch row 270 1 is gone; its change is unknown"),
+        (
+            Oddity("v$latch", ("x",), "", "repeated", None, None),
+            "v$latch row x stands more than once; neither copy is used",
+        ),
+    ],
+)
+def test_an_oddity_says_what_happened(oddity: Oddity, words: str) -> None:
+    assert str(oddity) == words

@@ -1,0 +1,61 @@
+"""Comparing releases, and choosing the text for one."""
+
+import pytest
+
+from collectors.release import OLDEST, at_least, parts, text_for
+
+
+@pytest.mark.parametrize(
+    ("release", "numbers"),
+    [
+        ("11.2.0.4.0", (11, 2, 0, 4, 0)),
+        ("11.2", (11, 2)),
+        ("19c", (19,)),
+        ("23ai", (23,)),
+        ("12.1.0.2.0 - 64bit Production", (12, 1, 0, 2, 0)),
+        ("beta", ()),
+        ("", ()),
+        (" 12.1 ", (12, 1)),
+        ("1²", (1,)),
+    ],
+)
+def test_parts(release: str, numbers: tuple[int, ...]) -> None:
+    assert parts(release) == numbers
+
+
+@pytest.mark.parametrize(
+    ("release", "floor", "reached"),
+    [
+        ("12.2.0.1.0", "12.2", True),
+        ("12.1.0.2.0", "12.2", False),
+        ("19.0.0.0.0", "12.2", True),
+        ("9.2.0.8.0", "11.2", False),
+        ("18.0.0.0.0", "18", True),
+    ],
+)
+def test_at_least(release: str, floor: str, reached: bool) -> None:
+    assert at_least(release, floor) is reached
+
+
+TEXTS = {"11.2": "old", "12.1": "newer", "18": "new"}
+
+
+@pytest.mark.parametrize(
+    ("release", "text"),
+    [
+        ("11.2.0.1.0", "old"),
+        ("12.1.0.2.0", "newer"),
+        ("12.2.0.1.0", "newer"),
+        ("18.0.0.0.0", "new"),
+        ("23.26.0.0.0", "new"),
+        ("10.2.0.5.0", None),
+        ("9.2", None),
+        (None, "old"),
+    ],
+)
+def test_the_nearest_lower_release_wins(release: str | None, text: str | None) -> None:
+    assert text_for(TEXTS, release) == text
+
+
+def test_ten_is_more_than_nine() -> None:
+    assert text_for({"9.2": "nine", "10.2": "ten", OLDEST: "eleven"}, "10.2.0.4.0") == "ten"

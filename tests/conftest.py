@@ -1,0 +1,56 @@
+"""What tests of every floor share: the shared data, the recorded incident, and the rule against skips."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from hypothesis import settings
+
+from collectors.capture import Capture, load
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared" / "data"
+INCIDENT = ROOT / "tests" / "recordings" / "undo-segments" / "incident-2010.json"
+
+
+# No deadline: a machine that is busy for a moment is no failure.
+settings.register_profile("house", deadline=None, max_examples=50)
+settings.load_profile("house")
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that skips itself; see no_skip."""
+    return no_skip((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A file that skips itself; see no_skip."""
+    return no_skip((yield))
+
+
+def no_skip(report: Report) -> Report:
+    """With LATCHSCOPE_REQUIRE_ALL=1 a skip has failed: something that CI must have is not there."""
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("LATCHSCOPE_REQUIRE_ALL") == "1":
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and LATCHSCOPE_REQUIRE_ALL=1 allows no skip: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of shared data beside the checkout."""
+    if not SHARED.is_dir():
+        pytest.skip(f"shared data: {SHARED} is not there")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def incident() -> Capture:
+    """Our recording of the incident published in 2010."""
+    return load(INCIDENT.read_bytes(), INCIDENT.name)

@@ -1,0 +1,78 @@
+"""Every case against the whole catalogue; every cause has both kinds of case; every condition earns its keep."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from rules.catalogue import HOME, catalogue
+from rules.model import AnyOf, Cause, Condition
+from tests.rules.case_files import Told, all_cases, complaints, delta_of
+
+CASES = all_cases()
+
+
+@pytest.mark.parametrize("told", CASES, ids=str)
+def test_the_catalogue_judges_the_case_as_it_should(told: Told) -> None:
+    assert complaints(told, catalogue()) == []
+
+
+def test_every_cases_file_belongs_to_a_cause_and_every_cause_has_one() -> None:
+    assert {told.cause for told in CASES} == set(catalogue())
+    assert {path.name.removesuffix(".cases.yaml") for path in HOME.glob("*.cases.yaml")} == set(catalogue())
+
+
+@pytest.mark.parametrize("cause", catalogue())
+def test_every_cause_has_a_case_that_fires_and_one_that_stays_quiet(cause: str) -> None:
+    verdicts = [told.case.expect.verdict for told in CASES if told.cause == cause]
+    assert "found" in verdicts
+    assert "ruled_out" in verdicts
+
+
+def without_each_condition() -> Iterator[tuple[str, Cause]]:
+    """Each cause with one condition, or one alternative, taken away."""
+    for cause in catalogue().values():
+        for place, one in enumerate(cause.when):
+            before, after = cause.when[:place], cause.when[place + 1 :]
+            if before or after:
+                name = one.signal if isinstance(one, Condition) else "the alternatives"
+                yield f"{cause.id} without {name}", cause.model_copy(update={"when": (*before, *after)})
+            for fewer in _fewer_alternatives(one):
+                gone = next(alternative for alternative in one.any_of if alternative not in _flat(fewer))
+                yield f"{cause.id} without {gone.signal}", cause.model_copy(update={"when": (*before, fewer, *after)})
+
+
+def _fewer_alternatives(one: Condition | AnyOf) -> Iterator[Condition | AnyOf]:
+    alternatives = one.any_of if isinstance(one, AnyOf) else ()
+    for gone in alternatives:
+        left = tuple(alternative for alternative in alternatives if alternative is not gone)
+        yield left[0] if len(left) == 1 else AnyOf(any_of=left)
+
+
+def _flat(one: Condition | AnyOf) -> tuple[Condition, ...]:
+    return one.any_of if isinstance(one, AnyOf) else (one,)
+
+
+MUTANTS = dict(without_each_condition())
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_missing_condition_is_noticed_by_some_case(name: str) -> None:
+    mutant = MUTANTS[name]
+    causes = {**catalogue(), mutant.id: mutant}
+    own_first = sorted(CASES, key=lambda told: told.cause != mutant.id)
+    assert any(complaints(told, causes) for told in own_first), f"no case needs it: {name}"
+
+
+def test_there_are_as_many_mutants_as_conditions() -> None:
+    alternatives = sum(
+        len(one.any_of) for cause in catalogue().values() for one in cause.when if isinstance(one, AnyOf)
+    )
+    assert len(MUTANTS) == sum(len(cause.when) for cause in catalogue().values()) + alternatives
+
+
+def test_a_case_that_names_no_row_or_several_is_refused() -> None:
+    told = CASES[0]
+    for rows in ({"v$rowcache": ({"parameter": "dc_users", "gets": 1},)}, {"v$sysstat": ({"value": 1},)}):
+        vague = Told(told.cause, told.case.model_copy(update={"rows": rows}))
+        with pytest.raises(ValueError, match="name one, or a new one by all its keys"):
+            delta_of(vague)

@@ -1,0 +1,134 @@
+"""Loading the knowledge base: what a good entry is, and one clear line for each way to get it wrong."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rules.catalogue import HOME, BadCause, catalogue, conditions, load, read
+from rules.model import Cause
+from rules.signals import SIGNALS
+
+GOOD = yaml.safe_load((HOME / "undo-segments.yaml").read_text(encoding="utf-8"))
+
+
+def written(folder: Path, changes: dict[str, Any], name: str = "undo-segments") -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump({**GOOD, **changes}), encoding="utf-8")
+    return path
+
+
+def test_a_good_entry_is_read(tmp_path: Path) -> None:
+    assert read(written(tmp_path, {})) == catalogue()["undo-segments"]
+
+
+FIRST = GOOD["when"][0]
+WRONG = {
+    "unknown signal": ({"when": [{**FIRST, "signal": "gut_feeling"}]}, r"asks for the signal gut_feeling; there are "),
+    "unknown signal among alternatives": (
+        {"when": [{"any_of": [FIRST, {**FIRST, "signal": "gut_feeling"}]}]},
+        r"asks for the signal gut_feeling; there are ",
+    ),
+    "unknown field": ({"colour": "red"}, r"colour: Extra inputs are not permitted"),
+    "missing field": ({"remedy": None}, r"remedy: Input should be a valid string"),
+    "bad comparison": ({"when": [{**FIRST, "needs": "about 3"}]}, r"when\.0\.\S*needs: String should match pattern"),
+    "unknown role": ({"when": [{**FIRST, "role": "nice to have"}]}, r"when\.0\.\S*role: Input should be "),
+    "no condition": ({"when": []}, r"when: Tuple should have at least 1 item"),
+    "one alternative": ({"when": [{"any_of": [FIRST]}]}, r"when\.0\.\S*: "),
+    "bad cap": ({"cap": "panic"}, r"cap: Input should be 'info'"),
+    "bad mechanism": ({"mechanisms": ["spell"]}, r"mechanisms\.0: Input should be 'latch' or 'mutex'"),
+    "bad id": ({"id": "Undo Segments"}, r"id: String should match pattern"),
+    "another id": ({"id": "undo-other"}, r"holds the cause undo-other; name the file undo-other.yaml"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_entry_is_one_clear_line(what: str, tmp_path: Path) -> None:
+    changes, line = WRONG[what]
+    with pytest.raises(BadCause, match=line) as caught:
+        read(written(tmp_path, changes))
+    assert str(caught.value).startswith("undo-segments.yaml")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["id: [unclosed", "id: a\n\tkb: b", "- just\n- a list", "", "id: \x00"])
+def test_what_is_no_yaml_object_is_one_clear_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "undo-segments.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadCause, match=r"^undo-segments\.yaml") as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_no_text_is_one_clear_line(tmp_path: Path) -> None:
+    path = tmp_path / "undo-segments.yaml"
+    path.write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(BadCause, match=r"^undo-segments\.yaml"):
+        read(path)
+
+
+def test_cases_files_are_no_causes_and_the_order_is_that_of_the_knowledge_base(tmp_path: Path) -> None:
+    written(tmp_path, {"id": "second", "kb": "KB-02"}, "second")
+    written(tmp_path, {"id": "first", "kb": "KB-03"}, "first")
+    (tmp_path / "second.cases.yaml").write_text("[]", encoding="utf-8")
+    assert list(load(tmp_path)) == ["second", "first"]
+
+
+CAUSES = catalogue().values()
+
+
+@pytest.mark.parametrize("cause", CAUSES, ids=list(catalogue()))
+def test_every_entry_is_complete(cause: Cause) -> None:
+    words = (cause.title, cause.explanation, cause.remedy, cause.risk, cause.expected_effect, cause.false_positives)
+    assert all(words)
+    assert cause.references
+    assert not cause.title.endswith(".")
+    for condition in conditions(cause):
+        assert condition.signal in SIGNALS
+        assert condition.because
+
+
+@pytest.mark.parametrize("cause", CAUSES, ids=list(catalogue()))
+def test_a_confirming_query_is_one_select_that_11_2_can_run(cause: Cause) -> None:
+    if cause.confirm is None:
+        assert cause.cap == "info", "only what is harmless needs no confirmation"
+        return
+    sql = cause.confirm.sql.lower()
+    assert sql.startswith("select ") and not sql.endswith(";")
+    assert not re.search(r"fetch first|\binsert\b|\bupdate\b|\bdelete\b|for update|\bcon_id\b", sql)
+    assert cause.confirm.reading.endswith(".")
+
+
+@pytest.mark.parametrize("cause", CAUSES, ids=list(catalogue()))
+def test_words_that_must_go_together(cause: Cause) -> None:
+    text = " ".join((cause.explanation, cause.remedy, *(one.title for one in cause.references)))
+    if re.search(r"(?<![a-z0-9])_[a-z]+_[a-z_]+", cause.remedy):
+        assert "under Oracle Support guidance" in cause.remedy
+    for reference in cause.references:
+        if re.search(r"\b(Bug|MOS note) \d", reference.title) and reference.url is None:
+            assert "verify on My Oracle Support" in reference.title
+    assert "_spin_count" not in text
+
+
+def test_the_causes_that_people_rely_on_are_there() -> None:
+    wanted = (
+        "undo-segments undo-online-storm hard-parse-storm histogram-hard-parse sequence-nocache database-properties"
+    )
+    assert set(f"{wanted} starved-host benign-internal spin-only".split()) <= set(catalogue())
+    assert {one.id for one in CAUSES if one.look_alike} == {"hard-parse-storm", "starved-host"}
+    assert {one.id for one in CAUSES if one.cap == "info"} == {"benign-internal", "spin-only"}
+
+
+def test_the_readme_lists_every_signal_as_it_is() -> None:
+    text = (HOME / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (v\$[^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
+    assert {row[0]: row[1:] for row in listed} == {one.name: (one.unit, one.of, one.about) for one in SIGNALS.values()}
+
+
+def test_the_readme_tells_every_field() -> None:
+    text = (HOME / "README.md").read_text(encoding="utf-8")
+    condition = next(conditions(catalogue()["undo-segments"]))
+    fields = {*Cause.model_fields, *type(condition).model_fields, "any_of", "sql", "reading"}
+    assert {field for field in fields if f"`{field}`" not in text} == set()

@@ -1,0 +1,343 @@
+"""diagnose(): three verdicts, look-alikes, the gate, totals, and that the order of rows changes nothing."""
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.capture import delta_of as delta_of_capture
+from collectors.capture import load
+from collectors.errors import InputError
+from collectors.model import Changes, Delta, NotComparable, Oddity, Row
+from rules.catalogue import catalogue
+from rules.engine import cannot_tell, diagnose
+from rules.model import Cause, Diagnosis, Finding, RuledOut, Severity, Undetermined
+from tests.collectors.scripted import delta_from
+from tests.conftest import INCIDENT
+from tests.rules.case_files import all_cases
+from tests.rules.case_files import delta_of as delta_of_case
+from tests.rules.scenes import SICK, TOTALS, delta_of, with_rows
+
+CONDITION = {"signal": "share_of_sleeps", "needs": ">= 0.5", "because": "so"}
+PARSING = {"signal": "parse_share_of_db_time", "needs": ">= 0.4", "because": "parsing"}
+
+
+def cause_of(*when: Mapping[str, Any], **fields: Any) -> Cause:
+    """The undo segment entry with other conditions."""
+    members = catalogue()["undo-segments"].model_dump()
+    return Cause.model_validate({**members, "id": "probe", "when": when, **fields})
+
+
+def judged(cause: Cause, delta: Delta | None = None, others: Sequence[Cause] = ()) -> Finding | RuledOut | Undetermined:
+    """What becomes of the probe on the sick instance."""
+    got = diagnose(delta or delta_of(), {one.id: one for one in (cause, *others)})
+    verdicts = (*got.findings, *got.ruled_out, *got.undetermined)
+    assert sorted(one.cause for one in verdicts) == sorted(one.id for one in (cause, *others))
+    return next(one for one in verdicts if one.cause == cause.id)
+
+
+def found(cause: Cause, delta: Delta | None = None, others: Sequence[Cause] = ()) -> Finding:
+    verdict = judged(cause, delta, others)
+    assert isinstance(verdict, Finding), verdict
+    return verdict
+
+
+def test_found_with_its_evidence() -> None:
+    verdict = found(cause_of(CONDITION))
+    (evidence,) = verdict.evidence
+    assert (evidence.value, evidence.needs, evidence.unit) == (pytest.approx(0.99), ">= 0.5", "ratio")
+    assert evidence.derivation == "990 of 1,000"
+    assert (verdict.child, verdict.cache, verdict.identity) == (1, "dc_rollback_segments", "read")
+    assert verdict.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize("role", ["required", "identity", "discriminating", "shape"])
+def test_a_number_that_speaks_against_it_rules_it_out_whatever_its_role(role: str) -> None:
+    verdict = judged(cause_of(CONDITION, {**PARSING, "needs": ">= 0.9", "role": role}))
+    assert isinstance(verdict, RuledOut)
+    assert (verdict.signal, verdict.value, verdict.needs) == ("parse_share_of_db_time", pytest.approx(0.45), ">= 0.9")
+
+
+def test_a_required_number_that_is_missing_leaves_it_undetermined_with_the_way_out() -> None:
+    verdict = judged(cause_of(CONDITION, PARSING), delta_of(refused=["v$sys_time_model"]))
+    assert isinstance(verdict, Undetermined)
+    assert (verdict.missing, verdict.way_out) == (
+        "v$sys_time_model",
+        "grant select on sys.v_$sys_time_model to <user>",
+    )
+
+
+def test_what_speaks_against_it_outweighs_what_is_missing() -> None:
+    against = {**CONDITION, "needs": "<= 0.1"}
+    assert isinstance(judged(cause_of(PARSING, against), delta_of(refused=["v$sys_time_model"])), RuledOut)
+
+
+IDENTITY = {**CONDITION, "role": "identity"}
+SHAPE = {"signal": "share_of_holders", "needs": ">= 0.7", "because": "shape", "role": "shape"}
+
+
+def test_a_shape_stands_in_for_the_identity_at_low_confidence() -> None:
+    blind = delta_of(refused=["v$latch_children"])
+    assert isinstance(judged(cause_of(IDENTITY), blind), Undetermined)
+    verdict = found(cause_of(IDENTITY, SHAPE), blind)
+    assert (verdict.confidence, verdict.child, verdict.identity) == ("low", None, "candidate")
+    assert verdict.cache == "dc_rollback_segments"
+    assert verdict.unknown == ("v$latch_children: ORA-00942",)
+
+
+def test_without_anything_that_sets_it_apart_it_is_undetermined() -> None:
+    proof = {**PARSING, "role": "discriminating"}
+    blind = delta_of(refused=["v$sys_time_model"])
+    assert isinstance(judged(cause_of(CONDITION, proof), blind), Undetermined)
+    assert found(cause_of(CONDITION, proof, SHAPE), blind).confidence == "medium"
+
+
+ALTERNATIVES = {"any_of": [{**PARSING, "needs": ">= 0.9"}, {"signal": "load_per_cpu", "needs": ">= 1", "because": "b"}]}
+
+
+def test_alternatives() -> None:
+    verdict = found(cause_of(ALTERNATIVES))
+    assert [one.signal for one in verdict.evidence] == ["load_per_cpu"]
+    assert isinstance(judged(cause_of(ALTERNATIVES), delta_of(refused=["v$osstat"])), Undetermined)
+    idle = delta_of(with_rows("v$osstat", *({**row, "level_now": 1} for row in SICK["v$osstat"])))
+    low = {"any_of": [{**PARSING, "needs": ">= 0.9"}, {"signal": "load_per_cpu", "needs": ">= 7", "because": "b"}]}
+    ruled_out = judged(cause_of(low), idle)
+    assert isinstance(ruled_out, RuledOut)
+    assert ruled_out.signal == "parse_share_of_db_time"
+
+
+def tie() -> Delta:
+    rows = [{**row, "sleeps": 500 if row["child#"] in (1, 5) else 0} for row in SICK["v$latch_children"]]
+    return delta_of(with_rows("v$latch_children", *rows))
+
+
+@pytest.mark.parametrize(("cache", "child"), [("dc_rollback_segments", 1), ("dc_tablespaces", 5)])
+def test_of_two_children_as_hot_a_cause_takes_its_own(cache: str, child: int) -> None:
+    verdict = found(cause_of(CONDITION, caches=(cache,)), tie())
+    assert (verdict.child, verdict.cache) == (child, cache)
+    assert [one.parameter for one in verdict.caches] == [cache]
+
+
+def look_alike() -> Cause:
+    return cause_of(PARSING, caches=(), look_alike=True).model_copy(update={"id": "look-alike"})
+
+
+def test_a_look_alike_explains_what_has_no_proof_of_its_own() -> None:
+    verdict = judged(cause_of(CONDITION), others=[look_alike()])
+    assert isinstance(verdict, RuledOut)
+    assert (verdict.signal, verdict.needs) == ("parse_share_of_db_time", "not >= 0.4")
+    assert "(look-alike)" in verdict.because
+
+
+def test_proof_of_its_own_stands_beside_a_look_alike() -> None:
+    proof = {"signal": "hold_anomaly_index", "needs": ">= 40", "because": "long holds", "role": "discriminating"}
+    assert found(cause_of(CONDITION, proof), others=[look_alike()]).severity is Severity.WARNING
+    in_alternatives = {"any_of": [proof, {**ALTERNATIVES["any_of"][0], "role": "discriminating"}]}
+    assert found(cause_of(CONDITION, in_alternatives), others=[look_alike()]).severity is Severity.WARNING
+
+
+def test_what_is_harmless_is_said_beside_a_look_alike() -> None:
+    assert found(cause_of(CONDITION, cap="info"), others=[look_alike()]).severity is Severity.INFO
+
+
+def cheap() -> Mapping[str, Sequence[Row]]:
+    return with_rows("v$system_event", {"event": "latch: row cache objects", "time_waited_micro": 400_000})
+
+
+def test_what_cannot_be_told_apart_need_not_be_where_waits_cost_nothing() -> None:
+    by_share = judged(cause_of(CONDITION), delta_of(cheap(), refused=["v$latch_children"]))
+    assert isinstance(by_share, RuledOut)
+    assert (by_share.signal, by_share.value, by_share.unit) == ("impact", pytest.approx(0.004), "share of DB time")
+    idle = with_rows("v$system_event", {"event": "latch: row cache objects", "time_waited_micro": 40_000})
+    by_sessions = judged(cause_of(CONDITION), delta_of(idle, refused=["v$latch_children", "v$sys_time_model"]))
+    assert isinstance(by_sessions, RuledOut)
+    assert (by_sessions.signal, by_sessions.unit) == ("impact", "waiting sessions")
+
+
+def test_a_finding_that_costs_nothing_is_info() -> None:
+    assert found(cause_of(CONDITION), delta_of(cheap())).severity is Severity.INFO
+
+
+def test_waits_without_a_known_cause_are_said_but_never_an_incident() -> None:
+    dear = delta_of(with_rows("v$system_event", {"event": "row cache lock", "time_waited_micro": 60_000_000}))
+    got = diagnose(dear, {"probe": cause_of({**CONDITION, "needs": "<= 0.1"})})
+    assert (got.findings, got.severity) == ((), Severity.WARNING)
+    assert got.headline.startswith("Row cache waits cost 60.0 % of DB time")
+    assert "no known cause explains it" in got.headline
+
+
+def test_a_harmless_finding_does_not_hide_waits_without_a_known_cause() -> None:
+    got = diagnose(delta_of(), {"probe": cause_of(CONDITION, cap="info")})
+    assert [one.severity for one in got.findings] == [Severity.INFO]
+    assert got.severity is Severity.WARNING
+    assert "no known cause explains it" in got.headline
+
+
+def test_a_confirmation_that_failed_costs_confidence() -> None:
+    proof = {"signal": "hold_anomaly_index", "needs": ">= 40", "because": "long holds", "role": "discriminating"}
+    cause = cause_of(CONDITION, proof)
+    levels = {
+        value: found(cause, delta_of(confirmations={} if value is None else {"probe": value})).confidence
+        for value in (None, 14_838.0, 12.0)
+    }
+    assert levels == {None: "medium", 14_838.0: "high", 12.0: "low"}
+
+
+def test_a_map_in_doubt_costs_confidence_and_is_noted() -> None:
+    proof = {"signal": "share_of_dictionary_gets", "needs": ">= 0.3", "because": "b", "role": "discriminating"}
+    off = [{**row, "gets": 30_000} if row["child#"] == 1 else row for row in SICK["v$latch_children"]]
+    delta = delta_of(with_rows("v$latch_children", *off))
+    assert found(cause_of(CONDITION, proof, SHAPE)).confidence == "high"
+    assert found(cause_of(CONDITION, proof, SHAPE), delta).confidence == "medium"
+    assert "child 1 had 30,000 latch gets" in diagnose(delta, {}).notes[0]
+
+
+def test_notes_tell_assumptions_oddities_and_refused_views() -> None:
+    readings = {**delta_of().readings, "v$latch": Changes("v$latch", (), ("two rows of one name",))}
+    fell = Oddity("v$rowcache", (3, "PARENT", None), "gets", "fell", 9, 3)
+    got = diagnose(replace(delta_of(refused=["v$osstat"]), readings={**readings, **refused()}, oddities=(fell,)), {})
+    assert got.notes[0] == "assumed: two rows of one name"
+    assert any("v$rowcache gets of 3 PARENT None fell" in note for note in got.notes)
+    assert "v$osstat: ORA-00942; grant select on sys.v_$osstat to <user>" in got.notes
+
+
+def refused() -> Mapping[str, Any]:
+    return {"v$osstat": delta_of(refused=["v$osstat"]).read("v$osstat")}
+
+
+def test_totals_have_no_impact_and_at_most_a_warning() -> None:
+    got = diagnose(delta_of(basis=TOTALS), {"probe": cause_of(CONDITION)})
+    assert got.impact is None
+    assert got.severity is Severity.NOTICE
+    assert got.basis is not None
+    assert (got.basis.kind, got.basis.seconds) == ("totals", None)
+
+
+TOLD = {str(told): told for told in all_cases()}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_totals_give_no_rate_anywhere(name: str) -> None:
+    got = diagnose(replace(delta_of_case(TOLD[name]), basis=TOTALS))
+    assert got.severity in (Severity.INFO, Severity.NOTICE, Severity.WARNING)
+    told = " ".join([got.headline, *(step.statement for step in got.steps if step.step in NUMBERS)])
+    assert not re.search(r"per second|/s\b|sessions wait|% of DB time", told)
+    assert not {"paging_rate"} & {evidence.signal for one in got.findings for evidence in one.evidence}
+
+
+NUMBERS = ("hot child", "cache", "confirmation", "miss location")
+
+
+def test_what_is_not_comparable_leaves_everything_undetermined() -> None:
+    got = cannot_tell(NotComparable("erp1", "11.2.0.4.0", "the instance restarted", "wait for the second poll"))
+    assert (got.basis, got.impact, got.mechanism, got.findings, got.ruled_out, got.steps) == (
+        None,
+        None,
+        None,
+        (),
+        (),
+        (),
+    )
+    assert [one.cause for one in got.undetermined] == list(catalogue())
+    assert {(one.why, one.way_out) for one in got.undetermined} == {
+        ("the instance restarted", "wait for the second poll")
+    }
+    assert got.headline == "Cannot tell yet: the instance restarted"
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        delta_of(with_rows("v$event_name", {"name": "row cache mutex"}), release="12.2.0.1.0"),
+        delta_of(refused=["v$event_name"], release="19.0.0.0.0"),
+    ],
+    ids=["by its events", "by its release"],
+)
+def test_where_mutexes_guard_the_cache_latch_causes_are_ruled_out_by_that(delta: Delta) -> None:
+    got = diagnose(delta)
+    latch_only = [one for one in got.ruled_out if catalogue()[one.cause].mechanisms == ("latch",)]
+    assert latch_only
+    assert {(one.signal, one.needs, one.because) for one in latch_only} == {
+        ("mechanism", "latch", "mutexes guard the row cache of this release")
+    }
+    assert got.mechanism == "mutex"
+    assert got.steps == ()
+    assert "no row cache contention" not in got.headline.lower()
+
+
+def shuffled(delta: Delta, seed: int) -> Delta:
+    dice = random.Random(seed)
+    readings = {
+        view: replace(reading, rows=tuple(dice.sample(reading.rows, len(reading.rows))))
+        if isinstance(reading, Changes)
+        else reading
+        for view, reading in dice.sample(sorted(delta.readings.items()), len(delta.readings))
+    }
+    return replace(delta, readings=readings)
+
+
+def as_json(got: Diagnosis) -> str:
+    return got.model_dump_json(indent=1)
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_the_order_of_rows_and_views_changes_nothing_in_any_case(name: str) -> None:
+    delta = delta_of_case(TOLD[name])
+    assert as_json(diagnose(shuffled(delta, 1))) == as_json(diagnose(delta))
+
+
+@given(seed=st.integers(0, 2**32), at=st.sampled_from([2.0, 30.0, 90.0, 170.0]))
+def test_nor_in_the_demo_nor_on_a_tie(seed: int, at: float) -> None:
+    for delta in (tie(), delta_from("undo-storm", at, at + 15, refused=("x$kqrst",) if seed % 2 else ())):
+        assert as_json(diagnose(shuffled(delta, seed))) == as_json(diagnose(delta))
+
+
+def test_every_cause_gets_exactly_one_verdict_on_every_case() -> None:
+    for told in TOLD.values():
+        got = diagnose(delta_of_case(told))
+        verdicts = [one.cause for one in (*got.findings, *got.ruled_out, *got.undetermined)]
+        assert sorted(verdicts) == sorted(catalogue()), told
+
+
+@pytest.mark.parametrize(
+    ("scenario", "cause", "severity"),
+    [
+        ("undo-storm", "undo-segments", "critical"),
+        ("parse-storm", "hard-parse-storm", "notice"),
+        ("busy-but-fine", "spin-only", "info"),
+    ],
+)
+def test_the_demo_databases_show_what_they_are_for(scenario: str, cause: str, severity: str) -> None:
+    for begin, end in ((60, 62), (60, 75), (60, 90)):
+        got = diagnose(delta_from(scenario, begin, end))
+        assert [(one.cause, one.severity) for one in got.findings] == [(cause, severity)], (begin, end)
+
+
+def test_the_demo_is_healthy_for_its_first_twenty_seconds_and_relieved_later() -> None:
+    assert diagnose(delta_from("undo-storm", 0, 18)).findings == ()
+    later = diagnose(delta_from("undo-storm", 172, 190))
+    assert later.findings == ()
+    assert later.severity.rank < Severity.CRITICAL.rank
+
+
+@given(place=st.data())
+def test_a_capture_that_can_be_read_can_be_diagnosed(place: st.DataObject) -> None:
+    document = json.loads(INCIDENT.read_text(encoding="utf-8"))
+    views = document["snapshots"][0]["views"]
+    view = place.draw(st.sampled_from(sorted(views)))
+    cells = place.draw(st.sampled_from(views[view]["rows"]))
+    cells[place.draw(st.integers(0, len(cells) - 1))] = place.draw(CELLS)
+    with suppress(InputError):
+        delta = delta_of_capture(load(json.dumps(document), "case.json"))
+        assert isinstance(delta, Delta)
+        assert diagnose(delta).headline
+
+
+CELLS = st.none() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | st.just({"absent": True})

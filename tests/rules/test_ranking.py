@@ -1,0 +1,77 @@
+"""Severity, confidence and the order of findings, apart from each other."""
+
+import pytest
+
+from rules.catalogue import catalogue
+from rules.model import Confidence, Finding, Identity, Severity
+from rules.ranking import confidence, ranked, severity
+from tests.rules.scenes import TOTALS, scene_of
+
+READ, INFERRED, CANDIDATE = Identity.READ, Identity.INFERRED, Identity.CANDIDATE
+HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
+
+
+@pytest.mark.parametrize(
+    ("identity", "discriminating", "shape", "unknown", "confirmed", "map_fits", "level"),
+    [
+        (READ, 1, 1, 0, None, True, HIGH),
+        (READ, 1, 0, 0, True, True, HIGH),
+        (READ, 1, 0, 0, None, True, MEDIUM),
+        (READ, 0, 1, 1, None, True, MEDIUM),
+        (READ, 0, 0, 0, True, True, MEDIUM),
+        (READ, 0, 0, 0, None, True, LOW),
+        (READ, 1, 1, 0, None, False, MEDIUM),
+        (READ, 1, 1, 0, False, True, MEDIUM),
+        (INFERRED, 2, 1, 0, True, True, MEDIUM),
+        (INFERRED, 1, 0, 0, False, True, LOW),
+        (CANDIDATE, 2, 1, 0, True, True, LOW),
+        (CANDIDATE, 0, 1, 3, False, True, LOW),
+        (None, 2, 0, 0, None, True, HIGH),
+        (None, 0, 0, 0, None, True, HIGH),
+        (None, 1, 0, 1, None, True, MEDIUM),
+        (None, 0, 0, 1, None, True, LOW),
+        (None, 1, 0, 0, False, True, MEDIUM),
+    ],
+)
+def test_confidence(
+    identity: Identity | None,
+    discriminating: int,
+    shape: int,
+    unknown: int,
+    confirmed: bool | None,
+    map_fits: bool,
+    level: Confidence,
+) -> None:
+    assert confidence(identity, discriminating, shape, unknown, confirmed, map_fits) is level
+
+
+def test_severity_is_the_gate_within_the_cap() -> None:
+    scene = scene_of()
+    assert scene.gate is Severity.WARNING
+    assert severity(scene, Severity.CRITICAL, LOW) is Severity.WARNING
+    assert severity(scene, Severity.INFO, HIGH) is Severity.INFO
+
+
+@pytest.mark.parametrize(("sure", "most"), [(LOW, "notice"), (MEDIUM, "warning"), (HIGH, "warning")])
+def test_by_shares_alone_at_most_a_warning(sure: Confidence, most: str) -> None:
+    assert severity(scene_of(basis=TOTALS), Severity.CRITICAL, sure) == most
+
+
+def finding(cause: str, grade: Severity, sure: Confidence) -> Finding:
+    about = catalogue()["undo-segments"]
+    words = {name: getattr(about, name) for name in ("title", "explanation", "remedy", "risk", "expected_effect")}
+    known = {"child": None, "cache": None, "caches": (), "identity": None, "location": None, "confirm": None}
+    rest = {"evidence": (), "references": (), "false_positives": about.false_positives}
+    return Finding.model_validate({"cause": cause, "severity": grade, "confidence": sure, **words, **known, **rest})
+
+
+def test_the_one_to_act_on_comes_first() -> None:
+    findings = [
+        finding("d", Severity.INFO, HIGH),
+        finding("c", Severity.WARNING, LOW),
+        finding("b", Severity.WARNING, HIGH),
+        finding("a", Severity.WARNING, HIGH),
+        finding("e", Severity.CRITICAL, LOW),
+    ]
+    assert [one.cause for one in ranked(findings)] == ["e", "a", "b", "c", "d"]
+    assert ranked(reversed(findings)) == ranked(findings)

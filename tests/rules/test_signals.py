@@ -1,0 +1,176 @@
+"""Every signal: one value known from the sick instance, and Unknown, never zero, where its view is missing."""
+
+import pytest
+
+from collectors.model import ROW_CACHE_LATCH
+from rules.scene import Known, Reading, Unknown
+from rules.signals import SIGNALS, Subject, signal
+from tests.rules.scenes import SICK, TOTALS, scene_of, with_rows
+
+UNDO = Subject(("dc_rollback_segments",), "kqrpre: find obj")
+USERS = Subject(("dc_users",), "kqrso")
+
+KNOWN = {
+    "share_of_sleeps": 0.99,
+    "hottest_child_share_of_sleeps": 0.99,
+    "share_of_dictionary_gets": 0.6,
+    "modification_ratio": 0.002,
+    "getmiss_ratio": 0.005,
+    "entries_used": 14_600,
+    "gets_per_execution": 3.0,
+    "share_of_holders": 0.85,
+    "hold_anomaly_index": (990 / 12_000) / 0.002,
+    "row_cache_sleeps": 1_000,
+    "miss_ratio": 0.1,
+    "sleeps_per_miss": 0.25,
+    "average_sleep": 2.0,
+    "recurrent_sleep_ratio": 0.2,
+    "parse_share_of_db_time": 0.45,
+    "hard_parse_share_of_db_time": 0.2,
+    "sequence_load_share_of_db_time": 0.03,
+    "parsing_waits_to_row_cache_waits": 2.0,
+    "undo_enqueue_waits_to_row_cache_waits": 0.4,
+    "row_cache_lock_share_of_waits": 0.2,
+    "row_cache_share_of_db_time": 0.025,
+    "host_busy_ratio": 0.9,
+    "paging_rate": 10.0,
+    "load_per_cpu": 1.5,
+}
+
+STAND_INS = {"v$latch": ("v$latch_children",), "v$system_event": ("v$latch", "v$latch_children")}
+"""Views that another can stand in for, so that both must be gone."""
+
+
+def read(name: str, subject: Subject = UNDO, **scene: object) -> Reading:
+    return SIGNALS[name].read(scene_of(**scene), subject)  # type: ignore[arg-type]
+
+
+def why(reading: Reading) -> str:
+    assert isinstance(reading, Unknown)
+    return reading.why
+
+
+def test_every_signal_has_a_known_value_here() -> None:
+    assert set(KNOWN) == set(SIGNALS)
+
+
+@pytest.mark.parametrize(("name", "value"), KNOWN.items())
+def test_known_value(name: str, value: float) -> None:
+    reading = read(name)
+    assert isinstance(reading, Known), reading
+    assert reading.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "view"), [(one.name, view) for one in SIGNALS.values() for view in one.of.split(", ")]
+)
+def test_unknown_without_its_view(name: str, view: str) -> None:
+    reading = read(name, refused=(view, *STAND_INS.get(view, ())))
+    assert isinstance(reading, Unknown), reading
+    assert reading.missing == view
+    assert f"{view}: ORA-00942" in reading.why
+    assert reading.way_out.startswith("grant select on sys.v_$")
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_source_that_never_held_a_view_is_unknown_as_well(name: str) -> None:
+    reading = read(name, views={})
+    assert isinstance(reading, Unknown), reading
+    assert reading.way_out
+
+
+@pytest.mark.parametrize("one", SIGNALS.values(), ids=list(SIGNALS))
+def test_every_signal_says_what_it_is(one: object) -> None:
+    assert SIGNALS[one.name] is one  # type: ignore[attr-defined]
+    assert one.about.endswith(".") and len(one.about) > 20  # type: ignore[attr-defined]
+    assert one.unit and all(view in SICK for view in one.of.split(", "))  # type: ignore[attr-defined]
+
+
+def test_two_signals_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two signals are named miss_ratio"):
+        signal(unit="ratio", of="v$latch")(SIGNALS["miss_ratio"].read)
+
+
+@pytest.mark.parametrize(
+    ("name", "view", "rows"),
+    [
+        ("share_of_sleeps", "v$latch_children", [{"child#": 1, "sleeps": 99}]),
+        ("hottest_child_share_of_sleeps", "v$latch_children", [{"child#": 1, "sleeps": 99}]),
+        ("hold_anomaly_index", "v$latch_children", [{"child#": 1, "sleeps": 99}]),
+        ("share_of_holders", "v$latch_misses", [{"parent_name": ROW_CACHE_LATCH, "location": "x", "sleep_count": 99}]),
+        ("share_of_holders", "v$latch_misses", []),
+        ("average_sleep", "v$latch", [{"name": ROW_CACHE_LATCH, "sleeps": 99, "wait_time": 1}]),
+        ("sleeps_per_miss", "v$latch", [{"name": ROW_CACHE_LATCH, "sleeps": 9, "misses": 99}]),
+        ("miss_ratio", "v$latch", [{"name": ROW_CACHE_LATCH, "gets": 9_999, "misses": 99}]),
+        ("recurrent_sleep_ratio", "v$latch", [{"name": ROW_CACHE_LATCH, "sleeps": 99, "misses": 99, "spin_gets": 9}]),
+        (
+            "share_of_dictionary_gets",
+            "v$rowcache",
+            [{"cache#": 3, "type": "PARENT", "parameter": "dc_rollback_segments", "gets": 9_999}],
+        ),
+    ],
+)
+def test_too_few_events_are_unknown(name: str, view: str, rows: list[dict[str, object]]) -> None:
+    assert "too few events" in why(read(name, views=with_rows(view, *rows)))  # type: ignore[arg-type]
+
+
+def test_nobody_waited_for_the_row_cache_is_unknown_not_infinite() -> None:
+    views = with_rows("v$system_event", {"event": "library cache: mutex X", "time_waited_micro": 4_000_000})
+    assert why(read("parsing_waits_to_row_cache_waits", views=views)) == "nobody waited for the row cache"
+
+
+def test_a_cache_this_instance_has_not_got_is_zero_and_says_so() -> None:
+    reading = read("share_of_dictionary_gets", Subject(("dc_props",)))
+    assert isinstance(reading, Known)
+    assert reading.value == 0
+    (entries,) = [read("entries_used", Subject(("dc_props",)))]
+    assert entries == Known(0.0, "no cache named dc_props here")
+
+
+@pytest.mark.parametrize("name", ["modification_ratio", "getmiss_ratio"])
+def test_a_cache_nobody_asked_has_no_ratio_to_blame(name: str) -> None:
+    idle = {"cache#": 3, "type": "PARENT", "parameter": "dc_rollback_segments", "gets": 0, "getmisses": 0}
+    assert read(name, views=with_rows("v$rowcache", idle)) == Known(0.0, "no gets")
+
+
+def test_parents_and_subordinates_of_one_name_count_together() -> None:
+    reading = read("share_of_dictionary_gets", USERS)
+    assert isinstance(reading, Known)
+    assert reading.value == pytest.approx(1_000 / 20_000)
+    sleeps = read("share_of_sleeps", USERS)
+    assert isinstance(sleeps, Known)
+    assert sleeps.value == pytest.approx(0.003)
+
+
+def test_sleeps_without_a_map_are_unknown_and_say_which_child() -> None:
+    no_gets = [{"latch#": 270, "child#": 1, "sleeps": 990}, {"latch#": 270, "child#": 5, "sleeps": 10}]
+    assert "child 1" in why(read("share_of_sleeps", views=with_rows("v$latch_children", *no_gets), refused=["x$kqrst"]))
+    assert "no child gets to infer it from" in why(
+        read("hold_anomaly_index", views=with_rows("v$latch_children", *no_gets), refused=["x$kqrst"])
+    )
+    odd = [{"latch#": 270, "child#": 1, "gets": 77_777, "sleeps": 990}]
+    unfit = why(read("share_of_sleeps", views=with_rows("v$latch_children", *odd), refused=["x$kqrst"]))
+    assert "fit no cache, or several" in unfit
+
+
+def test_share_of_sleeps_needs_the_names_of_the_caches() -> None:
+    reading = read("share_of_sleeps", refused=["v$rowcache"])
+    assert isinstance(reading, Unknown)
+    assert reading.missing == "v$rowcache"
+
+
+def test_hold_anomaly_counts_a_child_without_sleeps_as_one() -> None:
+    quiet = [{**row, "sleeps": 990 if row["child#"] == 1 else 0} for row in SICK["v$latch_children"]]
+    reading = read("hold_anomaly_index", views=with_rows("v$latch_children", *quiet))
+    assert isinstance(reading, Known)
+    assert reading.value == pytest.approx((990 / 12_000) / ((1 / 7_000 + 1 / 1_000) / 2))
+
+
+def test_hold_anomaly_needs_another_child_with_one_percent_of_the_gets() -> None:
+    alone = [row if row["parameter"] == "dc_rollback_segments" else {**row, "gets": 30} for row in SICK["v$rowcache"]]
+    assert "no other child has 1 %" in why(read("hold_anomaly_index", views=with_rows("v$rowcache", *alone)))
+
+
+def test_totals_give_shares_but_no_rate() -> None:
+    assert isinstance(read("paging_rate", basis=TOTALS), Unknown)
+    assert isinstance(read("share_of_sleeps", basis=TOTALS), Known)

@@ -1,0 +1,205 @@
+"""The walk in words: the published incident figure by figure, its variants, and what is said when little is known."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collectors.capture import Capture
+from collectors.capture import delta_of as capture_delta
+from collectors.delta import since_startup
+from collectors.model import Delta, Missing
+from rules.catalogue import catalogue
+from rules.engine import diagnose
+from rules.model import Diagnosis
+from tests.collectors.scripted import delta_from, poll_at
+from tests.rules.scenes import SICK, TOTALS, delta_of, no_grant, with_rows
+
+
+def steps_of(got: Diagnosis) -> Mapping[str, str]:
+    return {step.step: step.statement for step in got.steps}
+
+
+def judged(capture: Capture) -> Diagnosis:
+    delta = capture_delta(capture)
+    assert isinstance(delta, Delta)
+    return diagnose(delta)
+
+
+def without(capture: Capture, view: str, missing: Missing | None = None) -> Capture:
+    """The capture without a view: never read, or missing for a reason."""
+    (snapshot,) = capture.snapshots
+    kept = {name: reading for name, reading in snapshot.readings.items() if name != view}
+    readings = {**kept, view: missing} if missing else kept
+    return replace(capture, snapshots=(replace(snapshot, readings=readings),))
+
+
+INCIDENT = {
+    "hot child": (
+        "Child 1 of latch# 270 (row cache objects) has 99.998 % of the sleeps: 24,241,645 of 24,242,220, "
+        "in totals since an unknown instance start."
+    ),
+    "cache": "Child 1 → cache# 3 dc_rollback_segments, parent only (read from x$kqrst of this instance).",
+    "confirmation": (
+        "dc_rollback_segments had 310,995,555 gets = 78.5 % of 395,935,656 in totals since an unknown instance start. "
+        "Sleeps per get are about 11,400 × those of dc_tablespaces (0.0779 against 6.86e-06)."
+    ),
+    "miss location": (
+        "Holders by location: kqrpre: find obj 85.03 % / kqreqd: reget 10.74 % / kqreqd 4.24 % of 24,241,589 sleeps "
+        "(chain: holders search for the entry: a long list is walked under the latch). "
+        "v$latch_misses knows no children, so these are shares over the whole latch."
+    ),
+}
+
+
+@pytest.mark.parametrize("step", INCIDENT)
+def test_the_incident_figure_by_figure(step: str, incident: Capture) -> None:
+    assert steps_of(judged(incident))[step] == INCIDENT[step]
+
+
+def test_the_incident_from_cause_to_references(incident: Capture) -> None:
+    got = judged(incident)
+    told = steps_of(got)
+    walk = ["hot child", "cache", "confirmation", "miss location", "cause", "confirming query", "remedy", "references"]
+    assert list(told) == walk
+    assert "matches the symptom of bug 5749075" in told["cause"]
+    assert "reported for releases older than 11.2" in told["cause"]
+    assert told["confirming query"].startswith("select count(*) from dba_rollback_segs; the record has 14,838.")
+    assert {"ORA-30013", "ORA-01555", "ORA-01552"} <= set(re.findall(r"ORA-\d{5}", told["remedy"]))
+    assert "Large but partial" in told["remedy"]
+    assert "afatkulin.blogspot.com/2010/06" in told["references"]
+    (finding,) = got.findings
+    assert (finding.cause, finding.severity, finding.confidence) == ("undo-segments", "warning", "high")
+    assert (finding.child, finding.cache, finding.location) == (1, "dc_rollback_segments", "kqrpre: find obj")
+    assert finding.confirm is not None
+    assert finding.confirm.result == 14_838
+
+
+def test_the_figures_of_the_incident_are_the_published_ones(incident: Capture, shared_data: Path) -> None:
+    seed = json.loads((shared_data / "seeds" / "row-cache-incident-2010.json").read_text(encoding="utf-8"))
+    figures = {figure.name: figure.value for step in judged(incident).steps for figure in step.figures}
+    sleeps = {row["child#"]: row["sleeps"] for row in seed["latch_children"]}
+    gets = [row["gets"] for row in seed["rowcache_gets"]]
+    locations = {row["where"]: row["sleep_count"] for row in seed["latch_misses"]}
+    assert figures["sleeps of the child"] == sleeps[1]
+    assert figures["sleeps of all children"] == sum(sleeps.values())
+    assert figures["gets"] == max(gets)
+    assert figures["share of dictionary gets"] == pytest.approx(max(gets) / sum(gets))
+    for place in ("kqrpre: find obj", "kqreqd: reget", "kqreqd"):
+        assert figures[place] == pytest.approx(locations[place] / sum(locations.values()))
+    tablespaces = next(row["gets"] for row in seed["rowcache_gets"] if row["parameter"] == "dc_tablespaces")
+    assert figures["hold anomaly index"] == pytest.approx((sleeps[1] / max(gets)) / (sleeps[5] / tablespaces))
+
+
+def test_totals_of_unknown_age_name_no_rate(incident: Capture) -> None:
+    got = judged(incident)
+    words = got.model_dump_json()
+    assert got.impact is None
+    assert got.basis is not None
+    assert (got.basis.kind, got.basis.begin, got.basis.seconds) == ("totals", None, None)
+    assert not re.search(r"per second|/s\b|on average|% of DB time", words)
+
+
+def test_without_x_kqrst_the_incident_has_a_candidate_of_low_confidence_and_says_why(incident: Capture) -> None:
+    got = judged(without(incident, "x$kqrst"))
+    (finding,) = got.findings
+    assert (finding.confidence, finding.identity, finding.child, finding.caches) == ("low", "candidate", None, ())
+    assert finding.cache == "dc_rollback_segments"
+    assert "perhaps dc_rollback_segments" in got.headline
+    assert finding.unknown == (
+        "which cache child 1 guards is unknown: x$kqrst was not read, and no child gets to infer it from",
+        "v$rowcache has no usage here",
+    )
+    told = steps_of(got)
+    assert told["cache"].startswith("Cannot tell which cache child 1 guards: x$kqrst was not read")
+    assert told["confirmation"].startswith("dc_rollback_segments, the busiest cache, had 310,995,555 gets")
+    assert "Low confidence." in told["cause"]
+
+
+def test_without_v_rowcache_it_cannot_tell_which_cache_and_names_the_grant(incident: Capture) -> None:
+    got = judged(without(incident, "v$rowcache", no_grant("v$rowcache")))
+    cure = "grant select on sys.v_$rowcache to <user>"
+    assert got.findings == ()
+    assert f"cannot tell which cache: {cure}" in got.headline
+    told = steps_of(got)
+    assert "cache# 3 (name unknown)" in told["cache"]
+    assert "Cannot tell which cache that is by name: v$rowcache: ORA-00942" in told["cache"]
+    assert cure in told["cache"]
+    undo = next(one for one in got.undetermined if one.cause == "undo-segments")
+    assert (undo.missing, undo.way_out) == ("v$rowcache", cure)
+    assert "dc_" not in told["cache"]
+
+
+def test_without_the_children_nothing_is_said_of_a_hot_one(incident: Capture) -> None:
+    got = judged(without(incident, "v$latch_children", no_grant("v$latch_children")))
+    told = steps_of(got)
+    assert told["hot child"].startswith("Cannot tell which child is hot: v$latch_children: ORA-00942")
+    assert "cache" not in told
+
+
+def test_without_the_miss_locations_the_step_says_so(incident: Capture) -> None:
+    got = judged(without(incident, "v$latch_misses", no_grant("v$latch_misses")))
+    assert steps_of(got)["miss location"].startswith("No miss locations: v$latch_misses: ORA-00942")
+
+
+def test_with_x_kqrst_refused_the_demo_is_inferred_and_says_so() -> None:
+    got = diagnose(delta_from("undo-storm", 60, 90, refused=("x$kqrst",)))
+    (finding,) = got.findings
+    assert (finding.identity, finding.child, finding.cache) == ("inferred", 1, "dc_rollback_segments")
+    assert finding.confidence == "medium"
+    assert "(inferred from its gets by the load model)" in steps_of(got)["cache"]
+
+
+def test_an_interval_tells_cost_seconds_and_entries() -> None:
+    got = diagnose(delta_from("undo-storm", 60, 90))
+    assert re.fullmatch(
+        r"Too many undo segments on dc_rollback_segments; row cache waits cost \d+\.\d % of DB time over an interval of 30\.0 s",
+        got.headline,
+    )
+    assert "It holds 14,600 entries." in steps_of(got)["confirmation"]
+
+
+def test_subordinates_are_counted_and_a_doubtful_map_is_said() -> None:
+    users = [{**row, "sleeps": 5_000 if row["child#"] == 8 else 1} for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *users))))
+    assert told["cache"].startswith("Child 8 → cache# 10 dc_users, with 1 subordinate (read")
+    off = [{**row, "gets": 60_000} if row["child#"] == 1 else row for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *off))))
+    assert "But child 1 had 60,000 latch gets where dc_rollback_segments predict 36,000 (+67%)" in told["cache"]
+
+
+def test_few_sleeps_mean_nothing_and_no_sleeps_no_child() -> None:
+    few = [{**row, "sleeps": 3} for row in SICK["v$latch_children"]]
+    assert (
+        "Fewer than 100 sleeps mean nothing."
+        in steps_of(diagnose(delta_of(with_rows("v$latch_children", *few))))["hot child"]
+    )
+    none = [{**row, "sleeps": 0} for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *none))))
+    assert told["hot child"] == "No child of `row cache objects` slept over an interval of 30.0 s."
+
+
+def test_headlines_where_the_cost_is_in_sessions_or_unknown() -> None:
+    sessions = diagnose(delta_of(refused=["v$sys_time_model"]))
+    assert "0.08 sessions wait for the row cache on average over an interval of 30.0 s" in sessions.headline
+    blind = diagnose(delta_of(refused=["v$system_event", "v$latch"]))
+    assert "what it costs cannot be told without v$system_event or v$latch" in blind.headline.lower()
+
+
+def test_quiet_totals_have_nothing_to_do() -> None:
+    few = [{**row, "sleeps": 3} for row in SICK["v$latch_children"]]
+    only = {"undo-segments": catalogue()["undo-segments"]}
+    quiet = {**with_rows("v$latch_children", *few), "v$latch_misses": []}
+    headline = diagnose(delta_of(quiet, basis=TOTALS), only).headline
+    assert headline.startswith("Nothing to do about the row cache")
+
+
+def test_totals_since_a_known_start_may_tell_rates() -> None:
+    got = diagnose(since_startup(poll_at("undo-storm", 60)))
+    assert got.basis is not None
+    assert got.basis.kind == "since_startup"
+    assert got.impact is not None
+    assert "totals since instance start, 777,660 s" in got.headline
