@@ -38,7 +38,7 @@ class Published:
     labels: CacheMap
     """The map by which metric series are named: names once known stay while the instance runs."""
     diagnosis: Diagnosis
-    blocks: Mapping[str, str]
+    blocks: Mapping[str, bytes]
     """Metric family → its sample lines, rendered once."""
     poll_seconds: float
     published_at: float

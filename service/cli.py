@@ -171,7 +171,7 @@ def _serve(chosen: Settings) -> None:
         _fail(str(error))
     if not chosen.loopback and chosen.auth.tokens_file is None:
         logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=3))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2))
     server.run(sockets=[listener])
 
 

@@ -30,7 +30,8 @@ def read(name: str) -> bytes:
         size = path.stat().st_size
         if size > LIMIT_BYTES:
             raise InputError(f"{name} is {size / 2**20:,.0f} MiB; a capture is at most {LIMIT_BYTES // 2**20} MiB")
-        return path.read_bytes()
+        with path.open("rb") as file:  # a device tells no size
+            return file.read(LIMIT_BYTES + 1)
     except FileNotFoundError:
         raise InputError(f"{name} does not exist") from None
     except OSError as error:

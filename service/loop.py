@@ -5,10 +5,10 @@ import threading
 import time
 from typing import Protocol
 
-from collectors.errors import SessionError
+from collectors.errors import SessionError, SetupError
 from collectors.poll import Connection
 from service.board import Failure, Watched
-from service.pace import after_failure, interval_after
+from service.pace import after_failure, interval_after, turn_of
 from service.pipeline import Keeper, turn
 
 log = logging.getLogger("latchscope.loop")
@@ -38,7 +38,8 @@ class Worker:
         self._stopping = False
         self._connection: Connection | None = None
         self._failures = 0
-        self._refused_credential: str | None = None
+        self._tried: str | None = None
+        self._refused: str | None = None
         self._thread = threading.Thread(target=self._run, name=f"poll {watched.name}", daemon=True)
 
     def start(self) -> None:
@@ -56,15 +57,22 @@ class Worker:
 
     def resume_login(self) -> bool:
         """Try the same credential once more, at an operator's word; False when login was not stopped."""
-        stopped, self._refused_credential = self._refused_credential is not None, None
-        self._wake.set()
+        stopped, self._refused = self._refused is not None, None
+        if stopped:
+            self._wake.set()
         return stopped
 
     def _run(self) -> None:
-        due = time.monotonic()
+        due, in_turn = time.monotonic(), False
         while not self._stopping:
             pause = self.step()
-            due = max(due + pause, time.monotonic()) if self._failures == 0 else time.monotonic() + pause
+            now = time.monotonic()
+            if self._failures:
+                due, in_turn = now + pause, False
+            elif in_turn:
+                due = max(due + pause, now)
+            else:
+                due, in_turn = turn_of(self.watched.name, now + pause, pause), True
             self._wake.wait(max(0.0, due - time.monotonic()))
             self._wake.clear()
         self._drop()
@@ -72,26 +80,33 @@ class Worker:
     def step(self) -> float:
         """One attempt to poll; seconds until the next."""
         try:
-            if (
-                self._refused_credential is not None
-                and self._opener.credential(self.watched) == self._refused_credential
-            ):
+            if self._login_stopped():
                 return self.watched.interval
             if self._connection is None:
+                self._tried = self._opener.credential(self.watched)
                 self._connection = self._opener.open(self.watched)
             published = turn(self.watched, self._connection, self._keeper)
         except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch over a database
             return self._failed(error)
-        self._failures, self._refused_credential = 0, None
+        self._failures, self._refused = 0, None
         self.watched.pace = interval_after(published.poll_seconds, self.watched.interval, self._budget)
         return self.watched.pace
+
+    def _login_stopped(self) -> bool:
+        """Whether the credential in force is the one refused; one that cannot be read is no new one."""
+        if self._refused is None:
+            return False
+        try:
+            return self._opener.credential(self.watched) == self._refused
+        except SetupError:
+            return True
 
     def _failed(self, error: Exception) -> float:
         self._drop()
         self._failures += 1
         retry = after_failure(error, self._failures)
         if retry.kind == "credential":
-            self._refused_credential = self._opener.credential(self.watched)
+            self._refused = self._tried
         why = (
             str(error) if isinstance(error, SessionError) else f"{type(error).__name__} inside latchscope; see its log"
         )

@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client.exposition import choose_encoder
 
-from collectors.model import ROW_CACHE_LATCH, Row, Snapshot, number
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, Snapshot, number
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis
-from service.board import Board, Watched
+from service.board import Watched
 from service.settings import DatabaseSettings
-
-TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +149,14 @@ class Block:
                 value = number(row.get(column))
                 self.add(family, None if value is None else value * unit, named)
 
-    def text(self) -> dict[str, str]:
-        """Family → its lines, sorted so that a scrape is the same for the same state."""
-        return {family: "".join(lines) for family, lines in self._lines.items()}
+    def text(self) -> dict[str, bytes]:
+        """Family → its lines, encoded once."""
+        return {family: "".join(lines).encode() for family, lines in self._lines.items()}
 
 
-def render(database: DatabaseSettings, snapshot: Snapshot, caches: CacheMap, diagnosis: Diagnosis) -> Mapping[str, str]:
+def render(
+    database: DatabaseSettings, snapshot: Snapshot, caches: CacheMap, diagnosis: Diagnosis
+) -> Mapping[str, bytes]:
     """Every sample of one database that stays true until its next poll."""
     block = Block(database)
     block.add(
@@ -179,6 +180,9 @@ def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
         return {"latch": ROW_CACHE_LATCH, "child": str(number_of), "cache": caches.name(number_of)}
 
     block.add_rows(_CHILD_COLUMNS, snapshot.rows("v$latch_children"), child)
+    # Latches without children of interest, as totals; `row cache objects` is exported by child, so that sums do not double.
+    alone = [row for row in snapshot.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH]
+    block.add_rows(_CHILD_COLUMNS, alone, lambda row: {"latch": str(row.get("name"))})
     for row in snapshot.rows("v$latch_misses"):
         place = {"latch": str(row.get("parent_name")), "location": str(row.get("location"))}
         block.add("latchscope_latch_location_sleeps_total", number(row.get("sleep_count")), {**place, "side": "holder"})
@@ -225,24 +229,44 @@ def _collectors(block: Block, snapshot: Snapshot) -> None:
             block.add("latchscope_collector_round_trips", cost.round_trips, named)
 
 
-def exposition(board: Board, own: CollectorRegistry) -> str:
-    """The whole page: our process, then every database that answers; a stale one keeps only up and age."""
-    parts: dict[str, list[str]] = {name: [] for name in FAMILIES}
-    for watched in board:
-        for family, text in _liveness(watched).items():
+def exposition(watched: Iterable[Watched], own: CollectorRegistry | None, accept: str = "") -> tuple[bytes, str]:
+    """The page and its content type: our process (`own`), then every database; a stale one keeps only up and age.
+
+    Text 0.0.4, or OpenMetrics where `accept` prefers it.
+    """
+    encode, content_type = choose_encoder(accept)
+    openmetrics = content_type.startswith("application/openmetrics-text")
+    parts: dict[str, list[bytes]] = {name: [] for name in FAMILIES}
+    for one in watched:
+        current = one.current
+        for family, text in _liveness(one).items():
             parts[family].append(text)
-        if watched.current is not None:
-            for family, text in watched.current.blocks.items():
+        if current is not None:
+            for family, text in current.blocks.items():
                 parts[family].append(text)
-    told = [generate_latest(own).decode()]
+    page = [encode(own).removesuffix(b"# EOF\n")] if own is not None else []
     for name, texts in parts.items():
         if texts:
-            told.append(f"# HELP {name} {FAMILIES[name].help}\n# TYPE {name} {FAMILIES[name].type}\n")
-            told.extend(texts)
-    return "".join(told)
+            page.append(_heading(FAMILIES[name], openmetrics))
+            page.extend(texts)
+    if openmetrics:
+        page.append(b"# EOF\n")
+    return b"".join(page), content_type
 
 
-def _liveness(watched: Watched) -> dict[str, str]:
+def _heading(family: Family, openmetrics: bool) -> bytes:
+    name = family.name.removesuffix("_total") if openmetrics and family.type == "counter" else family.name
+    return f"# HELP {name} {family.help}\n# TYPE {name} {family.type}\n".encode()
+
+
+def probe(watched: Watched, accept: str = "") -> tuple[bytes, str]:
+    """The metrics of one database alone, with probe_success, for a scraper that asks target by target."""
+    page, content_type = exposition([watched], None, accept)
+    success = f"# HELP probe_success 1 while the database answers.\n# TYPE probe_success gauge\nprobe_success {int(watched.up)}\n"
+    return success.encode() + page, content_type
+
+
+def _liveness(watched: Watched) -> dict[str, bytes]:
     block = Block(watched.settings)
     block.add("latchscope_up", 1 if watched.up else 0)
     block.add("latchscope_data_age_seconds", None if watched.age is None else round(watched.age, 3))

@@ -3,11 +3,14 @@
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from zlib import crc32
 
 from collectors.errors import CredentialError, SessionError, SetupError, StartingError
 
 LONGEST_PAUSE = 60.0
 STARTING_PAUSE = 3.0
+SOON = 40
+"""Attempts at the starting pause, about two minutes; then the pauses grow, for a database may be gone for good."""
 SLOWEST_INTERVAL = 600.0
 
 
@@ -24,7 +27,7 @@ def after_failure(error: Exception, in_a_row: int, jitter: Callable[[float, floa
     if isinstance(error, CredentialError):
         return Retry("credential", None)
     if isinstance(error, StartingError):
-        return Retry("starting", STARTING_PAUSE * jitter(0.7, 1.3))
+        return Retry("starting", min(LONGEST_PAUSE, STARTING_PAUSE * max(1.0, in_a_row / SOON)) * jitter(0.7, 1.3))
     if isinstance(error, SetupError):
         return Retry("setup", LONGEST_PAUSE)
     kind = "network" if isinstance(error, SessionError) else "bug"
@@ -34,3 +37,8 @@ def after_failure(error: Exception, in_a_row: int, jitter: Callable[[float, floa
 def interval_after(poll_seconds: float, interval: float, budget: float) -> float:
     """Seconds until the next poll: the interval, or longer where the last poll took more than its budgeted share."""
     return max(interval, min(poll_seconds / budget, SLOWEST_INTERVAL))
+
+
+def turn_of(name: str, earliest: float, interval: float) -> float:
+    """The first moment from `earliest` on that is this database's own, so that a fleet is not polled all at once."""
+    return earliest + (crc32(name.encode()) / 2**32 * interval - earliest) % interval

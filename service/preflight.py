@@ -69,7 +69,7 @@ def _lines(one: Preflight) -> Iterator[str]:
         yield f"  {_MARKS[view.status]} {view.view:<18} {view.why}"
         if view.status in ("refused", "failed"):
             yield f"      without it: {view.without}"
-    missing = [view.sql for view in found.lacking if view.sql]
+    missing = dict.fromkeys(view.sql for view in found.lacking if view.sql)
     if missing:
         yield "  Run as SYS:"
         yield from (f"    {sql}" for sql in missing)

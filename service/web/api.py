@@ -13,7 +13,7 @@ from rules.model import Cause, Diagnosis
 from service.audit import Audit
 from service.board import Board, Watched
 from service.loop import Worker
-from service.metrics import TEXT, exposition
+from service.metrics import exposition, probe
 from service.web import views
 from service.web.access import Access, Caller
 from service.web.problems import NOT_FOUND, REFUSED
@@ -109,7 +109,19 @@ def outside(board: Board, own: CollectorRegistry, store_reachable: Callable[[], 
 
     @router.get("/metrics", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED)
     def get_metrics(request: Request) -> Response:
-        """Prometheus metrics of every database that answers, and of this process."""
-        return Response(exposition(board, own), media_type=TEXT)
+        """Prometheus metrics of every database that answers, and of this process; OpenMetrics where asked for."""
+        page, content_type = exposition(board, own, request.headers.get("accept", ""))
+        return Response(page, media_type=content_type)
+
+    @router.get(
+        "/probe", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED | NOT_FOUND
+    )
+    def get_probe(request: Request, target: str) -> Response:
+        """Metrics of one database by its configured name; never an address, so nobody can make us connect elsewhere."""
+        found = board.get(target)
+        if found is None:
+            raise HTTPException(404, f"no database named {target} is configured; a target is a name, not an address")
+        page, content_type = probe(found, request.headers.get("accept", ""))
+        return Response(page, media_type=content_type)
 
     return router

@@ -61,9 +61,8 @@ def _documented(document: dict[str, Any]) -> dict[str, Any]:
         for operation in operations.values():
             responses = operation["responses"]
             responses.setdefault("default", {"description": "Any other error."})["content"] = _CONTENT
-            for status in ("404", "422"):
-                if status in responses:
-                    responses[status]["content"] = _CONTENT
+            for status in (one for one in responses if one.startswith("4")):
+                responses[status]["content"] = _CONTENT
     schemas = document["components"]["schemas"]
     schemas.setdefault("Problem", Problem.model_json_schema())
     for name in _GENERATED:
