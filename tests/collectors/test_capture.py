@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import capture
 from collectors.capture import Capture, Confirmation, delta_of, dump, load
 from collectors.delta import between
 from collectors.errors import InputError
@@ -146,7 +145,7 @@ def test_a_byte_order_mark_does_no_harm() -> None:
 
 
 WHOLE = json.dumps(DOCUMENT)
-NO_CAPTURES = {
+NO_CAPTURES: dict[str, tuple[str | bytes, str]] = {
     "empty": (b"", "is empty; a capture is a JSON file"),
     "blank": ("  \n ", "is empty"),
     "truncated": (WHOLE[: len(WHOLE) // 2], "it ends too early, so copy it again"),
@@ -177,7 +176,7 @@ def test_200_mb_are_not_even_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     def parse(*_: object, **__: object) -> object:
         raise AssertionError("parsed")
 
-    monkeypatch.setattr(capture.json, "loads", parse)
+    monkeypatch.setattr(json, "loads", parse)
     assert complaint(b" " * (200 * 2**20)) == "case.json is 200 MiB; a capture is at most 64 MiB"
 
 

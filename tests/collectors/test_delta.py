@@ -11,7 +11,7 @@ from collectors.model import Delta, Missing, NotComparable, Oddity, Reading, Row
 
 BEGIN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 STARTED = "2026-02-20 04:11:00"
-INSTANCE = {"instance_number": 1, "version": "11.2.0.4.0", "startup_time": STARTED, "uptime_seconds": 3_600}
+INSTANCE: Row = {"instance_number": 1, "version": "11.2.0.4.0", "startup_time": STARTED, "uptime_seconds": 3_600}
 
 
 def snapshot(seconds: float | None = 0, instance: Row | None = INSTANCE, **more: Reading) -> Snapshot:
@@ -52,7 +52,7 @@ def test_counters_become_differences_and_the_interval_is_the_database_clock() ->
 
 def test_gauges_and_texts_are_those_of_the_later_snapshot() -> None:
     def cache(usage: int, name: str) -> Rows:
-        base = {"cache#": 3, "type": "PARENT", "subordinate#": None}
+        base: Row = {"cache#": 3, "type": "PARENT", "subordinate#": None}
         return Rows("v$rowcache", ({**base, "parameter": name, "usage": usage, "gets": usage * 10},))
 
     delta = delta_of(snapshot(0, _rowcache=cache(90, "old")), snapshot(30, _rowcache=cache(80, "new")))

@@ -13,6 +13,7 @@ from collectors.model import (
     Kind,
     Missing,
     Oddity,
+    Row,
     Rows,
     Snapshot,
     number,
@@ -48,7 +49,7 @@ def test_a_snapshot_tells_missing_from_empty() -> None:
 
 
 def test_a_snapshot_knows_its_instance() -> None:
-    row = {"version": "11.2.0.4.0", "startup_time": "2026-02-20 04:11:00", "uptime_seconds": 42}
+    row: Row = {"version": "11.2.0.4.0", "startup_time": "2026-02-20 04:11:00", "uptime_seconds": 42}
     snapshot = Snapshot("erp1", NOW, {"v$instance": Rows("v$instance", (row,))})
     assert (snapshot.release, snapshot.startup_time, snapshot.uptime_seconds) == (
         "11.2.0.4.0",

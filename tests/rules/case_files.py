@@ -191,7 +191,11 @@ def _followed(delta: Delta, case: Case) -> Delta:
     own = next((one for one in case.rows.get("v$latch", ()) if one.get("name") == ROW_CACHE_LATCH), {})
     latch = [{**row, **(sums if row.get("name") == ROW_CACHE_LATCH else {})} for row in delta.rows("v$latch")]
     delta = _with(delta, "v$latch", [{**row, **(own if row.get("name") == ROW_CACHE_LATCH else {})} for row in latch])
-    event = {"event": "latch: row cache objects", "total_waits": sums["sleeps"], "time_waited_micro": sums["wait_time"]}
+    event: Row = {
+        "event": "latch: row cache objects",
+        "total_waits": sums["sleeps"],
+        "time_waited_micro": sums["wait_time"],
+    }
     given = {one["event"] for one in case.rows.get("v$system_event", ())}
     if event["event"] not in given:
         others = [row for row in delta.rows("v$system_event") if row.get("event") != event["event"]]
@@ -207,7 +211,7 @@ def _children(delta: Delta, case: Case) -> list[Row]:
     """Children whose gets follow from the dictionary gets, and whose misses and waits follow from their sleeps."""
     stated = {one["child#"]: one for one in case.rows.get("v$latch_children", ())}
     guarded = cache_map(delta).children
-    rows = []
+    rows: list[Row] = []
     for row in delta.rows("v$latch_children"):
         child = row["child#"]
         assert isinstance(child, int)
@@ -232,7 +236,7 @@ def _locations(delta: Delta, case: Case, sleeps: int) -> list[Row]:
         rest, whole = max(sleeps - sum(given.values()), 0), sum(usual.values()) or 1
         for place, row in rows.items():
             row[column] = given[place] if place in given else rest * usual[place] // whole
-    return list(rows.values())
+    return [*rows.values()]
 
 
 def _share(value: int | str, sleeps: int) -> int:

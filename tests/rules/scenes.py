@@ -100,7 +100,7 @@ def delta_of(
     return replace(Delta("sick", release, basis, readings), **changed)
 
 
-def with_rows(view: str, *rows: Row) -> Mapping[str, Sequence[Row]]:
+def with_rows(view: str, *rows: Mapping[str, Any]) -> Mapping[str, Sequence[Row]]:
     """The sick instance with other rows in one view."""
     return {**SICK, view: rows}
 

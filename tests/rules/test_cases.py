@@ -37,7 +37,7 @@ def without_each_condition() -> Iterator[tuple[str, Cause]]:
                 name = one.signal if isinstance(one, Condition) else "the alternatives"
                 yield f"{cause.id} without {name}", cause.model_copy(update={"when": (*before, *after)})
             for fewer in _fewer_alternatives(one):
-                gone = next(alternative for alternative in one.any_of if alternative not in _flat(fewer))
+                gone = next(alternative for alternative in _flat(one) if alternative not in _flat(fewer))
                 yield f"{cause.id} without {gone.signal}", cause.model_copy(update={"when": (*before, fewer, *after)})
 
 

@@ -25,7 +25,7 @@ def test_a_good_entry_is_read(tmp_path: Path) -> None:
 
 
 FIRST = GOOD["when"][0]
-WRONG = {
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "unknown signal": ({"when": [{**FIRST, "signal": "gut_feeling"}]}, r"asks for the signal gut_feeling; there are "),
     "unknown signal among alternatives": (
         {"when": [{"any_of": [FIRST, {**FIRST, "signal": "gut_feeling"}]}]},

@@ -1,8 +1,10 @@
 """The Scene: mechanism, hot child, what waits cost, and why something is unknown."""
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
-from collectors.model import ROW_CACHE_LATCH, Missing, Oddity
+from collectors.model import ROW_CACHE_LATCH, Missing, Oddity, Row
 from rules.model import Severity
 from rules.scene import Unknown
 from tests.rules.scenes import SICK, TOTALS, delta_of, scene_of, with_rows
@@ -49,7 +51,7 @@ def test_cost_falls_back_from_events_to_the_latch() -> None:
     assert scene_of(refused=["v$system_event", "v$latch"]).row_cache_wait_seconds is None
 
 
-def waited(seconds: float, db_time: float = 1_000) -> dict[str, object]:
+def waited(seconds: float, db_time: float = 1_000) -> Mapping[str, Sequence[Row]]:
     event = {"event": "latch: row cache objects", "time_waited_micro": seconds * 1e6}
     views = with_rows("v$system_event", event)
     return {**views, "v$sys_time_model": [{"stat_name": "DB time", "value": db_time * 1e6}]}
@@ -67,7 +69,7 @@ def waited(seconds: float, db_time: float = 1_000) -> dict[str, object]:
     ],
 )
 def test_gate_by_share_of_db_time(share: float, severity: Severity) -> None:
-    assert scene_of(waited(share * 1_000)).gate is severity  # type: ignore[arg-type]
+    assert scene_of(waited(share * 1_000)).gate is severity
 
 
 @pytest.mark.parametrize(
@@ -82,12 +84,12 @@ def test_gate_by_share_of_db_time(share: float, severity: Severity) -> None:
     ],
 )
 def test_gate_by_waiting_sessions_without_db_time(sessions: float, severity: Severity) -> None:
-    scene = scene_of(waited(sessions * 30), refused=["v$sys_time_model"])  # type: ignore[arg-type]
+    scene = scene_of(waited(sessions * 30), refused=["v$sys_time_model"])
     assert scene.gate is severity
 
 
 def test_an_idle_instance_costs_nothing_whatever_its_share() -> None:
-    assert scene_of(waited(0.29, db_time=0.3)).gate is Severity.INFO  # type: ignore[arg-type]
+    assert scene_of(waited(0.29, db_time=0.3)).gate is Severity.INFO
 
 
 def test_totals_have_no_cost_and_no_gate() -> None:
@@ -135,7 +137,7 @@ def test_children_stand_in_the_order_of_their_numbers() -> None:
 
 
 @pytest.mark.parametrize("child", [None, "one", 1.5])
-def test_a_row_without_a_child_number_is_no_child(child: object) -> None:
-    rows = [{"latch#": 270, "child#": child, "sleeps": 9_000}, {"latch#": 270, "child#": 5, "sleeps": 200}]
-    scene = scene_of(with_rows("v$latch_children", *rows))  # type: ignore[arg-type]
+def test_a_row_without_a_child_number_is_no_child(child: str | float | None) -> None:
+    rows: list[Row] = [{"latch#": 270, "child#": child, "sleeps": 9_000}, {"latch#": 270, "child#": 5, "sleeps": 200}]
+    scene = scene_of(with_rows("v$latch_children", *rows))
     assert (len(scene.children), scene.hot_child) == (1, 5)

@@ -1,10 +1,12 @@
 """Every signal: one value known from the sick instance, and Unknown, never zero, where its view is missing."""
 
+from typing import Any
+
 import pytest
 
 from collectors.model import ROW_CACHE_LATCH
 from rules.scene import Known, Reading, Unknown
-from rules.signals import SIGNALS, Subject, signal
+from rules.signals import SIGNALS, Signal, Subject, signal
 from tests.rules.scenes import SICK, TOTALS, scene_of, with_rows
 
 UNDO = Subject(("dc_rollback_segments",), "kqrpre: find obj")
@@ -41,8 +43,8 @@ STAND_INS = {"v$latch": ("v$latch_children",), "v$system_event": ("v$latch", "v$
 """Views that another can stand in for, so that both must be gone."""
 
 
-def read(name: str, subject: Subject = UNDO, **scene: object) -> Reading:
-    return SIGNALS[name].read(scene_of(**scene), subject)  # type: ignore[arg-type]
+def read(name: str, subject: Subject = UNDO, **scene: Any) -> Reading:
+    return SIGNALS[name].read(scene_of(**scene), subject)
 
 
 def why(reading: Reading) -> str:
@@ -80,10 +82,10 @@ def test_a_source_that_never_held_a_view_is_unknown_as_well(name: str) -> None:
 
 
 @pytest.mark.parametrize("one", SIGNALS.values(), ids=list(SIGNALS))
-def test_every_signal_says_what_it_is(one: object) -> None:
-    assert SIGNALS[one.name] is one  # type: ignore[attr-defined]
-    assert one.about.endswith(".") and len(one.about) > 20  # type: ignore[attr-defined]
-    assert one.unit and all(view in SICK for view in one.of.split(", "))  # type: ignore[attr-defined]
+def test_every_signal_says_what_it_is(one: Signal) -> None:
+    assert SIGNALS[one.name] is one
+    assert one.about.endswith(".") and len(one.about) > 20
+    assert one.unit and all(view in SICK for view in one.of.split(", "))
 
 
 def test_two_signals_of_one_name_are_refused() -> None:
@@ -111,7 +113,7 @@ def test_two_signals_of_one_name_are_refused() -> None:
     ],
 )
 def test_too_few_events_are_unknown(name: str, view: str, rows: list[dict[str, object]]) -> None:
-    assert "too few events" in why(read(name, views=with_rows(view, *rows)))  # type: ignore[arg-type]
+    assert "too few events" in why(read(name, views=with_rows(view, *rows)))
 
 
 def test_nobody_waited_for_the_row_cache_is_unknown_not_infinite() -> None:
