@@ -28,7 +28,10 @@ def create_app(settings: Settings) -> FastAPI:
     connector = Connector(settings.oracle)
     access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
     audit = Audit(settings.auth.audit_file)
-    workers = [Worker(watched, connector, store, settings.defaults.budget) for watched in board]
+    workers = [
+        Worker(watched, connector, store, 1.0 if watched.settings.scripted else settings.defaults.budget)
+        for watched in board
+    ]
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -108,7 +108,7 @@ _CHILD_COLUMNS = {
     "latchscope_latch_misses_total": ("misses", 1.0),
     "latchscope_latch_sleeps_total": ("sleeps", 1.0),
     "latchscope_latch_spin_gets_total": ("spin_gets", 1.0),
-    "latchscope_latch_wait_seconds_total": ("wait_time", 1e-6),
+    "latchscope_latch_wait_seconds_total": ("wait_time", 1e6),
 }
 _CACHE_COLUMNS = {
     "latchscope_rowcache_gets_total": ("gets", 1.0),
@@ -119,7 +119,7 @@ _CACHE_COLUMNS = {
 }
 _EVENT_COLUMNS = {
     "latchscope_wait_events_total": ("total_waits", 1.0),
-    "latchscope_wait_event_seconds_total": ("time_waited_micro", 1e-6),
+    "latchscope_wait_event_seconds_total": ("time_waited_micro", 1e6),
 }
 
 Labels = Mapping[str, str]
@@ -147,7 +147,7 @@ class Block:
             named = labels(row)
             for family, (column, unit) in columns.items():
                 value = number(row.get(column))
-                self.add(family, None if value is None else value * unit, named)
+                self.add(family, None if value is None else value / unit, named)
 
     def text(self) -> dict[str, bytes]:
         """Family → its lines, encoded once."""

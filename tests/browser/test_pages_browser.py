@@ -1,0 +1,110 @@
+"""The pages in a real browser, served by a real demo: they render, refresh themselves, and their links lead somewhere."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.chromium import Chromium
+from tests.service.running import Running, demo
+
+BINARY = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(BINARY is None, reason="chromium is not installed (Debian package chromium)")
+HASTE = "{ const slowly = setInterval; window.setInterval = (what, ms) => slowly(what, ms / 20); }"
+"""Pages refresh every few seconds; nobody wants to wait for that."""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with demo(tmp_path_factory.mktemp("demo"), "--interval", "0.5") as running:
+        running.wait(lambda: all(one["mechanism"] for one in running.json("/api/v1/databases")))
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    assert BINARY is not None
+    started = Chromium(BINARY)
+    started.call("Page.addScriptToEvaluateOnNewDocument", source=HASTE)
+    yield started
+    started.close()
+
+
+@pytest.fixture(autouse=True)
+def _no_complaints(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whatever a test does, the console stays empty, unless the test says it must not."""
+    browser: Chromium = request.getfixturevalue("browser")
+    browser.complaints.clear()
+    yield
+    assert browser.complaints == []
+
+
+def test_the_fleet_shows_every_database_and_leads_to_it(served: Running, browser: Chromium) -> None:
+    browser.open(f"{served.url}/")
+    assert browser.run("document.title") == "Fleet · latchscope"
+    names = browser.run("[...document.querySelectorAll('td a')].map(a => a.textContent)")
+    assert sorted(names) == ["busy-but-fine", "parse-storm", "undo-storm"]
+    assert browser.run("getComputedStyle(document.querySelector('.tag')).backgroundColor") != "rgba(0, 0, 0, 0)"
+    browser.click("a[href='/db/undo-storm']")
+    assert browser.run("location.pathname") == "/db/undo-storm"
+    assert browser.run("document.querySelector('h1').textContent").startswith("undo-storm")
+
+
+def test_a_database_page_has_its_tables_and_charts(served: Running, browser: Chromium) -> None:
+    browser.open(f"{served.url}/db/busy-but-fine")
+    browser.until("document.querySelectorAll('svg path.line').length >= 2 || (location.reload(), false)")
+    headings = browser.run("[...document.querySelectorAll('h2')].map(h => h.textContent)")
+    for wanted in ("The walk", "Recent polls", "Dictionary caches", "Ruled out", "Could not be judged"):
+        assert wanted in headings
+    caches = browser.run("[...document.querySelectorAll('td')].map(td => td.textContent)")
+    assert "dc_users" in caches
+
+
+def test_the_page_stays_within_its_window(served: Running, browser: Chromium) -> None:
+    for path in ("/", "/db/parse-storm", "/causes", "/causes/undo-segments"):
+        browser.open(f"{served.url}{path}")
+        assert browser.run("document.documentElement.scrollWidth <= innerWidth"), path
+
+
+def test_the_page_refreshes_itself_and_keeps_its_place(served: Running, browser: Chromium) -> None:
+    browser.open(f"{served.url}/db/busy-but-fine")
+    browser.run("(window.same = true, document.getElementById('content').dataset.old = 'yes', scrollTo(0, 200))")
+    browser.until("document.getElementById('content').dataset.old === undefined", 9)
+    assert browser.run("window.same"), "it was brought up to date in place, not loaded again"
+    assert browser.run("scrollY") == 200
+
+
+def test_causes_lead_to_their_pages_and_back(served: Running, browser: Chromium) -> None:
+    browser.open(f"{served.url}/")
+    browser.click("nav a[href='/causes']")
+    browser.click("a[href='/causes/undo-segments']")
+    assert browser.run("document.querySelector('h1').textContent").startswith("Too many undo segments")
+    browser.click("header a.mark")
+    assert browser.run("location.pathname") == "/"
+
+
+def test_every_link_of_the_pages_leads_somewhere(served: Running, browser: Chromium) -> None:
+    for path in ("/", "/db/parse-storm", "/causes"):
+        browser.open(f"{served.url}{path}")
+        statuses = browser.run(
+            "Promise.all([...new Set([...document.links].map(a => a.href))].filter(u => u.startsWith(location.origin))"
+            ".map(async u => [u, (await fetch(u)).status]))"
+        )
+        assert statuses
+        assert {status for _, status in statuses} == {200}, statuses
+
+
+def test_an_outage_keeps_the_page_and_says_so(served: Running, browser: Chromium) -> None:
+    browser.open(f"{served.url}/db/busy-but-fine")
+    browser.run("window.fetch = async () => new Response('{\"status\": 500}')")
+    browser.until("document.title === '(no answer) latchscope'", 9)
+    assert browser.run("document.querySelector('h1').textContent").startswith("busy-but-fine")
+
+
+def test_a_page_that_does_not_exist_leads_back(served: Running, browser: Chromium, tmp_path: Path) -> None:
+    browser.open(f"{served.url}/db/nobody")
+    assert any("404" in one for one in browser.complaints), "the browser notes the 404 itself"
+    browser.complaints.clear()
+    browser.click("main a")
+    assert browser.run("location.pathname") == "/"

@@ -1,0 +1,66 @@
+"""Fixtures of the service tests: a stage of scripted databases on a clock of its own, and golden files.
+
+`pytest tests/service --renew-golden` writes the files of tests/golden anew; read the difference before you keep it.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.service.stage import Stage
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+INCIDENT = Path(__file__).parents[1] / "recordings/undo-segments/incident-2010.json"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option that renews golden files."""
+    parser.addoption("--renew-golden", action="store_true", help="write the files of tests/golden anew")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with a frozen file of tests/golden."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--renew-golden", default=False):
+            path.write_text(text, encoding="utf-8")
+        assert path.is_file(), f"no {path}; run `pytest tests/service --renew-golden`"
+        kept = path.read_text(encoding="utf-8")
+        assert text == kept, f"{name} changed; if it should, run `pytest tests/service --renew-golden`"
+
+    return compare
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
+    """The three demo databases before their first poll, on a clock that only the test moves."""
+    return Stage(monkeypatch, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def incident() -> Path:
+    """The recording of the model incident."""
+    return INCIDENT
+
+
+@pytest.fixture
+def capture_file(tmp_path: Path) -> Callable[..., Path]:
+    """Write a capture with the given members changed, and give its path."""
+
+    def write(**members: object) -> Path:
+        document = {
+            "format": "latchscope-capture",
+            "version": 1,
+            "database": "written",
+            "snapshots": [{"taken_at": None, "views": {}}],
+            **members,
+        }
+        path = tmp_path / "capture.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return path
+
+    return write

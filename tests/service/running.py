@@ -1,0 +1,77 @@
+"""A `latchscope` of its own process, started on a free port and asked over HTTP, as a user would."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ROOT = Path(__file__).parents[2]
+
+
+class Running:
+    """The process, where it answers, and what it wrote to stderr."""
+
+    def __init__(self, process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+        self.process = process
+        self.url = url
+        self.log = log
+
+    def json(self, path: str) -> Any:
+        """The body of a GET."""
+        answer = httpx.get(f"{self.url}{path}", timeout=5)
+        answer.raise_for_status()
+        return answer.json()
+
+    def wait(self, ready: Callable[[], bool], seconds: float = 20.0) -> None:
+        """Wait until something is so, or fail with what the process said."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and self.process.poll() is None:
+            try:
+                if ready():
+                    return
+            except httpx.TransportError:
+                pass
+            time.sleep(0.05)
+        raise AssertionError(f"not ready after {seconds:g} s; stderr:\n{self.log.read_text()}")
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> float:
+        """Send a signal; seconds until the process was gone."""
+        began = time.monotonic()
+        self.process.send_signal(how)
+        self.process.wait(10)
+        return time.monotonic() - began
+
+
+@contextmanager
+def demo(folder: Path, *arguments: str) -> Iterator[Running]:
+    """`latchscope demo` on a free port, its temporary files below `folder`; ended with the block."""
+    log = folder / "stderr.txt"
+    port = _free_port()
+    command = [sys.executable, "-m", "service", "demo", "--port", str(port), *arguments]
+    # A scripted poll costs no database anything, however busy this machine is.
+    environment = {**os.environ, "TMPDIR": str(folder), "LATCHSCOPE_DEFAULTS__BUDGET": "1"}
+    with log.open("wb") as errors:
+        process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env=environment)
+    running = Running(process, f"http://127.0.0.1:{port}", log)
+    try:
+        running.wait(lambda: httpx.get(f"{running.url}/healthz").status_code == 200)
+        yield running
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(10)
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port

@@ -1,0 +1,40 @@
+"""`latchscope demo` as a process: from the start to verdicts over REST, and gone on a signal."""
+
+from pathlib import Path
+
+import httpx
+
+from tests.service.running import demo
+
+
+def test_the_demo_serves_its_verdicts_and_ends_on_sigterm(tmp_path: Path) -> None:
+    # Half a second holds enough sleeps for parse-storm; the storm of undo-storm is tested on a fake clock.
+    with demo(tmp_path, "--interval", "0.5") as latchscope:
+        names = {one["name"] for one in latchscope.json("/api/v1/databases")}
+        assert names == {"undo-storm", "busy-but-fine", "parse-storm"}
+
+        def diagnosis(name: str) -> dict:  # type: ignore[type-arg]
+            told: dict = latchscope.json(f"/api/v1/databases/{name}/diagnosis")  # type: ignore[type-arg]
+            return told
+
+        latchscope.wait(lambda: all(diagnosis(name)["basis"] for name in names))
+        fine = diagnosis("busy-but-fine")
+        assert fine["severity"] == "info"
+        assert {one["severity"] for one in fine["findings"]} <= {"info"}
+        assert "spinning" in fine["headline"]
+
+        latchscope.wait(lambda: bool(diagnosis("parse-storm")["findings"]))
+        assert diagnosis("parse-storm")["findings"][0]["cause"] == "hard-parse-storm"
+
+        healthy = diagnosis("undo-storm")
+        assert (healthy["severity"], healthy["mechanism"], healthy["release"]) == ("info", "latch", "11.2.0.4.0")
+
+        assert 'latchscope_up{db="undo-storm"} 1' in httpx.get(f"{latchscope.url}/metrics").text
+        assert latchscope.json("/readyz") == {"status": "ok"}
+        for page in ("/", "/db/undo-storm", "/causes", "/causes/undo-segments"):
+            assert httpx.get(f"{latchscope.url}{page}").status_code == 200
+
+        assert latchscope.stop() <= 5
+    said = latchscope.log.read_text()
+    assert "Traceback" not in said
+    assert "ERROR" not in said
