@@ -93,13 +93,13 @@ def load(text: str | bytes, name: str) -> Capture:
     document = _object(_parse(text, name), f"{name}: the document")
     if document.get("format") != FORMAT:
         raise InputError(f'{name} is JSON but no capture: "format" must be "{FORMAT}" (see docs/captures.md)')
-    if document.get("version") != VERSION:
+    if type(document.get("version")) is not int or document["version"] != VERSION:
         raise InputError(
             f"{name} is a capture of version {document.get('version')!r}; this latchscope reads version {VERSION}"
         )
     database = document.get("database")
-    if not isinstance(database, str) or not database:
-        raise InputError(f'{name}: "database" must be the name of the database')
+    if not isinstance(database, str) or not database or not database.isprintable():
+        raise InputError(f'{name}: "database" must be the name of the database, in printable characters')
     snapshots = _list(document.get("snapshots"), f"{name}: snapshots")
     if not snapshots:
         raise InputError(f"{name} holds no snapshot; a capture needs at least one")

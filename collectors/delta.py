@@ -23,6 +23,8 @@ from collectors.model import (
 from collectors.registry import collectors
 
 WRAP = 2**32
+LONGEST_UPTIME = 50 * 365 * 86400.0
+"""Seconds; an instance that claims to be older has a broken clock, and its start counts as unknown."""
 
 
 def between(earlier: Snapshot, later: Snapshot) -> Delta | NotComparable:
@@ -39,7 +41,7 @@ def between(earlier: Snapshot, later: Snapshot) -> Delta | NotComparable:
 def since_startup(snapshot: Snapshot) -> Delta:
     """One snapshot read as the change since instance start; without a known start time, as totals of unknown age."""
     seconds = snapshot.uptime_seconds
-    if seconds and snapshot.taken_at:
+    if seconds and snapshot.taken_at and 0 < seconds < LONGEST_UPTIME:
         begin = snapshot.taken_at - timedelta(seconds=seconds)
         basis = Basis("since_startup", begin, snapshot.taken_at, seconds)
     else:

@@ -1,7 +1,7 @@
 """poll(): every collector once, over one connection, into one Snapshot. One refused view costs that view alone."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
@@ -38,7 +38,12 @@ class Connection(Protocol):
         ...
 
 
-def poll(database: str, connection: Connection, previous: Snapshot | None = None) -> Snapshot:
+def poll(
+    database: str,
+    connection: Connection,
+    previous: Snapshot | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Snapshot:
     """Read every view once. Views that change only at instance start are carried over from `previous`.
 
     Raises SessionError when the session is lost; everything else is a reading.
@@ -50,10 +55,10 @@ def poll(database: str, connection: Connection, previous: Snapshot | None = None
         if known is not None:
             readings[view] = known
             continue
-        began = time.perf_counter()
+        began = clock()
         readings[view], answer = _read(collector, connection, readings)
         if answer is not None:
-            elapsed = time.perf_counter() - began
+            elapsed = clock() - began
             costs[view] = Cost(elapsed, len(answer.rows), answer.round_trips, answer.bytes)
     return Snapshot(database, _taken_at(readings), readings, costs)
 

@@ -41,10 +41,16 @@ class Published:
     blocks: Mapping[str, bytes]
     """Metric family → its sample lines, rendered once."""
     poll_seconds: float
+    """Time the whole poll took, our own work included."""
     published_at: float
     """time.monotonic() of the publication."""
     clock: float
     """time.time() of the publication, for people and Prometheus."""
+
+    @property
+    def driver_seconds(self) -> float:
+        """Time the statements of the poll took, as the database felt them."""
+        return sum(cost.seconds for cost in self.snapshot.costs.values())
 
 
 @dataclass(frozen=True, slots=True)

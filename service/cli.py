@@ -2,6 +2,7 @@
 
 import logging
 import re
+import signal
 import socket
 import tempfile
 from enum import StrEnum
@@ -57,9 +58,8 @@ def demo(
 ) -> None:
     """Serve scripted databases: an undo storm, a busy but healthy one, a parse storm."""
     with tempfile.TemporaryDirectory(prefix="latchscope-") as folder:
-        store = f"sqlite:///{folder}/demo.db"
-        typer.echo(f"latchscope demo: http://127.0.0.1:{port}/ (the undo storm builds up after 20 s)", err=True)
-        _serve(settings.demo(list(scenarios()), port, store, interval))
+        chosen = settings.demo(list(scenarios()), port, f"sqlite:///{folder}/demo.db", interval)
+        _serve(chosen, greeting="latchscope demo: http://{address}/ (the undo storm builds up after 20 s)")
 
 
 @cli.command()
@@ -162,17 +162,21 @@ def _named(chosen: Settings, names: list[str] | None) -> list[settings.DatabaseS
     return [known[name] for name in names] if names else list(known.values())
 
 
-def _serve(chosen: Settings) -> None:
+def _serve(chosen: Settings, greeting: str = "latchscope: http://{address}/") -> None:
     logs.configure()
-    listener = _listener(chosen)
-    try:
-        app = create_app(chosen)
-    except (StoreError, settings.BadSettings) as error:
-        _fail(str(error))
-    if not chosen.loopback and chosen.auth.tokens_file is None:
-        logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2))
-    server.run(sockets=[listener])
+    with _listener(chosen) as listener:
+        try:
+            app = create_app(chosen)
+        except (StoreError, settings.BadSettings) as error:
+            _fail(str(error))
+        host, port = listener.getsockname()[:2]
+        typer.echo(greeting.format(address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"), err=True)
+        if not chosen.loopback and chosen.auth.tokens_file is None:
+            logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
+        # uvicorn raises a signal again once it has shut down in order; then there is nothing left to do but end well.
+        for one in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(one, lambda *_: None)
+        uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=3)).run(sockets=[listener])
 
 
 def _listener(chosen: Settings) -> socket.socket:
@@ -182,7 +186,9 @@ def _listener(chosen: Settings) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((chosen.host, chosen.port))
+        listener.listen(2048)
     except OSError as error:
+        listener.close()
         _fail(f"cannot listen on {chosen.listen}: {error.strerror}; choose another port")
     return listener
 

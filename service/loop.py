@@ -89,7 +89,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch over a database
             return self._failed(error)
         self._failures, self._refused = 0, None
-        self.watched.pace = interval_after(published.poll_seconds, self.watched.interval, self._budget)
+        self.watched.pace = interval_after(published.driver_seconds, self.watched.interval, self._budget)
         return self.watched.pace
 
     def _login_stopped(self) -> bool:

@@ -29,7 +29,7 @@ def turn(
     """One poll of one database, from Oracle's rows to every face. Raises SessionError when the session is lost."""
     began = clock()
     previous = watched.published.snapshot if watched.published else None
-    snapshot = poll(watched.name, connection, previous)
+    snapshot = poll(watched.name, connection, previous, clock)
     seconds = clock() - began
     change = difference(previous, snapshot)
     diagnosis = cannot_tell(change) if isinstance(change, NotComparable) else diagnose(change)

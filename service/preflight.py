@@ -72,7 +72,7 @@ def _lines(one: Preflight) -> Iterator[str]:
     missing = dict.fromkeys(view.sql for view in found.lacking if view.sql)
     if missing:
         yield "  Run as SYS:"
-        yield from (f"    {sql}" for sql in missing)
+        yield from (f"    {line}" for sql in missing for line in sql.splitlines())
     elif not found.lacking:
         yield "  everything needed can be read"
 

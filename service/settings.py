@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
+import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
-from yaml import YAMLError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 DEMO = "demo:"
 """A dsn of this scheme names a scripted database instead of a real one."""
@@ -176,13 +176,19 @@ class Settings(BaseSettings):
 
 def read(path: Path) -> Settings:
     """The settings of a YAML file. Raises BadSettings."""
-    if not path.is_file():
+    if not path.exists():
         raise BadSettings(f"{path} does not exist; write one after docs/configuration.md, or run `latchscope demo`")
     try:
-        members = YamlConfigSettingsSource(Settings, yaml_file=path)()
+        members = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        if not isinstance(members, dict):
+            raise BadSettings(f"{path} must hold settings by name, such as `listen: 127.0.0.1:8000`")
         return Settings(**members)
-    except (YAMLError, UnicodeDecodeError, TypeError) as error:
+    except OSError as error:
+        raise BadSettings(f"{path} cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, TypeError) as error:
         raise BadSettings(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+    except SettingsError as error:
+        raise BadSettings(f"the environment holds a setting that cannot be read: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -191,7 +197,23 @@ def read(path: Path) -> Settings:
         raise BadSettings(f"{path}: {where}{known}: {said}" if where else f"{path}: {said}") from None
 
 
+class _Demo(Settings):
+    """Settings that nothing in the environment changes."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what is passed."""
+        return (init_settings,)
+
+
 def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
     """Settings that serve the scripted databases on loopback."""
     databases = [DatabaseSettings(name=name, dsn=f"{DEMO}{name}", interval=interval) for name in names]
-    return Settings(listen=f"127.0.0.1:{port}", store=store, databases=databases)
+    return _Demo(listen=f"127.0.0.1:{port}", store=store, databases=databases)

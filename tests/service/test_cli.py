@@ -1,13 +1,12 @@
 """The command line: what goes to stdout and what to stderr, exit codes, and one line for whatever is wrong."""
 
-import gc
 import json
 import os
 import re
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,19 +22,6 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """The handlers of the process stay pytest's; a width keeps lines as they are written."""
     monkeypatch.setattr("service.cli.logs.configure", lambda: None)
     monkeypatch.setenv("COLUMNS", "200")
-
-
-@pytest.fixture
-def _left_open() -> Iterator[None]:
-    """A `serve` that fails ends its process, and leaves its socket to that end."""
-    yield
-    gc.collect()
-
-
-def leaves_open(test: Callable[..., None]) -> Callable[..., None]:
-    """Let a test end with a socket that nobody closed."""
-    marked = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")(test)
-    return pytest.mark.usefixtures("_left_open")(marked)
 
 
 def run(*arguments: object, stdin: bytes | None = None) -> Result:
@@ -152,7 +138,6 @@ def test_a_configuration_that_makes_no_sense_is_one_line(tmp_path: Path, text: s
     assert said in one_line(run("serve", "--config", configured(tmp_path, text)))
 
 
-@leaves_open
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -171,7 +156,6 @@ def test_a_configuration_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     assert "does not exist" in one_line(run("serve", "--config", tmp_path / "none.yaml"))
 
 
-@leaves_open
 def test_a_port_in_use_is_one_line(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
