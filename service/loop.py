@@ -38,6 +38,7 @@ class Worker:
         self._stopping = False
         self._connection: Connection | None = None
         self._failures = 0
+        self._recent: list[float] = []
         self._tried: str | None = None
         self._refused: str | None = None
         self._thread = threading.Thread(target=self._run, name=f"poll {watched.name}", daemon=True)
@@ -89,7 +90,8 @@ class Worker:
         except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch over a database
             return self._failed(error)
         self._failures, self._refused = 0, None
-        self.watched.pace = interval_after(published.driver_seconds, self.watched.interval, self._budget)
+        self._recent = [*self._recent[-1:], published.driver_seconds]
+        self.watched.pace = interval_after(self._recent, self.watched.interval, self._budget)
         return self.watched.pace
 
     def _login_stopped(self) -> bool:
@@ -122,4 +124,4 @@ class Worker:
     def _drop(self) -> None:
         if self._connection is not None:
             self._connection.close()
-            self._connection = None
+            self._connection, self._recent = None, []

@@ -5,8 +5,7 @@ only our own few process metrics. Names are the contract's; a sample that could 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from functools import cache
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import choose_encoder
@@ -15,93 +14,8 @@ from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, Snapshot,
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis
 from service.board import Watched
+from service.families import FAMILIES, Family
 from service.settings import DatabaseSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """One metric: its full name, type and help."""
-
-    name: str
-    type: Literal["counter", "gauge"]
-    help: str
-
-
-FAMILIES: Mapping[str, Family] = {
-    family.name: family
-    for family in (
-        Family("latchscope_up", "gauge", "1 while the last poll of the database succeeded and is recent."),
-        Family("latchscope_data_age_seconds", "gauge", "Seconds since the last good poll."),
-        Family("latchscope_last_poll_timestamp_seconds", "gauge", "Unix time of the last good poll."),
-        Family("latchscope_info", "gauge", "Release and mechanism (latch or mutex) of the instance; always 1."),
-        Family(
-            "latchscope_instance_start_timestamp_seconds",
-            "gauge",
-            "Unix time of the instance start; counters began then.",
-        ),
-        Family(
-            "latchscope_latch_gets_total", "counter", "Willing-to-wait gets of a child latch (v$latch_children.gets)."
-        ),
-        Family(
-            "latchscope_latch_misses_total", "counter", "Gets that missed at the first try (v$latch_children.misses)."
-        ),
-        Family(
-            "latchscope_latch_sleeps_total",
-            "counter",
-            "Sleeps while waiting for a child latch (v$latch_children.sleeps).",
-        ),
-        Family(
-            "latchscope_latch_spin_gets_total",
-            "counter",
-            "Misses that succeeded by spinning (v$latch_children.spin_gets).",
-        ),
-        Family(
-            "latchscope_latch_wait_seconds_total",
-            "counter",
-            "Time slept for a child latch (v$latch_children.wait_time).",
-        ),
-        Family(
-            "latchscope_latch_location_sleeps_total",
-            "counter",
-            "Sleeps by the code location that held or waited; every sleep is on both sides (v$latch_misses).",
-        ),
-        Family("latchscope_rowcache_gets_total", "counter", "Requests to a dictionary cache (v$rowcache.gets)."),
-        Family(
-            "latchscope_rowcache_getmisses_total",
-            "counter",
-            "Requests that had to load the entry (v$rowcache.getmisses).",
-        ),
-        Family("latchscope_rowcache_modifications_total", "counter", "Changes of entries (v$rowcache.modifications)."),
-        Family("latchscope_rowcache_entries", "gauge", "Entries in a dictionary cache (v$rowcache.count)."),
-        Family("latchscope_rowcache_entries_used", "gauge", "Entries that hold valid data (v$rowcache.usage)."),
-        Family("latchscope_wait_events_total", "counter", "Waits for an event (v$system_event.total_waits)."),
-        Family(
-            "latchscope_wait_event_seconds_total",
-            "counter",
-            "Time waited for an event (v$system_event.time_waited_micro).",
-        ),
-        Family("latchscope_db_time_seconds_total", "counter", "DB time (v$sys_time_model)."),
-        Family("latchscope_db_cpu_seconds_total", "counter", "DB CPU (v$sys_time_model)."),
-        Family("latchscope_finding", "gauge", "1 while a cause is found; see the diagnosis for its evidence."),
-        Family("latchscope_impact_ratio", "gauge", "Share of DB time lost in row cache waits over the last interval."),
-        Family("latchscope_login_stopped", "gauge", "1 while logins are stopped to protect the account."),
-        Family("latchscope_next_attempt_timestamp_seconds", "gauge", "Unix time of the next try after a failure."),
-        Family("latchscope_poll_duration_seconds", "gauge", "Time the last poll took, all of it."),
-        Family(
-            "latchscope_poll_interval_seconds", "gauge", "Time between polls in force, longer when they are costly."
-        ),
-        Family(
-            "latchscope_collector_success",
-            "gauge",
-            "1 when the view was read in the last poll or carried over from start.",
-        ),
-        Family("latchscope_collector_duration_seconds", "gauge", "Time reading the view took in the last poll."),
-        Family("latchscope_collector_rows", "gauge", "Rows the view gave in the last poll."),
-        Family(
-            "latchscope_collector_round_trips", "gauge", "Network round trips reading the view took in the last poll."
-        ),
-    )
-}
 
 _CHILD_COLUMNS = {
     "latchscope_latch_gets_total": ("gets", 1.0),
@@ -129,15 +43,15 @@ class Block:
     """Sample lines of one database by family; cells that are absent or NULL add no line."""
 
     def __init__(self, database: DatabaseSettings) -> None:
-        self._common = {"db": database.name} | ({"cluster": database.cluster} if database.cluster else {})
+        self._common = _common_labels(database.name, database.cluster)
         self._lines: dict[str, list[str]] = {}
 
     def add(self, family: str, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
         """One sample, unless there is no value."""
         if value is None:
             return
-        told = ",".join(f'{name}="{_escaped(text)}"' for name, text in {**self._common, **labels}.items())
-        self._lines.setdefault(family, []).append(f"{family}{{{told}}} {_number(value)}\n")
+        more = "".join([f',{name}="{_escaped(text)}"' for name, text in labels.items()])
+        self._lines.setdefault(family, []).append(f"{family}{{{self._common}{more}}} {_number(value)}\n")
 
     def add_rows(
         self, columns: Mapping[str, tuple[str, float]], rows: Iterable[Row], labels: Callable[[Row], Labels]
@@ -152,6 +66,12 @@ class Block:
     def text(self) -> dict[str, bytes]:
         """Family → its lines, encoded once."""
         return {family: "".join(lines).encode() for family, lines in self._lines.items()}
+
+
+@cache
+def _common_labels(db: str, cluster: str | None) -> str:
+    """The labels that every sample of a database has; made once, for a scrape needs them a thousand times."""
+    return f'db="{_escaped(db)}"' + (f',cluster="{_escaped(cluster)}"' if cluster else "")
 
 
 def render(

@@ -1,7 +1,7 @@
 """When to try again: by the class of the error, and gently where a poll is expensive."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -34,9 +34,13 @@ def after_failure(error: Exception, in_a_row: int, jitter: Callable[[float, floa
     return Retry(kind, min(LONGEST_PAUSE, 2.0 ** min(in_a_row, 10)) * jitter(0.8, 1.0))
 
 
-def interval_after(poll_seconds: float, interval: float, budget: float) -> float:
-    """Seconds until the next poll: the interval, or longer where the last poll took more than its budgeted share."""
-    return max(interval, min(poll_seconds / budget, SLOWEST_INTERVAL))
+def interval_after(recent: Sequence[float], interval: float, budget: float) -> float:
+    """Seconds until the next poll: the interval, or longer where each of the last two took more than its budgeted share.
+
+    One dear poll alone may be our own doing: the first of a session, or fifty logins at one moment.
+    """
+    dear = min(recent[-2:]) if len(recent) > 1 else 0.0
+    return max(interval, min(dear / budget, SLOWEST_INTERVAL))
 
 
 def turn_of(name: str, earliest: float, interval: float) -> float:

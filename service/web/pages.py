@@ -17,7 +17,7 @@ from rules.signals import SIGNALS
 from rules.words import count, percent
 from rules.words import number as spelled
 from service.board import Board, Point, Watched
-from service.web import charts, views
+from service.web import charts, runbooks, views
 from service.web.access import Access
 
 HERE = Path(__file__).parent
@@ -67,6 +67,17 @@ def pages(board: Board, access: Access) -> APIRouter:
         if id not in catalogue():
             return _page(request, "missing.html", 404, what=f"There is no cause {id}.", back="/causes")
         return _page(request, "cause.html", cause=catalogue()[id], signals=SIGNALS, single=Condition)
+
+    @router.get("/runbooks")
+    def runbooks_list(request: Request) -> Response:
+        return _page(request, "runbooks.html", names=runbooks.names())
+
+    @router.get("/runbooks/{name}")
+    def runbook(request: Request, name: str) -> Response:
+        text = runbooks.runbook(name)
+        if text is None:
+            return _page(request, "missing.html", 404, what=f"There is no runbook {name}.", back="/runbooks")
+        return _page(request, "runbook.html", name=name, text=text)
 
     return router
 

@@ -1,0 +1,36 @@
+# The image of latchscope: what uv.lock names and nothing else, run by a user without a name, a shell or write access.
+FROM python:3.13.16-slim-bookworm AS build
+ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/latchscope
+RUN ["pip", "install", "--no-cache-dir", "--disable-pip-version-check", "uv==0.13.8"]
+WORKDIR /src
+# First what changes rarely: the dependencies, with the hashes of the lock file.
+COPY pyproject.toml uv.lock ./
+RUN ["uv", "sync", "--frozen", "--no-dev", "--no-cache", "--no-install-project"]
+COPY README.md LICENSE ./
+COPY collectors ./collectors
+COPY rules ./rules
+COPY service ./service
+COPY dashboards/runbooks ./dashboards/runbooks
+RUN ["uv", "sync", "--frozen", "--no-dev", "--no-cache", "--no-editable"]
+RUN ["install", "--directory", "--owner=10001", "--group=10001", "/var/lib/latchscope"]
+
+FROM python:3.13.16-slim-bookworm
+LABEL org.opencontainers.image.title="latchscope" \
+      org.opencontainers.image.description="Finds out why an Oracle database grinds on its dictionary cache, and what to do." \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="0.1.0"
+ENV PATH=/opt/latchscope/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+COPY --from=build /opt/latchscope /opt/latchscope
+# The only folder it writes to: the store, when it is a SQLite file.
+COPY --from=build --chown=10001:10001 /var/lib/latchscope /var/lib/latchscope
+# For Oracle 11.2 only: --build-arg INSTANT_CLIENT=instantclient takes the folder of that name along, see docs/oracle-11.md.
+ARG INSTANT_CLIENT=LICENSE
+COPY ${INSTANT_CLIENT} /opt/instantclient/
+ENV LD_LIBRARY_PATH=/opt/instantclient
+WORKDIR /var/lib/latchscope
+USER 10001:10001
+EXPOSE 8000
+HEALTHCHECK --interval=15s --timeout=4s --start-period=20s --retries=3 \
+  CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/healthz', timeout=3)"]
+ENTRYPOINT ["latchscope"]
+CMD ["serve", "--config", "/etc/latchscope/latchscope.yaml"]

@@ -1,0 +1,218 @@
+"""One scrape of /metrics for 10, 100 and 1,000 databases, beside the same samples through prometheus_client.
+
+Real polls of the scripted databases, rendered under other names; a scrape through `exposition` alone and over HTTP from
+another process; then the same samples as prometheus_client's own counters and gauges, in the same run.
+"""
+
+import http.client
+import multiprocessing
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import uvicorn
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics, generate_latest
+from rich.table import Table
+
+from collectors.model import Snapshot
+from collectors.replay import ScriptedDatabase
+from collectors.scenarios import scenarios
+from rules.model import Diagnosis
+from service.board import Board, Published, Watched
+from service.metrics import FAMILIES, exposition, own_registry, render
+from service.pipeline import turn
+from service.settings import DatabaseSettings
+from service.web.access import Access
+from service.web.api import outside
+
+FLEETS = ((10, 200), (100, 200), (1000, 200), (1000, None))
+"""Databases, and the samples of each; None is what the scripted databases give."""
+SCRAPES = 100
+OF_LIVENESS = 5
+"""Samples of every database that a scrape adds to those of its last poll."""
+LONG_AGO = 3600.0
+"""An interval so long that nothing grows stale during the run."""
+SAMPLE = re.compile(r"^([a-z_]+)\{(.*)\} (\S+)$")
+LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
+
+
+class Forgetful:
+    """A keeper that keeps nothing."""
+
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What was measured of one fleet; times in seconds."""
+
+    databases: int
+    series: int
+    size: int
+    joined: Sequence[float]
+    asked: Sequence[float]
+    stock: Sequence[float]
+    rendered: float
+
+
+def prototypes() -> list[Published]:
+    """One published poll of every scripted database, two minutes into its script."""
+    made = []
+    for name, scenario in scenarios().items():
+        at = [120.0]
+        database = ScriptedDatabase(scenario, datetime(2026, 3, 1, tzinfo=UTC), lambda at=at: at[0])  # type: ignore[misc]
+        watched = Watched(DatabaseSettings(name=name, dsn=f"demo:{name}"), LONG_AGO)
+        turn(watched, database, Forgetful())
+        at[0] += 15
+        made.append(turn(watched, database, Forgetful()))
+    return made
+
+
+def cut(blocks: Mapping[str, bytes], most: int) -> dict[str, bytes]:
+    """The first so many samples of a database."""
+    kept: dict[str, bytes] = {}
+    for family, text in blocks.items():
+        lines = text.splitlines(keepends=True)[:most]
+        most -= len(lines)
+        if lines:
+            kept[family] = b"".join(lines)
+    return kept
+
+
+def fleet(databases: int, most: int | None, published: Sequence[Published]) -> tuple[Board, float]:
+    """A board of so many databases with at most so many samples each, and the seconds that rendering one took."""
+    watched, spent = [], 0.0
+    for number in range(databases):
+        source = published[number % len(published)]
+        settings = DatabaseSettings(name=f"db{number:04}", dsn="demo:any", cluster=f"cluster{number // 4:03}")
+        began = time.perf_counter()
+        blocks = render(settings, source.snapshot, source.labels, source.diagnosis)
+        spent += time.perf_counter() - began
+        if most is not None:
+            blocks = cut(blocks, most - OF_LIVENESS)
+        current = replace(source, blocks=blocks, published_at=time.monotonic(), clock=time.time())
+        watched.append(Watched(settings, LONG_AGO, published=current))
+    return Board(watched), spent / databases
+
+
+def timed(times: int, work: Callable[[], object]) -> list[float]:
+    """Seconds of each run."""
+    taken = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - began)
+    return taken
+
+
+def stock(page: str) -> CollectorRegistry:
+    """Every sample of ours as a child of prometheus_client's own metrics."""
+    samples = [match for match in map(SAMPLE.match, page.splitlines()) if match]
+    told = [(match[1], dict(LABEL.findall(match[2])), float(match[3])) for match in samples]
+    names: dict[str, list[str]] = {}
+    for family, labels, _ in told:
+        known = names.setdefault(family, [])
+        known.extend(label for label in labels if label not in known)
+    registry = CollectorRegistry(auto_describe=False)
+    metrics = {
+        family: (Counter if FAMILIES[family].type == "counter" else Gauge)(
+            family, FAMILIES[family].help, names[family], registry=registry
+        )
+        for family in names
+    }
+    for family, labels, value in told:
+        metrics[family].labels(*(labels.get(name, "") for name in names[family])).inc(value)
+    return registry
+
+
+def ask(port: int, times: int) -> list[float]:
+    """Seconds from request to last byte, of scrapes one after another on one connection. Runs in another process."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def once() -> None:
+        connection.request("GET", "/metrics")
+        answer = connection.getresponse()
+        buffer = bytearray(1 << 20)
+        while answer.readinto(buffer):
+            pass
+
+    timed(3, once)
+    return timed(times, once)
+
+
+def over_http(board: Board) -> list[float]:
+    """Scrapes of the real route on a real socket."""
+    app = FastAPI()
+    app.include_router(outside(board, own_registry(), lambda: True, Access(None)))
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as other:
+            return other.submit(ask, listener.getsockname()[1], SCRAPES).result()
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+def measure(databases: int, most: int | None, published: Sequence[Published]) -> Figure:
+    """One fleet, ours and stock."""
+    board, rendered = fleet(databases, most, published)
+    own = own_registry()
+    page = exposition(board, own)[0]
+    joined = timed(SCRAPES, lambda: exposition(board, own))
+    asked = over_http(board)
+    disable_created_metrics()
+    registry = stock(exposition(board, None)[0].decode())
+    series, expected = count(generate_latest(registry)), count(page)
+    assert series == expected, f"{series} samples through prometheus_client, {expected} through ours"
+    others = timed(max(3, 300 // databases), lambda: generate_latest(registry))
+    return Figure(databases, series, len(page), joined, asked, others, rendered)
+
+
+def count(page: bytes) -> int:
+    """Samples about databases on a page."""
+    return sum(line.startswith(b"latchscope_") for line in page.splitlines())
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value that this share of all stays at or below."""
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def milliseconds(seconds: float) -> str:
+    """With as many digits as say something."""
+    return f"{seconds * 1000:,.2f}" if seconds < 0.1 else f"{seconds * 1000:,.0f}"
+
+
+def figures() -> Table:
+    """A row per size of the fleet; times in milliseconds."""
+    table = Table(
+        title="/metrics: one scrape, in ms", caption=f"p99 of {SCRAPES} scrapes; render is paid once per poll"
+    )
+    heads = ("databases", "series", "MB", "p50", "p99", "HTTP p50", "HTTP p99", "stock p50", "ratio", "render/db")
+    for head in heads:
+        table.add_column(head, justify="right")
+    published = prototypes()
+    for databases, most in FLEETS:
+        one = measure(databases, most, published)
+        ours, theirs = quantile(one.joined, 0.5), quantile(one.stock, 0.5)
+        times = (ours, quantile(one.joined, 0.99), quantile(one.asked, 0.5), quantile(one.asked, 0.99), theirs)
+        table.add_row(
+            f"{databases:,}",
+            f"{one.series:,}",
+            f"{one.size / 1e6:,.1f}",
+            *(milliseconds(each) for each in times),
+            f"{theirs / ours:,.0f} ×",
+            milliseconds(one.rendered),
+        )
+    return table

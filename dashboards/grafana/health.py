@@ -1,0 +1,166 @@
+"""Does latchscope itself work, and what does it cost?"""
+
+from panels import ALARM, Json, dashboard, label, link, override, query, row, stat, states, table, timeseries
+from shared import PAGE, S, chosen
+
+JOB = 'job=~"$job",instance=~"$instance"'
+"""What every query of the latchscope process is narrowed by: it has no database."""
+POLLING = (
+    f"max by (cluster, db) (latchscope_poll_duration_seconds{{{S}}})"
+    f" / max by (cluster, db) (latchscope_poll_interval_seconds{{{S}}})"
+)
+
+
+def health(address: str) -> Json:
+    """Does latchscope itself work, and what does it cost?"""
+    job = label("job", "Job", "latchscope_up", every=".+")
+    instance = label("instance", "Instance", 'latchscope_up{job=~"$job"}', every=".+")
+    return dashboard(
+        "latchscope-health",
+        "latchscope / Health",
+        "Whether latchscope itself works: which databases answer, what polling costs, how the process does.",
+        [job, instance, *chosen(several=True, address=address)],
+        [*_watching(), *_poll_cost(), *_process()],
+    )
+
+
+def _watching() -> list[Json]:
+    stopped = f"sum(latchscope_login_stopped{{{S}}}) or vector(0)"
+    return [
+        row("Is every database watched?"),
+        stat("Answering", "Databases whose last poll succeeded and is recent.", "none", f"sum(latchscope_up{{{S}}})"),
+        stat("Not answering", "Databases without data.", "none", f"sum(1 - latchscope_up{{{S}}})", ALARM),
+        stat(
+            "Logins stopped",
+            "Databases where latchscope stopped to log in after one refusal, to protect the account.",
+            "none",
+            stopped,
+            ALARM,
+        ),
+        stat(
+            "Views refused",
+            "Views that could not be read in the last poll, over all databases.",
+            "none",
+            f"sum(1 - latchscope_collector_success{{{S}}})",
+            ALARM,
+        ),
+        stat("Oldest data", "The largest time since a good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})"),
+        stat(
+            "Costliest poll",
+            "The largest share of its interval that polling a database takes.",
+            "percentunit",
+            f"max({POLLING})",
+        ),
+        states(
+            "Databases that answer",
+            "Whether the last poll of each database succeeded and is recent.",
+            {"0": {"text": "no data", "color": "red", "index": 0}, "1": {"text": "up", "color": "green", "index": 1}},
+            f"max by (cluster, db) (latchscope_up{{{S}}})",
+            "{{db}}",
+        ),
+        table(
+            "Databases that do not answer",
+            "Why, and when latchscope tries again. Empty while all databases answer.",
+            (
+                "Next attempt",
+                "dateTimeAsIso",
+                f"max by (cluster, db, reason) (latchscope_next_attempt_timestamp_seconds{{{S}}}) * 1000",
+            ),
+            overrides=[
+                override("db", {"links": [link("The failure in latchscope", f"{PAGE}/db/${{__data.fields.db}}")]})
+            ],
+        ),
+        timeseries(
+            "Data age",
+            "Time since the last good poll. It goes up and down with the interval; a straight rise is an outage.",
+            "s",
+            query(f"max by (cluster, db) (latchscope_data_age_seconds{{{S}}})", "{{db}}"),
+        ),
+        states(
+            "Views that can be read",
+            "Whether each dynamic view was read on every database.",
+            {"0": {"text": "refused", "color": "red", "index": 0}, "1": {"text": "read", "color": "green", "index": 1}},
+            f"min by (collector) (latchscope_collector_success{{{S}}})",
+            "{{collector}}",
+        ),
+    ]
+
+
+def _poll_cost() -> list[Json]:
+    per_poll = f"sum by (cluster, db) (latchscope_collector_round_trips{{{S}}})"
+    slowest = f"max by (collector) (latchscope_collector_duration_seconds{{{S}}})"
+    rows = f"max by (collector) (latchscope_collector_rows{{{S}}})"
+    return [
+        row("What does polling cost?"),
+        timeseries(
+            "Time a poll takes",
+            "All of it: statements, rows, diagnosis.",
+            "s",
+            query(f"max by (cluster, db) (latchscope_poll_duration_seconds{{{S}}})", "{{db}}"),
+            w=8,
+        ),
+        timeseries(
+            "Share of the interval spent polling",
+            "Above the configured budget the interval is made longer.",
+            "percentunit",
+            query(POLLING, "{{db}}"),
+            w=8,
+        ),
+        timeseries(
+            "Interval between polls",
+            "The interval in force; longer than configured while polls are costly.",
+            "s",
+            query(f"max by (cluster, db) (latchscope_poll_interval_seconds{{{S}}})", "{{db}}"),
+            w=8,
+        ),
+        timeseries(
+            "Slowest reading by view",
+            "Time that reading each dynamic view took, on the database where it took longest.",
+            "s",
+            query(slowest, "{{collector}}"),
+            w=8,
+        ),
+        timeseries(
+            "Rows by view",
+            "Rows that each dynamic view gave, on the database where it gave most.",
+            "short",
+            query(rows, "{{collector}}"),
+            w=8,
+        ),
+        timeseries(
+            "Round trips per poll",
+            "Network round trips of the last poll.",
+            "short",
+            query(per_poll, "{{db}}"),
+            w=8,
+        ),
+    ]
+
+
+def _process() -> list[Json]:
+    cpu = f"rate(process_cpu_seconds_total{{{JOB}}}[$__rate_interval])"
+    collections = f"sum by (instance, generation) (rate(python_gc_collections_total{{{JOB}}}[$__rate_interval]))"
+    memory = f"process_resident_memory_bytes{{{JOB}}}"
+    scrape = f"scrape_duration_seconds{{{JOB}}}"
+    samples = f"scrape_samples_scraped{{{JOB}}}"
+    return [
+        row("How does the process do?"),
+        timeseries("CPU", "CPUs in use by latchscope.", "short", query(cpu, "{{instance}}"), w=8),
+        timeseries("Memory", "Resident memory of latchscope.", "bytes", query(memory, "{{instance}}"), w=8),
+        timeseries(
+            "Open files",
+            "File descriptors in use: one connection per database, and the readers of pages.",
+            "short",
+            query(f"process_open_fds{{{JOB}}}", "{{instance}}"),
+            w=8,
+        ),
+        timeseries("Scrape time", "Time Prometheus took to read /metrics.", "s", query(scrape, "{{instance}}"), w=8),
+        timeseries("Samples", "Samples that /metrics gave.", "short", query(samples, "{{instance}}"), w=8),
+        timeseries(
+            "Garbage collections",
+            "Runs of Python's collector by generation.",
+            "cps",
+            query(collections, "{{instance}} · {{generation}}"),
+            w=8,
+        ),
+    ]

@@ -1,0 +1,268 @@
+"""The few kinds of panel that our dashboards are made of, as the JSON that Grafana reads (schema version 42)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Json = dict[str, Any]
+SOURCE: Json = {"type": "prometheus", "uid": "${datasource}"}
+WIDTH = 24
+
+# The severities of the diagnosis, by the share of DB time lost; docs/dashboards.md says more.
+BY_SHARE = ((None, "green"), (0.005, "blue"), (0.02, "orange"), (0.10, "red"))
+BY_SESSIONS = ((None, "green"), (0.05, "blue"), (0.5, "orange"), (5, "red"))
+PLAIN = ((None, "text"),)
+ALARM = ((None, "green"), (1, "red"))
+
+
+def query(expr: str, legend: str = "", *, instant: bool = False, table: bool = False) -> Json:
+    """One PromQL query; its letter is given when it joins a panel."""
+    return {
+        "datasource": SOURCE,
+        "expr": expr,
+        "legendFormat": legend,
+        "instant": instant or table,
+        "range": not (instant or table),
+        "format": "table" if table else "time_series",
+        "editorMode": "code",
+    }
+
+
+def panel(kind: str, title: str, description: str, unit: str, queries: Sequence[Json], **more: Any) -> Json:
+    """What every panel has: a title, a description, a unit and queries."""
+    size = {"w": more.pop("w", 12), "h": more.pop("h", 8)}
+    defaults = {"unit": unit, **more.pop("defaults", {})}
+    return {
+        "type": kind,
+        "title": title,
+        "description": description,
+        "datasource": SOURCE,
+        "gridPos": size,
+        "targets": [{"refId": chr(ord("A") + place), **one} for place, one in enumerate(queries)],
+        "fieldConfig": {"defaults": defaults, "overrides": more.pop("overrides", [])},
+        **more,
+    }
+
+
+def timeseries(title: str, description: str, unit: str, *queries: Json, **more: Any) -> Json:
+    """Lines over time, the largest first in the legend and in the tooltip."""
+    legend = {"displayMode": "table", "placement": "bottom", "showLegend": True, "calcs": ["lastNotNull", "max"]}
+    options = {
+        "legend": {**legend, "sortBy": "Max", "sortDesc": True},
+        "tooltip": {"mode": "multi", "sort": "desc", "hideZeros": True},
+    }
+    custom = {"drawStyle": "line", "lineWidth": 1, "fillOpacity": 8, "showPoints": "never", "spanNulls": False}
+    defaults = {"custom": custom, "color": {"mode": "palette-classic"}, "min": 0}
+    return panel("timeseries", title, description, unit, queries, options=options, defaults=defaults, **more)
+
+
+def stat(title: str, description: str, unit: str, expr: str, steps: Iterable[Any] = PLAIN, **more: Any) -> Json:
+    """One figure: the last value, coloured by its thresholds."""
+    asked = query(expr, more.pop("legend", ""), instant=True)
+    options = {
+        "colorMode": "value",
+        "graphMode": "none",
+        "justifyMode": "auto",
+        "orientation": "auto",
+        "percentChangeColorMode": "standard",
+        "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
+        "showPercentChange": False,
+        "textMode": more.pop("text", "auto"),
+        "wideLayout": True,
+    }
+    defaults = {"thresholds": thresholds(steps), "color": {"mode": "thresholds"}, "noValue": "–"}
+    size = {"w": 4, "h": 4, **more}
+    return panel("stat", title, description, unit, [asked], options=options, defaults=defaults, **size)
+
+
+def bars(title: str, description: str, unit: str, expr: str, legend: str, **more: Any) -> Json:
+    """A bar per series, in the order of the answer."""
+    options = {
+        "displayMode": "basic",
+        "legend": {"displayMode": "list", "placement": "bottom", "showLegend": False, "calcs": []},
+        "maxVizHeight": 300,
+        "minVizHeight": 16,
+        "minVizWidth": 8,
+        "namePlacement": "left",
+        "orientation": "horizontal",
+        "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
+        "showUnfilled": True,
+        "sizing": "auto",
+        "valueMode": "text",
+    }
+    defaults = {"min": 0, "color": {"mode": "palette-classic"}, **more.pop("limits", {})}
+    asked = [query(expr, legend, instant=True)]
+    return panel("bargauge", title, description, unit, asked, options=options, defaults=defaults, **more)
+
+
+def states(title: str, description: str, words: Json, expr: str, legend: str, **more: Any) -> Json:
+    """A coloured band per series; `words` maps values to a text and a colour."""
+    options = {
+        "alignValue": "left",
+        "legend": {"displayMode": "list", "placement": "bottom", "showLegend": False, "calcs": []},
+        "mergeValues": True,
+        "rowHeight": 0.85,
+        "showValue": "auto",
+        "tooltip": {"mode": "single", "sort": "none"},
+    }
+    mapped = [{"type": "value", "options": words}]
+    defaults = {"custom": {"fillOpacity": 80, "lineWidth": 0}, "mappings": mapped, "color": {"mode": "thresholds"}}
+    asked = [query(expr, legend)]
+    return panel("state-timeline", title, description, "none", asked, options=options, defaults=defaults, **more)
+
+
+def table(title: str, description: str, *columns: tuple[str, str, str], hide: Iterable[str] = (), **more: Any) -> Json:
+    """A row per label set. A column is its name, its unit and its query; `hide` drops labels that say nothing here."""
+    values = {f"Value #{chr(ord('A') + place)}": name for place, (name, _, _) in enumerate(columns)}
+    if len(columns) == 1:
+        values = {"Value": columns[0][0]}
+    dropped = dict.fromkeys(["Time", *hide], True)
+    transformations = [
+        {"id": "merge", "options": {}},
+        {"id": "organize", "options": {"excludeByName": dropped, "renameByName": values, "indexByName": {}}},
+    ]
+    units = [override(name, {"unit": unit}) for name, unit, _ in columns]
+    options = {"cellHeight": "sm", "frameIndex": 0, "showHeader": True, "sortBy": more.pop("sort", [])}
+    defaults = {"custom": {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": False, "inspect": False}}
+    asked = [query(expr, table=True) for _, _, expr in columns]
+    overrides = units + more.pop("overrides", [])
+    shared = {"options": options, "defaults": defaults, "overrides": overrides, "transformations": transformations}
+    return panel("table", title, description, "short", asked, **shared, **more)
+
+
+def override(column: str, properties: Json) -> Json:
+    """Properties of one column of a table."""
+    return {
+        "matcher": {"id": "byName", "options": column},
+        "properties": [{"id": name, "value": value} for name, value in properties.items()],
+    }
+
+
+def link(title: str, url: str) -> Json:
+    """Where a click on a value leads."""
+    return {"title": title, "url": url, "targetBlank": True}
+
+
+def thresholds(steps: Iterable[tuple[float | None, str]]) -> Json:
+    """Colours from these values on; the first step has none."""
+    return {"mode": "absolute", "steps": [{"value": value, "color": color} for value, color in steps]}
+
+
+def row(title: str) -> Json:
+    """A heading over the panels that follow."""
+    return {"type": "row", "title": title, "collapsed": False, "panels": [], "gridPos": {"w": WIDTH, "h": 1}}
+
+
+def placed(panels: Iterable[Json]) -> list[Json]:
+    """The panels with ids and places, left to right, line by line."""
+    laid: list[Json] = []
+    x = y = tallest = 0
+    for number, one in enumerate(panels, 1):
+        w, h = one["gridPos"]["w"], one["gridPos"]["h"]
+        if x + w > WIDTH:
+            x, y, tallest = 0, y + tallest, 0
+        laid.append({"id": number, **one, "gridPos": {"x": x, "y": y, "w": w, "h": h}})
+        x, tallest = x + w, max(tallest, h)
+    return laid
+
+
+def source() -> Json:
+    """The variable that chooses the Prometheus."""
+    return {
+        "type": "datasource",
+        "name": "datasource",
+        "label": "Data source",
+        "query": "prometheus",
+        "current": {"text": "default", "value": "default"},
+        "hide": 0,
+        "includeAll": False,
+        "multi": False,
+        "options": [],
+        "refresh": 1,
+        "regex": "",
+    }
+
+
+def label(name: str, text: str, metric: str, *, every: str = "") -> Json:
+    """A variable over the values of a label; with `every`, several may be chosen and `every` matches them all."""
+    asked = f"label_values({metric},{name})"
+    chosen = {"text": ["All"], "value": ["$__all"]} if every else {"text": "", "value": ""}
+    return {
+        "type": "query",
+        "name": name,
+        "label": text,
+        "datasource": SOURCE,
+        "query": asked,
+        "current": chosen,
+        "hide": 0,
+        "includeAll": bool(every),
+        "multi": bool(every),
+        "options": [],
+        "refresh": 2,
+        "regex": "",
+        "sort": 1,
+        **({"allValue": every} if every else {}),
+    }
+
+
+def textbox(name: str, text: str, description: str, value: str) -> Json:
+    """A variable that a person types."""
+    chosen = {"text": value, "value": value}
+    return {
+        "type": "textbox",
+        "name": name,
+        "label": text,
+        "description": description,
+        "query": value,
+        "current": chosen,
+        "hide": 0,
+        "options": [{**chosen, "selected": True}],
+    }
+
+
+def annotation(name: str, color: str, expr: str, title: str, text: str, tags: str) -> Json:
+    """Bands over the graphs while the query gives a positive value."""
+    return {
+        "name": name,
+        "datasource": SOURCE,
+        "enable": True,
+        "hide": False,
+        "iconColor": color,
+        "target": {"refId": "Anno", "expr": expr, "interval": ""},
+        "titleFormat": title,
+        "textFormat": text,
+        "tagKeys": tags,
+    }
+
+
+def web_link(title: str, url: str, tooltip: str) -> Json:
+    """A link at the head of a dashboard."""
+    shared = {"asDropdown": False, "icon": "external link", "includeVars": False, "keepTime": False, "tags": []}
+    return {**shared, "type": "link", "title": title, "url": url, "tooltip": tooltip, "targetBlank": True}
+
+
+def siblings() -> Json:
+    """Links to our other dashboards, with the time range kept."""
+    shared = {"asDropdown": False, "icon": "dashboard", "includeVars": False, "keepTime": True, "targetBlank": False}
+    return {**shared, "type": "dashboards", "title": "latchscope", "tooltip": "", "tags": ["latchscope"]}
+
+
+def dashboard(uid: str, title: str, description: str, variables: list[Json], panels: list[Json], **more: Any) -> Json:
+    """A whole dashboard, not editable, over the last hour, refreshed every 30 seconds."""
+    return {
+        "uid": uid,
+        "title": title,
+        "description": description,
+        "tags": ["latchscope", "oracle"],
+        "editable": False,
+        "graphTooltip": 1,
+        "schemaVersion": 42,
+        "version": 1,
+        "timezone": "browser",
+        "time": {"from": "now-1h", "to": "now"},
+        "refresh": "30s",
+        "timepicker": {"refresh_intervals": ["10s", "30s", "1m", "5m", "15m"]},
+        "links": [siblings(), *more.get("links", [])],
+        "annotations": {"list": more.get("annotations", [])},
+        "templating": {"list": [source(), *variables]},
+        "panels": placed(panels),
+    }

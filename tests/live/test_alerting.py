@@ -1,0 +1,445 @@
+"""From a storm in a database to somebody's chat: latchscope, a real Prometheus and a real Alertmanager on loopback.
+
+The shipped rules and the shipped routing run with every duration divided by FACTOR, so that a minute of them is a second
+here. Numbers that are not durations stay as they are. Everything started here is ended by its process id, and would
+end by itself after LIFETIME seconds.
+"""
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+import yaml
+
+from collectors.errors import CredentialError, SessionError, StartingError
+from collectors.poll import Connection
+from collectors.registry import collectors
+from collectors.replay import ScriptedDatabase
+from collectors.scenarios.dictionary import RELEASE_12_1
+from collectors.scenarios.ordinary import ORDINARY
+from collectors.scenarios.parse_storm import PARSE_STORM
+from collectors.scenarios.undo_storm import HEALTHY, RELIEVED, STORM, UNDO_STORM
+from collectors.script import Child, Scenario
+from service.app import create_app
+from service.board import Watched
+from service.settings import DatabaseSettings, Defaults, Settings
+
+SHIPPED = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
+FACTOR = 60
+"""A minute of the shipped rules is a second here."""
+LIFETIME = 300
+DURATION_KEYS = ("for", "keep_firing_for", "interval", "group_wait", "group_interval", "repeat_interval")
+IN_EXPRESSIONS = re.compile(r"(?<=\[)\d+[smhd](?=\])|(?<=\boffset )\d+[smhd]\b")
+UNIT = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+QUIET_HERE = {
+    "LatchscopeDataStale-warning": "its limit, ten minutes, is a number of seconds and not a duration",
+    "LatchscopePollTooCostly-warning": "a scripted database answers in milliseconds",
+}
+"""Alerts whose expression has no data in this test, and why. Their promtool tests show them fire."""
+
+HEALTHY_SECONDS = 6.0
+STORM_SECONDS = 16.0
+MINIMAL = {"v$instance", "v$latchname", "v$event_name", "v$latch_children", "v$sys_time_model"}
+
+
+# ---------------------------------------------------------------- durations
+
+
+def milliseconds(duration: str) -> int:
+    return int(duration[:-1]) * UNIT[duration[-1]]
+
+
+def shrunk(duration: str, factor: int = FACTOR) -> str:
+    """A duration divided by the factor; a millisecond is the least."""
+    return f"{max(milliseconds(duration) // factor, 1)}ms"
+
+
+def scaled(part: Any, factor: int = FACTOR, key: str = "") -> Any:
+    """A shipped file with its durations, and nothing else, divided by the factor."""
+    if isinstance(part, dict):
+        return {name: scaled(value, factor, name) for name, value in part.items()}
+    if isinstance(part, list):
+        return [scaled(one, factor, key) for one in part]
+    if key in DURATION_KEYS:
+        return shrunk(part, factor)
+    if key == "expr":
+        return IN_EXPRESSIONS.sub(lambda match: shrunk(match[0], factor), part)
+    return part
+
+
+def shipped(name: str) -> Any:
+    return yaml.safe_load((SHIPPED / name).read_text(encoding="utf-8"))
+
+
+def leaves(part: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(part, dict | list):
+        for name, value in part.items() if isinstance(part, dict) else enumerate(part):
+            yield from leaves(value, f"{path}/{name}")
+    else:
+        yield path, part
+
+
+@pytest.mark.parametrize("name", ["recording.yml", "alerts.yml", "alertmanager.yml"])
+def test_scaling_touches_durations_and_nothing_else(name: str) -> None:
+    before, after = dict(leaves(shipped(name))), dict(leaves(scaled(shipped(name))))
+    assert before.keys() == after.keys()
+    durations = re.compile(r"\b\d+(?:ms|[smhd])\b")
+    touched = 0
+    for path, value in before.items():
+        key = path.rsplit("/", 1)[1]
+        if key not in (*DURATION_KEYS, "expr"):
+            assert after[path] == value, path
+            continue
+        assert durations.sub("…", after[path]) == durations.sub("…", value), path
+        long, short = durations.findall(value), durations.findall(after[path])
+        assert [milliseconds(one) // FACTOR for one in long] == [int(one[:-2]) for one in short], path
+        touched += len(long)
+    assert touched > 0
+
+
+# ---------------------------------------------------------------- the fleet
+
+
+@dataclass
+class Fleet:
+    """Scripted databases of this test by name, in place of the Connector; all began when the fleet did."""
+
+    scripts: Mapping[str, Scenario]
+    refused: Mapping[str, frozenset[str]]
+    failing: Mapping[str, SessionError]
+    began: datetime = field(default_factory=lambda: datetime.now(UTC))
+    zero: float = field(default_factory=time.monotonic)
+
+    def open(self, watched: Watched) -> Connection:
+        if watched.name in self.failing:
+            raise self.failing[watched.name]
+        script, refused = self.scripts[watched.name], self.refused.get(watched.name, frozenset())
+        return ScriptedDatabase(script, self.began, lambda: time.monotonic() - self.zero, refused)
+
+    def credential(self, watched: Watched) -> str:
+        return watched.name
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.scripts, *self.failing]
+
+
+def short_storm(name: str, sleep_us: float) -> Scenario:
+    """Six healthy seconds, the undo storm, relief for good."""
+    storm = replace(STORM, children={**STORM.children, 1: Child(miss_ratio=0.21, sleeps=5200, sleep_us=sleep_us)})
+    return replace(UNDO_STORM, name=name, loop=((HEALTHY_SECONDS, HEALTHY), (STORM_SECONDS, storm), (3600, RELIEVED)))
+
+
+def nineteen() -> Scenario:
+    """A 19c where sessions wait for the mutex, for the lock and for the RC latch."""
+    load = replace(
+        ORDINARY,
+        children={},
+        events={"row cache mutex": (3000, 4.0), "row cache lock": (2.0, 3.0), "latch free": (400, 1.5)},
+        latches={"Result Cache: RC Latch": (21000, 500, 1.5)},
+        modifications={"dc_sequences": 90},
+        seconds={**ORDINARY.seconds, "DB time": 24.0},
+    )
+    events = ("row cache mutex", "row cache lock", "latch free")
+    return Scenario(
+        "nineteen", "19.0.0.0.0", "waits of 12.2 and newer", RELEASE_12_1, ORDINARY, ((3600, load),), events=events
+    )
+
+
+def whole_fleet() -> Fleet:
+    scripts = {
+        "storm": short_storm("storm", 1900),
+        "milder": short_storm("milder", 300),
+        "blind": short_storm("blind", 1900),
+        "parse": PARSE_STORM,
+        "nineteen": nineteen(),
+    }
+    failing = {
+        "locked": CredentialError("ORA-01017: invalid username/password"),
+        "starting": StartingError("ORA-01033: initialization or shutdown in progress"),
+    }
+    # Where only the latch itself can be read no cause can be named, and the alert on its sleeps stands alone.
+    return Fleet(scripts, {"blind": frozenset(collectors()) - MINIMAL}, failing)
+
+
+# ---------------------------------------------------------------- the processes
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def get(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return json.loads(answer.read())
+
+
+@contextmanager
+def process(ready: str, log: Path, *command: str) -> Iterator[None]:
+    """A program until the block ends, once it says it is ready. `timeout` ends it should nobody else."""
+    with (
+        log.open("w") as said,
+        subprocess.Popen(["timeout", "-k", "5", str(LIFETIME), *command], stdout=said, stderr=said) as one,
+    ):
+        try:
+            wait_for(lambda: answers(ready) or one.poll() is not None, 20, f"{command[0]} to be ready")
+            assert one.poll() is None, f"{command[0]}: {log.read_text()}"
+            yield
+        finally:
+            one.terminate()
+            one.wait(20)
+
+
+def answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=1) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def wait_for(happened: Callable[[], bool], patience: float, what: str) -> None:
+    end = time.monotonic() + patience
+    while not happened():
+        assert time.monotonic() < end, f"waited {patience:g} s in vain for {what}"
+        time.sleep(0.2)
+
+
+@dataclass
+class Receiver:
+    """Who is called: every notification, with the moment it came."""
+
+    zero: float
+    calls: list[tuple[float, str, dict[str, Any]]] = field(default_factory=list)
+
+    def take(self, path: str, body: bytes) -> None:
+        for alert in json.loads(body)["alerts"]:
+            self.calls.append((time.monotonic() - self.zero, path.strip("/"), alert))
+
+    def has(self, status: str, alert: str, db: str, severity: str = "critical") -> bool:
+        wanted = {"alertname": alert, "db": db, "severity": severity}
+        return any(one["status"] == status and wanted.items() <= one["labels"].items() for _, _, one in self.calls)
+
+    def timeline(self) -> str:
+        lines = []
+        for at, whom, one in self.calls:
+            labels = one["labels"]
+            about = labels.get("cause") or labels.get("collector") or ""
+            what = f"{labels['alertname']} ({labels['severity']}) {labels.get('db', '')} {about}"
+            lines.append(f"{at:6.1f} s  {whom:6}  {one['status']:8}  {what}")
+        return "\n".join(lines)
+
+
+@contextmanager
+def receiving(receiver: Receiver) -> Iterator[int]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            receiver.take(self.path, self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join(5)
+
+
+@contextmanager
+def latchscope(fleet: Fleet, port: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The real app over the fleet, polling twice a second."""
+    databases = [DatabaseSettings(name=name, dsn="demo:undo-storm", interval=0.5) for name in fleet.names]
+    monkeypatch.setattr("service.app.Connector", lambda oracle: fleet)
+    app = create_app(Settings(store=f"sqlite:///{folder}/store.db", databases=databases, defaults=Defaults(budget=1)))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", ws="none"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        wait_for(lambda: answers(f"http://127.0.0.1:{port}/healthz"), 20, "latchscope to serve")
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+def write_configuration(folder: Path, ports: Mapping[str, int]) -> None:
+    """The shipped files, scaled, with the addresses of this test, one scrape a second, and receivers that call us."""
+    for name in ("recording.yml", "alerts.yml"):
+        (folder / name).write_text(yaml.safe_dump(scaled(shipped(name)), allow_unicode=True), encoding="utf-8")
+    prometheus = shipped("prometheus.yml")
+    prometheus["global"] = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
+    prometheus["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"] = [f"127.0.0.1:{ports['alertmanager']}"]
+    (job,) = (one for one in prometheus["scrape_configs"] if one["job_name"] == "latchscope")
+    del job["authorization"]
+    job["static_configs"][0]["targets"] = [f"127.0.0.1:{ports['latchscope']}"]
+    prometheus["scrape_configs"] = [job]
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(prometheus), encoding="utf-8")
+    routing = scaled(shipped("alertmanager.yml"))
+    for one in routing["receivers"]:
+        one["webhook_configs"] = [{"url": f"http://127.0.0.1:{ports['webhook']}/{one['name']}", "send_resolved": True}]
+    (folder / "alertmanager.yml").write_text(yaml.safe_dump(routing), encoding="utf-8")
+
+
+@dataclass
+class World:
+    """All of it, running."""
+
+    receiver: Receiver
+    prometheus: str
+    alertmanager: str
+    stop_latchscope: Callable[[], None]
+
+    def has_data(self, expression: str) -> bool:
+        query = urllib.parse.urlencode({"query": expression})
+        return bool(get(f"{self.prometheus}/api/v1/query?{query}")["data"]["result"])
+
+    def unwell(self) -> list[str]:
+        """Rules that Prometheus could not evaluate, with its words."""
+        groups = get(f"{self.prometheus}/api/v1/rules")["data"]["groups"]
+        found = [one for group in groups for one in group["rules"] if one["health"] != "ok"]
+        return [f"{one['name']}: {one.get('lastError', 'never evaluated')}" for one in found]
+
+    def inhibited(self, alert: str, db: str) -> bool:
+        return any(
+            one["status"]["inhibitedBy"]
+            for one in get(f"{self.alertmanager}/api/v2/alerts")
+            if one["labels"]["alertname"] == alert and one["labels"].get("db") == db
+        )
+
+
+@contextmanager
+def running(fleet: Callable[[], Fleet], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    for tool in ("prometheus", "prometheus-alertmanager"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    ports = {name: free_port() for name in ("latchscope", "prometheus", "alertmanager")}
+    urls = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
+    receiver = Receiver(time.monotonic())
+    with ExitStack() as stack:
+        ports["webhook"] = stack.enter_context(receiving(receiver))
+        write_configuration(folder, ports)
+        stack.enter_context(
+            process(
+                f"{urls['alertmanager']}/-/ready",
+                folder / "alertmanager.log",
+                "prometheus-alertmanager",
+                f"--config.file={folder}/alertmanager.yml",
+                f"--storage.path={folder}/alertmanager",
+                f"--web.listen-address=127.0.0.1:{ports['alertmanager']}",
+                "--cluster.listen-address=",
+            )
+        )
+        stack.enter_context(
+            process(
+                f"{urls['prometheus']}/-/ready",
+                folder / "prometheus.log",
+                "prometheus",
+                f"--config.file={folder}/prometheus.yml",
+                f"--storage.tsdb.path={folder}/prometheus",
+                f"--web.listen-address=127.0.0.1:{ports['prometheus']}",
+            )
+        )
+        databases = fleet()
+        receiver.zero = databases.zero
+        ours = stack.enter_context(ExitStack())
+        ours.enter_context(latchscope(databases, ports["latchscope"], folder, monkeypatch))
+        try:
+            yield World(receiver, urls["prometheus"], urls["alertmanager"], ours.close)
+        finally:
+            print(f"\n{receiver.timeline()}")  # noqa: T201  shown with -s, and when the test fails
+
+
+# ---------------------------------------------------------------- the proofs
+
+
+def rule_id(rule: Mapping[str, Any]) -> str:
+    """The record, or the alert with its severity; findings are recorded once for each severity."""
+    severity = rule.get("labels", {}).get("severity")
+    return "-".join(filter(None, (rule.get("record") or rule["alert"], severity)))
+
+
+def scaled_rules() -> dict[str, str]:
+    files = [scaled(shipped(name)) for name in ("recording.yml", "alerts.yml")]
+    return {rule_id(rule): rule["expr"] for one in files for group in one["groups"] for rule in group["rules"]}
+
+
+def test_a_storm_calls_somebody_and_its_end_calls_them_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expressions = scaled_rules()
+    silent = set(expressions)
+    with running(whole_fleet, tmp_path, monkeypatch) as world:
+        called = world.receiver
+
+        def look() -> None:
+            silent.difference_update([name for name in silent if world.has_data(expressions[name])])
+
+        def seen(what: Callable[[], bool]) -> Callable[[], bool]:
+            return lambda: look() or what()  # type: ignore[func-returns-value]
+
+        wait_for(seen(lambda: called.has("firing", "RowCacheObjectsSleepsHigh", "blind")), 30, "the call")
+        wait_for(seen(lambda: called.has("firing", "LatchscopeFindingActive", "storm")), 15, "the finding")
+        wait_for(seen(lambda: world.inhibited("RowCacheObjectsSleepsHigh", "storm")), 15, "the symptom held back")
+        wait_for(seen(lambda: world.inhibited("LatchscopeDatabaseDown", "locked")), 15, "the login told instead")
+        wait_for(seen(lambda: called.has("resolved", "RowCacheObjectsSleepsHigh", "blind")), 45, "the all-clear")
+        wait_for(seen(lambda: called.has("resolved", "LatchscopeFindingActive", "storm")), 30, "the finding's end")
+        assert world.unwell() == []
+        world.stop_latchscope()
+        wait_for(seen(lambda: "LatchscopeMissing-critical" not in silent), 10, "latchscope to be missed")
+
+    told = {(one["labels"]["alertname"], one["labels"].get("db"), whom) for _, whom, one in called.calls}
+    assert ("LatchscopeFindingActive", "storm", "pager") in told
+    assert ("LatchscopeFindingActive", "milder", "chat") in told
+    assert ("LatchscopeLoginStopped", "locked", "chat") in told
+    assert ("LatchscopeDatabaseDown", "starting", "pager") in told
+    assert ("RowCacheMutexWaits", "nineteen", "pager") in told
+    assert not {one for one in told if one[:2] == ("RowCacheObjectsSleepsHigh", "storm")}, "its cause was told instead"
+    moment, alert = next(
+        (at, one)
+        for at, _, one in called.calls
+        if one["labels"]["alertname"] == "RowCacheObjectsSleepsHigh" and one["labels"]["db"] == "blind"
+    )
+    assert moment > HEALTHY_SECONDS
+    assert "sleeps a second" in alert["annotations"]["summary"]
+    assert "% of DB time" in alert["annotations"]["description"]
+    assert not [one for _, _, one in called.calls if "error" in str(one["annotations"])], "an annotation has no figure"
+    assert silent == set(QUIET_HERE), f"no data for {sorted(silent - set(QUIET_HERE))}"
+
+
+@pytest.mark.soak
+def test_the_demo_storm_calls_somebody_and_its_end_calls_them_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The undo storm exactly as the demo plays it: healthy 20 s, storm to 155 s, relief."""
+
+    def demo() -> Fleet:
+        return Fleet({"undo-storm": UNDO_STORM, "blind": UNDO_STORM}, {"blind": frozenset(collectors()) - MINIMAL}, {})
+
+    with running(demo, tmp_path, monkeypatch) as world:
+        called = world.receiver
+        wait_for(lambda: called.has("firing", "RowCacheObjectsSleepsHigh", "blind"), 60, "the call")
+        wait_for(lambda: called.has("firing", "LatchscopeFindingActive", "undo-storm"), 20, "the finding")
+        wait_for(lambda: called.has("resolved", "RowCacheObjectsSleepsHigh", "blind"), 150, "the all-clear")
+        wait_for(lambda: called.has("resolved", "LatchscopeFindingActive", "undo-storm"), 30, "the finding's end")
+    assert not called.has("firing", "RowCacheObjectsSleepsHigh", "undo-storm"), "called once more when all was over"

@@ -1,0 +1,78 @@
+"""Real programs for tests of this folder: started on free ports, stopped by their own handle, never by name."""
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+
+def need(program: str, package: str) -> str:
+    """The path of a program; the test is skipped by name where it is not installed."""
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"{program} is not installed (Debian package {package})")
+    return found
+
+
+def free_port() -> int:
+    """A port on loopback that nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running(command: list[str], log: Path, **more: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A process for the length of the block; what it says goes to `log`."""
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, **more)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(10)
+
+
+def fetch(url: str, headers: Mapping[str, str] | None = None, timeout: float = 5) -> tuple[int, str]:
+    """Status and body, whatever the status."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=dict(headers or {})), timeout=timeout) as told:
+            return told.status, told.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def fetch_json(url: str) -> Any:
+    """The JSON behind a URL that answers 200."""
+    status, body = fetch(url)
+    assert status == 200, f"{url}: {status} {body[:300]}"
+    return json.loads(body)
+
+
+def eventually(ask: Callable[[], T | None], within: float, why: Callable[[], str]) -> T:
+    """The first answer that is not None; fails with `why()` after so many seconds."""
+    until = time.monotonic() + within
+    while time.monotonic() < until:
+        with suppress(OSError):
+            answer = ask()
+            if answer is not None:
+                return answer
+        time.sleep(0.2)
+    pytest.fail(why())

@@ -1,0 +1,257 @@
+"""docker-compose.yml: valid by the specification's schema, every file there, every port matched, no secret inline."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from collectors.scenarios import scenarios
+from service.settings import read
+from service.web.access import read_tokens
+from tests.repo.processes import eventually, fetch, free_port, running
+
+ROOT = Path(__file__).resolve().parents[2]
+HOME = ROOT / "dashboards" / "compose"
+Json = dict[str, Any]
+COMPOSE: Json = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
+SERVICES: dict[str, Json] = COMPOSE["services"]
+SCHEMA: Json = json.loads((Path(__file__).parent / "compose-spec" / "compose-spec.json").read_text("utf-8"))
+PINNED = re.compile(r"^[a-z0-9./-]+(:[0-9]+)?[a-z0-9./-]*:v?\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$")
+FALLBACK = re.compile(r"\$\{\w+:-([^}]*)\}")
+
+
+def prometheus_files(name: str) -> Json:
+    """A file of the Prometheus folder."""
+    loaded: Json = yaml.safe_load((ROOT / "dashboards" / "prometheus" / name).read_text("utf-8"))
+    return loaded
+
+
+def errors(compose: Json) -> list[str]:
+    """What the schema has against a file."""
+    return [one.message for one in Draft202012Validator(SCHEMA).iter_errors(compose)]
+
+
+def test_the_schema_has_no_complaint() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    assert errors(COMPOSE) == []
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda s: s["grafana"].update(port=["3000:3000"]),
+        lambda s: s["grafana"].update(read_only=7),
+        lambda s: s["prometheus"]["healthcheck"].update(interval=[15]),
+        lambda s: s["latchscope"].update(depends_on={"postgres": {"condition": "service_green"}}),
+    ],
+)
+def test_the_schema_notices_what_is_wrong(spoil: Callable[[dict[str, Json]], object]) -> None:
+    spoilt = deepcopy(COMPOSE)
+    spoil(spoilt["services"])
+    assert errors(spoilt)
+
+
+def test_what_the_issue_names_is_there() -> None:
+    assert {"latchscope", "prometheus", "alertmanager", "grafana", "postgres"} <= set(SERVICES)
+    always = {name for name, one in SERVICES.items() if not one.get("profiles")}
+    assert always == {"latchscope", "prometheus", "alertmanager", "grafana"}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_images_are_pinned(name: str) -> None:
+    image = SERVICES[name]["image"]
+    assert PINNED.fullmatch(image) and "latest" not in image, image
+
+
+def test_that_check_can_fail() -> None:
+    assert not any(PINNED.fullmatch(one) for one in ("grafana/grafana", "grafana/grafana:latest", "postgres:18"))
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_has_a_health_check(name: str) -> None:
+    service = SERVICES[name]
+    if "healthcheck" in service:
+        assert service["healthcheck"]["test"][0] == "CMD" and not service["healthcheck"].get("disable")
+    else:
+        assert "build" in service and re.search(
+            r"^HEALTHCHECK ", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE
+        )
+
+
+OF_ITS_OWN = {name: {"read_only", "cap_drop", "user"} for name in ("oracle", "oracle-11")}
+"""Services of other makers that cannot run hardened, and in which points."""
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_services_are_hardened_and_not_root(name: str) -> None:
+    service, spared = SERVICES[name], OF_ITS_OWN.get(name, set())
+    assert service["security_opt"] == ["no-new-privileges:true"] and not service.get("privileged")
+    assert "read_only" in spared or service["read_only"] is True
+    assert "cap_drop" in spared or service["cap_drop"] == ["ALL"]
+    # The image of latchscope brings its own user; tests/repo/test_image.py looks at that.
+    assert "user" in spared or "build" in service or int(service["user"].split(":")[0]) > 0
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_ports_are_published_on_loopback_only(name: str) -> None:
+    for port in SERVICES[name].get("ports", []):
+        assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port), port
+
+
+def sources(text: str) -> Path:
+    """Where a path of the file leads when no variable is set."""
+    return (ROOT / FALLBACK.sub(r"\1", text)).resolve()
+
+
+def mounts() -> Iterator[tuple[str, str, str]]:
+    """Service, source and target of every mount."""
+    for name, service in SERVICES.items():
+        for mount in service.get("volumes", []):
+            source, target, *_ = mount.split(":")
+            yield name, source, target
+
+
+def test_every_mounted_file_is_there_and_every_volume_declared() -> None:
+    for name, source, _ in mounts():
+        if source.startswith("."):
+            assert sources(source).exists(), f"{name} mounts {source}"
+        else:
+            assert source in COMPOSE["volumes"], f"{name} mounts the volume {source}"
+    used = {source for _, source, _ in mounts()}
+    assert sorted(set(COMPOSE["volumes"]) - used) == []
+
+
+def test_files_are_mounted_read_only() -> None:
+    for service in SERVICES.values():
+        for mount in service.get("volumes", []):
+            assert not mount.startswith(".") or mount.endswith(":ro"), mount
+
+
+def test_every_secret_is_a_file_that_is_there_and_used() -> None:
+    used = {secret for service in SERVICES.values() for secret in service.get("secrets", [])}
+    assert used == set(COMPOSE["secrets"])
+    for name, secret in COMPOSE["secrets"].items():
+        assert list(secret) == ["file"] and sources(secret["file"]).is_file(), name
+
+
+def test_no_secret_stands_in_the_file() -> None:
+    text = (ROOT / "docker-compose.yml").read_text("utf-8")
+    for secret in COMPOSE["secrets"].values():
+        assert sources(secret["file"]).read_text("utf-8").strip() not in text
+    for name, service in SERVICES.items():
+        for key, value in service.get("environment", {}).items():
+            if re.search("PASSWORD|SECRET|TOKEN|KEY", key):
+                assert re.search("_FILE$", key), f"{name}: {key}"
+                assert value.removeprefix("/run/secrets/") in service["secrets"]
+
+
+def published(name: str) -> set[int]:
+    """The ports a service listens on, as far as they are published."""
+    return {int(port.rsplit(":", 1)[1]) for port in SERVICES[name].get("ports", [])}
+
+
+def test_prometheus_scrapes_latchscope_and_tells_alertmanager() -> None:
+    configured = prometheus_files("prometheus.yml")
+    settings = read(HOME / "latchscope.yaml")
+    jobs = {one["job_name"]: one for one in configured["scrape_configs"]}
+    assert jobs["latchscope"]["static_configs"][0]["targets"] == [f"latchscope:{settings.port}"]
+    assert settings.port in published("latchscope")
+    token = Path(jobs["latchscope"]["authorization"]["credentials_file"])
+    assert token.parent == Path("/run/secrets") and token.name in SERVICES["prometheus"]["secrets"]
+    (told,) = configured["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"]
+    assert told == "alertmanager:9093" and 9093 in published("alertmanager")
+    folder = next(
+        sources(source) for name, source, target in mounts() if (name, target) == ("prometheus", "/etc/prometheus")
+    )
+    assert all((folder / one).is_file() for one in configured["rule_files"])
+
+
+def test_commands_name_files_that_are_mounted() -> None:
+    targets = {name: [Path(target) for each, _, target in mounts() if each == name] for name in SERVICES}
+    for name in ("prometheus", "alertmanager"):
+        for argument in SERVICES[name]["command"]:
+            flag, _, value = argument.partition("=")
+            if flag in ("--config.file", "--storage.path", "--storage.tsdb.path"):
+                path = Path(value)
+                assert any(path == one or one in path.parents for one in targets[name]), argument
+    assert Path("/etc/latchscope/latchscope.yaml") in targets["latchscope"]
+
+
+def test_grafana_finds_its_source_and_its_dashboards() -> None:
+    provisioning = ROOT / "dashboards" / "grafana" / "provisioning"
+    (source,) = yaml.safe_load((provisioning / "datasources" / "prometheus.yml").read_text("utf-8"))["datasources"]
+    assert source["url"] == "http://prometheus:9090" and 9090 in published("prometheus")
+    assert source["jsonData"]["timeInterval"] == prometheus_files("prometheus.yml")["global"]["scrape_interval"]
+    (provider,) = yaml.safe_load((provisioning / "dashboards" / "latchscope.yml").read_text("utf-8"))["providers"]
+    mounted = {target: sources(source) for name, source, target in mounts() if name == "grafana"}
+    assert sorted(mounted[provider["options"]["path"]].glob("*.json"))
+    home = Path(SERVICES["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+    assert (mounted[str(home.parent)] / home.name).is_file()
+    for kind in ("datasources", "dashboards"):
+        assert mounted[f"/etc/grafana/provisioning/{kind}"] == provisioning / kind
+
+
+def test_health_checks_ask_a_port_the_service_has() -> None:
+    for name in ("prometheus", "alertmanager", "grafana"):
+        (port,) = re.findall(r"http://127\.0\.0\.1:(\d+)", " ".join(SERVICES[name]["healthcheck"]["test"]))
+        assert int(port) in published(name)
+
+
+def test_the_demo_needs_a_token_and_prometheus_has_it() -> None:
+    settings = read(HOME / "latchscope.yaml")
+    assert not settings.loopback and settings.auth.tokens_file == Path("/run/secrets/latchscope_tokens")
+    assert {one.scripted for one in settings.databases} == set(scenarios())
+    known = read_tokens(HOME / "secrets" / "latchscope_tokens")
+    token = (HOME / "secrets" / "latchscope_token").read_text("utf-8")
+    assert known[hashlib.sha256(token.encode()).hexdigest()].role == "read"
+    (store,) = (target for name, source, target in mounts() if (name, source) == ("latchscope", "store"))
+    assert settings.store == f"sqlite:///{store}/latchscope.db"
+
+
+def test_fresh_secrets_fit_the_file(tmp_path: Path) -> None:
+    folder = tmp_path / "secrets"
+    for _ in range(2):
+        subprocess.run([sys.executable, str(HOME / "make_secrets.py"), str(folder)], check=True)
+    written = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+    assert set(written) == set(COMPOSE["secrets"])
+    known = read_tokens(folder / "latchscope_tokens")
+    assert known[hashlib.sha256(written["latchscope_token"].encode()).hexdigest()].role == "read"
+    demo = {path.name: path.read_text("utf-8") for path in (HOME / "secrets").iterdir()}
+    assert all(len(text) >= 32 and text != demo[name] for name, text in written.items())
+    assert os.stat(folder).st_mode & 0o777 == 0o700
+
+
+def test_the_service_of_the_demo_answers_prometheus_and_nobody_else(tmp_path: Path) -> None:
+    port = free_port()
+    text = (HOME / "latchscope.yaml").read_text("utf-8")
+    for written, here in {
+        "0.0.0.0:8000": f"127.0.0.1:{port}",
+        "/run/secrets": str(HOME / "secrets"),
+        "/var/lib/latchscope": str(tmp_path),
+    }.items():
+        assert written in text
+        text = text.replace(written, here)
+    (tmp_path / "latchscope.yaml").write_text(text, "utf-8")
+    command = [
+        str(Path(sys.executable).with_name("latchscope")),
+        "serve",
+        "--config",
+        str(tmp_path / "latchscope.yaml"),
+    ]
+    address, log = f"http://127.0.0.1:{port}", tmp_path / "log"
+    token = (HOME / "secrets" / "latchscope_token").read_text("utf-8")
+    with running(command, log):
+        eventually(lambda: fetch(f"{address}/healthz")[0] == 200 or None, 20, log.read_text)
+        assert fetch(f"{address}/metrics")[0] == 401
+        status, page = fetch(f"{address}/metrics", {"Authorization": f"Bearer {token}"})
+    assert status == 200 and 'latchscope_up{db="undo-storm",cluster="demo"}' in page

@@ -1,0 +1,509 @@
+"""The dashboards: made by their script, clean by the linter's rules, typed as Grafana's own, and never without data."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from service.metrics import FAMILIES, own_registry
+from tests.repo.processes import eventually, fetch, fetch_json, free_port, need, running
+
+ROOT = Path(__file__).resolve().parents[2]
+HOME = ROOT / "dashboards" / "grafana"
+RECORDING = ROOT / "dashboards" / "prometheus" / "recording.yml"
+Json = dict[str, Any]
+Rule = Callable[[Json], Iterator[str]]
+
+DASHBOARDS: dict[str, Json] = {
+    path.stem: json.loads(path.read_text("utf-8")) for path in HOME.glob("dashboards/*.json")
+}
+SELECTOR = re.compile(
+    r"(?P<call>[a-z_]+\()?(?P<name>[a-zA-Z_:][\w:]*)\{(?P<matchers>[^{}]*)\}(?:\[(?P<range>[^\]]*)\])?"
+)
+# What a person or Grafana puts in place of a variable.
+VALUES = {"$cluster": ".*", "$job": ".+", "$instance": ".+", "$__rate_interval": "6s", "$__range": "1m"}
+UNITS = {"none", "short", "percentunit", "s", "cps", "ops", "bytes", "dateTimeAsIso", "bool_yes_no"}
+"""Ids of Grafana's value formats, as many as we use."""
+OF_PROMETHEUS = {"scrape_duration_seconds", "scrape_samples_scraped"}
+"""What Prometheus itself writes about every target."""
+
+
+def panels(dashboard: Json) -> list[Json]:
+    """Every panel that shows something; rows are headings."""
+    return [one for one in dashboard["panels"] if one["type"] != "row"]
+
+
+def targets(dashboard: Json) -> Iterator[tuple[str, Json]]:
+    """Where a query stands, and the query: those of panels and of annotations."""
+    for panel in panels(dashboard):
+        for target in panel.get("targets", []):
+            yield f"{panel['title']} {target['refId']}", target
+    for one in dashboard["annotations"]["list"]:
+        yield f"annotation {one['name']}", one["target"]
+
+
+def selectors(dashboard: Json) -> Iterator[tuple[str, re.Match[str]]]:
+    """Every selector of every query, with where it stands."""
+    for place, target in targets(dashboard):
+        for match in SELECTOR.finditer(target["expr"]):
+            yield place, match
+
+
+def variables(dashboard: Json, kind: str = "query") -> dict[str, Json]:
+    """The variables of one type by name."""
+    return {one["name"]: one for one in dashboard["templating"]["list"] if one["type"] == kind}
+
+
+def filled(text: str, db: str = ".+") -> str:
+    """A query with every variable replaced."""
+    for name, value in {**VALUES, "$db": db}.items():
+        text = text.replace(name, value)
+    return text
+
+
+# The rules of grafana/dashboard-linter, under its names.
+
+
+def template_datasource(dashboard: Json) -> Iterator[str]:
+    sources = variables(dashboard, "datasource")
+    if list(sources) != ["datasource"]:
+        yield f"data source variables are {list(sources)}, not one named datasource"
+        return
+    if sources["datasource"]["query"] != "prometheus" or sources["datasource"]["label"] != "Data source":
+        yield "the data source variable is no Prometheus labelled `Data source`"
+
+
+def template_job_instance(dashboard: Json) -> Iterator[str]:
+    wanted = {"cluster": ("Cluster", ".*"), "db": ("Database", ".+")}
+    if any(not match["name"].startswith("latchscope_") for _, match in selectors(dashboard)):
+        wanted |= {"job": ("Job", ".+"), "instance": ("Instance", ".+")}
+    for name, (label, every) in wanted.items():
+        one = variables(dashboard).get(name)
+        if one is None:
+            yield f"there is no variable {name}"
+        elif one["label"] != label or one["datasource"] != {"type": "prometheus", "uid": "${datasource}"}:
+            yield f"variable {name} lacks its label or the chosen data source"
+        elif (one["multi"], one["includeAll"], one.get("allValue")) not in ((True, True, every), (False, False, None)):
+            yield f"variable {name} offers several values but not all of them by {every}"
+
+
+def template_label_promql(dashboard: Json) -> Iterator[str]:
+    for name, one in variables(dashboard).items():
+        if not re.fullmatch(r"label_values\([a-z_]+(\{[^{}]+\})?,[a-z]+\)", one["query"]):
+            yield f"variable {name} does not ask label_values(metric,label)"
+
+
+def template_on_time_change_reload(dashboard: Json) -> Iterator[str]:
+    for name, one in variables(dashboard).items():
+        if one["refresh"] != 2:
+            yield f"variable {name} is not refreshed when the time range changes"
+
+
+def template_unused(dashboard: Json) -> Iterator[str]:
+    for one in dashboard["templating"]["list"]:
+        rest = {
+            **dashboard,
+            "templating": {"list": [each for each in dashboard["templating"]["list"] if each is not one]},
+        }
+        if not re.search(rf"\$\{{?{one['name']}\b", json.dumps(rest)):
+            yield f"nothing uses the variable {one['name']}"
+
+
+def panel_datasource(dashboard: Json) -> Iterator[str]:
+    asked = [(one["title"], one) for one in panels(dashboard)]
+    asked += [(one["name"], one) for one in dashboard["annotations"]["list"]]
+    asked += [(place, one) for place, one in targets(dashboard) if not place.startswith("annotation")]
+    for place, one in asked:
+        if one.get("datasource") != {"type": "prometheus", "uid": "${datasource}"}:
+            yield f"{place} does not ask the chosen data source"
+
+
+def panel_title_description(dashboard: Json) -> Iterator[str]:
+    for one in panels(dashboard):
+        if not one.get("title") or len(one.get("description", "")) < 10:
+            yield f"panel {one['id']} has no title or no description"
+    titles = [one["title"] for one in panels(dashboard)]
+    for title in sorted(set(titles)):
+        if titles.count(title) > 1:
+            yield f"{titles.count(title)} panels are named {title}"
+
+
+def panel_units(dashboard: Json) -> Iterator[str]:
+    for one in panels(dashboard):
+        set_here = [one["fieldConfig"]["defaults"].get("unit")]
+        for each in one["fieldConfig"]["overrides"]:
+            set_here += [setting["value"] for setting in each["properties"] if setting["id"] == "unit"]
+        for unit in set_here:
+            if unit not in UNITS:
+                yield f"{one['title']} has the unit {unit!r}"
+
+
+def panel_no_targets(dashboard: Json) -> Iterator[str]:
+    for one in panels(dashboard):
+        if not one.get("targets"):
+            yield f"{one['title']} asks nothing"
+
+
+def target_rate_interval(dashboard: Json) -> Iterator[str]:
+    for place, match in selectors(dashboard):
+        wanted = {"rate(": "$__rate_interval", "irate(": "$__rate_interval", "increase(": "$__range"}
+        if match["range"] and match["range"] != wanted.get(match["call"] or ""):
+            yield f"{place}: {match['call']}…[{match['range']}]"
+
+
+def target_job_instance(dashboard: Json) -> Iterator[str]:
+    for place, match in selectors(dashboard):
+        ours = match["name"].startswith("latchscope_")
+        for label in ("cluster", "db") if ours else ("job", "instance"):
+            if f'{label}=~"${label}"' not in match["matchers"].split(","):
+                yield f"{place}: {match['name']} is not narrowed by {label}"
+
+
+def target_counter_agg(dashboard: Json) -> Iterator[str]:
+    for place, match in selectors(dashboard):
+        if match["name"].endswith("_total") and match["call"] not in ("rate(", "irate(", "increase("):
+            yield f"{place}: the counter {match['name']} is not under rate or increase"
+
+
+def target_known_metric(dashboard: Json) -> Iterator[str]:
+    known = known_metrics()
+    for place, target in targets(dashboard):
+        named = {match["name"] for match in SELECTOR.finditer(target["expr"])}
+        bare = set(re.findall(r"\b(?:latchscope|process|python|scrape)_\w+", target["expr"]))
+        for name in sorted((named | bare) - known):
+            yield f"{place}: there is no metric {name}"
+        for name in sorted(bare - named):
+            yield f"{place}: {name} has no selector"
+        if target.get("datasource", {"type": "prometheus"})["type"] != "prometheus":
+            yield f"{place} asks something that is no Prometheus"
+
+
+def uneditable_dashboard(dashboard: Json) -> Iterator[str]:
+    if dashboard.get("editable") is not False:
+        yield "it can be edited"
+
+
+def dashboard_defaults(dashboard: Json) -> Iterator[str]:
+    if (dashboard["time"], dashboard["refresh"]) != ({"from": "now-1h", "to": "now"}, "30s"):
+        yield "it does not open on the last hour, refreshed every 30 s"
+    if not dashboard["title"].startswith("latchscope / ") or "latchscope" not in dashboard["tags"]:
+        yield "its title or tags do not say whose it is"
+
+
+RULES: dict[str, Rule] = {
+    "template-datasource-rule": template_datasource,
+    "template-job-rule, template-instance-rule": template_job_instance,
+    "template-label-promql-rule": template_label_promql,
+    "template-on-time-change-reload-rule": template_on_time_change_reload,
+    "template-unused": template_unused,
+    "panel-datasource-rule": panel_datasource,
+    "panel-title-description-rule": panel_title_description,
+    "panel-units-rule": panel_units,
+    "panel-no-targets-rule": panel_no_targets,
+    "target-rate-interval-rule": target_rate_interval,
+    "target-job-rule, target-instance-rule": target_job_instance,
+    "target-counter-agg-rule": target_counter_agg,
+    "target-known-metric": target_known_metric,
+    "uneditable-dashboard-rule": uneditable_dashboard,
+    "dashboard-defaults": dashboard_defaults,
+}
+EXCLUDED: dict[str, str] = {}
+"""Rule and dashboard → the reason why it does not hold there. Keep it empty."""
+
+
+def known_metrics() -> set[str]:
+    """Ours, those of our process, those of our recording rules, and what Prometheus says of a scrape."""
+    recorded = yaml.safe_load(RECORDING.read_text("utf-8"))["groups"] if RECORDING.is_file() else []
+    own = {sample.name for family in own_registry().collect() for sample in family.samples}
+    return own | set(FAMILIES) | OF_PROMETHEUS | {rule["record"] for group in recorded for rule in group["rules"]}
+
+
+def test_there_are_three_dashboards_with_stable_uids() -> None:
+    assert sorted(DASHBOARDS) == ["latchscope-database", "latchscope-fleet", "latchscope-health"]
+    assert all(one["uid"] == name and len(name) <= 40 for name, one in DASHBOARDS.items())
+
+
+def test_the_files_are_what_the_script_makes(tmp_path: Path) -> None:
+    made = subprocess.run([sys.executable, "-B", str(HOME / "build.py"), "--output", str(tmp_path)], check=False)
+    assert made.returncode == 0
+    assert {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()} == {
+        path.name: path.read_text("utf-8") for path in (HOME / "dashboards").iterdir()
+    }
+
+
+def test_the_address_of_the_links_can_be_chosen(tmp_path: Path) -> None:
+    command = [sys.executable, "-B", str(HOME / "build.py"), "--output", str(tmp_path)]
+    subprocess.run([*command, "--address", "https://latchscope.example.org/"], check=True)
+    for path in tmp_path.iterdir():
+        value = variables(json.loads(path.read_text("utf-8")), "textbox")["latchscope"]
+        assert value["query"] == value["current"]["value"] == "https://latchscope.example.org"
+
+
+@pytest.mark.parametrize("name", sorted(DASHBOARDS))
+@pytest.mark.parametrize("rule", RULES)
+def test_rule(rule: str, name: str) -> None:
+    assert f"{rule} {name}" not in EXCLUDED
+    assert list(RULES[rule](DASHBOARDS[name])) == []
+
+
+def test_nothing_is_excluded() -> None:
+    assert EXCLUDED == {}
+
+
+def first(dashboard: Json) -> Json:
+    """The first panel with a query over time."""
+    return next(one for one in panels(dashboard) if one["type"] == "timeseries")
+
+
+def ask(dashboard: Json, expr: str) -> None:
+    """Plant a query."""
+    first(dashboard)["targets"][0]["expr"] = expr
+
+
+def variable(dashboard: Json, name: str) -> Json:
+    """One variable to be spoilt."""
+    return next(one for one in dashboard["templating"]["list"] if one["name"] == name)
+
+
+OURS = 'cluster=~"$cluster",db=~"$db"'
+PLANTED: list[tuple[str, Callable[[Json], object]]] = [
+    ("template-datasource-rule", lambda d: variable(d, "datasource").update(name="prometheus")),
+    ("template-datasource-rule", lambda d: d["templating"]["list"].pop(0)),
+    ("template-datasource-rule", lambda d: variable(d, "datasource").update(query="loki")),
+    ("template-job-rule, template-instance-rule", lambda d: d["templating"]["list"].remove(variable(d, "job"))),
+    ("template-job-rule, template-instance-rule", lambda d: variable(d, "db").update(allValue=".*")),
+    ("template-job-rule, template-instance-rule", lambda d: variable(d, "instance").update(label="Server")),
+    ("template-label-promql-rule", lambda d: variable(d, "db").update(query="latchscope_up")),
+    ("template-on-time-change-reload-rule", lambda d: variable(d, "db").update(refresh=1)),
+    ("template-unused", lambda d: d["templating"]["list"].append({**variable(d, "db"), "name": "spare"})),
+    ("panel-datasource-rule", lambda d: first(d).update(datasource={"type": "prometheus", "uid": "prod"})),
+    ("panel-datasource-rule", lambda d: first(d)["targets"][0].pop("datasource")),
+    ("panel-title-description-rule", lambda d: first(d).update(title="")),
+    ("panel-title-description-rule", lambda d: first(d).pop("description")),
+    ("panel-title-description-rule", lambda d: first(d).update(title=panels(d)[-1]["title"])),
+    ("panel-units-rule", lambda d: first(d)["fieldConfig"]["defaults"].pop("unit")),
+    ("panel-units-rule", lambda d: first(d)["fieldConfig"]["defaults"].update(unit="seconds")),
+    ("panel-no-targets-rule", lambda d: first(d).update(targets=[])),
+    ("target-rate-interval-rule", lambda d: ask(d, f"rate(latchscope_latch_gets_total{{{OURS}}}[5m])")),
+    ("target-job-rule, target-instance-rule", lambda d: ask(d, 'latchscope_up{cluster=~"$cluster"}')),
+    ("target-job-rule, target-instance-rule", lambda d: ask(d, 'process_open_fds{job=~"$job"}')),
+    ("target-counter-agg-rule", lambda d: ask(d, f"sum(latchscope_latch_gets_total{{{OURS}}})")),
+    ("target-counter-agg-rule", lambda d: ask(d, f"delta(latchscope_latch_gets_total{{{OURS}}}[$__rate_interval])")),
+    ("target-known-metric", lambda d: ask(d, f"latchscope_latch_gets{{{OURS}}}")),
+    ("target-known-metric", lambda d: ask(d, "sum(latchscope_up)")),
+    ("uneditable-dashboard-rule", lambda d: d.update(editable=True)),
+    ("dashboard-defaults", lambda d: d.update(refresh="")),
+]
+
+
+@pytest.mark.parametrize(("rule", "spoil"), PLANTED, ids=[f"{place}-{rule}" for place, (rule, _) in enumerate(PLANTED)])
+def test_a_planted_violation_is_noticed(rule: str, spoil: Callable[[Json], object]) -> None:
+    dashboard = deepcopy(DASHBOARDS["latchscope-health"])
+    spoil(dashboard)
+    assert list(RULES[rule](dashboard))
+
+
+def test_every_rule_has_a_planted_violation() -> None:
+    assert set(RULES) == {rule for rule, _ in PLANTED}
+
+
+def test_every_adaptation_has_its_reason_in_the_docs() -> None:
+    told = (ROOT / "docs" / "dashboards.md").read_text("utf-8")
+    assert [rule for names in RULES for rule in names.split(", ") if f"`{rule}`" not in told] == []
+
+
+def test_links_lead_to_dashboards_pages_and_variables_that_exist() -> None:
+    for name, dashboard in DASHBOARDS.items():
+        urls = re.findall(r'"url": "([^"]*)"', json.dumps(dashboard))
+        assert urls, name
+        for url in urls:
+            if url.startswith("/d/"):
+                assert url[3:].split("?")[0] in DASHBOARDS
+            else:
+                assert re.fullmatch(
+                    r"\$\{latchscope:raw\}/(|db/\$\{[\w.:]+\}|causes/\$\{__data\.fields\.cause\})", url
+                ), url
+
+
+@pytest.mark.parametrize("name", sorted(DASHBOARDS))
+def test_panels_do_not_overlap_and_have_ids_of_their_own(name: str) -> None:
+    everything = DASHBOARDS[name]["panels"]
+    cells = [
+        (x, y)
+        for place in (one["gridPos"] for one in everything)
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+    assert len(cells) == len(set(cells)) and max(x for x, _ in cells) < 24
+    assert len({one["id"] for one in everything}) == len(everything)
+
+
+def test_every_query_is_promql(tmp_path: Path) -> None:
+    promtool = need("promtool", "prometheus")
+    exprs = [target["expr"] for one in DASHBOARDS.values() for _, target in targets(one)]
+    exprs += [
+        one["query"].rsplit(",", 1)[0].removeprefix("label_values(")
+        for d in DASHBOARDS.values()
+        for one in variables(d).values()
+    ]
+    rules = [{"record": f"query:number:n{number}", "expr": filled(expr)} for number, expr in enumerate(exprs)]
+    group = tmp_path / "queries.yml"
+    group.write_text(yaml.safe_dump({"groups": [{"name": "dashboards", "rules": rules}]}), "utf-8")
+    checked = subprocess.run([promtool, "check", "rules", str(group)], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    group.write_text(group.read_text("utf-8").replace("sum by", "summe by", 1), "utf-8")
+    assert subprocess.run([promtool, "check", "rules", str(group)], capture_output=True, check=False).returncode != 0
+
+
+# The same queries against a real Prometheus that scrapes the real service.
+
+NO_DATA: dict[str, str] = {}
+"""Dashboard and panel → why it may be empty here. The fleet below has a database that does not answer, so none is."""
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Prometheus that scrapes latchscope with the scripted databases and one that cannot be reached."""
+    program = need("prometheus", "prometheus")
+    folder = tmp_path_factory.mktemp("prometheus")
+    port, own, closed = free_port(), free_port(), free_port()
+    fleet = [
+        {"name": name, "dsn": f"demo:{name}", "interval": 1, **({"cluster": "demo"} if name != "busy-but-fine" else {})}
+        for name in ("undo-storm", "parse-storm", "busy-but-fine")
+    ]
+    fleet.append({"name": "gone", "dsn": f"127.0.0.1:{closed}/gone", "password_file": str(folder / "password")})
+    (folder / "password").write_text("of no use", "utf-8")
+    settings = {"listen": f"127.0.0.1:{port}", "store": f"sqlite:///{folder}/store.db", "databases": fleet}
+    (folder / "latchscope.yaml").write_text(yaml.safe_dump(settings), "utf-8")
+    scrape = {"job_name": "latchscope", "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}
+    configured = {"global": {"scrape_interval": "1s"}, "scrape_configs": [scrape]}
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(configured), "utf-8")
+    latchscope = [
+        str(Path(sys.executable).with_name("latchscope")),
+        "serve",
+        "--config",
+        str(folder / "latchscope.yaml"),
+    ]
+    watcher = [program, f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
+    watcher += [f"--web.listen-address=127.0.0.1:{own}"]
+    with running(latchscope, folder / "latchscope.log"), running(watcher, folder / "prometheus.log"):
+        address = f"http://127.0.0.1:{own}"
+        eventually(lambda: fetch(f"{address}/-/ready")[0] == 200 or None, 20, (folder / "prometheus.log").read_text)
+        yield address
+
+
+def answer(prometheus: str, expr: str) -> list[Json]:
+    """The series that a query gives now, without those that are not a number."""
+    told = fetch_json(f"{prometheus}/api/v1/query?{urllib.parse.urlencode({'query': expr})}")
+    assert told["status"] == "success"
+    return [one for one in told["data"]["result"] if one["value"][1] != "NaN"]
+
+
+def test_every_query_returns_data(prometheus: str) -> None:
+    open_questions = {
+        f"{name}: {place}": filled(target["expr"], db="parse-storm" if name == "latchscope-database" else ".+")
+        for name, dashboard in DASHBOARDS.items()
+        for place, target in targets(dashboard)
+        if f"{name}: {place}" not in NO_DATA
+    }
+
+    def all_answered() -> bool | None:
+        for place, expr in list(open_questions.items()):
+            if answer(prometheus, expr):
+                del open_questions[place]
+        return not open_questions or None
+
+    eventually(all_answered, 40, lambda: f"no data: {json.dumps(open_questions, indent=1)}")
+
+
+def test_every_variable_offers_values(prometheus: str) -> None:
+    offered = {}
+    for dashboard in DASHBOARDS.values():
+        for name, one in variables(dashboard).items():
+            metric, label = one["query"].removeprefix("label_values(").removesuffix(")").rsplit(",", 1)
+            asked = urllib.parse.urlencode({"match[]": filled(metric)})
+            offered[name] = fetch_json(f"{prometheus}/api/v1/label/{label}/values?{asked}")["data"]
+    assert offered["db"] == ["busy-but-fine", "gone", "parse-storm", "undo-storm"]
+    assert offered["cluster"] == ["demo"]
+    assert offered["job"] == ["latchscope"] and len(offered["instance"]) == 1
+
+
+# Grafana's own types.
+
+
+@pytest.fixture(scope="module")
+def typecheck(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The type check with its packages, away from the checkout."""
+    need("node", "nodejs")
+    npm = need("npm", "npm")
+    folder = tmp_path_factory.mktemp("typecheck") / "typecheck"
+    shutil.copytree(HOME / "typecheck", folder, ignore=shutil.ignore_patterns("node_modules", "embedded.ts"))
+    done = subprocess.run([npm, "ci", "--prefer-offline"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def typed(folder: Path, dashboards: Path) -> str:
+    """What the compiler has to say about the dashboards of a folder; nothing when all is well."""
+    environment = {**os.environ, "DASHBOARDS": str(dashboards)}
+    done = subprocess.run(
+        ["npm", "run", "--silent", "check"], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode == 0) == (done.stdout == ""), done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_dashboards_have_grafanas_types(typecheck: Path) -> None:
+    assert typed(typecheck, HOME / "dashboards") == ""
+
+
+WRONG: dict[str, Callable[[Json], object]] = {
+    "editable": lambda d: d.update(editable="no"),
+    "unknownmember": lambda d: d.update(unknownmember=1),
+    "graphTooltip": lambda d: d.update(graphTooltip=7),
+    "drawStyle": lambda d: first(d)["fieldConfig"]["defaults"]["custom"].update(drawStyle="lines"),
+    "legend": lambda d: first(d)["options"].pop("legend"),
+    "placement": lambda d: first(d)["options"]["legend"].update(placement="under"),
+    "showAll": lambda d: first(d)["options"].update(showAll=True),
+    "fortune": lambda d: first(d).update(type="fortune"),
+    "expr": lambda d: first(d)["targets"][0].update(expr=1),
+    "absolut": lambda d: panels(d)[1]["fieldConfig"]["defaults"]["thresholds"].update(mode="absolut"),
+}
+
+
+def test_a_wrong_type_is_noticed(typecheck: Path, tmp_path: Path) -> None:
+    for name, spoil in WRONG.items():
+        dashboard = deepcopy(DASHBOARDS["latchscope-health"])
+        spoil(dashboard)
+        (tmp_path / f"{name}.json").write_text(json.dumps(dashboard), "utf-8")
+    noticed = {int(line) for line in re.findall(r"^embedded\.ts\((\d+),", typed(typecheck, tmp_path), re.MULTILINE)}
+    lines = (typecheck / "embedded.ts").read_text("utf-8").splitlines()
+    told = {lines[line - 2].removeprefix("// ").removesuffix(".json") for line in noticed}
+    assert told == set(WRONG)
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    lock = json.loads((HOME / "typecheck" / "package-lock.json").read_text("utf-8"))
+    assert [name for name, one in lock["packages"].items() if "resolved" in one] == []
+    assert all("integrity" in one for name, one in lock["packages"].items() if name)
+    assert lock["packages"]["node_modules/@grafana/schema"]["version"] == "13.2.3"
+
+
+def test_provisioning_is_fixed() -> None:
+    sources = yaml.safe_load((HOME / "provisioning" / "datasources" / "prometheus.yml").read_text("utf-8"))
+    (source,) = sources["datasources"]
+    assert (source["uid"], source["type"], source["editable"]) == ("latchscope-prometheus", "prometheus", False)
+    (provider,) = yaml.safe_load((HOME / "provisioning" / "dashboards" / "latchscope.yml").read_text("utf-8"))[
+        "providers"
+    ]
+    assert provider["allowUiUpdates"] is False and provider["disableDeletion"] is True

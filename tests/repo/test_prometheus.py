@@ -1,0 +1,214 @@
+"""The shipped Prometheus and Alertmanager files: their own tools accept them, and every alert is whole and proven."""
+
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rules.model import Severity
+from service.metrics import FAMILIES
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "dashboards" / "prometheus"
+RULE_FILES = ("recording.yml", "alerts.yml")
+TEST_FILES = sorted(path.name for path in FOLDER.glob("*.test.yml"))
+NAME = re.compile(r"(?<![\w:/.-])[a-z_]*:?latchscope_[a-z0-9_]+(?::[a-z0-9_]+)?")
+RECORD = re.compile(r"^db(_[a-z]+)*:latchscope_[a-z_]+:(rate5m|ratio_rate5m|ratio5m|max1d)$")
+DURATION = re.compile(r"(\d+)(ms|s|m|h|d)")
+UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+WHOEVER = {"critical": "pager", "warning": "chat", "notice": "digest"}
+
+Rule = Mapping[str, Any]
+
+
+def read(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
+    return loaded
+
+
+def rules(name: str) -> list[Rule]:
+    return [rule for group in read(name)["groups"] for rule in group["rules"]]
+
+
+ALERTS = rules("alerts.yml")
+RECORDS = rules("recording.yml")
+ALERT_NAMES = sorted({rule["alert"] for rule in ALERTS})
+
+
+def alert_id(rule: Rule) -> str:
+    return f"{rule['alert']}-{rule['labels']['severity']}"
+
+
+def run(tool: str, *arguments: str, folder: Path = FOLDER) -> str:
+    """What a tool says; a failure fails the test with its words."""
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    done = subprocess.run([tool, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, f"{tool} {' '.join(arguments)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def seconds(duration: str) -> float:
+    assert re.fullmatch(rf"(?:{DURATION.pattern})+", duration), f"{duration} is no duration"
+    return sum(int(count) * UNITS[unit] for count, unit in DURATION.findall(duration))
+
+
+def texts(rule: Rule) -> str:
+    """Everything of a rule in which a metric may be named."""
+    return "\n".join([rule["expr"], *rule.get("annotations", {}).values()])
+
+
+def proofs() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name in TEST_FILES:
+        for group in read(name)["tests"]:
+            yield name, group
+
+
+def told(group: Mapping[str, Any], alert: str) -> list[list[str]]:
+    """Severities of an alert that a test group expects, in the order of its moments."""
+    moments = [one for one in group.get("alert_rule_test", ()) if one["alertname"] == alert]
+    moments.sort(key=lambda one: seconds(one["eval_time"]))
+    return [[fired["exp_labels"]["severity"] for fired in one["exp_alerts"]] for one in moments]
+
+
+def test_promtool_accepts_the_rules() -> None:
+    said = run("promtool", "check", "rules", *RULE_FILES)
+    assert f"SUCCESS: {len(ALERTS)} rules found" in said and f"SUCCESS: {len(RECORDS)} rules found" in said
+
+
+@pytest.mark.parametrize("name", TEST_FILES)
+def test_the_rules_do_what_their_tests_say(name: str) -> None:
+    run("promtool", "test", "rules", name)
+
+
+def test_promtool_accepts_the_configuration(tmp_path: Path) -> None:
+    for path in FOLDER.glob("*.yml"):
+        shutil.copy(path, tmp_path)
+    config = tmp_path / "prometheus.yml"
+    (tmp_path / "token").write_text("a token", encoding="utf-8")
+    config.write_text(config.read_text(encoding="utf-8").replace("/run/secrets/latchscope_token", "token"))
+    said = run("promtool", "check", "config", "prometheus.yml", folder=tmp_path)
+    assert f"SUCCESS: {len(ALERTS)} rules found" in said
+
+
+def test_amtool_accepts_the_configuration() -> None:
+    run("amtool", "check-config", "alertmanager.yml")
+
+
+@pytest.mark.parametrize("rule", ALERTS, ids=alert_id)
+def test_an_alert_reaches_whoever_acts_on_its_severity(rule: Rule) -> None:
+    severity = rule["labels"]["severity"]
+    labels = [f"alertname={rule['alert']}", f"severity={severity}", "db=erp1"]
+    said = run("amtool", "config", "routes", "test", "--config.file=alertmanager.yml", *labels)
+    assert said.split()[-1] == WHOEVER[severity]
+
+
+@pytest.mark.parametrize("rule", ALERTS, ids=alert_id)
+def test_an_alert_is_whole(rule: Rule) -> None:
+    assert rule["labels"]["severity"] in {one.value for one in Severity}
+    assert seconds(rule["for"]) >= 60
+    assert seconds(rule["keep_firing_for"]) >= 60
+    notes = rule["annotations"]
+    assert set(notes) == {"summary", "description", "page", "runbook_url"}
+    assert notes["runbook_url"] == f"http://latchscope:8000/runbooks/{rule['alert']}"
+    assert notes["page"].startswith("http://latchscope:8000/")
+    assert notes["summary"].endswith(".") and notes["description"].rstrip("{ -end}").endswith(".")
+    if rule["alert"] != "LatchscopeMissing":
+        assert "{{ $labels.db }}" in notes["summary"] and "{{ $labels.db }}" in notes["description"]
+        assert re.search(r"\d minutes|\bvalue\b", notes["description"], re.IGNORECASE), "no figure, no interval"
+
+
+@pytest.mark.parametrize("alert", ALERT_NAMES)
+def test_severities_of_one_alert_differ_in_nothing_but_their_gate(alert: str) -> None:
+    same = [{k: v for k, v in rule.items() if k not in ("expr", "labels")} for rule in ALERTS if rule["alert"] == alert]
+    severities = [rule["labels"]["severity"] for rule in ALERTS if rule["alert"] == alert]
+    assert all(one == same[0] for one in same)
+    assert len(set(severities)) == len(severities)
+
+
+@pytest.mark.parametrize("rule", [*RECORDS, *ALERTS], ids=lambda rule: rule.get("record") or alert_id(rule))
+def test_a_rule_names_only_what_exists(rule: Rule) -> None:
+    recorded = {one["record"] for one in RECORDS}
+    named = set(NAME.findall(texts(rule)))
+    assert named
+    assert named <= set(FAMILIES) | recorded
+    counters = {name for name in named & set(FAMILIES) if FAMILIES[name].type == "counter"}
+    for name in counters:
+        assert re.search(rf"rate\({name}(\{{[^}}]*\}})?\[", texts(rule)), f"{name} is a total and needs rate()"
+
+
+@pytest.mark.parametrize("rule", RECORDS, ids=lambda rule: rule["record"])
+def test_a_recording_rule_is_named_by_its_level_and_used_or_proven(rule: Rule) -> None:
+    assert RECORD.match(rule["record"])
+    used = [one for one in [*RECORDS, *ALERTS] if one is not rule and rule["record"] in NAME.findall(texts(one))]
+    proven = rule["record"] in (FOLDER / "recording.test.yml").read_text(encoding="utf-8")
+    assert used or proven
+
+
+def test_every_division_is_guarded() -> None:
+    for rule in RECORDS:
+        for divisor in re.findall(r"/ (?:on \([^)]*\) group_left \(\) )?(.*)", rule["expr"]):
+            never_zero = divisor.startswith("sum by (cluster, db) (count_over_time(latchscope_up[")
+            assert never_zero or divisor.endswith("> 0)"), f"{rule['record']}: {divisor}"
+
+
+@pytest.mark.parametrize("alert", ALERT_NAMES)
+def test_an_alert_is_proven_to_fire_to_stay_quiet_and_to_resolve(alert: str) -> None:
+    severities = {rule["labels"]["severity"] for rule in ALERTS if rule["alert"] == alert}
+    fired: set[str] = set()
+    quiet, resolved = [], []
+    for _, group in proofs():
+        moments = told(group, alert)
+        fired |= {severity for moment in moments for severity in moment}
+        if moments and not any(moments) and alert in group["name"]:
+            quiet.append(group["name"])
+        if any(moments) and not moments[0] and not moments[-1]:
+            resolved.append(group["name"])
+    assert fired == severities, f"{alert} is never shown to fire as {sorted(severities - fired)}"
+    assert quiet, f"no test shows {alert} quiet on a look-alike"
+    assert resolved, f"no test shows {alert} pending, firing and resolved"
+
+
+def test_misses_without_sleeps_are_among_the_look_alikes() -> None:
+    shown = defaultdict(list)
+    for _, group in proofs():
+        for alert in ALERT_NAMES:
+            if told(group, alert) and not any(told(group, alert)):
+                shown[alert].append(group["name"])
+    assert any("half of the gets miss" in name for name in shown["RowCacheObjectsSleepsHigh"])
+    assert any("idle instance" in name for name in shown["RowCacheObjectsSleepsHigh"])
+    assert any("a restart" in name for name in shown["RowCacheObjectsSleepsHigh"])
+    assert any("only spin" in name for name in shown["ResultCacheLatchWaits"])
+    assert any("down for one scrape" in name for name in shown["LatchscopeDatabaseDown"])
+
+
+def test_a_finding_comes_before_its_symptoms_and_stays_longer() -> None:
+    """Else Alertmanager could not hold them back, and somebody would be called once more when all is over."""
+    held = {"RowCacheObjectsSleepsHigh", "RowCacheObjectsOneChildDominates", "RowCacheMutexWaits"}
+    half_the_window, window, easing = seconds("5m") / 2, seconds("5m"), seconds("10m")
+    for finding in (rule for rule in ALERTS if rule["alert"] == "LatchscopeFindingActive"):
+        for symptom in (rule for rule in ALERTS if rule["alert"] in held):
+            assert half_the_window + seconds(finding["for"]) < seconds(symptom["for"])
+            stays = half_the_window + seconds(finding["keep_firing_for"])
+            assert stays >= window + seconds(symptom["keep_firing_for"]) + easing
+
+
+def test_inhibitions_name_alerts_that_exist() -> None:
+    config = (FOLDER / "alertmanager.yml").read_text(encoding="utf-8")
+    named = {one for names in re.findall(r'alertname=~?"([^"]+)"', config) for one in names.split("|")}
+    assert named and named <= set(ALERT_NAMES)
+
+
+def test_a_critical_alert_is_held_back_by_something_critical_only() -> None:
+    for rule in read("alertmanager.yml")["inhibit_rules"]:
+        if (
+            "LatchscopeFindingActive" in rule["source_matchers"][0]
+            and 'severity="critical"' not in rule["source_matchers"]
+        ):
+            assert 'severity=~"warning|notice"' in rule["target_matchers"]

@@ -1,0 +1,162 @@
+"""The runbooks: one for each alert, whole, and every query, call and command in them is one that exists."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.main import get_command
+
+from service.app import create_app
+from service.cli import cli
+from service.metrics import FAMILIES
+from service.settings import DatabaseSettings, Settings
+from tests.service.stage import Client
+
+ROOT = Path(__file__).resolve().parents[2]
+PROMETHEUS = ROOT / "dashboards" / "prometheus"
+PAGES = sorted((ROOT / "dashboards" / "runbooks").glob("*.md"))
+GUIDE = ROOT / "docs" / "alerting.md"
+HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
+FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+METRIC = re.compile(r"\b(?:[a-z_]+:)?latchscope_[a-z0-9_]+(?::[a-z0-9_]+)?\b")
+URL = re.compile(r"(-X POST )?(?:-H \"[^\"]*\" )?http://latchscope:8000(/[\w/.{}-]*)")
+LICENSED = re.compile(r"dba_hist_|active_session_history|dba_addm_|sql_monitor", re.IGNORECASE)
+NEVER_READ = re.compile(r"v\$rowcache_parent|v\$rowcache_subordinate|\bgv\$", re.IGNORECASE)
+HIDDEN = re.compile(r"`_[a-z]\w+`|[Hh]idden parameters")
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+def rules(name: str) -> list[dict[str, str]]:
+    loaded = yaml.safe_load((PROMETHEUS / name).read_text(encoding="utf-8"))
+    return [rule for group in loaded["groups"] for rule in group["rules"]]
+
+
+def text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [body.strip() for kind, body in FENCE.findall(text(page)) if kind == language]
+
+
+def statements(page: Path) -> list[str]:
+    inline = re.findall(r"`(select [^`]+)`", text(page))
+    return [*blocks(page, "sql"), *inline]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Client:
+    """The real app, watching the database of the examples."""
+    store = f"sqlite:///{tmp_path_factory.mktemp('store')}/store.db"
+    return Client(create_app(Settings(store=store, databases=[DatabaseSettings(name="erp1", dsn="demo:undo-storm")])))
+
+
+def test_every_alert_has_a_page_and_every_page_an_alert() -> None:
+    assert {page.stem for page in PAGES} == {rule["alert"] for rule in rules("alerts.yml")}
+
+
+@each_page
+def test_a_page_has_the_four_parts(page: Path) -> None:
+    lines = text(page).splitlines()
+    assert lines[0] == f"# {page.stem}"
+    assert [line[3:] for line in lines if line.startswith("## ")] == HEADINGS
+    parts = re.split(r"^## .*$", text(page), flags=re.MULTILINE)
+    assert all(len(part.split()) >= 10 for part in parts[1:]), "a part says next to nothing"
+
+
+@each_page
+def test_a_page_leads_to_our_page_our_rest_and_prometheus(page: Path) -> None:
+    assert "http://latchscope:8000/api/v1/databases" in text(page)
+    assert re.search(r"http://latchscope:8000/(?!api)", text(page))
+    assert blocks(page, "promql")
+
+
+@each_page
+def test_its_queries_name_what_exists_and_are_valid(page: Path, tmp_path: Path) -> None:
+    known = set(FAMILIES) | {rule["record"] for rule in rules("recording.yml") if "record" in rule}
+    queries = [line for block in blocks(page, "promql") for line in block.splitlines()]
+    for query in queries:
+        named = METRIC.findall(query)
+        assert named or query.startswith("up{"), query
+        assert set(named) <= known, query
+    if shutil.which("promtool") is None:
+        pytest.skip("promtool is not installed")
+    as_rules = [{"record": f"q{place}", "expr": query.strip()} for place, query in enumerate(queries)]
+    (tmp_path / "q.yml").write_text(yaml.safe_dump({"groups": [{"name": "q", "rules": as_rules}]}), encoding="utf-8")
+    done = subprocess.run(
+        ["promtool", "check", "rules", f"{tmp_path}/q.yml"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@each_page
+def test_its_statements_only_read_and_need_no_licence(page: Path) -> None:
+    for statement in statements(page):
+        assert statement.lower().startswith("select "), statement
+        assert ";" not in statement
+        assert not LICENSED.search(statement), statement
+        assert not NEVER_READ.search(statement), statement
+        assert "fetch first" not in statement.lower(), "needs 12.1"
+
+
+@each_page
+def test_its_addresses_are_served(page: Path, served: Client) -> None:
+    for post, path in URL.findall(text(page)):
+        answer = served.get(path.rstrip("."), method="POST" if post else "GET")
+        assert answer.status_code not in (404, 405), f"{path} gives {answer.status_code}"
+
+
+@each_page
+def test_its_commands_exist(page: Path) -> None:
+    known = set(get_command(cli).commands)  # type: ignore[attr-defined]
+    shown = re.findall(r"`(latchscope [^`]+)`", text(page)) + "\n".join(blocks(page, "sh")).splitlines()
+    for command in re.findall(r"^ *latchscope ([a-z]+)", "\n".join(shown), re.MULTILINE):
+        assert command in known, f"latchscope {command}"
+
+
+@each_page
+def test_hidden_parameters_are_left_to_oracle_support(page: Path) -> None:
+    prose = FENCE.sub("", text(page))
+    for paragraph in re.split(r"\n(?:\s*\n|(?= *(?:[-*]|\d+\.) ))", prose):
+        if HIDDEN.search(paragraph):
+            assert "under Oracle Support guidance" in " ".join(paragraph.split()), paragraph
+
+
+@pytest.mark.parametrize("page", [*PAGES, GUIDE], ids=lambda page: page.stem)
+def test_its_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", text(page)):
+        assert target.startswith("https://") or (page.parent / target).is_file(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_it_names_no_bug_without_a_way_to_verify_it(page: Path) -> None:
+    for paragraph in re.split(r"\n(?:\s*\n|(?= *(?:[-*]|\d+\.) ))", text(page)):
+        if re.search(r"\bbug \d{6,}", paragraph, re.IGNORECASE):
+            assert "verify on My Oracle Support" in " ".join(paragraph.split()), paragraph
+
+
+def test_the_guide_lists_every_alert_with_its_severities_and_patience() -> None:
+    listed = {}
+    for name, severities, wait in re.findall(
+        r"^\| \[(\w+)\]\([^)]+\) \| ([\w, ]+) \| .* \| (\d+) min \|$", text(GUIDE), re.M
+    ):
+        listed[name] = (set(severities.split(", ")), f"{wait}m")
+    shipped: dict[str, tuple[set[str], str]] = {}
+    for rule in rules("alerts.yml"):
+        severities, _ = shipped.setdefault(rule["alert"], (set(), rule["for"]))
+        severities.add(rule["labels"]["severity"])  # type: ignore[index]
+    assert listed == shipped
+
+
+def test_the_documented_command_puts_another_address_everywhere(tmp_path: Path) -> None:
+    (command,) = re.findall(r"^sed -i '([^']+)' dashboards/prometheus/alerts\.yml$", text(GUIDE), re.MULTILINE)
+    copy = tmp_path / "alerts.yml"
+    shutil.copy(PROMETHEUS / "alerts.yml", copy)
+    subprocess.run(["sed", "-i", command, str(copy)], check=True)
+    changed = copy.read_text(encoding="utf-8").replace("# `http://latchscope:8000`", "")
+    assert "http://latchscope:8000" not in changed
+    assert changed.count("https://latchscope.example.com") >= 2 * len(rules("alerts.yml"))
