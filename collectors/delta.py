@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
+from collectors.grants import grant
 from collectors.model import (
     Basis,
     Changes,
@@ -73,10 +74,19 @@ def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
 def _delta(basis: Basis, later: Snapshot, earlier: Mapping[str, Reading] | None) -> Delta:
     oddities: list[Oddity] = []
     readings: dict[str, Changes | Missing] = {}
-    for view, reading in later.readings.items():
-        before = earlier[view] if earlier is not None else None
-        readings[view] = _changes(collectors()[view], before, reading, oddities)
+    for view, collector in collectors().items():
+        before = earlier.get(view) if earlier is not None else None
+        reading = later.readings.get(view) or _not_captured(collector)
+        readings[view] = _changes(collector, before, reading, oddities)
     return Delta(later.database, later.release, basis, readings, tuple(oddities))
+
+
+def _not_captured(collector: Collector) -> Missing:
+    """A view the source at hand does not hold, with what it takes to have it."""
+    needs = f"; it needs: {grant(collector, '<user>')}" if collector.granted_on else ""
+    return Missing(
+        collector.view, "unread", f"{collector.view} was not read", f"capture {collector.view} as well{needs}"
+    )
 
 
 def _changes(collector: Collector, before: Reading | None, after: Reading, oddities: list[Oddity]) -> Changes | Missing:
