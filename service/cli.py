@@ -4,6 +4,7 @@ import logging
 import re
 import signal
 import socket
+import sys
 import tempfile
 from enum import StrEnum
 from pathlib import Path
@@ -173,10 +174,10 @@ def _serve(chosen: Settings, greeting: str = "latchscope: http://{address}/") ->
         typer.echo(greeting.format(address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"), err=True)
         if not chosen.loopback and chosen.auth.tokens_file is None:
             logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
-        # uvicorn raises a signal again once it has shut down in order; then there is nothing left to do but end well.
+        # A signal before uvicorn listens to them ends us here; one it has obeyed it raises again, when all is in order.
         for one in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(one, lambda *_: None)
-        uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=3)).run(sockets=[listener])
+            signal.signal(one, lambda *_: sys.exit(0))
+        uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2)).run(sockets=[listener])
 
 
 def _listener(chosen: Settings) -> socket.socket:
