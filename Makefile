@@ -9,13 +9,16 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench soak clean
+.PHONY: help demo demo-wire test check format bench soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 demo: .venv/.ready  ## the service on 127.0.0.1:8000 with scripted databases
 	$(RUN) latchscope demo --port $(PORT)
+
+demo-wire: .venv/.ready  ## the same through the real driver and a listener of our own, polled every 10 s
+	$(RUN) python -m tests.oracle_standin.demo_wire --port $(PORT)
 
 test: .venv/.ready  ## every test
 	$(RUN) pytest -q -m "not soak and not oracle"

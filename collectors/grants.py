@@ -85,7 +85,9 @@ def _mechanism(snapshot: Snapshot) -> Literal["latch", "mutex"] | None:
 def _readable(collector: Collector, snapshot: Snapshot, user: str) -> Readable:
     reading = snapshot.read(collector.view)
     if isinstance(reading, Rows):
-        return Readable(collector.view, "read", f"{len(reading.rows)} rows", collector.without, None)
+        return Readable(
+            collector.view, "read", f"{len(reading.rows)} row{'s' * (len(reading.rows) != 1)}", collector.without, None
+        )
     status: Literal["refused", "failed", "not_asked"] = "not_asked"
     if reading.kind in ("refused", "failed"):
         status = "refused" if reading.kind == "refused" else "failed"
@@ -95,10 +97,11 @@ def _readable(collector: Collector, snapshot: Snapshot, user: str) -> Readable:
 
 
 def grant(collector: Collector, user: str) -> str:
-    """The SQL, to be run as SYS, that lets the user read a view."""
+    """The SQL, to be run as SYS, that lets the user read a view. One statement per line: SQL*Plus ends none elsewhere."""
+    granted = _grant(collector.granted_on, user)
     if collector.view == "x$kqrst":
-        return f"create or replace view sys.x_$kqrst as select {KQRST_COLUMNS} from x$kqrst; {_grant('sys.x_$kqrst', user)}"
-    return _grant(collector.granted_on, user)
+        return f"create or replace view sys.x_$kqrst as select {KQRST_COLUMNS} from x$kqrst;\n{granted}"
+    return granted
 
 
 def _grant(granted_on: str, user: str) -> str:

@@ -62,7 +62,6 @@ STARTING = {
 }
 SETUP = {
     *(
-        "DPY-2027",
         "DPY-3001",
         "DPY-3010",
         "DPY-3015",
@@ -152,12 +151,16 @@ class OracleConnection:
     """One session on a real database; see Connection. Every call has a deadline."""
 
     def __init__(self, name: str, target: Target, deadlines: Deadlines | None = None) -> None:
+        self._name = f"session {name}"
         self._target = target
         self._deadlines = deadlines or Deadlines()
         self._cancelled = False
-        if left_behind(f"session {name}") >= MOST_LEFT_BEHIND:
+        self._begin()
+
+    def _begin(self) -> None:
+        if left_behind(self._name) >= MOST_LEFT_BEHIND:
             raise SessionError(f"{MOST_LEFT_BEHIND} earlier attempts still hang in the driver; none is added to them")
-        self._thread = CallThread(f"session {name}")
+        self._thread = CallThread(self._name)
         try:
             self._session = self._log_in()
         except SessionError:
@@ -165,7 +168,10 @@ class OracleConnection:
             raise
 
     def _log_in(self) -> oracledb.Connection:
-        return self._within(lambda: self._connect(self._target), self._deadlines.connect, "the login")
+        try:
+            return self._within(lambda: self._connect(self._target), self._deadlines.connect, "the login")
+        except StatementError as error:  # of a logon trigger, say: there is no session that would be good
+            raise SessionError(f"the login failed: {error}") from None
 
     def _connect(self, target: Target) -> oracledb.Connection:
         session = oracledb.connect(
@@ -194,8 +200,8 @@ class OracleConnection:
                 raise TooSlow(f"two statements in a row were too slow: {error}") from None
             # It looks healthy, but a late answer could be taken for the next one's: log in anew.
             self._cancelled = True
-            self._within(self._session.close, self._deadlines.close, "the goodbye")
-            self._session = self._log_in()
+            self.close()
+            self._begin()
             raise
         self._cancelled = False
         return answer
@@ -236,7 +242,7 @@ def classified(error: Exception) -> SessionError | StatementError:
         return StartingError(told)
     if "DPY-3010" in found:
         return SetupError(f"{told}: Oracle 11.2 needs thick mode, in a process of its own; see docs/oracle-11.md")
-    if found & SETUP:
+    if found & SETUP or any(code.startswith("DPY-2") for code in found):
         return SetupError(told)
     if found & REFUSED:
         return ViewRefused(told)

@@ -165,6 +165,9 @@ def _named(chosen: Settings, names: list[str] | None) -> list[settings.DatabaseS
 
 def _serve(chosen: Settings, greeting: str = "latchscope: http://{address}/") -> None:
     logs.configure()
+    # A signal before uvicorn listens to them ends us here; one it has obeyed it raises again, when all is in order.
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, lambda *_: sys.exit(0))
     with _listener(chosen) as listener:
         try:
             app = create_app(chosen)
@@ -174,9 +177,6 @@ def _serve(chosen: Settings, greeting: str = "latchscope: http://{address}/") ->
         typer.echo(greeting.format(address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"), err=True)
         if not chosen.loopback and chosen.auth.tokens_file is None:
             logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
-        # A signal before uvicorn listens to them ends us here; one it has obeyed it raises again, when all is in order.
-        for one in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(one, lambda *_: sys.exit(0))
         uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2)).run(sockets=[listener])
 
 

@@ -1,0 +1,105 @@
+"""What Oracle's views hold by release, and what a text of ours says that a release would not understand or we never send."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import sqlglot
+import yaml
+from sqlglot import exp
+from sqlglot.errors import OptimizeError, ParseError
+from sqlglot.optimizer.qualify import qualify
+
+from collectors.grants import KQRST_COLUMNS
+from collectors.release import parts
+
+CATALOGUE = Path(__file__).with_name("catalogue")
+RELEASES = ("11.2", "12.1", "12.2", "18", "19", "21", "23")
+
+LICENSED = re.compile(
+    r"^(v\$active_session_history|x\$ash|dba_addm_\w+|v\$sql_monitor\w*|dba_hist_(?!"
+    r"(snapshot|database_instance|snap_error|seg_stat|seg_stat_obj|undostat)$)\w+)$"
+)
+"""Needs the Diagnostics or the Tuning Pack; the dba_hist_ views spared here are listed as exceptions."""
+NEVER_POLLED = re.compile(r"^(v\$rowcache_(parent|subordinate)|v\$latchholder|dba_\w+|v\$sql\w*|x\$\w+)$")
+"""Too dear for a poller, or beyond any grant."""
+
+
+@cache
+def catalogue() -> Mapping[str, Mapping[str, frozenset[str]]]:
+    """View → release → columns that are there from it on."""
+    found: dict[str, Mapping[str, frozenset[str]]] = {"x_$kqrst": {"11.2": frozenset(KQRST_COLUMNS.split(", "))}}
+    for file in sorted(CATALOGUE.glob("*.yaml")):
+        document = yaml.safe_load(file.read_text(encoding="utf-8"))
+        assert document["source"], f"{file.name} does not say where it is from"
+        for view, releases in document["views"].items():
+            assert view not in found, f"{file.name} holds {view} a second time"
+            found[view] = {release: frozenset(columns) for release, columns in releases.items()}
+    return found
+
+
+def columns_of(view: str, release: str) -> frozenset[str]:
+    """The columns of a view in a release; none where the release or the catalogue does not have it."""
+    added = catalogue().get(view, {}).items()
+    return frozenset(column for since, columns in added if parts(since) <= parts(release) for column in columns)
+
+
+def mistakes(sql: str, release: str, *, polled: bool = True) -> list[str]:
+    """Everything wrong with a text that is to be sent to that release; empty when it is good."""
+    try:
+        statements = sqlglot.parse(sql, read="oracle")
+    except ParseError as error:
+        return [f"does not parse: {error.errors[0]['description']}"]
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+        return ["is not one SELECT"]
+    select = statements[0]
+    return [
+        *_wrong_views(select, release, polled=polled),
+        *_wrong_columns(select, release),
+        *_wrong_words(select, release),
+    ]
+
+
+def _wrong_views(select: exp.Select, release: str, *, polled: bool) -> Iterator[str]:
+    for table in select.find_all(exp.Table):
+        view = table.name.lower()
+        if view.startswith("gv$"):
+            yield f"{view} starts parallel slaves on every instance"
+        elif LICENSED.match(view):
+            yield f"{view} needs a licensed pack"
+        elif polled and NEVER_POLLED.match(view):
+            yield f"{view} is never polled"
+        elif not columns_of(view, release):
+            yield f"{view} is not in the catalogue for {release}"
+        if view == "v$latch_children" and "latch#" not in _compared(select):
+            yield "v$latch_children without latch# lists every child latch of the instance"
+
+
+def _compared(select: exp.Select) -> set[str]:
+    """Columns that are held to be equal to a bind."""
+    equal = select.find_all(exp.EQ)
+    return {one.this.name.lower() for one in equal if isinstance(one.expression, exp.Placeholder)}
+
+
+def _wrong_columns(select: exp.Select, release: str) -> Iterator[str]:
+    bare = select.copy()
+    for table in bare.find_all(exp.Table):
+        table.set("db", None)  # the catalogue knows every view by its name alone
+    views = {table.name.lower() for table in bare.find_all(exp.Table)}
+    if not all(columns_of(view, release) for view in views):
+        return  # that the view is unknown has been said
+    schema = {view.upper(): {name.upper(): "NUMBER" for name in columns_of(view, release)} for view in views}
+    try:
+        qualify(bare, schema=schema, dialect="oracle")
+    except OptimizeError as error:
+        yield f"{error} (Oracle {release})"
+
+
+def _wrong_words(select: exp.Select, release: str) -> Iterator[str]:
+    if parts(release) < (12,) and select.find(exp.Fetch, exp.Limit):
+        yield f"fetch first needs 12.1, this is for {release}"
+    if select.find(exp.Star) and not select.find(exp.Count):
+        yield "asks for all columns, whatever they are"
+    if select.find(exp.Lock):
+        yield "locks rows"

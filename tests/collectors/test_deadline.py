@@ -1,0 +1,72 @@
+"""Deadlines around calls that have none, and what becomes of calls that came too late."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from time import monotonic, sleep
+
+import pytest
+
+from collectors.deadline import CallThread, TooLate, left_behind
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """The port of somebody who accepts and says nothing."""
+    with socket.create_server(("127.0.0.1", 0), backlog=8) as server:
+        yield server.getsockname()[1]
+
+
+def gone(name: str) -> bool:
+    until = monotonic() + 2.0
+    while left_behind(name) and monotonic() < until:
+        sleep(0.005)
+    return not left_behind(name)
+
+
+def test_results_and_exceptions_come_back() -> None:
+    thread = CallThread("good")
+    assert thread.run(lambda: 42, 1.0, "a sum") == 42
+    with pytest.raises(ZeroDivisionError):
+        thread.run(lambda: 1 // 0, 1.0, "a division")
+    assert thread.run(threading.get_ident, 1.0, "x") == thread.run(threading.get_ident, 1.0, "x")
+    thread.give_up()
+    assert gone("good")
+
+
+def test_a_call_that_comes_too_late_is_left_behind_and_counted_until_it_ends() -> None:
+    thread, release = CallThread("late"), threading.Event()
+    began = monotonic()
+    with pytest.raises(TooLate, match=r"no answer to the login within 0\.1 s"):
+        thread.run(release.wait, 0.1, "the login")
+    assert monotonic() - began < 1.0
+    assert left_behind("late") == 1 and left_behind("another") == 0
+    with pytest.raises(TooLate, match="given up"):
+        thread.run(lambda: 1, 1.0, "the next")
+    release.set()
+    assert gone("late")
+
+
+def test_a_call_that_hangs_on_its_socket_is_ended(silent: int) -> None:
+    thread, ended = CallThread("hung"), threading.Event()
+
+    def listen() -> bytes:
+        with socket.create_connection(("127.0.0.1", silent)) as connected:
+            try:
+                return connected.recv(1)
+            finally:
+                ended.set()
+
+    with pytest.raises(TooLate):
+        thread.run(listen, 0.1, "a word")
+    assert ended.wait(2.0) and gone("hung")
+
+
+def test_sockets_of_other_threads_are_left_alone(silent: int) -> None:
+    thread, release = CallThread("mine"), threading.Event()
+    with socket.create_connection(("127.0.0.1", silent)) as elsewhere:
+        with pytest.raises(TooLate):
+            thread.run(release.wait, 0.05, "anything")
+        elsewhere.sendall(b"still open")
+    release.set()
+    assert gone("mine")

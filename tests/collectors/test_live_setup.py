@@ -1,0 +1,30 @@
+"""What tests/live brings for real databases fits what we ship, as far as that shows without one."""
+
+from pathlib import Path
+
+import pytest
+
+from collectors.grants import script
+
+LIVE = Path(__file__).parents[1] / "live"
+
+
+@pytest.mark.parametrize(("user", "kind"), [("LATCHSCOPE", "11.2"), ("C##LATCHSCOPE", "cdb")])
+def test_grants_of_the_containers_are_those_we_print(user: str, kind: str) -> None:
+    kept = (LIVE / "setup" / f"grants-{kind}.sql").read_text(encoding="utf-8")
+    assert kept == script(user, kind), f"run `latchscope grants --user {user} --for {kind}` anew"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("file", "grants"), [("free.sql", "grants-cdb.sql"), ("xe11.sql", "grants-11.2.sql")])
+def test_a_container_runs_its_grants_with_a_password(file: str, grants: str) -> None:
+    text = (LIVE / "setup" / file).read_text(encoding="utf-8")
+    assert f"@/opt/latchscope/{grants}" in text and "define password =" in text
+
+
+def test_the_workload_leaves_nothing_behind() -> None:
+    text = (LIVE / "workload.sql").read_text(encoding="utf-8").lower()
+    for thing in ("sequence latchscope_numbers", "table latchscope_rows", "procedure latchscope_heat"):
+        kind, name = thing.split()
+        assert f"\ncreate {thing}" in text or f"\ncreate or replace {thing}" in text
+        assert f"\ndrop {kind} {name}" in text
+    assert "alter system" not in text

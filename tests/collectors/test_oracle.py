@@ -1,0 +1,223 @@
+"""A session on the stand-in: cheap, marked, read-only, bounded in time, and clear about what went wrong."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from collectors.deadline import MOST_LEFT_BEHIND, left_behind
+from collectors.errors import CredentialError, SessionError, SetupError, StatementError, ViewRefused
+from collectors.oracle import PREFETCH_ROWS, Cancelled, Deadlines, OracleConnection, Target, TooSlow, prepare
+from collectors.poll import poll
+from collectors.registry import collectors
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.backend import Answer, DictBackend, OracleType, ResultColumn
+from tests.oracle_standin.databases import Service
+from tests.oracle_standin.deadline import within
+from tests.oracle_standin.faults import Stage
+from tests.oracle_standin.profiles import PROFILES
+from tests.oracle_standin.scripted import PASSWORD, USER, demo_services
+from tests.oracle_standin.server import Listener
+
+LIMIT = 5.0
+QUICK = Deadlines(connect=0.4, statement=0.2, frozen=1.0, close=0.3)
+ONE, MANY = "select one from standin", "select many from standin"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _thin() -> None:
+    prepare("thin")
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    many = [(number, f"row {number}") for number in range(PREFETCH_ROWS + 500)]
+    scripts = {
+        ONE: Answer([ResultColumn("ONE")], [(1,)]),
+        MANY: Answer([ResultColumn("N"), ResultColumn("Text", OracleType.VARCHAR2)], many),
+    }
+    with Listener({"orcl": Service(DictBackend(scripts), {USER: Account(PASSWORD)})}) as running:
+        yield running
+
+
+def orcl(listener: Listener) -> Service:
+    return listener.services["orcl"]
+
+
+def session(listener: Listener, deadlines: Deadlines = QUICK, dsn: str = "", **given: object) -> OracleConnection:
+    target = Target(dsn or listener.dsn("orcl"), USER, PASSWORD, **given)  # type: ignore[arg-type]
+    return within(LIMIT, lambda: OracleConnection("orcl", target, deadlines))
+
+
+def ask(connection: OracleConnection, sql: str = ONE) -> list[tuple[object, ...]]:
+    return list(within(LIMIT, lambda: connection.query(sql, {})).rows)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=list(PROFILES))
+@pytest.mark.parametrize("name", ["undo-storm", "parse-storm"])
+def test_standin_poll_is_one_round_trip_per_statement(name: str, profile: object) -> None:
+    service = demo_services([name], profile)[name]  # type: ignore[arg-type]
+    with Listener({name: service}) as listener:
+        connection = within(LIMIT, lambda: OracleConnection(name, Target(listener.dsn(name), USER, PASSWORD)))
+        first = within(LIMIT, lambda: poll(name, connection))
+        before = service.counters.round_trips
+        again = within(LIMIT, lambda: poll(name, connection, first))
+        counted = service.counters.round_trips - before
+        connection.close()
+    assert counted == sum(cost.round_trips for cost in again.costs.values()) == len(again.costs)
+    once = {view for view, one in collectors().items() if one.once}
+    assert once.isdisjoint(again.costs), "read once per start, and carried over since"
+    assert service.counters.parses <= len(collectors())
+    assert not listener.problems
+
+
+def test_standin_round_trips_of_large_answers_are_told_as_they_are(listener: Listener) -> None:
+    connection = session(listener, Deadlines())
+    before = orcl(listener).counters.round_trips
+    answer = within(LIMIT, lambda: connection.query(MANY, {}))
+    assert orcl(listener).counters.round_trips - before == answer.round_trips == 2
+    assert answer.columns == ("n", "text") and len(answer.rows) == PREFETCH_ROWS + 500
+    assert answer.bytes == sum(len(str(number)) + len(f"row {number}") for number in range(PREFETCH_ROWS + 500))
+
+
+def test_standin_session_is_marked(listener: Listener) -> None:
+    connection = session(listener)
+    ask(connection)
+    record = orcl(listener).sessions[-1]
+    assert (record.module, record.action, record.client_identifier) == ("latchscope", "poll", "latchscope")
+    assert not record.in_transaction
+    connection.close()
+
+
+def test_standin_session_runs_queries_only(listener: Listener) -> None:
+    connection = session(listener)
+    for sql in (
+        "delete from t",
+        "begin null; end;",
+        "alter system flush shared_pool",
+        "/* select */ update t set a = 1",
+    ):
+        with pytest.raises(StatementError, match="queries only"):
+            connection.query(sql, {})
+    assert orcl(listener).counters.statements == 0
+
+
+def test_standin_refused_view_leaves_the_session_alone(listener: Listener) -> None:
+    connection = session(listener)
+    orcl(listener).faults.fail_statements(lambda sql: sql == MANY, 942)
+    with pytest.raises(ViewRefused, match="ORA-00942"):
+        ask(connection, MANY)
+    assert ask(connection) == [(1,)] and orcl(listener).counters.logins == 1
+
+
+def test_standin_slow_statement_is_cancelled_and_its_session_replaced(listener: Listener) -> None:
+    connection = session(listener)
+    orcl(listener).faults.slow(0.5)
+    began = monotonic()
+    with pytest.raises(Cancelled, match="DPY-4024"):
+        ask(connection)
+    assert monotonic() - began < 1.5
+    orcl(listener).faults.clear()
+    assert ask(connection) == [(1,)]
+    assert orcl(listener).counters.logins == 2
+
+
+def test_standin_slow_goodbye_does_not_cost_the_next_session(listener: Listener) -> None:
+    connection = session(listener)
+    orcl(listener).faults.slow(3 * QUICK.close)
+    with pytest.raises(Cancelled):
+        ask(connection)
+    orcl(listener).faults.clear()
+    assert ask(connection) == [(1,)] and orcl(listener).counters.logins == 2
+
+
+def test_standin_database_slow_in_everything_is_left_after_two_statements(listener: Listener) -> None:
+    connection = session(listener)
+    orcl(listener).faults.slow(0.5)
+    with pytest.raises(Cancelled):
+        ask(connection)
+    with pytest.raises(TooSlow, match="two statements in a row"):
+        ask(connection)
+    assert orcl(listener).counters.logins == 2
+
+
+@pytest.mark.parametrize("stage", [Stage.ACCEPT, Stage.LOGIN])
+def test_standin_silent_login_ends_in_time_and_leaves_nothing_behind(listener: Listener, stage: Stage) -> None:
+    orcl(listener).faults.hang(stage)
+    for _ in range(MOST_LEFT_BEHIND + 2):
+        began = monotonic()
+        with pytest.raises(SessionError, match=r"no answer to the login within 0\.4 s"):
+            session(listener)
+        assert monotonic() - began < 1.0
+        sleep(0.05)
+    assert left_behind("session orcl") == 0
+    orcl(listener).faults.clear()
+    assert ask(session(listener)) == [(1,)]
+
+
+def test_attempts_that_hang_for_good_are_bounded(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collectors.oracle.left_behind", lambda _: MOST_LEFT_BEHIND)
+    with pytest.raises(SessionError, match="none is added"):
+        session(listener)
+    assert orcl(listener).counters.connections == 0
+
+
+@pytest.mark.parametrize("stage", [Stage.EXECUTE, Stage.FETCH])
+def test_standin_frozen_server_costs_one_deadline(listener: Listener, stage: Stage) -> None:
+    connection = session(listener)
+    orcl(listener).faults.hang(stage)
+    began = monotonic()
+    with pytest.raises(SessionError):
+        ask(connection)
+    assert monotonic() - began < QUICK.frozen + 1.0
+    began = monotonic()
+    connection.close()
+    assert monotonic() - began < QUICK.close + 0.5
+
+
+def test_standin_password_is_sent_to_nobody_twice(listener: Listener) -> None:
+    with pytest.raises(CredentialError, match="ORA-01017"):
+        within(LIMIT, lambda: OracleConnection("orcl", Target(listener.dsn("orcl"), USER, "wrong"), QUICK))
+    assert orcl(listener).counters.logins == 1
+
+
+def test_standin_login_that_fails_for_a_reason_of_the_database_is_no_statement(listener: Listener) -> None:
+    orcl(listener).faults.fail_logins(4088)  # a logon trigger
+    with pytest.raises(SessionError, match="the login failed: ORA-04088"):
+        session(listener)
+
+
+def test_standin_by_tns_alias_and_by_easy_connect_plus(listener: Listener, tmp_path: Path) -> None:
+    address = f"(ADDRESS=(PROTOCOL=tcp)(HOST=127.0.0.1)(PORT={listener.port}))"
+    descriptor = f"(DESCRIPTION={address}(CONNECT_DATA=(SERVICE_NAME=orcl)))"
+    (tmp_path / "tnsnames.ora").write_text(f"erp1 = {descriptor}\n", encoding="utf-8")
+    assert ask(session(listener, dsn="erp1", config_dir=tmp_path)) == [(1,)]
+    assert ask(session(listener, dsn=descriptor)) == [(1,)]
+    plus = f"tcp://127.0.0.1:{listener.port}/orcl?transport_connect_timeout=3&retry_count=0"
+    assert ask(session(listener, dsn=plus)) == [(1,)]
+    with pytest.raises(SetupError, match=r"DPY-4000.*nowhere"):
+        session(listener, dsn="nowhere", config_dir=tmp_path)
+    with pytest.raises(SetupError, match="DPY-2049"):
+        session(listener, dsn="(DESCRIPTION=(ADDRESS=")
+
+
+def test_tcps_without_its_wallet_is_a_wrong_setup(listener: Listener, tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="wallet"):
+        session(listener, dsn=f"tcps://127.0.0.1:{listener.port}/orcl", wallet=tmp_path)
+
+
+def test_thick_mode_without_instant_client_is_one_clear_line() -> None:
+    code = "from collectors.oracle import prepare\nprepare('thick')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    last = done.stderr.strip().splitlines()[-1]
+    assert "SetupError: thick mode cannot be used: DPI-1047: Cannot locate a 64-bit Oracle Client library" in last
+    assert last.endswith("see docs/oracle-11.md") and "http" not in last
+
+
+def test_a_process_keeps_its_mode() -> None:
+    with pytest.raises(SetupError, match="thick mode cannot be used"):
+        prepare("thick", Path("/nowhere"))
+    prepare("thin")

@@ -1,0 +1,59 @@
+"""docs/oracle.md says what is there: every view with its grant, every error code with its cure, every deadline."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from collectors import oracle
+from collectors.oracle import Deadlines
+from collectors.registry import collectors
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "oracle.md").read_text(encoding="utf-8")
+ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("|")]
+
+
+def test_every_view_is_told_with_its_grant_and_how_often_it_is_read() -> None:
+    told = {row[0].strip("`"): (row[1].strip("`"), row[3]) for row in ROWS if len(row) == 4}
+    for view, one in collectors().items():
+        expected = (one.granted_on or "nothing", "once per start" if one.once else "every poll")
+        assert told.get(view) == expected, view
+
+
+@pytest.mark.parametrize(
+    ("kind", "codes"),
+    [
+        ("`credential`", oracle.CREDENTIAL),
+        ("`starting`", oracle.STARTING),
+        ("`setup`", oracle.SETUP),
+        ("`network`", oracle.LOST),
+        ("(view refused)", oracle.REFUSED),
+    ],
+)
+def test_every_error_code_stands_beside_its_cure(kind: str, codes: set[str]) -> None:
+    (row,) = [row for row in ROWS if row[0] == kind]
+    told = set(re.findall(r"(?:ORA|DPY|DPI)-\d+", row[1]))
+    for first, last in re.findall(r"DPY-(\d+) to DPY-(\d+)", row[1]):
+        told |= {f"DPY-{number}" for number in range(int(first), int(last) + 1)}
+    assert sorted(codes - told) == []
+
+
+def test_deadlines_are_the_ones_in_force() -> None:
+    told = {row[0]: row[1] for row in ROWS if len(row) == 3}
+    deadlines = Deadlines()
+    assert told["the login, all of it"] == f"{deadlines.connect:g} s"
+    assert told["a statement"].startswith(f"{deadlines.statement:g} s")
+    assert told["the goodbye"] == f"{deadlines.close:g} s"
+
+
+@pytest.mark.parametrize("page", ["oracle.md", "oracle-11.md", "security.md", "unproven.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for target, anchor in re.findall(r"\]\(([\w.-]+\.md)(?:#([\w-]+))?\)", text):
+        other = (ROOT / "docs" / target).read_text(encoding="utf-8")
+        headings = {
+            re.sub(r"[^\w -]", "", one).strip().lower().replace(" ", "-")
+            for one in re.findall(r"^#+ (.+)$", other, re.M)
+        }
+        assert not anchor or anchor in headings, f"{page} → {target}#{anchor}"

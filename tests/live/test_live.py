@@ -1,0 +1,92 @@
+"""On a real database: every statement we send, and every confirming query. `pytest -m oracle` runs it, see docs/oracle.md.
+
+LATCHSCOPE_TEST_DSN, LATCHSCOPE_TEST_USER and LATCHSCOPE_TEST_PASSWORD say where; LATCHSCOPE_TEST_MODE=thick for 11.2. The
+confirming queries read dictionary views, which the polling user cannot: LATCHSCOPE_TEST_DBA_USER and
+LATCHSCOPE_TEST_DBA_PASSWORD name one who can; without them the same user is taken.
+"""
+
+import os
+from collections.abc import Iterator
+from time import sleep
+from typing import Literal
+
+import pytest
+
+from collectors.delta import between
+from collectors.grants import capabilities
+from collectors.model import Delta, Missing, Rows, Snapshot
+from collectors.oracle import OracleConnection, Target, prepare
+from collectors.poll import poll
+from collectors.registry import collectors
+from rules.catalogue import catalogue
+from rules.engine import diagnose
+
+pytestmark = pytest.mark.oracle
+
+CONFIRMING = {cause.id: cause.confirm.sql for cause in catalogue().values() if cause.confirm}
+
+
+def given(name: str, otherwise: str | None = None) -> str:
+    """A variable of the environment."""
+    value = os.environ.get(f"LATCHSCOPE_TEST_{name}", otherwise)
+    assert value, f"set LATCHSCOPE_TEST_{name}; docs/oracle.md says how"
+    return value
+
+
+def connect(user: str, password: str) -> OracleConnection:
+    mode: Literal["thin", "thick"] = "thick" if given("MODE", "thin") == "thick" else "thin"
+    prepare(mode)
+    return OracleConnection("live", Target(given("DSN"), user, password))
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[OracleConnection]:
+    opened = connect(given("USER"), given("PASSWORD"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def dba() -> Iterator[OracleConnection]:
+    opened = connect(given("DBA_USER", given("USER")), given("DBA_PASSWORD", given("PASSWORD")))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def snapshot(connection: OracleConnection) -> Snapshot:
+    return poll("live", connection)
+
+
+@pytest.mark.parametrize("view", collectors())
+def test_live_statement(snapshot: Snapshot, view: str) -> None:
+    reading = snapshot.read(view)
+    if isinstance(reading, Missing):
+        assert reading.kind == "not_asked", f"{reading.why}; {reading.way_out}"
+        return
+    assert isinstance(reading, Rows)
+    key = collectors()[view].key
+    keys = [tuple(row.get(name) for name in key) for row in reading.rows]
+    assert len(keys) == len(set(keys)), "the key does not name the rows"
+    assert snapshot.costs[view].round_trips == 1
+
+
+@pytest.mark.parametrize("cause", CONFIRMING)
+def test_live_confirming_query(dba: OracleConnection, cause: str) -> None:
+    answer = dba.query(CONFIRMING[cause], {})
+    ((value,),) = answer.rows
+    assert value is None or isinstance(value, int | float)
+
+
+def test_live_interval(connection: OracleConnection, snapshot: Snapshot) -> None:
+    sleep(2)
+    again = poll("live", connection, snapshot)
+    delta = between(snapshot, again)
+    assert isinstance(delta, Delta) and delta.oddities == ()
+    assert delta.basis.seconds and 1 < delta.basis.seconds < 60
+    assert diagnose(delta).mechanism in ("latch", "mutex")
+
+
+def test_live_capabilities(snapshot: Snapshot) -> None:
+    found = capabilities(snapshot, given("USER"))
+    assert found.lacking == () and found.mechanism is not None

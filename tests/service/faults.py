@@ -1,0 +1,241 @@
+"""The fault matrix: what can go wrong with a database, how it is brought about, and what latchscope must make of it."""
+
+import re
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event, Thread
+from time import sleep
+
+from collectors.model import Missing
+from service.board import Watched
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.databases import Service
+from tests.oracle_standin.faults import Spoil, Stage
+from tests.oracle_standin.scripted import USER, ScriptedBackend
+from tests.service.standin import Fleet
+
+Act = Callable[["Patient"], None]
+
+
+@dataclass
+class Patient:
+    """The database a fault befalls."""
+
+    fleet: Fleet
+    name: str
+    dsn: str = ""
+    over: Event = field(default_factory=Event)
+
+    @property
+    def watched(self) -> Watched:
+        return self.fleet[self.name]
+
+    @property
+    def service(self) -> Service:
+        return self.fleet.services[self.name]
+
+    @property
+    def backend(self) -> ScriptedBackend:
+        assert isinstance(self.service.backend, ScriptedBackend)
+        return self.service.backend
+
+    def move(self, dsn: str) -> None:
+        """Another address, as after a change of the name service or the network."""
+        self.dsn = self.dsn or self.watched.settings.dsn
+        self.watched.settings = self.watched.settings.model_copy(update={"dsn": dsn})
+
+
+def cleared(patient: Patient) -> None:
+    """The fault is over; connections that hang stay hung until the client leaves them."""
+    patient.over.set()
+    patient.service.faults.clear()
+
+
+def failure(watched: Watched) -> str | None:
+    """What latchscope says of a database that gives nothing."""
+    if watched.failure is None:
+        return None
+    assert watched.current is None and not watched.up, "old values are shown as new"
+    return f"{watched.failure.kind}: {watched.failure.why}"
+
+
+def refusal(watched: Watched) -> str | None:
+    """What it says of a view that is refused while the rest goes on."""
+    reading = watched.published.snapshot.read("v$latch_misses") if watched.published else None
+    if not isinstance(reading, Missing):
+        return None
+    return f"{'up' if watched.up else 'down'}, {reading.kind}: {reading.why}; {reading.way_out}"
+
+
+def restarted(watched: Watched) -> str | None:
+    """What it says across a restart."""
+    known = watched.published
+    if known is None or known.delta is not None or "restart" not in known.diagnosis.headline:
+        return None
+    return f"{'up' if watched.up else 'down'}: {known.diagnosis.headline}"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One row of the matrix. `way_in`: a session that is open would not notice, so it is dropped as the fault begins."""
+
+    name: str
+    begin: Act
+    expect: str
+    end: Act = cleared
+    seen: Callable[[Watched], str | None] = failure
+    way_in: bool = False
+    first: Act | None = None
+    """How it begins while the first session is being made, where that differs."""
+    after_first_poll: bool = False
+
+    def start(self, patient: Patient, *, running: bool) -> None:
+        """Bring it about."""
+        begin = self.begin if running or self.first is None else self.first
+        begin(patient)
+        if running and self.way_in:
+            patient.service.drop_connections()
+
+    def recognised(self, told: str) -> bool:
+        """Whether latchscope said what this is."""
+        return re.search(self.expect, told) is not None
+
+
+def hang(stage: Stage) -> Act:
+    return lambda patient: patient.service.faults.hang(stage)
+
+
+def refuse(code: int) -> Act:
+    return lambda patient: patient.service.faults.refuse(code)
+
+
+def spoil(what: Spoil) -> Act:
+    return lambda patient: patient.service.faults.spoil(what)
+
+
+def deny(code: int) -> Act:
+    return lambda patient: patient.service.faults.fail_statements(lambda sql: "v$latch_misses" in sql, code)
+
+
+def fail_all(code: int) -> Act:
+    return lambda patient: patient.service.faults.fail_statements(lambda _: True, code)
+
+
+def closing(patient: Patient) -> None:
+    patient.service.faults.fail_logins(1089)
+    fail_all(1089)(patient)
+
+
+def dropping(patient: Patient) -> None:
+    """Every connection is dropped again and again until the fault is over."""
+
+    def drop() -> None:
+        while not patient.over.wait(0.002):
+            patient.service.drop_connections()
+
+    Thread(target=drop, name="dropper", daemon=True).start()
+
+
+def slow(patient: Patient) -> None:
+    patient.service.faults.slow(1.6 * patient.fleet.oracle.statement_timeout)
+
+
+def elsewhere(dsn: str) -> Act:
+    return lambda patient: patient.move(dsn)
+
+
+def moved_back(patient: Patient) -> None:
+    patient.move(patient.dsn)
+
+
+def wrong_password(patient: Patient) -> None:
+    patient.service.accounts.change(USER, "changed by somebody else")
+
+
+def unlocked(patient: Patient) -> None:
+    patient.service.accounts.unlock(USER)
+    assert patient.fleet.workers[patient.name].resume_login()
+
+
+def renewed(patient: Patient) -> None:
+    patient.service.accounts[USER] = Account("renewed")
+    patient.fleet.passwords[patient.name].write_text("renewed", encoding="utf-8")
+
+
+def restart(patient: Patient) -> None:
+    """A new instance life, seen by sessions that were already there only as a new startup_time."""
+    sleep(1.1)  # startup_time is in whole seconds
+    patient.backend.restart()
+
+
+def closed_port() -> int:
+    """A port where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    return port
+
+
+FAULTS = (
+    Fault("hang at accept", hang(Stage.ACCEPT), "^network: no answer to the login", way_in=True),
+    Fault("hang at login", hang(Stage.LOGIN), "^network: no answer to the login", way_in=True),
+    Fault("hang on execute", hang(Stage.EXECUTE), "^network: .*(DPY-4011|DPY-4024|no answer to a statement)"),
+    Fault("hang mid-fetch", hang(Stage.FETCH), "^network: .*(DPY-4011|DPY-4024|no answer to a statement)"),
+    Fault("refused, service unknown", refuse(12514), "^starting: .*ORA-12514", way_in=True),
+    Fault("refused, blocked", refuse(12528), "^starting: .*ORA-12528", way_in=True),
+    Fault("refused, SID unknown", refuse(12505), "^starting: .*ORA-12505", way_in=True),
+    Fault(
+        "connection refused",
+        lambda patient: patient.move(f"127.0.0.1:{closed_port()}/{patient.name}"),
+        "^network: DPY-6005.*[Rr]efused",
+        moved_back,
+        way_in=True,
+    ),
+    Fault(
+        "host unknown", elsewhere("nowhere.invalid:1521/x"), "^network: .*cannot be resolved", moved_back, way_in=True
+    ),
+    Fault("wrong password", wrong_password, "^credential: ORA-01017", renewed, way_in=True),
+    Fault(
+        "account locked",
+        lambda patient: patient.service.accounts.lock(USER),
+        "^credential: ORA-28000",
+        unlocked,
+        way_in=True,
+    ),
+    Fault(
+        "password expired",
+        lambda patient: patient.service.accounts.expire(USER),
+        "^credential: ORA-28001",
+        renewed,
+        way_in=True,
+    ),
+    Fault(
+        "instance starting",
+        lambda patient: patient.service.faults.fail_logins(1033),
+        "^starting: .*ORA-01033",
+        way_in=True,
+    ),
+    Fault("instance closing", closing, "^starting: .*ORA-01089"),
+    Fault("view missing", deny(942), r"^up, refused: v\$latch_misses: ORA-00942.*grant select", seen=refusal),
+    Fault("privilege missing", deny(1031), r"^up, refused: v\$latch_misses: ORA-01031.*grant select", seen=refusal),
+    Fault(
+        "session killed",
+        lambda patient: patient.service.faults.kill_sessions(),
+        "^network: .*ORA-00028",
+        first=fail_all(28),
+    ),
+    Fault(
+        "dropped while idle",
+        lambda patient: patient.service.drop_connections(),
+        "^network: DPY-(4011|6005|5006|1001)",
+        first=dropping,
+    ),
+    Fault("dropped mid-answer", spoil(Spoil.HALF), "^network: DPY-(4011|5)"),
+    Fault("end of file", spoil(Spoil.CLOSE), "^network: DPY-4011"),
+    Fault("garbage", spoil(Spoil.GARBAGE), "^network: DPY-5"),
+    Fault("noise", spoil(Spoil.NOISE), "^network: DPY-4011"),
+    Fault(
+        "slower than the timeout", lambda patient: patient.service.faults.slow(0.5), "^network: two statements.*4024"
+    ),
+    Fault("restart", restart, "^up: .*restart", seen=restarted, after_first_poll=True),
+)

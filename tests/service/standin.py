@@ -1,0 +1,128 @@
+"""Databases behind one listener, each watched by a real Worker through the real driver: what the stand-in tests share."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from time import monotonic, sleep
+from types import TracebackType
+from typing import Self
+
+from collectors.model import Snapshot
+from collectors.registry import view_of
+from collectors.scenarios import scenarios
+from rules.model import Diagnosis
+from service.board import Board, Watched
+from service.connect import Connector
+from service.loop import Worker
+from service.settings import DatabaseSettings, OracleSettings
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.backend import Answer
+from tests.oracle_standin.databases import Service
+from tests.oracle_standin.faults import Stage
+from tests.oracle_standin.profiles import ORACLE_12_1, Profile
+from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
+from tests.oracle_standin.server import Listener
+
+QUICK = OracleSettings(connect_timeout=0.5, statement_timeout=0.3)
+SCRIPT = "busy-but-fine"
+
+
+class IdleBackend(ScriptedBackend):
+    """A scripted database on which nothing happens, so that fifty of them cost the test machine little."""
+
+    def restart(self) -> None:
+        super().restart()
+        self._still: dict[str, Answer] = {}
+
+    def answer(self, service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
+        if view_of(sql) in ("v$instance", *self.refused):
+            return super().answer(service, sql, binds)
+        if sql not in self._still:
+            self._still[sql] = super().answer(service, sql, binds)
+        return self._still[sql]
+
+
+def idle(script: str = SCRIPT, profile: Profile = ORACLE_12_1) -> Service:
+    """A service on which nothing happens."""
+    return Service(IdleBackend(scenarios()[script]), {USER: Account(PASSWORD)}, profile)
+
+
+class Fleet:
+    """Workers over one listener. `polled` holds the moments of each database's good polls."""
+
+    def __init__(
+        self, services: Mapping[str, Service], folder: Path, interval: float = 0.2, oracle: OracleSettings = QUICK
+    ) -> None:
+        self.listener = Listener(services)
+        self.services = self.listener.services
+        self.oracle = oracle
+        self.polled: dict[str, list[float]] = {name: [] for name in services}
+        self._lock = threading.Lock()
+        self.passwords = {name: folder / f"{name}.password" for name in services}
+        for file in self.passwords.values():
+            file.write_text(PASSWORD + "\n", encoding="utf-8")
+        self.board = Board([Watched(self.settings(name), interval) for name in services])
+        self._started: list[Worker] = []
+        self.workers = {one.name: Worker(one, Connector(oracle), self, budget=1.0) for one in self.board}
+
+    def settings(self, name: str) -> DatabaseSettings:
+        """The configuration of one database."""
+        return DatabaseSettings(
+            name=name, dsn=self.listener.dsn(name), user=USER, password_file=self.passwords[name], interval=60
+        )
+
+    def __getitem__(self, name: str) -> Watched:
+        found = self.board.get(name)
+        assert found is not None
+        return found
+
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
+        """Called by the main path with every good poll."""
+        with self._lock:
+            self.polled[snapshot.database].append(monotonic())
+
+    def start(self, names: Iterable[str] | None = None) -> None:
+        """Begin to poll these databases, or all."""
+        for name in names if names is not None else self.workers:
+            self.workers[name].start()
+            self._started.append(self.workers[name])
+
+    def gaps(self, names: Iterable[str], since: float = 0.0) -> list[float]:
+        """Seconds from poll to poll of these databases, where they ended after `since`, until now."""
+        found: list[float] = []
+        for name in names:
+            moments = [*self.polled[name], monotonic()]
+            found += [later - earlier for earlier, later in pairwise(moments) if later >= since]
+        return found
+
+    def __enter__(self) -> Self:
+        self.listener.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self._started:
+            worker.stop()
+        self.listener.stop()
+        for worker in self._started:
+            worker.join(1.0)
+
+
+def fleet_of_fifty() -> dict[str, Service]:
+    """Fifty databases, the first five of which hang, each at another place; for `python -m tests.oracle_standin`."""
+    services = {f"db-{number:02}": idle() for number in range(50)}
+    stages = [Stage.ACCEPT, Stage.LOGIN, Stage.EXECUTE, Stage.FETCH, Stage.ACCEPT]
+    for name, stage in zip(services, stages, strict=False):
+        services[name].faults.hang(stage)
+    return services
+
+
+def becomes(condition: Callable[[], bool], seconds: float, what: str) -> float:
+    """Wait until it holds; how long that took. Fails after so many seconds."""
+    began = monotonic()
+    while not condition():
+        assert monotonic() - began < seconds, f"not within {seconds:g} s: {what}"
+        sleep(0.01)
+    return monotonic() - began

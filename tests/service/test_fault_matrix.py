@@ -1,0 +1,110 @@
+"""The fault matrix on the stand-in: the real driver over real sockets, through worker, main path and board.
+
+Every fault befalls one database at its first connect and another while it runs; nine healthy ones are polled beside
+them and must miss no poll. One line is printed per fault: `pytest -s -k fault_matrix`.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from service.settings import OracleSettings
+from tests.oracle_standin.deadline import within
+from tests.service.faults import FAULTS, Fault, Patient
+from tests.service.standin import QUICK, Fleet, becomes, idle
+
+OTHERS = [f"other-{number}" for number in range(1, 10)]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long everything may take: the short form's timeouts, or those of production."""
+
+    oracle: OracleSettings
+    interval: float
+    hold: float
+    """Seconds a fault lasts after it was seen."""
+    detect: float
+    recover: float
+    miss: float
+    """A pause between two polls of a healthy database that is a poll missed."""
+
+
+SHORT = Pace(QUICK, interval=1.0, hold=0.0, detect=8.0, recover=10.0, miss=2.0)
+LONG = Pace(OracleSettings(), interval=10.0, hold=60.0, detect=40.0, recover=75.0, miss=20.0)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one fault came to."""
+
+    fault: Fault
+    told: str
+    detected: float
+    recovered: float
+    longest_gap_of_others: float
+
+    def line(self, when: str) -> str:
+        """The line of the matrix."""
+        return (
+            f"{self.fault.name:<24} {when:<13} seen after {self.detected:5.2f} s, well {self.recovered:5.2f} s after its end, "
+            f"longest pause of the other nine {self.longest_gap_of_others:.2f} s | {self.told}"
+        )
+
+
+def play(fleet: Fleet, fault: Fault, name: str, pace: Pace, *, running: bool) -> Outcome:
+    """One fault on one database from beginning to end."""
+    patient = Patient(fleet, name)
+    watched = patient.watched
+    if running or fault.after_first_poll:
+        fleet.start([name])
+        needed = 2 if running else 1
+        becomes(lambda: len(fleet.polled[name]) >= needed, pace.detect, f"{name} is polled")
+    began = monotonic()
+    fault.start(patient, running=running)
+    if not (running or fault.after_first_poll):
+        fleet.start([name])
+    what = f"{name} shows {fault.expect}"
+    detected = becomes(lambda: fault.recognised(fault.seen(watched) or ""), pace.detect, what)
+    told = fault.seen(watched) or ""
+    sleep(pace.hold)
+    fault.end(patient)
+    polls = len(fleet.polled[name])
+    recovered = becomes(
+        lambda: len(fleet.polled[name]) > polls and watched.up and fault.seen(watched) is None,
+        pace.recover,
+        f"{name} is well again; {watched.failure}",
+    )
+    return Outcome(fault, told, detected, recovered, max(fleet.gaps(OTHERS, began), default=0.0))
+
+
+def matrix(folder: Path, pace: Pace, *, running: bool) -> list[Outcome]:
+    """Every fault at once, each on a database of its own, and the nine others beside them."""
+    names = {fault: fault.name.replace(" ", "-").replace(",", "") for fault in FAULTS}
+    services = {name: idle() for name in (*names.values(), *OTHERS)}
+    with Fleet(services, folder, pace.interval, pace.oracle) as fleet:
+        fleet.start(OTHERS)
+        settled = 10.0 + 3 * pace.interval  # the second poll waits for its turn
+        becomes(lambda: all(len(fleet.polled[name]) > 2 for name in OTHERS), settled, "the others are polled in turn")
+        with ThreadPoolExecutor(len(FAULTS)) as patients:
+            plays = [patients.submit(play, fleet, fault, name, pace, running=running) for fault, name in names.items()]
+            outcomes = [one.result() for one in plays]
+    strangers = [problem for problem in fleet.listener.problems if problem.service in OTHERS]
+    assert not strangers
+    return outcomes
+
+
+@pytest.mark.parametrize("running", [False, True], ids=["first-connect", "while-running"])
+@pytest.mark.parametrize(
+    "pace", [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=pytest.mark.soak)]
+)
+def test_standin_fault_matrix(pace: Pace, running: bool, tmp_path: Path) -> None:
+    limit = 2 * pace.detect + pace.recover + pace.hold + 3 * pace.interval + 15
+    outcomes = within(limit, lambda: matrix(tmp_path, pace, running=running))
+    when = "while running" if running else "first connect"
+    print("", *(outcome.line(when) for outcome in outcomes), sep="\n")  # noqa: T201  the matrix is there to be read
+    late = [one.fault.name for one in outcomes if one.longest_gap_of_others >= pace.miss]
+    assert not late, f"the other nine missed a poll during {late}"
