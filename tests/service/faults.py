@@ -234,8 +234,6 @@ FAULTS = (
     Fault("end of file", spoil(Spoil.CLOSE), "^network: DPY-4011"),
     Fault("garbage", spoil(Spoil.GARBAGE), "^network: DPY-5"),
     Fault("noise", spoil(Spoil.NOISE), "^network: DPY-4011"),
-    Fault(
-        "slower than the timeout", lambda patient: patient.service.faults.slow(0.5), "^network: two statements.*4024"
-    ),
+    Fault("slower than the timeout", slow, "^network: two statements.*4024"),
     Fault("restart", restart, "^up: .*restart", seen=restarted, after_first_poll=True),
 )
