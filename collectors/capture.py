@@ -120,7 +120,9 @@ def _parse(text: str | bytes, name: str) -> object:
     try:
         decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not text: byte {error.start} is no UTF-8; a capture is a JSON file") from None
+        raise InputError(
+            f"{name} is not text: byte {error.start} is no UTF-8; a capture is a JSON file, saved as UTF-8"
+        ) from None
     if not decoded.strip():
         raise InputError(f"{name} is empty; a capture is a JSON file (write one with `latchscope capture`)")
     try:
@@ -188,9 +190,10 @@ def _row(kinds: Mapping[str, Kind], row: object, where: str) -> Row:
 def _cell(kind: Kind, cell: object, where: str) -> Value:
     if cell is None or _is_number(cell):
         return cell
-    if kind in (Kind.KEY, Kind.TEXT) and isinstance(cell, str):
+    if kind in (Kind.KEY, Kind.TEXT) and isinstance(cell, str) and not where.endswith("#"):
         return cell
-    wanted = "a number or null" if kind in (Kind.COUNTER, Kind.GAUGE) else "text, a number or null"
+    numeric = kind in (Kind.COUNTER, Kind.GAUGE) or where.endswith("#")
+    wanted = "a number or null" if numeric else "text, a number or null"
     raise InputError(f"{where} is {json.dumps(cell)[:40]}; it must be {wanted}")
 
 

@@ -75,7 +75,7 @@ def _delta(basis: Basis, later: Snapshot, earlier: Mapping[str, Reading] | None)
     oddities: list[Oddity] = []
     readings: dict[str, Changes | Missing] = {}
     for view, collector in collectors().items():
-        before = earlier.get(view) if earlier is not None else None
+        before = None if earlier is None or collector.sampled else earlier.get(view)
         reading = later.readings.get(view) or _not_captured(collector)
         readings[view] = _changes(collector, before, reading, oddities)
     return Delta(later.database, later.release, basis, readings, tuple(oddities))

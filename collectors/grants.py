@@ -14,6 +14,9 @@ KQRST_COLUMNS = "kqrstcln, kqrstcid, kqrsttyp, kqrstsno"
 ANYBODY = "<user>"
 """Stands for the user in the grants that a poll names, which does not know whom it polls as."""
 
+ON_REQUEST = ("sys.v_$latchholder",)
+"""Read only when somebody asks for a profile of holders."""
+
 Kind = Literal["11.2", "cdb", "rds"]
 
 
@@ -122,6 +125,7 @@ def _plain(user: str) -> Iterator[str]:
     yield f"create user {user} identified by &password;"
     yield f"grant create session to {user};"
     yield from (grant(one, user) for one in _granted())
+    yield from (_grant(one, user) for one in ON_REQUEST)
     yield from _note_on_x()
 
 
@@ -133,6 +137,7 @@ def _cdb(user: str) -> Iterator[str]:
     yield f"grant create session to {common};"
     yield f"alter user {common} set container_data = all container = current;"
     yield from (grant(one, common) for one in _granted())
+    yield from (_grant(one, common) for one in ON_REQUEST)
     yield from _note_on_x()
 
 
@@ -140,10 +145,9 @@ def _rds(user: str) -> Iterator[str]:
     yield f"-- latchscope on Amazon RDS: run as the master user. It creates {user}, who can only read."
     yield f"create user {user} identified by &password;"
     yield f"grant create session to {user};"
-    for one in _granted():
-        if one.view != "x$kqrst":
-            name = one.granted_on.removeprefix("sys.").upper()
-            yield f"begin rdsadmin.rdsadmin_util.grant_sys_object('{name}', '{user.upper()}', 'SELECT'); end;\n/"
+    for granted_on in (*(one.granted_on for one in _granted() if one.view != "x$kqrst"), *ON_REQUEST):
+        name = granted_on.removeprefix("sys.").upper()
+        yield f"begin rdsadmin.rdsadmin_util.grant_sys_object('{name}', '{user.upper()}', 'SELECT'); end;\n/"
     yield "-- x$kqrst cannot be opened on RDS: it is not among the X$ views RDS shows. latchscope infers the child latch's"
     yield "-- cache from its gets instead, says so, and holds its confidence to medium."
 

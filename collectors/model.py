@@ -19,6 +19,7 @@ Key = tuple[Value, ...]
 ROW_CACHE_LATCH = "row cache objects"
 RESULT_CACHE_LATCH = "Result Cache: RC Latch"
 ROW_CACHE_MUTEX_EVENT = "row cache mutex"
+ROW_CACHE_LOCK_EVENT = "row cache lock"
 
 
 class Kind(StrEnum):
@@ -100,6 +101,8 @@ class Collector:
     """Read once per instance start; later polls carry the rows over."""
     starts_at_zero: bool = False
     """Rows appear in this view on first use, so a row that was not there earlier counts from zero."""
+    sampled: bool = False
+    """Read in short bursts between polls (`collectors.sampling`), never by `poll`."""
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
 

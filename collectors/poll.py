@@ -51,6 +51,8 @@ def poll(
     readings: dict[str, Reading] = {}
     costs: dict[str, Cost] = {}
     for view, collector in collectors().items():
+        if collector.sampled:
+            continue
         known = _carried_over(collector, readings, previous)
         if known is not None:
             readings[view] = known

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
+from collectors import holders, scripted_waits
+from collectors.confirm import limited
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import Binds
 from collectors.poll import Answer
 from collectors.registry import collectors, view_of
-from collectors.script import Scenario
+from collectors.script import Moment, Scenario
 from collectors.scripted_views import table
 
 
@@ -30,13 +32,25 @@ class ScriptedDatabase:
         """The rows of the view that this statement reads; see Connection."""
         view = view_of(sql)
         if view is None:
-            raise StatementError("ORA-00900: the scripted database does not know this statement")
+            return self._asked_once(sql)
         if view in self._refused:
             raise ViewRefused("ORA-00942: table or view does not exist")
         if view == "v$instance":
             self._now = self._clock()
         columns, rows = table(self.scenario, view, self._now, self._began, collectors()[view].key)
         return Answer(columns, rows, bytes=sum(len(str(cell)) for row in rows for cell in row))
+
+    def _asked_once(self, sql: str) -> Answer:
+        """What an action asks: holders of the latch, or the number of a confirming query."""
+        now = Moment(self.scenario, self._clock(), self._began)
+        if sql == holders.STATEMENT:
+            rows = scripted_waits.holders(now)
+            columns = tuple(rows[0]) if rows else ("sid", "laddr")
+            return Answer(columns, [tuple(row.values()) for row in rows])
+        for asked, number in now.load.answers.items():
+            if sql == limited(asked):
+                return Answer(("answer",), [(number,)])
+        raise StatementError("ORA-00900: the scripted database does not know this statement")
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -46,6 +46,37 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """Sessions that wait on average, all alike: for which cache or latch, by which event, running what."""
+
+    event: str
+    sessions: float
+    cache: str | None = None
+    """Cache name; a latch event leads to it through its child."""
+    sql_id: str | None = None
+    module: str | None = None
+    program: str | None = None
+    username: str = "APP"
+    p2: int = 0
+    p3: int = 0
+    con_id: int = 0
+    blocker: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A session that holds a child latch for a share of the time."""
+
+    sid: int
+    child: int
+    share: float
+    sql_id: str | None = None
+    module: str | None = None
+    program: str | None = None
+    username: str = "APP"
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
     """Steady rates per second. Maps are by cache name (gets, modifications), child number, location, event, statistic."""
 
@@ -70,6 +101,16 @@ class Load:
     latches: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     """Other latches: gets, sleeps and seconds slept per second."""
     max_concurrency: int = 60
+    mutexes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """v$mutex_sleep: sleeps and seconds waited per second by location; the event follows from them."""
+    cluster_locks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """DLM requests and conflicts per second by cache name."""
+    result_cache_places: Mapping[str, float] = field(default_factory=dict)
+    """Shares of the result cache latch's sleeps by location."""
+    waiting: tuple[Waiting, ...] = ()
+    holding: tuple[Holding, ...] = ()
+    answers: Mapping[str, float] = field(default_factory=dict)
+    """Numbers that confirming queries give, by their text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +130,11 @@ class Scenario:
     parameters: Mapping[str, str] = field(default_factory=dict)
     events: tuple[str, ...] = ("latch: row cache objects", "row cache lock", "latch free")
     uptime_seconds: int = 9 * 86400
+    cluster: str | None = None
+    """Name of its cluster (RAC)."""
+    instance: int = 1
+    mutexes: bool = False
+    """Mutexes, not child latches, guard the row cache (12.2 and later)."""
     interval_seconds: float = 2.0
 
 
@@ -132,6 +178,9 @@ class Moment:
 
     def total(self, rate: Callable[Concatenate[Load, P], float], *of: P.args, **named: P.kwargs) -> int:
         """A counter whose rate is `rate(load, *of)` per second, from instance start until now."""
+        return math.floor(self._amount(rate, *of, **named))
+
+    def _amount(self, rate: Callable[Concatenate[Load, P], float], *of: P.args, **named: P.kwargs) -> float:
         script = self.scenario
         length = sum(seconds for seconds, _ in script.loop)
         loops, into = divmod(max(self.at, 0.0), length)
@@ -140,7 +189,7 @@ class Moment:
             passed = min(max(into, 0.0), seconds)
             amount += rate(load, *of, **named) * (loops * seconds + passed)
             into -= seconds
-        return math.floor(amount)
+        return amount
 
     @property
     def load(self) -> Load:
@@ -169,8 +218,8 @@ class Moment:
         return self.total(_misses, child, self.scenario)
 
     def spin_gets(self, child: int) -> int:
-        """v$latch_children.spin_gets: the misses that did not begin with a sleep."""
-        return max(self.misses(child) - self.sleeps(child), 0) + math.ceil(self.sleeps(child) * RESLEEPS)
+        """v$latch_children.spin_gets: the misses that did not begin with a sleep; rounded up, sleeps are rounded down."""
+        return math.ceil(self._amount(_spin_gets, child, self.scenario))
 
     def wait_us(self, child: int) -> int:
         """v$latch_children.wait_time."""
@@ -189,6 +238,11 @@ def _misses(load: Load, child: int, scenario: Scenario) -> float:
     gets = sum(cache.latch_gets * _gets(load, cache, scenario) for cache in scenario.caches if cache.child == child)
     one = load.children.get(child, Child())
     return max(gets * one.miss_ratio, one.sleeps * (1 - RESLEEPS))
+
+
+def _spin_gets(load: Load, child: int, scenario: Scenario) -> float:
+    sleeps = _sleeps(load, child)
+    return max(_misses(load, child, scenario) - sleeps, 0.0) + sleeps * RESLEEPS
 
 
 def _wait_us(load: Load, child: int) -> float:

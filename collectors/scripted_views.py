@@ -1,11 +1,13 @@
 """The views of a scripted database: what each of our statements would return at one moment of its script."""
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from collectors.model import ROW_CACHE_LATCH, Row, Value
+from collectors.release import at_least
 from collectors.script import Cache, Load, Moment, Scenario, share
+from collectors.scripted_latches import latch, latch_children, latch_misses, system_event
+from collectors.scripted_waits import mutex_sleep, session
 
 
 def table(
@@ -17,20 +19,16 @@ def table(
     return columns, [tuple(row.values()) for row in rows]
 
 
-def _children(scenario: Scenario) -> list[int]:
-    return sorted({cache.child for cache in scenario.caches})
-
-
 def _instance(now: Moment) -> list[Row]:
     started = now.began - timedelta(seconds=now.scenario.uptime_seconds)
     return [
         {
-            "instance_number": 1,
+            "instance_number": now.scenario.instance,
             "instance_name": now.scenario.name.replace("-", "_"),
             "host_name": "demo",
             "version": now.scenario.release,
             "status": "OPEN",
-            "parallel": "NO",
+            "parallel": "YES" if now.scenario.cluster else "NO",
             "startup_time": started.strftime("%Y-%m-%d %H:%M:%S"),
             "uptime_seconds": round(now.scenario.uptime_seconds + now.at),
             "taken_at": (now.began + timedelta(seconds=now.at)).replace(tzinfo=None),
@@ -44,78 +42,6 @@ def _latchname(now: Moment) -> list[Row]:
 
 def _event_name(now: Moment) -> list[Row]:
     return [{"name": event} for event in now.scenario.events]
-
-
-def _latch_children(now: Moment) -> list[Row]:
-    return [
-        {
-            "latch#": now.scenario.latch,
-            "child#": child,
-            "addr": f"{0x7000000A0 + child * 0xC8:016X}",
-            "gets": now.child_gets(child),
-            "misses": now.misses(child),
-            "sleeps": now.sleeps(child),
-            "immediate_gets": 0,
-            "immediate_misses": 0,
-            "spin_gets": now.spin_gets(child),
-            "wait_time": now.wait_us(child),
-        }
-        for child in _children(now.scenario)
-    ]
-
-
-def _latch(now: Moment) -> list[Row]:
-    sums: dict[str, int] = defaultdict(int)
-    for row in _latch_children(now):
-        for name in ("gets", "misses", "sleeps", "spin_gets", "wait_time"):
-            value = row[name]
-            sums[name] += value if isinstance(value, int) else 0
-    rows: list[Row] = [{"latch#": now.scenario.latch, "name": ROW_CACHE_LATCH, **sums}]
-    for place, latch in enumerate(sorted({name for _, load in now.scenario.loop for name in load.latches})):
-        sleeps = now.total(_other_latch, latch, 1)
-        rows.append(
-            {
-                "latch#": 100 + place,
-                "name": latch,
-                "gets": now.total(_other_latch, latch, 0),
-                "misses": sleeps * 20,
-                "sleeps": sleeps,
-                "spin_gets": sleeps * 19,
-                "wait_time": now.total(_other_latch, latch, 2, 1e6),
-            }
-        )
-    return rows
-
-
-def _other_latch(load: Load, latch: str, part: int, unit: float = 1.0) -> float:
-    return load.latches.get(latch, (0.0, 0.0, 0.0))[part] * unit
-
-
-def _latch_misses(now: Moment) -> list[Row]:
-    places = sorted({place for _, load in now.scenario.loop for place in {**load.holders, **load.waiters}})
-    return [
-        {
-            "parent_name": ROW_CACHE_LATCH,
-            "location": place,
-            "nwfail_count": 0,
-            "sleep_count": now.total(_held_at, place),
-            "wtr_slp_count": now.total(_waited_at, place),
-            "longhold_count": 0,
-        }
-        for place in places
-    ]
-
-
-def _held_at(load: Load, place: str) -> float:
-    return _sleeps(load) * load.holders.get(place, 0.0)
-
-
-def _waited_at(load: Load, place: str) -> float:
-    return _sleeps(load) * load.waiters.get(place, 0.0)
-
-
-def _sleeps(load: Load) -> float:
-    return sum(child.sleeps for child in load.children.values())
 
 
 def _rowcache(now: Moment) -> list[Row]:
@@ -139,8 +65,8 @@ def _rowcache(now: Moment) -> list[Row]:
                 "scancompletes": 0,
                 "modifications": modified,
                 "flushes": modified,
-                "dlm_requests": 0,
-                "dlm_conflicts": 0,
+                "dlm_requests": now.total(_cluster_lock, cache, 0),
+                "dlm_conflicts": now.total(_cluster_lock, cache, 1),
                 "dlm_releases": 0,
             }
         )
@@ -149,6 +75,10 @@ def _rowcache(now: Moment) -> list[Row]:
 
 def _modifications(load: Load, cache: Cache) -> float:
     return load.modifications.get(cache.name, 0.0) if cache.type == "PARENT" else 0.0
+
+
+def _cluster_lock(load: Load, cache: Cache, part: int) -> float:
+    return load.cluster_locks.get(cache.name, (0.0, 0.0))[part] if cache.type == "PARENT" else 0.0
 
 
 def _getmisses(load: Load, cache: Cache, scenario: Scenario) -> float:
@@ -162,27 +92,11 @@ def _kqrst(now: Moment) -> list[Row]:
     ]
 
 
-def _system_event(now: Moment) -> list[Row]:
-    events = {"latch: row cache objects", *(event for _, load in now.scenario.loop for event in load.events)}
-    return [
-        {
-            "event": event,
-            "total_waits": now.total(_waits, event),
-            "total_timeouts": 0,
-            "time_waited_micro": now.total(_waited_us, event),
-        }
-        for event in sorted(events)
-    ]
-
-
-def _waits(load: Load, event: str) -> float:
-    return _sleeps(load) if event == "latch: row cache objects" else load.events.get(event, (0.0, 0.0))[0]
-
-
-def _waited_us(load: Load, event: str) -> float:
-    if event == "latch: row cache objects":
-        return sum(child.sleeps * child.sleep_us for child in load.children.values())
-    return load.events.get(event, (0.0, 0.0))[1] * 1e6
+def _sys_context(now: Moment) -> list[Row]:
+    name = now.scenario.name.upper().replace("-", "_")
+    if not at_least(now.scenario.release, "12.1"):
+        return [{"db_unique_name": name, "session_user": "LATCHSCOPE"}]
+    return [{"db_unique_name": name, "con_id": 0, "con_name": name, "cdb_name": None, "session_user": "LATCHSCOPE"}]
 
 
 def _sys_time_model(now: Moment) -> list[Row]:
@@ -239,19 +153,28 @@ def _parameter(now: Moment) -> list[Row]:
     return [{"name": name, "value": value, "isdefault": "FALSE"} for name, value in settings.items()]
 
 
+def _sgastat(now: Moment) -> list[Row]:
+    sizes = {"free memory": 410_000_000, "KQR PO": 38_000_000, "KQR M PO": 6_100_000}
+    return [{"pool": "shared pool", "name": name, "bytes": size} for name, size in sizes.items()]
+
+
 VIEWS: Mapping[str, Callable[[Moment], list[Row]]] = {
     "v$instance": _instance,
     "v$latchname": _latchname,
     "v$event_name": _event_name,
-    "v$latch_children": _latch_children,
-    "v$latch": _latch,
-    "v$latch_misses": _latch_misses,
+    "v$latch_children": latch_children,
+    "v$latch": latch,
+    "v$latch_misses": latch_misses,
     "v$rowcache": _rowcache,
     "x$kqrst": _kqrst,
-    "v$system_event": _system_event,
+    "v$system_event": system_event,
+    "v$mutex_sleep": mutex_sleep,
+    "v$session": session,
+    "sys_context": _sys_context,
     "v$sys_time_model": _sys_time_model,
     "v$sysstat": _sysstat,
     "v$osstat": _osstat,
     "v$undostat": _undostat,
     "v$parameter": _parameter,
+    "v$sgastat": _sgastat,
 }

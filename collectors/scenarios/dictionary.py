@@ -36,3 +36,10 @@ RELEASE_12_1 = (
     Cache(18, 15, "dc_props", entries=61, extra_gets=3.1),
     Cache(52, 54, "dc_cdbprops", entries=2, extra_gets=0.2),
 )
+
+RELEASE_19 = (
+    *(cache for cache in RELEASE_12_1 if cache.cache not in (13,)),
+    Cache(12, 13, "dc_sequences", entries=51, extra_gets=0.7),
+    Cache(53, 56, "dc_realtime_colst", entries=120, extra_gets=0.6),
+    Cache(54, 57, "dc_realtime_tabst", entries=40, extra_gets=0.5),
+)

@@ -47,5 +47,6 @@ ORDINARY = Load(
         "cache buffers chains": (190000, 0.4, 0.0004),
         "shared pool": (5200, 0.2, 0.0003),
         "redo allocation": (2300, 0.05, 0.0001),
+        "Result Cache: RC Latch": (120, 0.0, 0.0),
     },
 )

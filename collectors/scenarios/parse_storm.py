@@ -42,6 +42,7 @@ PARSING = replace(
     },
     statistics={**ORDINARY.statistics, "parse count (total)": 3900, "parse count (hard)": 310, "execute count": 4600},
     latches={
+        **ORDINARY.latches,
         "cache buffers chains": (240000, 3, 0.003),
         "shared pool": (91000, 870, 4.1),
         "redo allocation": (2600, 0.3, 0.0005),

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_11_2
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.script import Child, Scenario, ramp
+from collectors.script import Child, Holding, Scenario, Waiting, ramp
 
 LEFT_BEHIND = {"dc_rollback_segments": 14600}
 RECREATED = {"dc_rollback_segments": 112}
 
-HEALTHY = replace(ORDINARY, usage=LEFT_BEHIND)
+HEALTHY = replace(ORDINARY, usage=LEFT_BEHIND, answers={"select count(*) from dba_rollback_segs": 14838})
 
 STORM = replace(
     ORDINARY,
@@ -31,6 +31,15 @@ STORM = replace(
     statistics={**ORDINARY.statistics, "user commits": 1900, "execute count": 9400},
     busy=0.71,
     max_concurrency=190,
+    waiting=(
+        Waiting("latch: row cache objects", 7.4, "dc_rollback_segments", "g7w5kz3h1rq2m", "LOAD", "loader@etl", "ETL"),
+        Waiting("latch: row cache objects", 2.4, "dc_rollback_segments", "1fsr0z9bn4v6t", "LOAD", "loader@etl", "ETL"),
+    ),
+    holding=(
+        Holding(611, 1, 0.52, "g7w5kz3h1rq2m", "LOAD", "loader@etl", "ETL"),
+        Holding(618, 1, 0.21, "1fsr0z9bn4v6t", "LOAD", "loader@etl", "ETL"),
+    ),
+    answers={"select count(*) from dba_rollback_segs": 14838},
 )
 
 RELIEVED = replace(
@@ -46,6 +55,9 @@ RELIEVED = replace(
     waiters={"kqrpre: find obj": 0.78, "kqreqd: reget": 0.13, "kqreqd": 0.09},
     seconds={**ORDINARY.seconds, "DB time": 20.5, "DB CPU": 13.1},
     busy=0.74,
+    waiting=(),
+    holding=(),
+    answers={"select count(*) from dba_rollback_segs": 118},
 )
 
 UNDO_STORM = Scenario(

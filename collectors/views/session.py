@@ -1,0 +1,48 @@
+"""v$session: who waits for the row cache at one moment. Sampled in short bursts, never part of a poll.
+
+P1 is the cache id of a row cache mutex or lock; of a latch it is the address of the child, which P1RAW spells as
+v$latch_children.addr does.
+"""
+
+from collectors.model import Collector, Column, Kind
+
+_WAITERS = """
+              from v$session
+             where state = 'WAITING'
+               and event in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free')
+               and rownum <= 500"""
+
+SESSION = Collector(
+    view="v$session",
+    about="sessions waiting for the row cache or for a latch without an event of its own, at one moment",
+    columns=(
+        Column("sample", Kind.KEY, "", "number of the sample within the interval, from 1"),
+        Column("sid", Kind.KEY, "", "session"),
+        Column("event", Kind.TEXT, "", "what it waits for"),
+        Column("p1", Kind.TEXT, "", "mutex and lock: cache id"),
+        Column("p1raw", Kind.TEXT, "", "latch: address of the child, in hex"),
+        Column("p2", Kind.TEXT, "", "latch: latch number; mutex: location id; lock: mode held"),
+        Column("p3", Kind.TEXT, "", "lock: mode requested, 3 share, 5 exclusive"),
+        Column("sql_id", Kind.TEXT, "", "statement in execution"),
+        Column("module", Kind.TEXT, "", "module the session named"),
+        Column("program", Kind.TEXT, "", "client program"),
+        Column("username", Kind.TEXT, "", "database user"),
+        Column("con_id", Kind.TEXT, "", "container, 12.1 and later"),
+        Column("blocking_session", Kind.TEXT, "", "session that holds it, where Oracle knows"),
+        Column("wait_time_micro", Kind.GAUGE, "us", "time it has waited so far"),
+    ),
+    statements={
+        "11.2": f"""
+            select /* latchscope v$session */
+                   sid, event, p1, rawtohex(p1raw) as p1raw, p2, p3, sql_id, module, program, username,
+                   blocking_session, wait_time_micro{_WAITERS}""",
+        "12.1": f"""
+            select /* latchscope v$session */
+                   sid, event, p1, rawtohex(p1raw) as p1raw, p2, p3, sql_id, module, program, username,
+                   con_id, blocking_session, wait_time_micro{_WAITERS}""",
+    },
+    without="who waits and for which cache: statement, module, program, container, blocker",
+    granted_on="sys.v_$session",
+    sampled=True,
+    after=("v$instance",),
+)

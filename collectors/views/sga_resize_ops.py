@@ -1,0 +1,27 @@
+"""v$sga_resize_ops: whether the shared pool was made smaller lately, which empties dictionary caches."""
+
+from collectors.model import Collector, Column, Kind
+
+SGA_RESIZE_OPS = Collector(
+    view="v$sga_resize_ops",
+    about="resizes of the shared pool in the last ten minutes",
+    columns=(
+        Column("component", Kind.KEY, "", "component of the SGA"),
+        Column("start_time", Kind.KEY, "", "start of the resize, the database host's local time"),
+        Column("oper_type", Kind.TEXT, "", "GROW or SHRINK"),
+        Column("initial_size", Kind.GAUGE, "bytes", "size before"),
+        Column("final_size", Kind.GAUGE, "bytes", "size after"),
+    ),
+    statements={
+        "11.2": """
+            select /* latchscope v$sga_resize_ops */
+                   component, to_char(start_time, 'YYYY-MM-DD HH24:MI:SS') as start_time, oper_type,
+                   initial_size, final_size
+              from v$sga_resize_ops
+             where component = 'shared pool'
+               and start_time > sysdate - 10 / 1440""",
+    },
+    without="whether a shrinking shared pool throws dictionary entries out",
+    granted_on="sys.v_$sga_resize_ops",
+    after=("v$instance",),
+)

@@ -1,0 +1,23 @@
+"""v$sgastat: how much of the shared pool the row cache holds, and what is free."""
+
+from collectors.model import Collector, Column, Kind
+
+SGASTAT = Collector(
+    view="v$sgastat",
+    about="row cache memory and free memory of the shared pool",
+    columns=(
+        Column("pool", Kind.KEY, "", "pool of the SGA"),
+        Column("name", Kind.KEY, "", "component; KQR… are row cache objects"),
+        Column("bytes", Kind.GAUGE, "bytes", "size now"),
+    ),
+    statements={
+        "11.2": """
+            select /* latchscope v$sgastat */ pool, name, bytes
+              from v$sgastat
+             where pool = 'shared pool'
+               and (name like 'KQR%' or name like 'row cache%' or name = 'free memory')""",
+    },
+    without="whether row cache objects grow without end",
+    granted_on="sys.v_$sgastat",
+    after=("v$instance",),
+)
