@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from rules.model import AnyOf, Cause, Condition
+from rules.cause import AnyOf, Cause, Condition
 from rules.signals import SIGNALS
 
 HOME = Path(__file__).parent / "causes"

@@ -1,48 +1,37 @@
 """diagnose(): every cause of the catalogue judged on one Delta, into found, ruled out and cannot tell."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from collectors.model import Delta, Missing, NotComparable, number
+from collectors.model import Delta, Missing, NotComparable
 from rules.catalogue import catalogue, conditions
+from rules.cause import AnyOf, Cause, Condition
+from rules.finding import Outcome, finding
+from rules.headline import headline
 from rules.model import (
-    AnyOf,
-    Cause,
-    Condition,
-    Confidence,
-    Confirmation,
+    Candidate,
     Diagnosis,
     DiagnosisBasis,
-    Evidence,
     Finding,
-    Identity,
     RuledOut,
     Severity,
     Undetermined,
     worst,
 )
-from rules.ranking import confidence, ranked, severity
-from rules.scene import Known, Reading, Scene, Unknown
+from rules.plausibility import implausible
+from rules.ranking import ranked
+from rules.scene import IDLE_SESSIONS, NOTICEABLE_SHARE, Known, Scene, Unknown
 from rules.signals import SIGNALS, Subject
-from rules.walk import headline, steps
+from rules.walk import groups, steps
 
 Verdict = Finding | RuledOut | Undetermined
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A condition, the reading of its signal, and whether it holds (None: cannot tell)."""
-
-    condition: Condition
-    reading: Reading
-    holds: bool | None
 
 
 def diagnose(delta: Delta, causes: Mapping[str, Cause] | None = None) -> Diagnosis:
     """The Diagnosis of a Delta. The order of view rows makes no difference to it."""
     scene = Scene(delta)
     known = catalogue() if causes is None else causes
-    verdicts = _weighed(scene, known, [_judge(cause, scene) for cause in known.values()])
+    judged = {name: cause for name, cause in known.items() if not cause.handbook}
+    verdicts = _weighed(scene, judged, [_judge(cause, scene) for cause in judged.values()])
     findings = ranked(one for one in verdicts if isinstance(one, Finding))
     basis, told = delta.basis, worst(one.severity for one in findings)
     return Diagnosis(
@@ -57,7 +46,26 @@ def diagnose(delta: Delta, causes: Mapping[str, Cause] | None = None) -> Diagnos
         findings=findings,
         ruled_out=tuple(one for one in verdicts if isinstance(one, RuledOut)),
         undetermined=tuple(one for one in verdicts if isinstance(one, Undetermined)),
+        who=groups(scene),
+        candidates=_candidates(scene, known, findings),
         notes=_notes(scene),
+    )
+
+
+def _candidates(scene: Scene, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> tuple[Candidate, ...]:
+    """Handbook entries of the release that fit a surface in trouble, and a cache in trouble where they speak of one."""
+    troubled = [one for one in findings if one.severity is not Severity.INFO]
+    caches = {cache for one in troubled for cache in causes[one.cause].caches}
+    if scene.hot is not None and scene.gate not in (None, Severity.INFO):
+        caches |= {cache.parameter for cache in scene.hot.caches if cache.parameter}
+    surfaces = {one.surface for one in troubled}
+    return tuple(
+        Candidate(cause=cause.id, title=cause.title, check=cause.explanation)
+        for cause in causes.values()
+        if cause.handbook
+        and surfaces & set(cause.surfaces)
+        and (not cause.caches or caches & set(cause.caches))
+        and _elsewhere(cause, scene) is None
     )
 
 
@@ -76,18 +84,17 @@ def cannot_tell(gap: NotComparable, causes: Mapping[str, Cause] | None = None) -
         findings=(),
         ruled_out=(),
         undetermined=tuple(
-            Undetermined(cause=one, missing="interval", why=gap.why, way_out=gap.way_out) for one in known
+            Undetermined(cause=name, missing="interval", why=gap.why, way_out=gap.way_out)
+            for name, cause in known.items()
+            if not cause.handbook
         ),
     )
 
 
 def _judge(cause: Cause, scene: Scene) -> Verdict:
-    if scene.mechanism not in (None, *cause.mechanisms):
-        guarded = "mutexes" if scene.mechanism == "mutex" else "latches"
-        because = f"{guarded} guard the row cache of this release"
-        return RuledOut(
-            cause=cause.id, signal="mechanism", value=0.0, needs=" or ".join(cause.mechanisms), because=because
-        )
+    elsewhere = _elsewhere(cause, scene)
+    if elsewhere is not None:
+        return elsewhere
     outcomes = [outcome for one in cause.when for outcome in _outcomes(one, cause, scene)]
     for outcome in outcomes:
         if outcome.holds is False:
@@ -95,18 +102,50 @@ def _judge(cause: Cause, scene: Scene) -> Verdict:
     blocking = _blocking(outcomes)
     if blocking is not None:
         return Undetermined(cause=cause.id, missing=blocking.missing, why=blocking.why, way_out=blocking.way_out)
-    return _finding(cause, scene, outcomes)
+    return finding(cause, scene, outcomes)
+
+
+def _elsewhere(cause: Cause, scene: Scene) -> RuledOut | None:
+    """The verdict on a cause that belongs to other releases or shows where this instance has nothing to show."""
+    if not set(cause.surfaces) & set(scene.surfaces):
+        guarded = "mutexes" if scene.mechanism == "mutex" else "latches"
+        because = f"{guarded} guard the row cache of this release"
+        return RuledOut(
+            cause=cause.id, signal="mechanism", value=0.0, needs=" or ".join(cause.surfaces), because=because
+        )
+    release = scene.full_release
+    if release is not None and not cause.releases.include(release):
+        needs = f"{cause.releases.since or 'the oldest'} to {cause.releases.until or 'the newest'}"
+        return RuledOut(
+            cause=cause.id,
+            signal="release",
+            value=0.0,
+            needs=needs,
+            because=f"this is {release}, where it is not known",
+        )
+    return None
 
 
 def _outcomes(one: Condition | AnyOf, cause: Cause, scene: Scene) -> list[Outcome]:
-    """The outcome of a condition; of alternatives, those that hold, else one that cannot be told, else one that fails."""
+    """The outcome of a condition; of alternatives, those that hold, else one that cannot be told, else one that fails.
+
+    Alternatives that speak of a surface this instance has not got are none; one that cannot be told for want of events
+    on a surface that costs nothing is settled by the others.
+    """
     if isinstance(one, Condition):
-        reading = SIGNALS[one.signal].read(scene, Subject(cause.caches, one.location or cause.location))
+        reading = SIGNALS[one.signal].read(scene, Subject(cause.caches, one.location or cause.location, one.parameter))
         return [Outcome(one, reading, one.holds(reading.value) if isinstance(reading, Known) else None)]
-    each = [outcome for condition in one.any_of for outcome in _outcomes(condition, cause, scene)]
+    here = [one for one in one.any_of if SIGNALS[one.signal].surface in (None, *scene.surfaces)] or one.any_of
+    each = [outcome for condition in here for outcome in _outcomes(condition, cause, scene)]
     holding = [outcome for outcome in each if outcome.holds]
-    open_ones = [outcome for outcome in each if outcome.holds is None]
-    return holding or open_ones[:1] or each[:1]
+    open_ones = [outcome for outcome in each if outcome.holds is None and not _moot(outcome, scene)]
+    failing = [outcome for outcome in each if outcome.holds is False]
+    return holding or open_ones[:1] or failing[:1] or each[:1]
+
+
+def _moot(outcome: Outcome, scene: Scene) -> bool:
+    surface = SIGNALS[outcome.condition.signal].surface
+    return surface is not None and scene.gate_of((surface,)) is Severity.INFO
 
 
 def _blocking(outcomes: Sequence[Outcome]) -> Unknown | None:
@@ -138,131 +177,65 @@ def _ruled_out(cause: Cause, outcome: Outcome) -> RuledOut:
     )
 
 
-def _finding(cause: Cause, scene: Scene, outcomes: list[Outcome]) -> Finding:
-    identity = _identity(cause, scene, outcomes)
-    sure = _confidence(cause, scene, outcomes, identity)
-    child = _child(cause, scene) if identity in (Identity.READ, Identity.INFERRED) else None
-    guarded = scene.map.children[child] if child is not None else None
-    name = guarded.name if guarded else (cause.caches[0] if cause.caches else None)
-    confirm = cause.confirm
-    return Finding(
-        cause=cause.id,
-        title=cause.title,
-        severity=severity(scene, cause.cap, sure),
-        confidence=sure,
-        child=child,
-        cache=name,
-        caches=guarded.caches if guarded else (),
-        identity=None if identity is None else _IDENTITY_NAMES[identity],
-        location=cause.location,
-        explanation=cause.explanation,
-        evidence=tuple(_evidence(outcome) for outcome in outcomes if outcome.holds),
-        unknown=tuple(dict.fromkeys(one.reading.why for one in outcomes if isinstance(one.reading, Unknown))),
-        confirm=confirm
-        and Confirmation(sql=confirm.sql, reading=confirm.reading, result=scene.delta.confirmations.get(cause.id)),
-        remedy=cause.remedy,
-        risk=cause.risk,
-        expected_effect=cause.expected_effect,
-        false_positives=cause.false_positives,
-        references=cause.references,
-    )
-
-
-def _child(cause: Cause, scene: Scene) -> int | None:
-    """The cause's own child with the most sleeps; not always the hot one, since another may have just as many."""
-    own = scene.map.guarding(cause.caches)
-    sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in scene.children}
-    return max(own, key=lambda child: (sleeps.get(child, 0.0), -child), default=None)
-
-
-_IDENTITY_NAMES: dict[Identity, str] = {
-    Identity.READ: "read",
-    Identity.INFERRED: "inferred",
-    Identity.CANDIDATE: "candidate",
-}
-
-
-def _identity(cause: Cause, scene: Scene, outcomes: list[Outcome]) -> Identity | None:
-    """How the finding's cache is known; None for causes that are no cache, or not about the hot child."""
-    for outcome in outcomes:
-        if outcome.condition.signal == "share_of_sleeps":
-            if isinstance(outcome.reading, Unknown):
-                return Identity.CANDIDATE
-            return scene.hot.identity if scene.hot else Identity.CANDIDATE
-    return None
-
-
-def _confidence(cause: Cause, scene: Scene, outcomes: list[Outcome], identity: Identity | None) -> Confidence:
-    def held(role: str) -> int:
-        return sum(1 for outcome in outcomes if outcome.condition.role == role and outcome.holds)
-
-    confirmed: bool | None = None
-    result = scene.delta.confirmations.get(cause.id)
-    if result is not None and cause.confirm is not None and cause.confirm.needs is not None:
-        test = Condition(signal="confirmation", needs=cause.confirm.needs, because=cause.confirm.reading)
-        confirmed = test.holds(result)
-    map_fits = all(one.child != scene.hot_child for one in scene.map.disagreements)
-    unknown = sum(1 for outcome in outcomes if outcome.holds is None)
-    return confidence(identity, held("discriminating"), held("shape"), unknown, confirmed, map_fits)
-
-
-def _evidence(outcome: Outcome) -> Evidence:
-    assert isinstance(outcome.reading, Known)
-    return Evidence(
-        signal=outcome.condition.signal,
-        value=outcome.reading.value,
-        unit=SIGNALS[outcome.condition.signal].unit,
-        needs=outcome.condition.needs,
-        because=outcome.condition.because,
-        derivation=outcome.reading.derivation,
-    )
-
-
 def _weighed(scene: Scene, causes: Mapping[str, Cause], verdicts: list[Verdict]) -> list[Verdict]:
     """Verdicts in each other's light: look-alikes explain what has no proof of its own, and what costs nothing is closed."""
-    look_alike = next((one for one in verdicts if isinstance(one, Finding) and causes[one.cause].look_alike), None)
-    return [_in_the_light_of(look_alike, scene, causes, verdict) for verdict in verdicts]
+    found = {one.cause: one for one in verdicts if isinstance(one, Finding)}
+    look_alike = next((one for name, one in found.items() if causes[name].look_alike), None)
+    weighed = [_in_the_light_of(look_alike, scene, causes, verdict) for verdict in verdicts]
+    return [_giving_way(one, causes[one.cause], found) if isinstance(one, Finding) else one for one in weighed]
+
+
+def _giving_way(verdict: Finding, cause: Cause, found: Mapping[str, Finding]) -> Verdict:
+    """A general finding beside the more special one that says the same and more."""
+    special = next((found[name] for name in cause.gives_way_to if name in found), None)
+    return verdict if special is None else _explained_by(special, verdict)
 
 
 def _in_the_light_of(
     look_alike: Finding | None, scene: Scene, causes: Mapping[str, Cause], verdict: Verdict
 ) -> Verdict:
-    if isinstance(verdict, Undetermined) and scene.gate is Severity.INFO:
-        return _too_cheap(verdict, scene)
+    if isinstance(verdict, Undetermined) and scene.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
+        return _too_cheap(verdict, scene, scene.waited_on(causes[verdict.cause].surfaces) or 0.0)
     if look_alike is None or not isinstance(verdict, Finding) or verdict.cause == look_alike.cause:
         return verdict
     cause = causes[verdict.cause]
     proof = {one.signal for one in conditions(cause) if one.role == "discriminating"}
     if cause.look_alike or cause.cap is Severity.INFO or any(one.signal in proof for one in verdict.evidence):
         return verdict
-    first = look_alike.evidence[0]
-    because = f"{look_alike.title} explains these waits ({look_alike.cause})"
-    needs = f"not {first.needs}"
+    return _explained_by(look_alike, verdict)
+
+
+def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
+    first = other.evidence[0]
     return RuledOut(
-        cause=verdict.cause, signal=first.signal, value=first.value, unit=first.unit, needs=needs, because=because
+        cause=verdict.cause,
+        signal=first.signal,
+        value=first.value,
+        unit=first.unit,
+        needs=f"not {first.needs}",
+        because=f"{other.title} explains these waits ({other.cause})",
     )
 
 
-def _too_cheap(verdict: Undetermined, scene: Scene) -> RuledOut:
-    """What could not be told need not be told apart when row cache waits cost nothing."""
-    assert scene.impact is not None
-    because = "row cache waits cost next to nothing here"
-    share, sessions = scene.impact.share_of_db_time, scene.impact.waiting_sessions
-    if share is not None and share < 0.005:
+def _too_cheap(verdict: Undetermined, scene: Scene, waited: float) -> RuledOut:
+    """What could not be told need not be told apart when the waits it would explain cost nothing."""
+    db_time = scene.seconds_of("DB time")
+    because = "these waits cost next to nothing here"
+    if db_time and waited / db_time < NOTICEABLE_SHARE:
         return RuledOut(
             cause=verdict.cause,
             signal="impact",
-            value=share,
+            value=waited / db_time,
             unit="share of DB time",
-            needs=">= 0.005",
+            needs=f">= {NOTICEABLE_SHARE:g}",
             because=because,
         )
     return RuledOut(
         cause=verdict.cause,
         signal="impact",
-        value=sessions or 0.0,
+        value=waited / (scene.delta.basis.seconds or 1.0),
         unit="waiting sessions",
-        needs=">= 0.01",
+        needs=f">= {IDLE_SESSIONS:g}",
         because=because,
     )
 
@@ -284,4 +257,4 @@ def _notes(scene: Scene) -> tuple[str, ...]:
         if isinstance(reading, Missing) and reading.kind in ("refused", "failed")
     ]
     odd = [str(oddity) for oddity in scene.delta.oddities]
-    return (*assumed, *(str(one) for one in scene.map.disagreements), *sorted(odd), *refused)
+    return (*assumed, *(str(one) for one in scene.map.disagreements), *implausible(scene.delta), *sorted(odd), *refused)

@@ -1,4 +1,4 @@
-"""The words of this floor: Cause and Condition (what we know), Evidence, Finding, RuledOut, Undetermined, Diagnosis.
+"""The words of this floor: Severity, Confidence, Evidence, Finding, RuledOut, Undetermined, Diagnosis.
 
 These are the JSON objects of the REST interface and of `latchscope diagnose --format json`; field names are a contract.
 """
@@ -9,8 +9,6 @@ from enum import IntEnum, StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-
-COMPARISON = r"^(>=|<=) -?\d+(\.\d+)?(e[+-]?\d+)?$"
 
 
 class Frozen(BaseModel):
@@ -51,14 +49,20 @@ class Confidence(StrEnum):
 
 
 class Identity(IntEnum):
-    """How the hot child's cache is known; higher is surer."""
+    """How the cache behind a trouble is known; higher is surer."""
 
     CANDIDATE = 0
-    """No map: the cache is the one whose share of gets fits."""
+    """Neither map nor samples: the cache is the one whose share of gets fits."""
     INFERRED = 1
     """The child's gets fit one cache by the load model."""
-    READ = 2
+    SAMPLED = 2
+    """Waiting sessions name it (P1)."""
+    READ = 3
     """From x$kqrst."""
+
+
+Surface = Literal["latch", "mutex", "lock", "result-cache"]
+"""Where a trouble shows: child latches (to 12.1), mutexes (12.2+), row cache lock, the latch of the result cache."""
 
 
 class Reference(Frozen):
@@ -66,61 +70,6 @@ class Reference(Frozen):
 
     title: str
     url: str | None = None
-
-
-class Condition(Frozen):
-    """One thing a cause asks of a Delta: a signal, a comparison, and why it matters.
-
-    A condition known to be false rules the cause out. One that cannot be told leaves a `required` cause undetermined;
-    for the other roles it only costs confidence.
-    """
-
-    signal: str
-    needs: str = Field(pattern=COMPARISON, description="comparison with a number, in the signal's unit")
-    because: str
-    role: Literal["required", "identity", "discriminating", "shape"] = "required"
-    location: str | None = Field(None, description="miss location, for signals that speak of one")
-
-    def holds(self, value: float) -> bool:
-        """Whether a value satisfies the comparison."""
-        sign, bound = self.needs.split()
-        return value >= float(bound) if sign == ">=" else value <= float(bound)
-
-
-class AnyOf(Frozen):
-    """Alternatives of which one is enough."""
-
-    any_of: tuple[Condition, ...] = Field(min_length=2)
-
-
-class Query(Frozen):
-    """A confirming query: one number that a DBA, or latchscope on request, reads from the dictionary."""
-
-    sql: str
-    reading: str = Field(description="how to read the number")
-    needs: str | None = Field(None, pattern=COMPARISON)
-
-
-class Cause(Frozen):
-    """An entry of the knowledge base, one YAML file each. `kb` is its number in our reference."""
-
-    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
-    kb: str
-    title: str
-    status: Literal["experimental", "tested", "proven"]
-    mechanisms: tuple[Literal["latch", "mutex"], ...] = ("latch",)
-    caches: tuple[str, ...] = ()
-    location: str | None = None
-    look_alike: bool = Field(False, description="explains row cache sleeps without the row cache being the cause")
-    cap: Severity = Field(Severity.CRITICAL, description="highest severity this cause may take")
-    explanation: str
-    when: tuple[Condition | AnyOf, ...] = Field(min_length=1)
-    confirm: Query | None = None
-    remedy: str
-    risk: str
-    expected_effect: str
-    false_positives: str
-    references: tuple[Reference, ...] = ()
 
 
 class Figure(Frozen):
@@ -173,12 +122,13 @@ class Finding(Frozen):
 
     cause: str
     title: str
+    surface: Surface
     severity: Severity
     confidence: Confidence
     child: int | None
     cache: str | None
     caches: tuple[CacheRef, ...]
-    identity: Literal["read", "inferred", "candidate"] | None = Field(
+    identity: Literal["read", "sampled", "inferred", "candidate"] | None = Field(
         description="how the cache is known; null where the cause is not a cache"
     )
     location: str | None
@@ -222,6 +172,28 @@ class DiagnosisBasis(Frozen):
     seconds: float | None
 
 
+class WaiterGroup(Frozen):
+    """Sampled sessions that wait alike. `sessions` is how many waited on average, over all looks of the interval."""
+
+    event: str
+    cache: str
+    sessions: float
+    share: float
+    sql_id: str | None
+    module: str | None
+    program: str | None
+    container: str | None
+    blocker: str | None
+
+
+class Candidate(Frozen):
+    """A handbook entry worth a look: it fits cache and surface, and no polled signal could find it."""
+
+    cause: str
+    title: str
+    check: str
+
+
 class Impact(Frozen):
     """What row cache waits cost: share of DB time (ratio) and sessions waiting on average."""
 
@@ -243,6 +215,8 @@ class Diagnosis(Frozen):
     findings: tuple[Finding, ...]
     ruled_out: tuple[RuledOut, ...]
     undetermined: tuple[Undetermined, ...]
+    who: tuple[WaiterGroup, ...] = Field((), description="sampled waiters, most first; empty when nobody was sampled")
+    candidates: tuple[Candidate, ...] = Field((), description="handbook entries to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from rules.model import Confidence, Finding, Identity, Severity
+from rules.model import Confidence, Finding, Identity, Severity, Surface
 from rules.scene import Scene
 
 
-def severity(scene: Scene, cap: Severity, confidence: Confidence) -> Severity:
-    """What the trouble costs; by shares alone, where no cost is known, at most a warning."""
-    gate = scene.gate
+def severity(scene: Scene, surfaces: Iterable[Surface], cap: Severity, confidence: Confidence) -> Severity:
+    """What the waits on some surfaces cost; by shares alone, where no cost is known, at most a warning."""
+    gate = scene.gate_of(surfaces)
     if gate is None:
         gate = Severity.NOTICE if confidence is Confidence.LOW else Severity.WARNING
     return gate.at_most(cap)
@@ -19,14 +19,15 @@ def confidence(
 ) -> Confidence:
     """How sure a finding is, from the number of discriminating and shape conditions that held and those unknown.
 
-    high: cache read from the instance, a discriminating signal, and the shape or a confirmation. medium: cache read or
-    inferred, and one of them. low: otherwise, and always without a map. A cause that is no cache has no identity to
-    know; it is high when nothing it asked for stayed unknown. A confirmation that failed costs one step.
+    high: cache read from the instance or named by its waiters, a discriminating signal, and the shape or a confirmation.
+    medium: cache read, named or inferred, and one of them. low: otherwise, and always where the cache is a candidate.
+    A cause that is no cache has no identity to know; it is high when nothing it asked for stayed unknown. A
+    confirmation that failed costs one step.
     """
     backing = (discriminating > 0) + (shape > 0) + (confirmed is True)
     if identity is None:
         level = 2 if unknown == 0 else 1 if backing else 0
-    elif identity is Identity.READ and map_fits and discriminating and (shape or confirmed):
+    elif identity in (Identity.READ, Identity.SAMPLED) and map_fits and discriminating and (shape or confirmed):
         level = 2
     else:
         level = 1 if identity is not Identity.CANDIDATE and backing else 0

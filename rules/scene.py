@@ -1,15 +1,25 @@
 """One Delta laid out for judgement: the children of the row cache latch, their caches, the hottest of them, the cost."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Delta, Missing, Row, number
+from collectors.model import (
+    RESULT_CACHE_LATCH,
+    ROW_CACHE_LATCH,
+    ROW_CACHE_LOCK_EVENT,
+    ROW_CACHE_MUTEX_EVENT,
+    Delta,
+    Missing,
+    Row,
+    number,
+)
 from collectors.release import at_least
 from rules.cache_map import CacheMap, Guarded, cache_map
-from rules.model import Impact, Severity
+from rules.model import Impact, Severity, Surface
 from rules.statistics import LatchStatistics, latch_statistics, ratio
+from rules.waiters import Crowd, crowd_of
 
 MINIMUM_SLEEPS = 100
 """Fewer sleeps than this tell nothing about shares, shapes or children."""
@@ -17,7 +27,14 @@ MINIMUM_CACHE_GETS = 10_000
 IDLE_SESSIONS = 0.01
 """Fewer sessions waiting than this on average cost nothing, whatever their share of an idle instance's DB time."""
 
-SHARE_GATE = ((0.10, Severity.CRITICAL), (0.02, Severity.WARNING), (0.005, Severity.NOTICE))
+SURFACE_EVENTS: Mapping[Surface, str] = {
+    "latch": "latch: row cache objects",
+    "mutex": ROW_CACHE_MUTEX_EVENT,
+    "lock": ROW_CACHE_LOCK_EVENT,
+}
+
+NOTICEABLE_SHARE = 0.005
+SHARE_GATE = ((0.10, Severity.CRITICAL), (0.02, Severity.WARNING), (NOTICEABLE_SHARE, Severity.NOTICE))
 SESSIONS_GATE = ((5.0, Severity.CRITICAL), (0.5, Severity.WARNING), (0.05, Severity.NOTICE))
 
 
@@ -79,6 +96,11 @@ class Scene:
         most = max((slept for slept, _ in sleeps), default=0.0)
         return next((child for slept, child in sleeps if slept == most > 0 and isinstance(child, int)), None)
 
+    @cached_property
+    def crowd(self) -> Crowd | None:
+        """The sampled waiters, or None when nobody was sampled."""
+        return crowd_of(self.delta, self.map)
+
     @property
     def hot(self) -> Guarded | None:
         """What the hot child guards, if known."""
@@ -114,8 +136,7 @@ class Scene:
 
     def seconds_of(self, statistic: str) -> float | None:
         """Seconds that a statistic of v$sys_time_model grew by."""
-        micro = self.delta.cell("v$sys_time_model", "stat_name", statistic, "value")
-        return None if micro is None else micro / 1e6
+        return self._micro("v$sys_time_model", "stat_name", statistic, "value")
 
     def work(self, statistic: str) -> float | None:
         """The change of a statistic of v$sysstat."""
@@ -130,36 +151,75 @@ class Scene:
         micro = self.sum_of(rows, "time_waited_micro") if rows else 0.0
         return None if micro is None else micro / 1e6
 
+    def surface_wait_seconds(self, surface: Surface) -> float | None:
+        """Seconds lost on one surface: by its wait event, else by the wait time its own view keeps."""
+        if surface == "result-cache":
+            return self._micro("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")
+        by_event = self.waited_seconds((SURFACE_EVENTS[surface],))
+        if by_event is not None or surface == "lock":
+            return by_event
+        if surface == "latch":
+            waited = number(self.latch_row.get("wait_time"))
+        else:
+            waited = self.sum_of(self.delta.rows("v$mutex_sleep"), "wait_time")
+        return None if waited is None else waited / 1e6
+
+    def costliest(self, among: Iterable[Surface]) -> Surface:
+        """Of some surfaces the one most time was lost on; the first of several."""
+        return max(among, key=lambda one: self.surface_wait_seconds(one) or 0.0)
+
+    @property
+    def surfaces(self) -> tuple[Surface, ...]:
+        """The surfaces this instance can have trouble on."""
+        guarding: tuple[Surface, ...] = ("latch", "mutex") if self.mechanism is None else (self.mechanism,)
+        return (*guarding, "lock", "result-cache")
+
     @cached_property
     def row_cache_wait_seconds(self) -> float | None:
-        """Seconds lost in waits for the row cache: by its events, else by the latch's own wait time."""
-        events = ("latch: row cache objects", ROW_CACHE_MUTEX_EVENT, "row cache lock")
-        by_event = self.waited_seconds(events)
-        if by_event is not None:
-            return by_event
-        waited = number(self.latch_row.get("wait_time"))
-        return None if waited is None else waited / 1e6
+        """Seconds lost in waits for the row cache, on all its surfaces that can be read; None when none can."""
+        return self.waited_on(("latch", "mutex", "lock"))
+
+    def waited_on(self, surfaces: Iterable[Surface]) -> float | None:
+        """Seconds lost on those of some surfaces that this instance has and that can be read; None when none can."""
+        told = [self.surface_wait_seconds(one) for one in surfaces if one in self.surfaces]
+        known = [seconds for seconds in told if seconds is not None]
+        return sum(known) if known else None
 
     @cached_property
     def impact(self) -> Impact | None:
-        """What those waits cost, or None for totals of unknown age."""
+        """What row cache waits cost, or None for totals of unknown age."""
+        return self._impact(self.row_cache_wait_seconds)
+
+    @property
+    def gate(self) -> Severity | None:
+        """Severity of all row cache waits by the impact gate; None when their cost is not known."""
+        return _gate(self.impact)
+
+    def gate_of(self, surfaces: Iterable[Surface]) -> Severity | None:
+        """Severity of the waits on some surfaces."""
+        return _gate(self.impact_of(surfaces))
+
+    def impact_of(self, surfaces: Iterable[Surface]) -> Impact | None:
+        """What the waits on some surfaces cost, or None for totals of unknown age."""
+        return self._impact(self.waited_on(surfaces))
+
+    def _impact(self, waited: float | None) -> Impact | None:
         if self.delta.basis.kind == "totals":
             return None
-        share = ratio(self.row_cache_wait_seconds, self.seconds_of("DB time"))
-        sessions = ratio(self.row_cache_wait_seconds, self.delta.basis.seconds)
-        return Impact(share_of_db_time=share, waiting_sessions=sessions)
+        return Impact(
+            share_of_db_time=ratio(waited, self.seconds_of("DB time")),
+            waiting_sessions=ratio(waited, self.delta.basis.seconds),
+        )
 
-    @cached_property
-    def gate(self) -> Severity | None:
-        """Severity by the impact gate: share of DB time, else waiting sessions; None when neither is known."""
-        impact = self.impact
-        if impact is None or (impact.share_of_db_time is None and impact.waiting_sessions is None):
-            return None
-        if impact.waiting_sessions is not None and impact.waiting_sessions < IDLE_SESSIONS:
-            return Severity.INFO
-        if impact.share_of_db_time is not None:
-            return _graded(impact.share_of_db_time, SHARE_GATE)
-        return _graded(impact.waiting_sessions or 0.0, SESSIONS_GATE)
+    def _micro(self, view: str, key: str, name: str, column: str) -> float | None:
+        micro = self.delta.cell(view, key, name, column)
+        return None if micro is None else micro / 1e6
+
+    @property
+    def full_release(self) -> str | None:
+        """The release with its update where the instance tells it (18c and later)."""
+        full = next(iter(self.delta.rows("v$instance")), {}).get("version_full")
+        return str(full) if full else self.delta.release
 
     def sum_of(self, rows: Sequence[Row], column: str) -> float | None:
         """The sum of a column, or None when any row lacks it or there is no row."""
@@ -177,6 +237,17 @@ class Scene:
                 return Unknown(view, str(oddity), "wait for the next interval")
         what = f"{view} has no {column}" if column else f"{view} has no such row"
         return Unknown(view, f"{what} here", f"capture {column or 'that row'} of {view} as well")
+
+
+def _gate(impact: Impact | None) -> Severity | None:
+    """Share of DB time decides, else waiting sessions; what keeps nobody waiting costs nothing whatever its share."""
+    if impact is None or (impact.share_of_db_time is None and impact.waiting_sessions is None):
+        return None
+    if impact.waiting_sessions is not None and impact.waiting_sessions < IDLE_SESSIONS:
+        return Severity.INFO
+    if impact.share_of_db_time is not None:
+        return _graded(impact.share_of_db_time, SHARE_GATE)
+    return _graded(impact.waiting_sessions or 0.0, SESSIONS_GATE)
 
 
 def _graded(value: float, gate: Sequence[tuple[float, Severity]]) -> Severity:

@@ -1,171 +1,71 @@
-"""The walk a DBA makes, in words: hot child → cache → v$rowcache → miss location → cause → query → remedy → references."""
+"""The walk a DBA makes, in words: what is hot → cache → v$rowcache → location → who → cause → query → remedy → references."""
 
 from collections.abc import Sequence
 
-from collectors.model import Missing, number
-from rules.model import Figure, Finding, Severity, Step
-from rules.scene import MINIMUM_SLEEPS, Known, Scene
-from rules.shape import shape_of
-from rules.signals import SIGNALS, Subject
-from rules.words import count, exact, over, part_of, percent, sentence, times
+from rules.model import Figure, Finding, Step, WaiterGroup
+from rules.scene import Scene
+from rules.signals import SIGNALS
+from rules.walk_latch import latch_steps
+from rules.walk_waits import lock_steps, mutex_steps, result_cache_steps
 from rules.words import number as spelled
+from rules.words import percent
 
-
-def headline(scene: Scene, findings: Sequence[Finding]) -> str:
-    """One sentence for a list, an alert or a page title."""
-    unexplained = _unexplained(scene, findings)
-    if findings and not unexplained:
-        top = findings[0]
-        perhaps = ", perhaps" if top.identity == "candidate" else " on"
-        where = f"{perhaps} {top.cache}" if top.cache else ""
-        return f"{top.title}{where}; {_cost(scene)}"
-    if scene.mechanism == "mutex":
-        return "Mutexes guard the row cache of this release; its latch says nothing here"
-    if unexplained:
-        where = (
-            f"child {scene.hot_child} ({scene.map.name(scene.hot_child)})" if scene.hot_child else "an unknown child"
-        )
-        return sentence(f"{_cost(scene)}, most at {where}; {_why_unexplained(scene)}")
-    return f"Nothing to do about the row cache; {_cost(scene)}"
-
-
-def _unexplained(scene: Scene, findings: Sequence[Finding]) -> bool:
-    """Whether waits that cost something, or sleeps whose cost is unknown, are left without a cause above info."""
-    if scene.gate is None:
-        return not findings and (scene.sum_of(scene.children, "sleeps") or 0.0) >= MINIMUM_SLEEPS
-    return scene.gate is not Severity.INFO and all(one.severity is Severity.INFO for one in findings)
-
-
-def _why_unexplained(scene: Scene) -> str:
-    names = scene.delta.read("v$rowcache")
-    if isinstance(names, Missing):
-        return f"cannot tell which cache: {names.way_out}"
-    return "no known cause explains it"
-
-
-def _cost(scene: Scene) -> str:
-    impact = scene.impact
-    if impact is None:
-        return "what it costs cannot be told from totals of unknown age"
-    if impact.share_of_db_time is not None:
-        return f"row cache waits cost {percent(impact.share_of_db_time)} of DB time {over(scene.delta.basis)}"
-    if impact.waiting_sessions is not None:
-        return f"{impact.waiting_sessions:.2f} sessions wait for the row cache on average {over(scene.delta.basis)}"
-    return "what it costs cannot be told without v$system_event or v$latch"
+FIRST_STEPS = {"latch": latch_steps, "mutex": mutex_steps, "lock": lock_steps, "result-cache": result_cache_steps}
+MOST_GROUPS = 20
 
 
 def steps(scene: Scene, findings: Sequence[Finding]) -> tuple[Step, ...]:
     """The steps as far as they can be gone; the later ones belong to the first finding."""
-    if scene.mechanism == "mutex":
-        return ()
-    found = [_hot_child(scene), _cache(scene), _confirmation(scene), _miss_location(scene)]
+    surface = findings[0].surface if findings else scene.costliest(scene.surfaces)
+    told = [*FIRST_STEPS[surface](scene), _who(scene)]
     if findings:
-        found += _remedy_steps(findings[0])
-    return tuple(step for step in found if step is not None)
+        told += _remedy_steps(findings[0])
+    return tuple(step for step in told if step is not None)
 
 
-def _hot_child(scene: Scene) -> Step:
-    total = scene.sum_of(scene.children, "sleeps")
-    if total is None:
-        unknown = scene.why_unknown("v$latch_children", "sleeps")
-        return Step(step="hot child", statement=f"Cannot tell which child is hot: {unknown.why}. {unknown.way_out}")
-    if scene.hot_child is None:
-        return Step(step="hot child", statement=f"No child of `row cache objects` slept {over(scene.delta.basis)}.")
-    row = next(row for row in scene.children if row.get("child#") == scene.hot_child)
-    sleeps = number(row.get("sleeps")) or 0.0
-    share = sleeps / total
-    few = "" if total >= MINIMUM_SLEEPS else f" Fewer than {MINIMUM_SLEEPS} sleeps mean nothing."
-    return Step(
-        step="hot child",
-        statement=f"Child {scene.hot_child} of latch# {row.get('latch#')} (row cache objects) has {percent(share)} of the "
-        f"sleeps: {part_of(sleeps, total)}, {over(scene.delta.basis)}.{few}",
-        figures=(
-            Figure(name="share of sleeps", value=share, unit="ratio", of="v$latch_children"),
-            Figure(name="sleeps of the child", value=exact(sleeps), unit="sleeps", of="v$latch_children"),
-            Figure(name="sleeps of all children", value=exact(total), unit="sleeps", of="v$latch_children"),
-        ),
+def groups(scene: Scene) -> tuple[WaiterGroup, ...]:
+    """Sampled waiters by what they have in common, most first."""
+    crowd = scene.crowd
+    if crowd is None or not crowd.waiters:
+        return ()
+    return tuple(
+        WaiterGroup(
+            event=one.event,
+            cache=one.cache,
+            sessions=times / crowd.looks,
+            share=times / len(crowd.waiters),
+            sql_id=one.sql_id or None,
+            module=one.module or None,
+            program=one.program or None,
+            container=one.container or None,
+            blocker=one.blocker or None,
+        )
+        for one, times in crowd.groups()[:MOST_GROUPS]
     )
 
 
-def _cache(scene: Scene) -> Step | None:
-    if scene.hot_child is None:
+def _who(scene: Scene) -> Step | None:
+    told = groups(scene)
+    if not told or scene.crowd is None:
         return None
-    guarded, names = scene.hot, scene.delta.read("v$rowcache")
-    if guarded is None:
-        kqrst = scene.why_unknown("x$kqrst")
-        why = f"{kqrst.why}, and its gets fit no cache or several" if scene.latch.gets else kqrst.why
-        return Step(
-            step="cache", statement=f"Cannot tell which cache child {scene.hot_child} guards: {why}. {kqrst.way_out}"
-        )
-    parents = [one for one in guarded.caches if one.type == "PARENT"]
-    subordinates = [one for one in guarded.caches if one.type != "PARENT"]
-    told = " and ".join(f"cache# {one.cache_id} {one.parameter or '(name unknown)'}" for one in parents)
-    below = (
-        "parent only" if not subordinates else f"with {len(subordinates)} subordinate" + "s" * (len(subordinates) > 1)
-    )
-    how = {"READ": "read from x$kqrst of this instance", "INFERRED": "inferred from its gets by the load model"}
-    statement = f"Child {guarded.child} → {told}, {below} ({how[guarded.identity.name]})."
-    if isinstance(names, Missing):
-        statement += f" Cannot tell which cache that is by name: {names.why}. {names.way_out}"
-    figures = [Figure(name="cache id", value=one.cache_id, unit="", of="x$kqrst") for one in parents]
-    return Step(step="cache", statement=statement + _check_of_map(scene), figures=tuple(figures))
-
-
-def _check_of_map(scene: Scene) -> str:
-    doubts = [str(one) for one in scene.map.disagreements if one.child == scene.hot_child]
-    return f" But {doubts[0]}." if doubts else ""
-
-
-def _confirmation(scene: Scene) -> Step | None:
-    """The traffic of the hot child's caches in v$rowcache, or of the busiest cache when the child is not known."""
-    total = scene.sum_of(scene.delta.rows("v$rowcache"), "gets")
-    if not total:
-        unknown = scene.why_unknown("v$rowcache", "gets")
-        return Step(step="confirmation", statement=f"v$rowcache cannot confirm it: {unknown.why}. {unknown.way_out}")
-    rows = scene.hot.rows if scene.hot else ()
-    name = scene.hot.name if scene.hot else None
-    if not rows or name is None:
-        busiest = max(scene.delta.rows("v$rowcache"), key=lambda row: (number(row.get("gets")) or 0.0, str(row)))
-        rows, name = (busiest,), f"{busiest.get('parameter')}, the busiest cache,"
-    gets = scene.sum_of(rows, "gets")
-    if gets is None:
-        return Step(step="confirmation", statement=f"The gets of {name} cannot be told.")
-    figures = [
-        Figure(name="share of dictionary gets", value=gets / total, unit="ratio", of="v$rowcache"),
-        Figure(name="gets", value=exact(gets), unit="gets", of="v$rowcache"),
-    ]
-    statement = f"{name} had {count(gets)} gets = {percent(gets / total)} of {count(total)} {over(scene.delta.basis)}."
-    used = scene.sum_of(rows, "usage")
-    if used is not None:
-        statement += f" It holds {count(used)} entries."
-        figures.append(Figure(name="entries used", value=exact(used), unit="entries", of="v$rowcache"))
-    index = SIGNALS["hold_anomaly_index"].read(scene, Subject())
-    if isinstance(index, Known):
-        statement += f" Sleeps per get are {times(index.value)} {index.derivation}."
-        figures.append(
-            Figure(name="hold anomaly index", value=index.value, unit="ratio", of="v$latch_children, v$rowcache")
-        )
-    return Step(step="confirmation", statement=statement, figures=tuple(figures))
-
-
-def _miss_location(scene: Scene) -> Step | None:
-    shape = shape_of(scene)
-    if shape is None:
-        unknown = scene.why_unknown("v$latch_misses", "sleep_count")
-        if isinstance(scene.delta.read("v$latch_misses"), Missing):
-            return Step(step="miss location", statement=f"No miss locations: {unknown.why}. {unknown.way_out}")
-        return None
-    leading = list(shape.sleeps.items())[:3]
-    shares = " / ".join(f"{place} {percent(held / shape.total, 2)}" for place, held in leading)
-    named = f"{shape.fingerprint}: {shape.meaning}" if shape.fingerprint else shape.meaning
+    first = "; ".join(f"{percent(one.share)} {_identified(one)}" for one in told[:3])
+    looks = scene.crowd.looks
     return Step(
-        step="miss location",
-        statement=f"Holders by location: {shares} of {count(shape.total)} sleeps ({named}). "
-        "v$latch_misses knows no children, so these are shares over the whole latch.",
+        step="who",
+        statement=f"Of {len(scene.crowd.waiters)} waiters met in {looks} looks at v$session: {first}.",
         figures=tuple(
-            Figure(name=place, value=held / shape.total, unit="ratio", of="v$latch_misses") for place, held in leading
+            Figure(name=f"waiting for {one.cache}", value=one.sessions, unit="sessions on average", of="v$session")
+            for one in told[:3]
         ),
     )
+
+
+def _identified(one: WaiterGroup) -> str:
+    parts = [f"for {one.cache} ({one.event})"]
+    parts += [f"{name} {value}" for name, value in (("SQL", one.sql_id), ("module", one.module)) if value]
+    parts += [f"program {one.program}"] if one.program and one.program != one.module else []
+    parts += [f"blocked by session {one.blocker}"] if one.blocker else []
+    return ", ".join(parts)
 
 
 def _remedy_steps(top: Finding) -> list[Step]:

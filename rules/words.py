@@ -1,5 +1,7 @@
 """Numbers as people read them: thousands separated, shares in percent, always with the parts they come from."""
 
+import re
+
 from collectors.model import Basis
 
 
@@ -50,3 +52,12 @@ def number(value: float) -> str:
     if abs(value) >= 100:
         return f"{value:,.1f}"
     return f"{value:.3g}" if abs(value) < 0.001 else f"{value:,.4g}"
+
+
+_NUMBERED = re.compile(r"^\[\d+\]\s*(\w+)")
+
+
+def function_of(location: str) -> str:
+    """'[19] kqrpre' → 'kqrpre': the number of a mutex location moves with the release, its function does not."""
+    match = _NUMBERED.match(location)
+    return match[1] if match else location

@@ -10,16 +10,18 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rules.model import Surface
 from rules.scene import MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
 from rules.words import count, part_of
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a condition speaks of: cache names of its cause, and a miss location."""
+    """What a condition speaks of: cache names of its cause, a miss location, a parameter."""
 
     caches: tuple[str, ...] = ()
     location: str | None = None
+    parameter: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +33,23 @@ class Signal:
     of: str
     about: str
     read: Callable[[Scene, Subject], Reading]
+    surface: Surface | None = None
+    """Where its events happen, for a signal that means nothing elsewhere; None for one that speaks of the instance."""
 
 
 SIGNALS: dict[str, Signal] = {}
 
 
-def signal(unit: str, of: str) -> Callable[[Callable[[Scene, Subject], Reading]], Callable[[Scene, Subject], Reading]]:
+def signal(
+    unit: str, of: str, surface: Surface | None = None
+) -> Callable[[Callable[[Scene, Subject], Reading]], Callable[[Scene, Subject], Reading]]:
     """Register a function as the signal of its name; its docstring is what people read about it."""
 
     def register(read: Callable[[Scene, Subject], Reading]) -> Callable[[Scene, Subject], Reading]:
         name = read.__name__
         if name in SIGNALS:
             raise ValueError(f"two signals are named {name}")
-        SIGNALS[name] = Signal(name, unit, of, " ".join((read.__doc__ or "").split()), read)
+        SIGNALS[name] = Signal(name, unit, of, " ".join((read.__doc__ or "").split()), read, surface)
         return read
 
     return register

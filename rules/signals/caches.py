@@ -5,12 +5,14 @@ from rules.scene import MINIMUM_CACHE_GETS, Known, Reading, Scene, Unknown
 from rules.signals import Subject, share, signal
 from rules.words import count
 
+MINIMUM_MODIFICATIONS = 20
+
 
 def _cache_rows(scene: Scene, subject: Subject) -> tuple[Row, ...]:
     return tuple(row for row in scene.delta.rows("v$rowcache") if row.get("parameter") in subject.caches)
 
 
-def _cache_sum(scene: Scene, subject: Subject, column: str) -> Reading:
+def cache_sum(scene: Scene, subject: Subject, column: str) -> Reading:
     """A column of v$rowcache summed over the subject's caches; zero when the instance has no such cache."""
     if isinstance(scene.delta.read("v$rowcache"), Missing):
         return scene.why_unknown("v$rowcache", column)
@@ -35,40 +37,78 @@ def all_dictionary_gets(scene: Scene) -> Reading:
 @signal(unit="ratio", of="v$rowcache")
 def share_of_dictionary_gets(scene: Scene, subject: Subject) -> Reading:
     """Share of all dictionary gets that went to the cause's caches."""
-    return share(_cache_sum(scene, subject, "gets"), all_dictionary_gets(scene))
+    return share(cache_sum(scene, subject, "gets"), all_dictionary_gets(scene))
+
+
+def _per_get(scene: Scene, subject: Subject, column: str) -> Reading:
+    """A column per get; zero where there were no gets, and unknown where the column is."""
+    part, gets = cache_sum(scene, subject, column), cache_sum(scene, subject, "gets")
+    if isinstance(part, Known) and isinstance(gets, Known) and gets.value == 0:
+        return Known(0.0, "no gets")
+    return share(part, gets)
 
 
 @signal(unit="ratio", of="v$rowcache")
 def modification_ratio(scene: Scene, subject: Subject) -> Reading:
     """Modifications per get of the cause's caches: DDL, sequences, undo segments going online."""
-    gets = _cache_sum(scene, subject, "gets")
-    if isinstance(gets, Known) and gets.value == 0:
-        return Known(0.0, "no gets")
-    return share(_cache_sum(scene, subject, "modifications"), gets)
+    return _per_get(scene, subject, "modifications")
 
 
 @signal(unit="ratio", of="v$rowcache")
 def getmiss_ratio(scene: Scene, subject: Subject) -> Reading:
     """Gets of the cause's caches that had to load the entry, per get."""
-    gets = _cache_sum(scene, subject, "gets")
-    if isinstance(gets, Known) and gets.value == 0:
-        return Known(0.0, "no gets")
-    return share(_cache_sum(scene, subject, "getmisses"), gets)
+    return _per_get(scene, subject, "getmisses")
 
 
 @signal(unit="entries", of="v$rowcache")
 def entries_used(scene: Scene, subject: Subject) -> Reading:
     """Entries with valid data in the cause's caches; for dc_rollback_segments about the number of undo segments."""
-    return _cache_sum(scene, subject, "usage")
+    return cache_sum(scene, subject, "usage")
 
 
 @signal(unit="gets per execution", of="v$rowcache, v$sysstat")
 def gets_per_execution(scene: Scene, subject: Subject) -> Reading:
     """Gets of the cause's caches per SQL execution."""
-    gets = _cache_sum(scene, subject, "gets")
+    gets = cache_sum(scene, subject, "gets")
     executions = scene.work("execute count")
     if isinstance(gets, Unknown):
         return gets
     if not executions:
         return scene.why_unknown("v$sysstat", "execute count")
     return Known(gets.value / executions, f"{count(gets.value)} gets in {count(executions)} executions")
+
+
+@signal(unit="ratio", of="v$rowcache")
+def share_of_modifications(scene: Scene, subject: Subject) -> Reading:
+    """Share of all changes of dictionary entries that were made in the cause's caches."""
+    total = scene.sum_of(scene.delta.rows("v$rowcache"), "modifications")
+    if total is None:
+        return scene.why_unknown("v$rowcache", "modifications")
+    if total < MINIMUM_MODIFICATIONS:
+        why = f"too few events: {count(total)} modifications, at least {MINIMUM_MODIFICATIONS} are needed"
+        return Unknown("v$rowcache", why, "wait for a busier interval")
+    return share(cache_sum(scene, subject, "modifications"), Known(total))
+
+
+@signal(unit="ratio", of="v$rowcache")
+def cluster_conflict_ratio(scene: Scene, subject: Subject) -> Reading:
+    """Cluster lock conflicts per request of the cause's caches; filled up to 12.1 only."""
+    if next(iter(scene.delta.rows("v$instance")), {}).get("parallel") == "NO":
+        return Known(0.0, "a single instance, no cluster")
+    requests = cache_sum(scene, subject, "dlm_requests")
+    if isinstance(requests, Known) and requests.value < MINIMUM_MODIFICATIONS:
+        why = f"too few events: {count(requests.value)} cluster lock requests"
+        return Unknown("v$rowcache", why, "nothing to do outside a cluster, or from 12.2 on")
+    return share(cache_sum(scene, subject, "dlm_conflicts"), requests)
+
+
+@signal(unit="ratio", of="v$rowcache")
+def evenness_of_gets(scene: Scene, subject: Subject) -> Reading:
+    """Gets of the least used of the cause's caches per get of the most used: near 1 they are looked up together."""
+    each = [cache_sum(scene, Subject((name,)), "gets") for name in subject.caches]
+    unknown = next((one for one in each if isinstance(one, Unknown)), None)
+    if unknown is not None:
+        return unknown
+    gets = [one.value for one in each if isinstance(one, Known)]
+    most = max(gets, default=0.0)
+    return Known(min(gets) / most, " and ".join(count(one) for one in gets)) if most else Known(0.0, "no gets")

@@ -19,7 +19,8 @@ PARSING_WAITS = (
 )
 
 
-def _db_time_share(scene: Scene, statistic: str) -> Reading:
+def db_time_share(scene: Scene, statistic: str) -> Reading:
+    """A statistic of v$sys_time_model as a share of DB time."""
     spent, db_time = scene.seconds_of(statistic), scene.seconds_of("DB time")
     if spent is None or not db_time:
         return scene.why_unknown("v$sys_time_model", statistic if spent is None else "DB time")
@@ -29,19 +30,19 @@ def _db_time_share(scene: Scene, statistic: str) -> Reading:
 @signal(unit="ratio", of="v$sys_time_model")
 def parse_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
     """Share of DB time spent parsing."""
-    return _db_time_share(scene, "parse time elapsed")
+    return db_time_share(scene, "parse time elapsed")
 
 
 @signal(unit="ratio", of="v$sys_time_model")
 def hard_parse_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
     """Share of DB time spent in hard parses."""
-    return _db_time_share(scene, "hard parse elapsed time")
+    return db_time_share(scene, "hard parse elapsed time")
 
 
 @signal(unit="ratio", of="v$sys_time_model")
 def sequence_load_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
     """Share of DB time spent fetching the next range of sequence numbers from the dictionary."""
-    return _db_time_share(scene, "sequence load elapsed time")
+    return db_time_share(scene, "sequence load elapsed time")
 
 
 def _waits_to_row_cache(scene: Scene, events: Iterable[str]) -> Reading:

@@ -9,6 +9,8 @@ from rules.signals import Subject, enough_sleeps, share, signal
 from rules.signals.caches import all_dictionary_gets
 from rules.words import count, part_of
 
+PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
+
 
 def _total_sleeps(scene: Scene) -> Reading:
     """Sleeps of all children, or Unknown: not readable, or fewer than a share can be made of."""
@@ -18,7 +20,7 @@ def _total_sleeps(scene: Scene) -> Reading:
     return enough_sleeps(sleeps, "v$latch_children")
 
 
-@signal(unit="ratio", of="v$latch_children")
+@signal(unit="ratio", of="v$latch_children", surface="latch")
 def share_of_sleeps(scene: Scene, subject: Subject) -> Reading:
     """Share of all row cache latch sleeps that fell on the children guarding the cause's caches."""
     total = _total_sleeps(scene)
@@ -41,7 +43,7 @@ def _unmapped(scene: Scene) -> Unknown:
     return Unknown("x$kqrst", f"{why}, and its gets fit no cache, or several", missing.way_out)
 
 
-@signal(unit="ratio", of="v$latch_children")
+@signal(unit="ratio", of="v$latch_children", surface="latch")
 def hottest_child_share_of_sleeps(scene: Scene, subject: Subject) -> Reading:
     """Share of all row cache latch sleeps that fell on one child: near 1 concentrated, below 0.5 diffuse."""
     total = _total_sleeps(scene)
@@ -49,7 +51,7 @@ def hottest_child_share_of_sleeps(scene: Scene, subject: Subject) -> Reading:
     return share(Known(hottest), total)
 
 
-@signal(unit="ratio", of="v$latch_misses")
+@signal(unit="ratio", of="v$latch_misses", surface="latch")
 def share_of_holders(scene: Scene, subject: Subject) -> Reading:
     """Share of row cache latch sleeps whose holder was at the location; over all children, for the view knows none."""
     rows = [row for row in scene.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
@@ -62,7 +64,7 @@ def share_of_holders(scene: Scene, subject: Subject) -> Reading:
     return share(Known(here), enough_sleeps(total, "v$latch_misses"))
 
 
-@signal(unit="ratio", of="v$latch_children, v$rowcache")
+@signal(unit="ratio", of="v$latch_children, v$rowcache", surface="latch")
 def hold_anomaly_index(scene: Scene, subject: Subject) -> Reading:
     """Sleeps per dictionary get of the hot child, over the median of the other children with ≥ 1 % of the gets.
 
@@ -103,14 +105,14 @@ def _sleeps_and_gets(
     return hot, {child: pair for child, pair in pairs.items() if pair[1] >= 0.01 * all_gets}
 
 
-@signal(unit="count", of="v$latch")
+@signal(unit="count", of="v$latch", surface="latch")
 def row_cache_sleeps(scene: Scene, subject: Subject) -> Reading:
     """Sleeps on the row cache latch."""
     sleeps = scene.latch.sleeps
     return scene.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps)
 
 
-@signal(unit="ratio", of="v$latch")
+@signal(unit="ratio", of="v$latch", surface="latch")
 def miss_ratio(scene: Scene, subject: Subject) -> Reading:
     """Misses per get of the row cache latch: how often it was busy at the first try."""
     gets, misses = scene.latch.gets, scene.latch.misses
@@ -122,7 +124,7 @@ def miss_ratio(scene: Scene, subject: Subject) -> Reading:
     return Known(misses / gets, part_of(misses, gets))
 
 
-@signal(unit="sleeps per miss", of="v$latch")
+@signal(unit="sleeps per miss", of="v$latch", surface="latch")
 def sleeps_per_miss(scene: Scene, subject: Subject) -> Reading:
     """Sleeps per miss of the row cache latch: 0 means that spinning was always enough."""
     sleeps, misses = scene.latch.sleeps, scene.latch.misses
@@ -134,7 +136,7 @@ def sleeps_per_miss(scene: Scene, subject: Subject) -> Reading:
     return Known(sleeps / misses, part_of(sleeps, misses))
 
 
-@signal(unit="ms", of="v$latch")
+@signal(unit="ms", of="v$latch", surface="latch")
 def average_sleep(scene: Scene, subject: Subject) -> Reading:
     """Average time of one sleep on the row cache latch; far above 10 ms the host, not the latch, makes sessions wait."""
     waited, sleeps = number(scene.latch_row.get("wait_time")), scene.latch.sleeps
@@ -146,7 +148,7 @@ def average_sleep(scene: Scene, subject: Subject) -> Reading:
     return Known(waited / 1000 / sleeps, f"{waited / 1e6:,.1f} s in {count(sleeps)} sleeps")
 
 
-@signal(unit="ratio", of="v$latch")
+@signal(unit="ratio", of="v$latch", surface="latch")
 def recurrent_sleep_ratio(scene: Scene, subject: Subject) -> Reading:
     """Share of sleeps that repeat an earlier one of the same get; above 0.3 the holder itself did not run."""
     repeated = scene.latch.recurrent_sleep_ratio
@@ -154,3 +156,26 @@ def recurrent_sleep_ratio(scene: Scene, subject: Subject) -> Reading:
         return scene.why_unknown("v$latch", "spin_gets")
     enough = enough_sleeps(scene.latch.sleeps or 0.0, "v$latch")
     return enough if isinstance(enough, Unknown) else Known(repeated)
+
+
+@signal(unit="ratio", of="v$latch_misses", surface="latch")
+def evenness_of_holders(scene: Scene, subject: Subject) -> Reading:
+    """Least share of the sleeps among the three locations of a parent get; near a third, sheer volume fills the latch."""
+    each = [share_of_holders(scene, Subject(location=place)) for place in PARENT_GET]
+    known = [one for one in each if isinstance(one, Known)]
+    return min(known, key=lambda one: one.value) if len(known) == len(each) else each[0]
+
+
+@signal(unit="ratio", of="v$latch_misses", surface="latch")
+def share_of_changing_holders(scene: Scene, subject: Subject) -> Reading:
+    """Share of the sleeps whose holder was changing, committing or flushing an entry (kqrpup, kqrcmt, kqrpfl)."""
+    places = sorted(
+        str(row.get("location"))
+        for row in scene.delta.rows("v$latch_misses")
+        if str(row.get("location")).startswith(("kqrpup", "kqrcmt", "kqrpfl"))
+    )
+    each = [share_of_holders(scene, Subject(location=place)) for place in places or ("kqrpup",)]
+    known = [one for one in each if isinstance(one, Known)]
+    if len(known) < len(each):
+        return next(one for one in each if isinstance(one, Unknown))
+    return Known(sum(one.value for one in known), "; ".join(one.derivation for one in known))

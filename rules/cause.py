@@ -1,0 +1,93 @@
+"""An entry of the knowledge base: Cause, its Conditions and its confirming Query. One YAML file holds one Cause."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from collectors.release import parts
+from rules.model import Frozen, Reference, Severity, Surface
+
+COMPARISON = r"^(>=|<=) -?\d+(\.\d+)?(e[+-]?\d+)?$"
+RELEASE = r"^\d+(\.\d+)*$"
+
+
+class Condition(Frozen):
+    """One thing a cause asks of a Delta: a signal, a comparison, and why it matters.
+
+    A condition known to be false rules the cause out. One that cannot be told leaves a `required` cause undetermined;
+    for the other roles it only costs confidence.
+    """
+
+    signal: str
+    needs: str = Field(pattern=COMPARISON, description="comparison with a number, in the signal's unit")
+    because: str
+    role: Literal["required", "identity", "discriminating", "shape"] = "required"
+    location: str | None = Field(None, description="miss location, for signals that speak of one")
+    parameter: str | None = Field(None, description="parameter, for signals that speak of one")
+
+    def holds(self, value: float) -> bool:
+        """Whether a value satisfies the comparison."""
+        sign, bound = self.needs.split()
+        return value >= float(bound) if sign == ">=" else value <= float(bound)
+
+
+class AnyOf(Frozen):
+    """Alternatives of which one is enough."""
+
+    any_of: tuple[Condition, ...] = Field(min_length=2)
+
+
+class Query(Frozen):
+    """A confirming query: one number that a DBA, or latchscope on request, reads from the dictionary."""
+
+    sql: str
+    reading: str = Field(description="how to read the number")
+    needs: str | None = Field(None, pattern=COMPARISON)
+
+
+class Releases(Frozen):
+    """The releases a cause can happen on, both ends included as far as they are written; "12.1" includes 12.1.0.2."""
+
+    since: str | None = Field(None, pattern=RELEASE)
+    until: str | None = Field(None, pattern=RELEASE)
+
+    def include(self, release: str) -> bool:
+        """Whether a release is, or as far as it is told may be, one of them: "11.2" may be 11.2.0.4."""
+        told = parts(release)
+        floor, top = parts(self.since or "0"), parts(self.until or "99")
+        return told[: len(floor)] >= floor[: len(told)] and told[: len(top)] <= top[: len(told)]
+
+
+class Cause(Frozen):
+    """An entry of the knowledge base, one YAML file each. `kb` is its number in our reference."""
+
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    kb: str
+    title: str
+    status: Literal["experimental", "tested", "proven"]
+    surfaces: tuple[Surface, ...] = Field(("latch",), min_length=1, description="where it shows")
+    releases: Releases = Releases()
+    handbook: bool = Field(False, description="shown as a candidate to check, never found by itself")
+    caches: tuple[str, ...] = ()
+    location: str | None = None
+    look_alike: bool = Field(False, description="explains row cache sleeps without the row cache being the cause")
+    gives_way_to: tuple[str, ...] = Field(
+        (), description="more special causes; found beside one of them, it is not told"
+    )
+    cap: Severity = Field(Severity.CRITICAL, description="highest severity this cause may take")
+    explanation: str
+    when: tuple[Condition | AnyOf, ...] = ()
+    confirm: Query | None = None
+    remedy: str
+    risk: str
+    expected_effect: str
+    false_positives: str
+    references: tuple[Reference, ...] = ()
+
+    @model_validator(mode="after")
+    def _judged_or_looked_up(self) -> Self:
+        if self.handbook == bool(self.when):
+            raise ValueError(
+                "a cause has conditions under `when`, or is a handbook entry without any; not both, not neither"
+            )
+        return self

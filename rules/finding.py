@@ -1,0 +1,133 @@
+"""From a cause whose conditions hold to a Finding: which cache, how it is known, how sure, on what evidence."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from collectors.model import number, text
+from rules.cache_map import cache_ref
+from rules.cause import Cause, Condition
+from rules.model import CacheRef, Confidence, Confirmation, Evidence, Finding, Identity, Surface
+from rules.ranking import confidence, severity
+from rules.scene import Known, Reading, Scene, Unknown
+from rules.signals import SIGNALS
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A condition, the reading of its signal, and whether it holds (None: cannot tell)."""
+
+    condition: Condition
+    reading: Reading
+    holds: bool | None
+
+
+def finding(cause: Cause, scene: Scene, outcomes: list[Outcome]) -> Finding:
+    """The Finding of a cause, from the outcomes of its conditions."""
+    identity, surfaces = _identity(scene, outcomes), _shown_on(cause, scene, outcomes)
+    sure = _confidence(cause, scene, outcomes, identity)
+    child = _child(cause, scene) if identity in (Identity.READ, Identity.INFERRED) else None
+    guarded = scene.map.children[child] if child is not None else None
+    confirm = cause.confirm
+    return Finding(
+        cause=cause.id,
+        title=cause.title,
+        surface=scene.costliest(surfaces),
+        severity=severity(scene, surfaces, cause.cap, sure),
+        confidence=sure,
+        child=child,
+        cache=guarded.name if guarded else _named(cause, scene, identity),
+        caches=guarded.caches if guarded else _cache_refs(cause, scene, identity),
+        identity=None if identity is None else _IDENTITY_NAMES[identity],
+        location=cause.location,
+        explanation=cause.explanation,
+        evidence=tuple(_evidence(outcome) for outcome in outcomes if outcome.holds),
+        unknown=tuple(dict.fromkeys(one.reading.why for one in outcomes if isinstance(one.reading, Unknown))),
+        confirm=confirm
+        and Confirmation(sql=confirm.sql, reading=confirm.reading, result=scene.delta.confirmations.get(cause.id)),
+        remedy=cause.remedy,
+        risk=cause.risk,
+        expected_effect=cause.expected_effect,
+        false_positives=cause.false_positives,
+        references=cause.references,
+    )
+
+
+def _shown_on(cause: Cause, scene: Scene, outcomes: list[Outcome]) -> tuple[Surface, ...]:
+    """Where the cause was seen: the surfaces on which sleeps or waiters name its cache, else all it can show on here."""
+    naming = [SIGNALS[one.condition.signal].surface for one in outcomes if one.holds and one.condition.signal in NAMING]
+    here = [one for one in cause.surfaces if one in scene.surfaces]
+    return tuple(one for one in here if one in naming) or tuple(here)
+
+
+def _named(cause: Cause, scene: Scene, identity: Identity | None) -> str | None:
+    """The cause's cache: the one most waiters name, else the first of its own."""
+    if identity is Identity.SAMPLED and scene.crowd is not None:
+        named = [cache for cache, _ in scene.crowd.caches().most_common() if cache in cause.caches]
+        return named[0] if named else None
+    return cause.caches[0] if cause.caches else None
+
+
+def _cache_refs(cause: Cause, scene: Scene, identity: Identity | None) -> tuple[CacheRef, ...]:
+    if identity is not Identity.SAMPLED:
+        return ()
+    rows = [row for row in scene.delta.rows("v$rowcache") if row.get("parameter") in cause.caches]
+    return tuple(sorted((cache_ref(row, text(row.get("parameter"))) for row in rows), key=str))
+
+
+def _child(cause: Cause, scene: Scene) -> int | None:
+    """The cause's own child with the most sleeps; not always the hot one, since another may have just as many."""
+    own = scene.map.guarding(cause.caches)
+    sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in scene.children}
+    return max(own, key=lambda child: (sleeps.get(child, 0.0), -child), default=None)
+
+
+_IDENTITY_NAMES: dict[Identity, Literal["read", "sampled", "inferred", "candidate"]] = {
+    Identity.READ: "read",
+    Identity.SAMPLED: "sampled",
+    Identity.INFERRED: "inferred",
+    Identity.CANDIDATE: "candidate",
+}
+SAMPLED_SIGNALS = ("share_of_mutex_waiters", "share_of_lock_waiters")
+NAMING = ("share_of_sleeps", *SAMPLED_SIGNALS)
+
+
+def _identity(scene: Scene, outcomes: list[Outcome]) -> Identity | None:
+    """How the finding's cache is known: by the surest signal that names it; None for causes that are no cache.
+
+    A cause that only wants its waiters to agree with what tells it apart is no candidate for want of samples.
+    """
+    told: list[Identity] = []
+    for outcome in outcomes:
+        if outcome.holds is None and outcome.condition.role == "discriminating":
+            continue
+        if outcome.condition.signal == "share_of_sleeps":
+            told.append(scene.hot.identity if outcome.holds and scene.hot else Identity.CANDIDATE)
+        elif outcome.condition.signal in SAMPLED_SIGNALS:
+            told.append(Identity.SAMPLED if outcome.holds else Identity.CANDIDATE)
+    return max(told, default=None)
+
+
+def _confidence(cause: Cause, scene: Scene, outcomes: list[Outcome], identity: Identity | None) -> Confidence:
+    def held(role: str) -> int:
+        return sum(1 for outcome in outcomes if outcome.condition.role == role and outcome.holds)
+
+    confirmed: bool | None = None
+    result = scene.delta.confirmations.get(cause.id)
+    if result is not None and cause.confirm is not None and cause.confirm.needs is not None:
+        test = Condition(signal="confirmation", needs=cause.confirm.needs, because=cause.confirm.reading)
+        confirmed = test.holds(result)
+    map_fits = identity is Identity.SAMPLED or all(one.child != scene.hot_child for one in scene.map.disagreements)
+    unknown = sum(1 for outcome in outcomes if outcome.holds is None)
+    return confidence(identity, held("discriminating"), held("shape"), unknown, confirmed, map_fits)
+
+
+def _evidence(outcome: Outcome) -> Evidence:
+    assert isinstance(outcome.reading, Known)
+    return Evidence(
+        signal=outcome.condition.signal,
+        value=outcome.reading.value,
+        unit=SIGNALS[outcome.condition.signal].unit,
+        needs=outcome.condition.needs,
+        because=outcome.condition.because,
+        derivation=outcome.reading.derivation,
+    )

@@ -1,0 +1,17 @@
+"""Signals of a cluster: which caches its instances lock across each other (filled up to 12.1)."""
+
+from rules.scene import Reading, Scene, Unknown
+from rules.signals import Subject, share, signal
+from rules.signals.caches import MINIMUM_MODIFICATIONS, cache_sum
+
+
+@signal(unit="ratio", of="v$rowcache")
+def share_of_cluster_requests(scene: Scene, subject: Subject) -> Reading:
+    """Share of all cluster lock requests for dictionary entries that were for the cause's caches; up to 12.1 only."""
+    total = cache_sum(
+        scene, Subject(tuple({str(row.get("parameter")) for row in scene.delta.rows("v$rowcache")})), "dlm_requests"
+    )
+    if not isinstance(total, Unknown) and total.value < MINIMUM_MODIFICATIONS:
+        why = f"too few events: {total.value:.0f} cluster lock requests"
+        return Unknown("v$rowcache", why, "nothing to do outside a cluster, or from 12.2 on")
+    return share(cache_sum(scene, subject, "dlm_requests"), total)

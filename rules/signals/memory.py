@@ -1,0 +1,43 @@
+"""Signals of the shared pool: what the row cache holds there, and whether it was shrunk."""
+
+from collectors.model import Missing, number
+from rules.scene import MINIMUM_CACHE_GETS, Known, Reading, Scene, Unknown
+from rules.signals import Subject, signal
+from rules.words import count, part_of
+
+
+@signal(unit="bytes", of="v$sgastat")
+def row_cache_memory(scene: Scene, subject: Subject) -> Reading:
+    """Shared pool memory of row cache objects (KQR…)."""
+    rows = [row for row in scene.delta.rows("v$sgastat") if str(row.get("name")).startswith("KQR")]
+    total = scene.sum_of(rows, "bytes")
+    if total is None:
+        return scene.why_unknown("v$sgastat", "bytes")
+    return Known(total, f"{total / 2**20:,.0f} MiB")
+
+
+@signal(unit="operations", of="v$sga_resize_ops")
+def shared_pool_shrinks(scene: Scene, subject: Subject) -> Reading:
+    """Times the shared pool was made smaller in the last ten minutes."""
+    if isinstance(scene.delta.read("v$sga_resize_ops"), Missing):
+        return scene.why_unknown("v$sga_resize_ops")
+    rows = [
+        row
+        for row in scene.delta.rows("v$sga_resize_ops")
+        if row.get("component") == "shared pool"
+        and (number(row.get("final_size")) or 0.0) < (number(row.get("initial_size")) or 0.0)
+    ]
+    return Known(float(len(rows)), ", ".join(str(row.get("start_time")) for row in rows))
+
+
+@signal(unit="ratio", of="v$rowcache")
+def overall_getmiss_ratio(scene: Scene, subject: Subject) -> Reading:
+    """Dictionary gets of all caches that had to load the entry, per get; above 0.02 entries do not stay in memory."""
+    rows = scene.delta.rows("v$rowcache")
+    gets, misses = scene.sum_of(rows, "gets"), scene.sum_of(rows, "getmisses")
+    if gets is None or misses is None:
+        return scene.why_unknown("v$rowcache", "getmisses")
+    if gets < MINIMUM_CACHE_GETS:
+        why = f"too few events: {count(gets)} dictionary gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
+        return Unknown("v$rowcache", why, "wait for a busier interval")
+    return Known(misses / gets, part_of(misses, gets))

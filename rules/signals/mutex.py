@@ -1,0 +1,47 @@
+"""Signals of the row cache mutexes as a whole: how often and how long sessions sleep, and whether for one cache."""
+
+from collectors.model import Missing
+from rules.scene import Known, Reading, Scene, Unknown
+from rules.signals import Subject, enough_sleeps, signal
+from rules.signals.waits import mutex_waiters
+from rules.words import count, part_of
+
+
+def _total(scene: Scene, column: str) -> Reading:
+    """A column over all locations; zero when the view was read and nobody ever slept."""
+    rows = scene.delta.rows("v$mutex_sleep")
+    total = scene.sum_of(rows, column)
+    if total is not None:
+        return Known(total)
+    if not rows and not isinstance(scene.delta.read("v$mutex_sleep"), Missing):
+        return Known(0.0, "no location of a row cache mutex has any")
+    return scene.why_unknown("v$mutex_sleep", column)
+
+
+@signal(unit="count", of="v$mutex_sleep", surface="mutex")
+def row_cache_mutex_sleeps(scene: Scene, subject: Subject) -> Reading:
+    """Sleeps on row cache mutexes."""
+    return _total(scene, "sleeps")
+
+
+@signal(unit="ms", of="v$mutex_sleep", surface="mutex")
+def average_mutex_sleep(scene: Scene, subject: Subject) -> Reading:
+    """Average time of one sleep on a row cache mutex; far above 10 ms the host, not the mutex, makes sessions wait."""
+    sleeps, waited = _total(scene, "sleeps"), _total(scene, "wait_time")
+    if isinstance(sleeps, Unknown) or isinstance(waited, Unknown):
+        return sleeps if isinstance(sleeps, Unknown) else waited
+    enough = enough_sleeps(sleeps.value, "v$mutex_sleep")
+    if isinstance(enough, Unknown):
+        return enough
+    return Known(waited.value / 1000 / sleeps.value, f"{waited.value / 1e6:,.1f} s in {count(sleeps.value)} sleeps")
+
+
+@signal(unit="ratio", of="v$session", surface="mutex")
+def hottest_cache_share_of_mutex_waiters(scene: Scene, subject: Subject) -> Reading:
+    """Share of the sampled waiters for row cache mutexes that name the same cache: near 1 concentrated, below 0.5 diffuse."""
+    waiters = mutex_waiters(scene)
+    if isinstance(waiters, Unknown):
+        return waiters
+    caches = [one.cache for one in waiters]
+    most = max(caches.count(cache) for cache in set(caches))
+    return Known(most / len(caches), f"{part_of(most, len(caches))} waiters")

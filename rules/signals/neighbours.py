@@ -1,0 +1,30 @@
+"""Signals of the latches beside the row cache latch: when they are slow too, the trouble is not in the dictionary."""
+
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, number
+from rules.scene import Known, Reading, Scene
+from rules.signals import Subject, signal
+
+LONG_SLEEP_MS = 50.0
+MINIMUM_NEIGHBOUR_SLEEPS = 10
+"""Fewer sleeps of one latch than this say nothing about how long it makes sessions sleep."""
+
+
+@signal(unit="latches", of="v$latch")
+def slow_neighbours(scene: Scene, subject: Subject) -> Reading:
+    """Other latches, of a handful that is watched, with at least ten sleeps and 50 ms or more for each of them."""
+    others = [
+        row for row in scene.delta.rows("v$latch") if row.get("name") not in (ROW_CACHE_LATCH, RESULT_CACHE_LATCH)
+    ]
+    told = [(str(row.get("name")), average) for row in others if (average := _average_sleep(row)) is not None]
+    if not told:
+        return scene.why_unknown("v$latch", "wait_time")
+    slow = sorted((name, average) for name, average in told if average >= LONG_SLEEP_MS)
+    return Known(float(len(slow)), ", ".join(f"{name} {average:,.0f} ms" for name, average in slow))
+
+
+def _average_sleep(row: Row) -> float | None:
+    """Milliseconds per sleep, zero where hardly anybody slept, None where it cannot be told."""
+    sleeps, waited = number(row.get("sleeps")), number(row.get("wait_time"))
+    if sleeps is None or waited is None:
+        return None
+    return waited / 1000 / sleeps if sleeps >= MINIMUM_NEIGHBOUR_SLEEPS else 0.0

@@ -1,0 +1,78 @@
+"""Signals of the result cache latch, which has no wait event of its own and is no part of the row cache."""
+
+from collectors.model import RESULT_CACHE_LATCH, Row, number
+from rules.scene import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
+from rules.signals import Subject, enough_sleeps, signal
+from rules.words import count, part_of
+
+
+def _latch(scene: Scene) -> Row:
+    return next((row for row in scene.delta.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH), {})
+
+
+@signal(unit="count", of="v$latch", surface="result-cache")
+def result_cache_sleeps(scene: Scene, subject: Subject) -> Reading:
+    """Sleeps on the result cache latch."""
+    sleeps = number(_latch(scene).get("sleeps"))
+    return scene.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps)
+
+
+@signal(unit="ratio", of="v$latch", surface="result-cache")
+def result_cache_miss_ratio(scene: Scene, subject: Subject) -> Reading:
+    """Misses per get of the result cache latch: how often it was busy at the first try."""
+    gets, misses = number(_latch(scene).get("gets")), number(_latch(scene).get("misses"))
+    if gets is None or misses is None:
+        return scene.why_unknown("v$latch", "misses")
+    if gets < MINIMUM_CACHE_GETS:
+        why = f"too few events: {count(gets)} gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
+        return Unknown("v$latch", why, "wait for a busier interval")
+    return Known(misses / gets, part_of(misses, gets))
+
+
+@signal(unit="sleeps per miss", of="v$latch", surface="result-cache")
+def result_cache_sleeps_per_miss(scene: Scene, subject: Subject) -> Reading:
+    """Sleeps per miss of the result cache latch: 0 means that spinning was always enough."""
+    sleeps, misses = number(_latch(scene).get("sleeps")), number(_latch(scene).get("misses"))
+    if sleeps is None or misses is None:
+        return scene.why_unknown("v$latch", "sleeps")
+    if misses < MINIMUM_SLEEPS:
+        why = f"too few events: {count(misses)} misses, at least {MINIMUM_SLEEPS} are needed"
+        return Unknown("v$latch", why, "wait for a busier interval")
+    return Known(sleeps / misses, part_of(sleeps, misses))
+
+
+@signal(unit="ms", of="v$latch", surface="result-cache")
+def average_result_cache_sleep(scene: Scene, subject: Subject) -> Reading:
+    """Average time of one sleep on the result cache latch; far above 10 ms the host makes sessions wait."""
+    sleeps, waited = number(_latch(scene).get("sleeps")), number(_latch(scene).get("wait_time"))
+    if sleeps is None or waited is None:
+        return scene.why_unknown("v$latch", "wait_time")
+    enough = enough_sleeps(sleeps, "v$latch")
+    if isinstance(enough, Unknown):
+        return enough
+    return Known(waited / 1000 / sleeps, f"{waited / 1e6:,.1f} s in {count(sleeps)} sleeps")
+
+
+@signal(unit="ratio", of="v$latch, v$sys_time_model", surface="result-cache")
+def result_cache_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
+    """Share of DB time slept for the result cache latch."""
+    waited, db_time = scene.surface_wait_seconds("result-cache"), scene.seconds_of("DB time")
+    if waited is None:
+        return scene.why_unknown("v$latch", "wait_time")
+    if not db_time:
+        return scene.why_unknown("v$sys_time_model", "DB time")
+    return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s")
+
+
+@signal(unit="ratio", of="v$latch_misses", surface="result-cache")
+def share_of_result_cache_holders(scene: Scene, subject: Subject) -> Reading:
+    """Share of the result cache latch's sleeps whose holder was at the location."""
+    rows = [row for row in scene.delta.rows("v$latch_misses") if row.get("parent_name") == RESULT_CACHE_LATCH]
+    total = scene.sum_of(rows, "sleep_count")
+    if total is None:
+        return scene.why_unknown("v$latch_misses", "sleep_count")
+    enough = enough_sleeps(total, "v$latch_misses")
+    if isinstance(enough, Unknown):
+        return enough
+    here = sum(number(row.get("sleep_count")) or 0.0 for row in rows if row.get("location") == subject.location)
+    return Known(here / total, part_of(here, total))

@@ -1,0 +1,94 @@
+"""Who waits and for which cache: the sampled sessions of an interval, counted by what they have in common.
+
+A row cache mutex or lock names its cache in P1. A latch names the address of its child in P1RAW, which leads through
+v$latch_children and the map to the cache.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row, number, text
+from rules.cache_map import CacheMap
+
+MINIMUM_WAITERS = 10
+"""Fewer sampled waiters than this tell nothing about which cache or who."""
+BY_CACHE_ID = (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
+RESULT_CACHE = "result cache"
+"""Where a waiter of the result cache latch is counted, beside the dictionary caches."""
+LATCH_EVENT = "latch: row cache objects"
+EXCLUSIVE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Waiter:
+    """One session waiting in one look."""
+
+    event: str
+    cache: str
+    """Cache name, or unknown."""
+    sql_id: str
+    module: str
+    program: str
+    container: str
+    blocker: str
+    exclusive: bool
+    """A row cache lock requested in exclusive mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Every waiter of the row cache in an interval, over so many looks."""
+
+    looks: int
+    waiters: tuple[Waiter, ...]
+
+    def of(self, event: str | None = None) -> tuple[Waiter, ...]:
+        """Those of one event, or all."""
+        return tuple(one for one in self.waiters if event in (None, one.event))
+
+    def caches(self, event: str | None = None) -> Counter[str]:
+        """Waiters by cache."""
+        return Counter(sorted(one.cache for one in self.of(event)))
+
+    def groups(self) -> list[tuple[Waiter, int]]:
+        """Equal waiters counted, the most first."""
+        return sorted(Counter(self.waiters).items(), key=lambda item: (-item[1], str(item[0])))
+
+
+def crowd_of(delta: Delta, caches: CacheMap) -> Crowd | None:
+    """The sampled waiters for the row cache, or None when nobody looked."""
+    rows = delta.rows("v$session")
+    looks = {row.get("sample") for row in rows}
+    if not looks:
+        return None
+    return Crowd(len(looks), tuple(_waiters(delta, caches, rows)))
+
+
+def _waiters(delta: Delta, caches: CacheMap, rows: tuple[Row, ...]) -> Iterator[Waiter]:
+    # Subordinates share their parent's id, and the id is called by its parent.
+    parents_last = sorted(delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row)))
+    names = {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
+    children = {text(row.get("addr")): number(row.get("child#")) for row in delta.rows("v$latch_children")}
+    result_cache = delta.cell("v$latchname", "name", RESULT_CACHE_LATCH, "latch#")
+    for row in rows:
+        event = text(row.get("event"))
+        if event in BY_CACHE_ID:
+            cache = names.get(number(row.get("p1"))) or "unknown"
+        elif event == LATCH_EVENT:
+            child = children.get(text(row.get("p1raw")))
+            cache = "unknown" if child is None else caches.name(int(child))
+        elif event == "latch free" and result_cache is not None and number(row.get("p2")) == result_cache:
+            cache = RESULT_CACHE
+        else:
+            continue
+        yield Waiter(
+            event=event or "",
+            cache=cache,
+            sql_id=text(row.get("sql_id")) or "",
+            module=text(row.get("module")) or "",
+            program=text(row.get("program")) or "",
+            container=text(row.get("con_id")) or "",
+            blocker=text(row.get("blocking_session")) or "",
+            exclusive=event == ROW_CACHE_LOCK_EVENT and number(row.get("p3")) == EXCLUSIVE,
+        )
