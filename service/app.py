@@ -15,6 +15,7 @@ from service.settings import Settings
 from service.store.repository import Repository
 from service.web import problems
 from service.web.access import Access, read_tokens
+from service.web.actions_api import actions
 from service.web.api import api, outside
 from service.web.pages import pages, static
 
@@ -28,10 +29,7 @@ def create_app(settings: Settings) -> FastAPI:
     connector = Connector(settings.oracle)
     access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
     audit = Audit(settings.auth.audit_file)
-    workers = [
-        Worker(watched, connector, store, 1.0 if watched.settings.scripted else settings.defaults.budget)
-        for watched in board
-    ]
+    workers = [_worker(watched, connector, store, settings) for watched in board]
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -54,8 +52,16 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     problems.install(app)
-    app.include_router(api(board, {one.watched.name: one for one in workers}, access, audit))
+    by_name = {one.watched.name: one for one in workers}
+    app.include_router(api(board, access))
+    app.include_router(actions(board, by_name, connector, access, audit))
     app.include_router(outside(board, own_registry(), store.reachable, access))
     app.include_router(pages(board, access))
     app.mount("/static", static, name="static")
     return app
+
+
+def _worker(watched: Watched, connector: Connector, store: Repository, settings: Settings) -> Worker:
+    """A database's worker; a scripted one costs nobody anything, so its polls never slow down."""
+    budget = 1.0 if watched.settings.scripted else settings.defaults.budget
+    return Worker(watched, connector, store, budget, settings.defaults.confirm == "once_per_episode")

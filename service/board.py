@@ -9,10 +9,13 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Lock
 
 from collectors.model import Delta, Snapshot
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis, Severity
+from service.confirm import Confirmed
+from service.episodes import Change, Episodes
 from service.settings import DatabaseSettings
 
 HISTORY_POINTS = 240
@@ -81,12 +84,29 @@ class Watched:
     """Seconds between polls in force: the interval, or longer where polls are expensive; 0 before the first."""
     published: Published | None = None
     failure: Failure | None = None
+    episodes: Episodes = field(default_factory=Episodes)
+    changes: list[Change] = field(default_factory=list)
+    """What the last poll changed about the episodes."""
+    confirmed: dict[str, Confirmed] = field(default_factory=dict)
+    """Results of confirming queries by cause."""
+    acting: Lock = field(default_factory=Lock)
+    """Held by an action that has a session of its own: never more than two sessions on a database."""
     history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY_POINTS))
 
     @property
     def name(self) -> str:
         """The name in the configuration."""
         return self.settings.name
+
+    def confirmations(self) -> dict[str, float]:
+        """Results that still count: recent, and of this life of the instance."""
+        started = self.published.snapshot.startup_time if self.published else None
+        now = time.monotonic()
+        return {
+            cause: one.value
+            for cause, one in self.confirmed.items()
+            if one.expires > now and one.startup_time == started
+        }
 
     @property
     def age(self) -> float | None:

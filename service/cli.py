@@ -18,6 +18,7 @@ from collectors.capture import dump
 from collectors.errors import CollectError
 from collectors.grants import script
 from collectors.scenarios import scenarios
+from rules.catalogue import catalogue
 from rules.model import Diagnosis, Severity, worst
 from service import inputs, logs, preflight, report, settings
 from service.app import create_app
@@ -111,11 +112,13 @@ def capture(
     """Write a capture of a database: two snapshots some seconds apart, to be diagnosed anywhere."""
     chosen = _settings(config)
     (one,) = _named(chosen, [database])
+    if seconds:
+        typer.echo(f"{database}: two snapshots, {seconds:g} s apart …", err=True)
     try:
         taken = preflight.capture(one, chosen, seconds)
         output.write_text(dump(taken), encoding="utf-8")
     except CollectError as error:
-        _fail(f"{database}: {error}")
+        _fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
     except OSError as error:
         _fail(f"{output} cannot be written: {error.strerror}")
     typer.echo(f"{output}: {len(taken.snapshots)} snapshots of {database}", err=True)
@@ -146,6 +149,44 @@ def _print_json(told: list[Diagnosis], *, single: bool) -> None:
         typer.echo(told[0].model_dump_json(indent=2))
     elif not single:
         typer.echo(TypeAdapter(list[Diagnosis]).dump_json(told, indent=2).decode())
+
+
+@cli.command()
+def holders(
+    database: Annotated[str, typer.Argument(help="name of the configuration")],
+    seconds: Annotated[float, typer.Option(min=0.1, max=10, help="how long to look at most")] = 5.0,
+    looks: Annotated[int, typer.Option(min=1, max=2000, help="how often to look at most")] = 500,
+    config: Config = CONFIG,
+) -> None:
+    """Profile who holds the row cache latch right now: many quick looks, a few seconds, on request only."""
+    chosen = _settings(config)
+    (one,) = _named(chosen, [database])
+    try:
+        typer.echo(preflight.holders_as_text(preflight.holders(one, chosen, seconds, looks)))
+    except CollectError as error:
+        _fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
+
+
+causes = typer.Typer(
+    no_args_is_help=True, help="The knowledge base: what latchscope can find, and what to do about it."
+)
+cli.add_typer(causes, name="causes")
+
+
+@causes.command("list")
+def list_causes() -> None:
+    """Every cause, one line each."""
+    for cause in catalogue().values():
+        how = "handbook" if cause.handbook else ", ".join(cause.surfaces)
+        typer.echo(f"{cause.kb:6} {cause.id:28} {cause.title} ({how}; {cause.status})")
+
+
+@causes.command("show")
+def show_cause(id: Annotated[str, typer.Argument(help="id of the cause")]) -> None:
+    """One cause with its conditions, confirming query, remedy and references."""
+    if id not in catalogue():
+        _fail(f"there is no cause {id}; `latchscope causes list` shows them")
+    typer.echo(report.cause_as_text(catalogue()[id]))
 
 
 def _settings(config: Path) -> Settings:

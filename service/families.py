@@ -61,6 +61,11 @@ FAMILIES: Mapping[str, Family] = {
         Family("latchscope_rowcache_modifications_total", "counter", "Changes of entries (v$rowcache.modifications)."),
         Family("latchscope_rowcache_entries", "gauge", "Entries in a dictionary cache (v$rowcache.count)."),
         Family("latchscope_rowcache_entries_used", "gauge", "Entries that hold valid data (v$rowcache.usage)."),
+        Family(
+            "latchscope_mutex_sleeps_total", "counter", "Sleeps for row cache mutexes by code location (v$mutex_sleep)."
+        ),
+        Family("latchscope_mutex_wait_seconds_total", "counter", "Time waited for row cache mutexes (v$mutex_sleep)."),
+        Family("latchscope_waiting_sessions", "gauge", "Sessions waiting on average, as sampled in the last interval."),
         Family("latchscope_wait_events_total", "counter", "Waits for an event (v$system_event.total_waits)."),
         Family(
             "latchscope_wait_event_seconds_total",

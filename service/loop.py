@@ -5,9 +5,13 @@ import threading
 import time
 from typing import Protocol
 
-from collectors.errors import SessionError, SetupError
+from collectors.errors import SessionError, SetupError, StatementError
 from collectors.poll import Connection
-from service.board import Failure, Watched
+from collectors.sampling import EVERY_SECONDS, Burst
+from rules.catalogue import catalogue
+from rules.model import Severity
+from service import confirm
+from service.board import Failure, Published, Watched
 from service.pace import after_failure, interval_after, turn_of
 from service.pipeline import Keeper, turn
 
@@ -29,14 +33,19 @@ class Opener(Protocol):
 class Worker:
     """Polls one database until it is told to stop. `step` is one attempt; a test may call it in its own time."""
 
-    def __init__(self, watched: Watched, opener: Opener, keeper: Keeper, budget: float = 1.0) -> None:
+    def __init__(
+        self, watched: Watched, opener: Opener, keeper: Keeper, budget: float = 1.0, confirms: bool = False
+    ) -> None:
         self.watched = watched
         self._opener = opener
         self._keeper = keeper
         self._budget = budget
+        self._confirms = confirms
         self._wake = threading.Event()
         self._stopping = False
         self._connection: Connection | None = None
+        self._burst: Burst | None = None
+        self._asked = False
         self._failures = 0
         self._recent: list[float] = []
         self._tried: str | None = None
@@ -56,6 +65,11 @@ class Worker:
         """Wait for the worker, at most so long."""
         self._thread.join(timeout)
 
+    def ask_for_samples(self) -> None:
+        """Sample the waiting sessions of the interval that begins now."""
+        self._asked = True
+        self._wake.set()
+
     def resume_login(self) -> bool:
         """Try the same credential once more, at an operator's word; False when login was not stopped."""
         stopped, self._refused = self._refused is not None, None
@@ -74,8 +88,7 @@ class Worker:
                 due = max(due + pause, now)
             else:
                 due, in_turn = turn_of(self.watched.name, now + pause, pause), True
-            self._wake.wait(max(0.0, due - time.monotonic()))
-            self._wake.clear()
+            self._rest(due)
         self._drop()
 
     def step(self) -> float:
@@ -86,10 +99,13 @@ class Worker:
             if self._connection is None:
                 self._tried = self._opener.credential(self.watched)
                 self._connection = self._opener.open(self.watched)
-            published = turn(self.watched, self._connection, self._keeper)
+            seen = self._burst.taken() if self._burst else None
+            published = turn(self.watched, self._connection, self._keeper, seen=seen)
         except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch over a database
             return self._failed(error)
         self._failures, self._refused = 0, None
+        self._confirm_what_began(published)
+        self._burst = self._next_burst(published)
         self._recent = [*self._recent[-1:], published.driver_seconds]
         self.watched.pace = interval_after(self._recent, self.watched.interval, self._budget)
         return self.watched.pace
@@ -102,6 +118,45 @@ class Worker:
             return self._opener.credential(self.watched) == self._refused
         except SetupError:
             return True
+
+    def _confirm_what_began(self, published: Published) -> None:
+        """Run the confirming query of each trouble that just began, where the configuration wants it; a refusal is told."""
+        if not self._confirms or self._connection is None:
+            return
+        for change in self.watched.changes:
+            cause = catalogue().get(change.episode.cause)
+            if change.what != "begin" or cause is None or cause.confirm is None:
+                continue
+            try:
+                started, release = published.snapshot.startup_time, published.snapshot.release
+                self.watched.confirmed[cause.id] = confirm.run(cause, self._connection, started, release)
+            except (StatementError, SessionError) as error:
+                log.warning("%s: %s was not confirmed: %s", self.watched.name, cause.id, error)
+                if isinstance(error, SessionError):
+                    self._drop()
+                    return
+
+    def _next_burst(self, published: Published) -> Burst | None:
+        """A burst of samples until the next poll, while the row cache costs something or somebody asked for it."""
+        asked, self._asked = self._asked, False
+        costly = published.delta is not None and published.diagnosis.severity is not Severity.INFO
+        return Burst(published.snapshot.release) if asked or costly else None
+
+    def _rest(self, due: float) -> None:
+        """Wait for the next poll, looking at waiting sessions meanwhile where a burst is on."""
+        while not self._stopping and (left := due - time.monotonic()) > 0:
+            if self._burst is None or self._burst.spent or self._connection is None:
+                if self._wake.wait(left):
+                    break
+                continue
+            try:
+                self._burst.look(self._connection)
+            except Exception as error:  # noqa: BLE001  as in step
+                self._failed(error)
+                break
+            if self._wake.wait(min(EVERY_SECONDS, max(0.0, due - time.monotonic()))):
+                break
+        self._wake.clear()
 
     def _failed(self, error: Exception) -> float:
         self._drop()

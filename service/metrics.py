@@ -4,7 +4,7 @@ prometheus_client keeps a Python object per series and holds the interpreter for
 only our own few process metrics. Names are the contract's; a sample that could not be read is absent, never zero.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -12,8 +12,9 @@ from prometheus_client.exposition import choose_encoder
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, Snapshot, number
 from rules.cache_map import CacheMap
-from rules.model import Diagnosis
+from rules.model import Diagnosis, Severity
 from service.board import Watched
+from service.episodes import Episode
 from service.families import FAMILIES, Family
 from service.settings import DatabaseSettings
 
@@ -34,6 +35,11 @@ _CACHE_COLUMNS = {
 _EVENT_COLUMNS = {
     "latchscope_wait_events_total": ("total_waits", 1.0),
     "latchscope_wait_event_seconds_total": ("time_waited_micro", 1e6),
+}
+
+_MUTEX_COLUMNS = {
+    "latchscope_mutex_sleeps_total": ("sleeps", 1.0),
+    "latchscope_mutex_wait_seconds_total": ("wait_time", 1e6),
 }
 
 Labels = Mapping[str, str]
@@ -75,7 +81,11 @@ def _common_labels(db: str, cluster: str | None) -> str:
 
 
 def render(
-    database: DatabaseSettings, snapshot: Snapshot, caches: CacheMap, diagnosis: Diagnosis
+    database: DatabaseSettings,
+    snapshot: Snapshot,
+    caches: CacheMap,
+    diagnosis: Diagnosis,
+    episodes: Sequence[Episode] = (),
 ) -> Mapping[str, bytes]:
     """Every sample of one database that stays true until its next poll."""
     block = Block(database)
@@ -88,8 +98,9 @@ def render(
     _latches(block, snapshot, caches)
     block.add_rows(_CACHE_COLUMNS, snapshot.rows("v$rowcache"), _cache_labels)
     block.add_rows(_EVENT_COLUMNS, snapshot.rows("v$system_event"), lambda row: {"event": str(row.get("event"))})
+    block.add_rows(_MUTEX_COLUMNS, snapshot.rows("v$mutex_sleep"), lambda row: {"location": str(row.get("location"))})
     _time(block, snapshot)
-    _verdicts(block, diagnosis)
+    _verdicts(block, diagnosis, episodes)
     _collectors(block, snapshot)
     return block.text()
 
@@ -129,11 +140,23 @@ def _time(block: Block, snapshot: Snapshot) -> None:
             block.add(family, micro / 1e6)
 
 
-def _verdicts(block: Block, diagnosis: Diagnosis) -> None:
+def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -> None:
+    """What is active: troubles while their episode lasts, so that they do not flap, and what is only worth a note."""
+    for episode in episodes:
+        labels = {"cause": episode.cause, "cache": episode.cache or "", "severity": episode.severity}
+        block.add("latchscope_finding", 1, labels)
+    lasting = {episode.cause for episode in episodes}
     for one in diagnosis.findings:
-        block.add("latchscope_finding", 1, {"cause": one.cause, "cache": one.cache or "", "severity": one.severity})
+        if one.severity is Severity.INFO and one.cause not in lasting:
+            labels = {"cause": one.cause, "cache": one.cache or "", "severity": one.severity}
+            block.add("latchscope_finding", 1, labels)
     if diagnosis.impact:
         block.add("latchscope_impact_ratio", diagnosis.impact.share_of_db_time)
+    waiting: dict[tuple[str, str], float] = {}
+    for group in diagnosis.who:
+        waiting[group.event, group.cache] = waiting.get((group.event, group.cache), 0.0) + group.sessions
+    for (event, name), sessions in waiting.items():
+        block.add("latchscope_waiting_sessions", sessions, {"event": event, "cache": name})
 
 
 def _collectors(block: Block, snapshot: Snapshot) -> None:

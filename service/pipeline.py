@@ -2,12 +2,15 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
 from collectors.delta import between, since_startup
-from collectors.model import Delta, NotComparable, Snapshot, number
+from collectors.model import Delta, NotComparable, Reading, Snapshot, number
 from collectors.poll import Connection, poll
+from collectors.sampling import VIEW as SESSIONS
+from collectors.sampling import not_sampled
 from rules.cache_map import CacheMap, cache_map
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis
@@ -24,18 +27,38 @@ class Keeper(Protocol):
 
 
 def turn(
-    watched: Watched, connection: Connection, keeper: Keeper, clock: Callable[[], float] = time.monotonic
+    watched: Watched,
+    connection: Connection,
+    keeper: Keeper,
+    clock: Callable[[], float] = time.monotonic,
+    seen: Reading | None = None,
 ) -> Published:
-    """One poll of one database, from Oracle's rows to every face. Raises SessionError when the session is lost."""
+    """One poll of one database, from Oracle's rows to every face. Raises SessionError when the session is lost.
+
+    `seen` are the waiting sessions sampled since the last poll.
+    """
     began = clock()
     previous = watched.published.snapshot if watched.published else None
-    snapshot = poll(watched.name, connection, previous, clock)
+    snapshot = with_samples(poll(watched.name, connection, previous, clock), seen)
     seconds = clock() - began
-    change = difference(previous, snapshot)
+    change = with_confirmations(difference(previous, snapshot), watched)
     diagnosis = cannot_tell(change) if isinstance(change, NotComparable) else diagnose(change)
     published = publish(watched, snapshot, change, diagnosis, seconds)
     keeper.keep(snapshot, diagnosis)
     return published
+
+
+def with_samples(snapshot: Snapshot, seen: Reading | None) -> Snapshot:
+    """The snapshot with what was sampled since the one before it."""
+    reading = not_sampled() if seen is None else seen
+    return replace(snapshot, readings={**snapshot.readings, SESSIONS: reading})
+
+
+def with_confirmations(change: Delta | NotComparable, watched: Watched) -> Delta | NotComparable:
+    """The change with the results of confirming queries that still speak for this life of the instance."""
+    if isinstance(change, NotComparable):
+        return change
+    return replace(change, confirmations=watched.confirmations())
 
 
 def difference(previous: Snapshot | None, snapshot: Snapshot) -> Delta | NotComparable:
@@ -51,6 +74,7 @@ def publish(
 ) -> Published:
     """Put the outcome of a poll on the board, with its metrics rendered once."""
     delta = change if isinstance(change, Delta) else None
+    watched.changes = watched.episodes.update(diagnosis)
     caches = cache_map(delta or since_startup(snapshot))
     labels = _labels(watched.published, snapshot, caches)
     published = Published(
@@ -59,7 +83,7 @@ def publish(
         map=caches,
         labels=labels,
         diagnosis=diagnosis,
-        blocks=render(watched.settings, snapshot, labels, diagnosis),
+        blocks=render(watched.settings, snapshot, labels, diagnosis, watched.episodes.open),
         poll_seconds=seconds,
         published_at=time.monotonic(),
         clock=time.time(),
@@ -79,11 +103,15 @@ def _labels(last: Published | None, snapshot: Snapshot, caches: CacheMap) -> Cac
     return CacheMap({**kept, **caches.children})
 
 
+SLEEPS = {"latch": "v$latch_children", "mutex": "v$mutex_sleep"}
+"""Where sessions sleep for the row cache, by what guards it."""
+
+
 def _point(at: datetime, delta: Delta | None, diagnosis: Diagnosis) -> Point:
     """One poll on the charts; a gap where there is no interval, as across a restart."""
     if delta is None:
         return Point(at, None, None, diagnosis.severity)
-    sleeps = [number(row.get("sleeps")) for row in delta.rows("v$latch_children")]
+    sleeps = [number(row.get("sleeps")) for row in delta.rows(SLEEPS[diagnosis.mechanism or "latch"])]
     known = [one for one in sleeps if one is not None]
     rate = sum(known) / delta.basis.seconds if known and delta.basis.seconds else None
     share = diagnosis.impact.share_of_db_time if diagnosis.impact else None

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from collectors.capture import Capture
 from collectors.errors import SessionError
 from collectors.grants import Capabilities, Readable, capabilities
+from collectors.holders import HolderProfile, profile
+from collectors.model import ROW_CACHE_LATCH
 from collectors.poll import poll
+from collectors.sampling import Burst
 from service.board import Watched
 from service.connect import Connector
+from service.pipeline import with_samples
 from service.settings import DatabaseSettings, Settings
 
 
@@ -32,7 +36,11 @@ def check(database: DatabaseSettings, settings: Settings) -> Preflight:
     try:
         connection = Connector(settings.oracle).open(Watched(database, settings.interval_of(database)))
         try:
-            return Preflight(database.name, capabilities(poll(database.name, connection), database.user))
+            snapshot = poll(database.name, connection)
+            look = Burst(snapshot.release, looks=1)
+            look.look(connection)
+            seen = with_samples(snapshot, look.taken())
+            return Preflight(database.name, capabilities(seen, database.user))
         finally:
             connection.close()
     except SessionError as error:
@@ -50,6 +58,26 @@ def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> C
     finally:
         connection.close()
     return Capture(database.name, tuple(snapshots), source=f"latchscope capture over {seconds:g} s")
+
+
+def holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:
+    """A profile of who holds the row cache latch. Raises StatementError, SessionError."""
+    connection = Connector(settings.oracle).open(Watched(database, settings.interval_of(database)))
+    try:
+        return profile(connection, ROW_CACHE_LATCH, seconds, looks)
+    finally:
+        connection.close()
+
+
+def holders_as_text(found: HolderProfile) -> str:
+    """A profile as lines for a terminal."""
+    told = [f"{found.latch}: {found.looks} looks in {found.seconds:.1f} s"]
+    for one, times in found.held:
+        who = ", ".join(part for part in (one.username, one.module, one.program, one.sql_id) if part)
+        told.append(
+            f"  held in {times / found.looks:6.1%} of the looks: session {one.sid} ({who}), child at {one.address}"
+        )
+    return "\n".join(told if found.held else [*told, "  nobody was met holding it"])
 
 
 def as_text(one: Preflight) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from collectors.model import Basis
+from rules.cause import AnyOf, Cause, Condition
 from rules.model import Diagnosis, DiagnosisBasis
 from rules.words import number as spelled
 from rules.words import percent
@@ -18,6 +19,35 @@ def as_markdown(told: Mapping[str, Diagnosis]) -> str:
     return "\n".join("\n".join(_markdown(name, one)) for name, one in told.items())
 
 
+def cause_as_text(cause: Cause) -> str:
+    """A cause of the catalogue for a terminal."""
+    return "\n".join(_cause(cause))
+
+
+def _cause(cause: Cause) -> Iterator[str]:
+    yield f"{cause.title} ({cause.id}, {cause.kb}, {cause.status})"
+    span = " to ".join(one for one in (cause.releases.since, cause.releases.until) if one)
+    yield f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}; releases: {span or 'all'}"
+    yield f"\n{cause.explanation}\n"
+    yield "Found when:" if cause.when else "A handbook entry: no polled signal finds it; check it where it fits."
+    for one in cause.when:
+        if isinstance(one, AnyOf):
+            yield "  any of:"
+            yield from (f"    {_condition(each)}" for each in one.any_of)
+        else:
+            yield f"  {_condition(one)}"
+    if cause.confirm:
+        yield f"\nConfirm: {cause.confirm.sql}\n  {cause.confirm.reading}"
+    yield f"\nRemedy: {cause.remedy}\nRisk: {cause.risk}\nExpected effect: {cause.expected_effect}"
+    yield f"Easily mistaken for it: {cause.false_positives}"
+    for reference in cause.references:
+        yield f"Reference: {reference.title}{f' ({reference.url})' if reference.url else ''}"
+
+
+def _condition(one: Condition) -> str:
+    return f"{one.signal} {one.needs} ({one.role}): {one.because}"
+
+
 def _text(name: str, diagnosis: Diagnosis) -> Iterator[str]:
     yield f"{diagnosis.database} ({name})"
     yield f"{diagnosis.severity.upper()}: {diagnosis.headline}"
@@ -29,14 +59,21 @@ def _text(name: str, diagnosis: Diagnosis) -> Iterator[str]:
         yield f"Found: {one.title} ({one.cause}), severity {one.severity}, confidence {one.confidence}"
         for held in one.evidence:
             derived = f" = {held.derivation}" if held.derivation else ""
-            yield f"  + {held.signal} {_value(held.value, held.unit)}{derived} (needs {held.needs}): {held.because}"
+            needs = _needs(held.needs, held.unit)
+            yield f"  + {held.signal} {_value(held.value, held.unit)}{derived} (needs {needs}): {held.because}"
         for why in one.unknown:
             yield f"  ? not known: {why}"
     yield ""
     for out in diagnosis.ruled_out:
-        yield f"Ruled out: {out.cause}, because {out.signal} is {_value(out.value, out.unit)} where it would need {out.needs}"
-    for open_one in diagnosis.undetermined:
-        yield f"Cannot tell: {open_one.cause}, because {open_one.why or open_one.missing}. Way out: {open_one.way_out}"
+        if out.signal not in ELSEWHERE:
+            value = _value(out.value, out.unit)
+            yield f"Ruled out: {out.cause}, because {out.signal} is {value} where it would need {_needs(out.needs, out.unit)}"
+    if elsewhere := _elsewhere(diagnosis):
+        yield f"Not on this instance: {', '.join(elsewhere)} (other releases, or nothing of theirs here)"
+    for hint in diagnosis.candidates:
+        yield f"Worth a look: {hint.title} ({hint.cause}), which no polled signal can find"
+    for (why, way_out), causes in _open(diagnosis).items():
+        yield f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}"
     for note in diagnosis.notes:
         yield f"Note: {note}"
     yield ""
@@ -52,18 +89,37 @@ def _markdown(name: str, diagnosis: Diagnosis) -> Iterator[str]:
         yield f"\n### Found: {one.title} (severity {one.severity}, confidence {one.confidence})\n"
         yield "| signal | value | needs | because |\n|---|---|---|---|"
         for held in one.evidence:
-            yield f"| {held.signal} | {_value(held.value, held.unit)} | {held.needs} | {held.because} |"
+            yield f"| {held.signal} | {_value(held.value, held.unit)} | {_needs(held.needs, held.unit)} | {held.because} |"
     if diagnosis.ruled_out:
         yield "\n### Ruled out\n\n| cause | signal | value | would need |\n|---|---|---|---|"
         for out in diagnosis.ruled_out:
-            yield f"| {out.cause} | {out.signal} | {_value(out.value, out.unit)} | {out.needs} |"
+            if out.signal not in ELSEWHERE:
+                yield f"| {out.cause} | {out.signal} | {_value(out.value, out.unit)} | {_needs(out.needs, out.unit)} |"
+        if elsewhere := _elsewhere(diagnosis):
+            yield f"\nNot on this instance: {', '.join(elsewhere)}"
     if diagnosis.undetermined:
         yield "\n### Cannot tell\n\n| cause | why | way out |\n|---|---|---|"
-        for open_one in diagnosis.undetermined:
-            yield f"| {open_one.cause} | {open_one.why or open_one.missing} | {open_one.way_out} |"
+        for (why, way_out), causes in _open(diagnosis).items():
+            yield f"| {', '.join(causes)} | {why} | {way_out} |"
     for note in diagnosis.notes:
         yield f"\n> {note}"
     yield ""
+
+
+ELSEWHERE = ("release", "mechanism")
+"""What rules a cause out without a number: it belongs to other releases, or shows where this instance has nothing."""
+
+
+def _elsewhere(diagnosis: Diagnosis) -> list[str]:
+    return [out.cause for out in diagnosis.ruled_out if out.signal in ELSEWHERE]
+
+
+def _open(diagnosis: Diagnosis) -> dict[tuple[str, str], list[str]]:
+    """Causes that could not be judged, by the reason they share."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for one in diagnosis.undetermined:
+        grouped.setdefault((one.why or one.missing, one.way_out), []).append(one.cause)
+    return grouped
 
 
 def _circumstances(diagnosis: Diagnosis) -> str:
@@ -80,3 +136,11 @@ def _basis(basis: DiagnosisBasis | None) -> str:
 
 def _value(value: float, unit: str) -> str:
     return percent(value) if unit == "ratio" and 0 <= value <= 1 else f"{spelled(value)} {unit}".strip()
+
+
+def _needs(needs: str, unit: str) -> str:
+    """A comparison in the form its value is told in."""
+    sign, _, bound = needs.partition(" ")
+    if sign not in (">=", "<="):
+        return needs
+    return f"{sign} {_value(float(bound), unit)}"

@@ -9,6 +9,8 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from collectors.scenarios import scenarios
+
 DEMO = "demo:"
 """A dsn of this scheme names a scripted database instead of a real one."""
 SHORTEST_REAL_INTERVAL = 10.0
@@ -52,6 +54,9 @@ class Defaults(Strict):
     """What holds for every database that does not say otherwise."""
 
     interval: Seconds = Field(15.0, gt=0, description="time between polls: cheap for them, quick enough for us")
+    confirm: Literal["on_request", "once_per_episode"] = Field(
+        "on_request", description="when a confirming query runs: only when asked, or once as a trouble begins"
+    )
     budget: float = Field(0.01, gt=0, le=1, description="share of the interval a poll may take before polls slow down")
 
 
@@ -214,6 +219,10 @@ class _Demo(Settings):
 
 
 def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
-    """Settings that serve the scripted databases on loopback."""
-    databases = [DatabaseSettings(name=name, dsn=f"{DEMO}{name}", interval=interval) for name in names]
+    """Settings that serve scripted databases, each in the cluster of its script, on loopback."""
+    clusters = {name: one.cluster for name, one in scenarios().items()}
+    databases = [
+        DatabaseSettings(name=name, dsn=f"{DEMO}{name}", cluster=clusters.get(name), interval=interval)
+        for name in names
+    ]
     return _Demo(listen=f"127.0.0.1:{port}", store=store, databases=databases)

@@ -1,7 +1,6 @@
 """REST under /api/v1, beside /healthz, /readyz and /metrics. Reads only the board, the catalogue and the store."""
 
-from collections.abc import Callable, Mapping
-from typing import Annotated
+from collections.abc import Callable
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
@@ -9,15 +8,14 @@ from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry
 
 from rules.catalogue import catalogue
-from rules.model import Cause, Diagnosis
-from service.audit import Audit
+from rules.cause import Cause
+from rules.model import Diagnosis
 from service.board import Board, Watched
-from service.loop import Worker
 from service.metrics import exposition, probe
 from service.web import views
-from service.web.access import Access, Caller
+from service.web.access import Access
 from service.web.problems import NOT_FOUND, REFUSED
-from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, DatabaseOut, Health, LatchesOut, ResumeOut
+from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, DatabaseOut, EpisodeOut, Health, LatchesOut
 
 
 def operation_id(route: APIRoute) -> str:
@@ -25,7 +23,16 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def api(board: Board, workers: Mapping[str, Worker], access: Access, audit: Audit) -> APIRouter:
+def watched_in(board: Board, db: str) -> Watched:
+    """The database of that name; 404 otherwise."""
+    found = board.get(db)
+    if found is None:
+        names = ", ".join(one.name for one in board) or "none"
+        raise HTTPException(404, f"no database named {db}; watched are: {names}")
+    return found
+
+
+def api(board: Board, access: Access) -> APIRouter:
     """The routes below /api/v1."""
     readers = [Depends(access.reader)]
     router = APIRouter(
@@ -33,11 +40,7 @@ def api(board: Board, workers: Mapping[str, Worker], access: Access, audit: Audi
     )
 
     def watched(db: str) -> Watched:
-        found = board.get(db)
-        if found is None:
-            names = ", ".join(one.name for one in board) or "none"
-            raise HTTPException(404, f"no database named {db}; watched are: {names}")
-        return found
+        return watched_in(board, db)
 
     @router.get("/databases", tags=["databases"])
     def list_databases() -> list[DatabaseOut]:
@@ -69,12 +72,10 @@ def api(board: Board, workers: Mapping[str, Worker], access: Access, audit: Audi
         """What can be read on this database, what is lost without the rest, and the SQL that opens it."""
         return views.capabilities_out(watched(db))
 
-    @router.post("/databases/{db}/login/resume", tags=["actions"], responses=NOT_FOUND)
-    def resume_login(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> ResumeOut:
-        """Try the same credential once more after a refused login stopped all further ones. Needs role operate."""
-        resumed = workers[watched(db).name].resume_login()
-        audit.record(caller.name, "resume login", db, "resumed" if resumed else "was not stopped")
-        return ResumeOut(database=db, resumed=resumed)
+    @router.get("/databases/{db}/episodes", tags=["diagnosis"], responses=NOT_FOUND)
+    def list_episodes(db: str) -> list[EpisodeOut]:
+        """Troubles from start to end, newest first; those that last have no end."""
+        return views.episodes_out(watched(db))
 
     @router.get("/causes", tags=["causes"])
     def list_causes() -> list[CauseOut]:

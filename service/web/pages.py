@@ -12,7 +12,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.catalogue import catalogue
-from rules.model import Condition
+from rules.cause import Condition
 from rules.signals import SIGNALS
 from rules.words import count, percent
 from rules.words import number as spelled
@@ -54,6 +54,7 @@ def pages(board: Board, access: Access) -> APIRouter:
             diagnosis=views.diagnosis_of(watched),
             latches=views.latches_out(watched),
             caches=views.caches_out(watched),
+            episodes=views.episodes_out(watched),
             causes=catalogue(),
             charts=_charts(watched),
         )
@@ -87,7 +88,7 @@ def _charts(watched: Watched) -> list[Markup]:
     sleeps = [(one.at, one.sleeps_per_second) for one in points]
     shares = [(one.at, None if one.share_of_db_time is None else one.share_of_db_time * 100) for one in points]
     return [
-        charts.line(sleeps, "Row cache latch sleeps", "per second"),
+        charts.line(sleeps, "Row cache sleeps", "per second"),
         charts.line(shares, "DB time lost in row cache waits", "%"),
     ]
 

@@ -119,6 +119,77 @@ class ResumeOut(BaseModel):
     resumed: bool = Field(description="false when logins were not stopped")
 
 
+class EpisodeOut(BaseModel):
+    """One trouble from its start over its peak to its end; `end` is null while it lasts."""
+
+    cause: str
+    cache: str | None
+    title: str
+    begin: datetime
+    end: datetime | None
+    last_seen: datetime
+    severity: Severity
+    peak_severity: Severity
+    peak_at: datetime
+    peak_share_of_db_time: float | None
+    headline: str
+
+
+class ConfirmationIn(BaseModel):
+    """Which cause's confirming query to run."""
+
+    cause: str
+
+
+class ConfirmationOut(BaseModel):
+    """What a confirming query gave."""
+
+    database: str
+    cause: str
+    sql: str
+    result: float
+    reading: str
+    confirms: bool | None = Field(description="null where the cause names no bound")
+
+
+class HoldersIn(BaseModel):
+    """How long to look for holders at most: 10 s and 2,000 looks are the limits."""
+
+    seconds: float = Field(5.0, gt=0, le=10)
+    looks: int = Field(500, gt=0, le=2000)
+
+
+class HolderOut(BaseModel):
+    """One session that held the latch, and in what share of the looks."""
+
+    sid: int
+    child: int | None
+    cache: str
+    looks: int
+    share_of_looks: float
+    sql_id: str | None
+    module: str | None
+    program: str | None
+    username: str | None
+
+
+class HoldersOut(BaseModel):
+    """Who held the row cache latch."""
+
+    database: str
+    latch: str
+    seconds: float
+    looks: int
+    holders: tuple[HolderOut, ...]
+
+
+class SamplesOut(BaseModel):
+    """That waiting sessions are sampled from now to the next poll but one."""
+
+    database: str
+    asked: bool
+
+
 class CauseOut(BaseModel):
     """A cause of the catalogue, in short."""
 
@@ -127,7 +198,7 @@ class CauseOut(BaseModel):
     title: str
     status: str
     caches: tuple[str, ...]
-    mechanisms: tuple[str, ...]
+    surfaces: tuple[str, ...]
 
 
 class Health(BaseModel):

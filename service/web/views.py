@@ -4,6 +4,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 from collectors.grants import capabilities
+from collectors.holders import Holder, HolderProfile
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
 from rules.cache_map import CacheMap
 from rules.engine import cannot_tell
@@ -16,7 +17,10 @@ from service.web.schemas import (
     CapabilitiesOut,
     ChildOut,
     DatabaseOut,
+    EpisodeOut,
     FailureOut,
+    HolderOut,
+    HoldersOut,
     LatchesOut,
     ReadableOut,
 )
@@ -155,6 +159,41 @@ def capabilities_out(watched: Watched) -> CapabilitiesOut:
         inside_pdb=found.inside_pdb,
         views=tuple(ReadableOut(**asdict(one)) for one in found.views) if watched.published else (),
         notes=found.notes,
+    )
+
+
+def episodes_out(watched: Watched) -> list[EpisodeOut]:
+    """Episodes of a database, newest first."""
+    wanted = EpisodeOut.model_fields
+    return [EpisodeOut(**{name: getattr(one, name) for name in wanted}) for one in watched.episodes.all]
+
+
+def holders_out(watched: Watched, found: HolderProfile) -> HoldersOut:
+    """A profile of holders with the caches of the children they held."""
+    rows = watched.published.snapshot.rows("v$latch_children") if watched.published else ()
+    children = {str(row.get("addr")): int(number(row.get("child#")) or 0) for row in rows}
+    caches = watched.published.map if watched.published else CacheMap()
+    return HoldersOut(
+        database=watched.name,
+        latch=found.latch,
+        seconds=round(found.seconds, 3),
+        looks=found.looks,
+        holders=tuple(_holder(one, times, found.looks, children, caches) for one, times in found.held),
+    )
+
+
+def _holder(one: Holder, times: int, looks: int, children: dict[str, int], caches: CacheMap) -> HolderOut:
+    child = children.get(one.address)
+    return HolderOut(
+        sid=one.sid,
+        child=child,
+        cache="unknown" if child is None else caches.name(child),
+        looks=times,
+        share_of_looks=times / looks,
+        sql_id=one.sql_id,
+        module=one.module,
+        program=one.program,
+        username=one.username,
     )
 
 
