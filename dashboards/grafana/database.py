@@ -1,4 +1,4 @@
-"""The walk through one database: worth it, hot child, cache, miss location, waits, finding."""
+"""The walk through one database: worth it, hot child, cache, location, waits, who, finding."""
 
 from panels import (
     BY_SESSIONS,
@@ -15,12 +15,12 @@ from panels import (
     timeseries,
     web_link,
 )
-from shared import FOUND, LATCH, PAGE, WAITS, S, chosen, finding_links, per_second, ratio
+from shared import FOUND, LATCH, LOCK, PAGE, RESULT_CACHE, WAITS, S, chosen, finding_links, per_second, ratio
 
 
 def database(address: str) -> Json:
-    """The walk through one database: hot child, cache, miss location, waits, finding."""
-    panels = [*_worth(), *_hot_child(), *_cache(), *_location(), *_waits(), *_finding()]
+    """The walk through one database: hot child, cache, location, waits, who, finding."""
+    panels = [*_worth(), *_hot_child(), *_cache(), *_location(), *_waits(), *_who(), *_finding()]
     active = annotation(
         "Findings",
         "orange",
@@ -32,7 +32,7 @@ def database(address: str) -> Json:
     return dashboard(
         "latchscope-database",
         "latchscope / Database",
-        "One database, in the order of the walk: is it worth it, hot child, cache, location, waits, finding.",
+        "One database, in the order of the walk: is it worth it, hot child, cache, location, waits, who, finding.",
         chosen(several=False, address=address),
         panels,
         annotations=[active],
@@ -188,7 +188,7 @@ def _cache() -> list[Json]:
 def _location() -> list[Json]:
     sleeps = "latchscope_latch_location_sleeps_total"
     return [
-        row("3 · Location: in which code is the latch held?"),
+        row("3 · Location: in which code do sessions meet?"),
         timeseries(
             "Sleeps by location of the holder",
             "Where the session was that held the latch. This side points to the cause.",
@@ -200,6 +200,18 @@ def _location() -> list[Json]:
             "Where the sessions were that had to sleep. This side shows the victims.",
             "cps",
             query(per_second(sleeps, "location", LATCH, 'side="waiter"'), "{{location}}"),
+        ),
+        timeseries(
+            "Mutex sleeps by location",
+            "From 12.2 on mutexes guard the row cache. The number in brackets differs by release; the function's name counts.",
+            "cps",
+            query(per_second("latchscope_mutex_sleeps_total", "location"), "{{location}}"),
+        ),
+        timeseries(
+            "Sessions waiting for a mutex by location",
+            "Seconds waited per second: sessions waiting for row cache mutexes at each location, on average.",
+            "short",
+            query(per_second("latchscope_mutex_wait_seconds_total", "location"), "{{location}}"),
         ),
     ]
 
@@ -229,15 +241,57 @@ def _waits() -> list[Json]:
             query(ratio(seconds, waits, "event"), "{{event}}"),
             w=8,
         ),
+        timeseries(
+            "Sessions waiting for row cache lock",
+            "A lock on one entry, in every release, held while the entry is changed: see the changes by cache above.",
+            "short",
+            query(per_second(seconds, "db", LOCK), "row cache lock"),
+            w=8,
+        ),
+        timeseries(
+            "Sessions asleep on the result cache latch",
+            "Seconds slept per second. The latch has no event of its own: its waits are among those of latch free.",
+            "short",
+            query(per_second("latchscope_latch_wait_seconds_total", "db", RESULT_CACHE), "Result Cache: RC Latch"),
+            w=8,
+        ),
+        timeseries(
+            "Result cache latch: misses and sleeps",
+            "Misses without sleeps need no action: spinning absorbs them.",
+            "cps",
+            query(per_second("latchscope_latch_misses_total", "db", RESULT_CACHE), "misses"),
+            query(per_second("latchscope_latch_sleeps_total", "db", RESULT_CACHE), "sleeps"),
+            w=8,
+        ),
+    ]
+
+
+def _who() -> list[Json]:
+    sampled = f"latchscope_waiting_sessions{{{S}}}"
+    named = "{{cache}} · {{event}}"
+    return [
+        row("5 · Who: for which cache do the waiters wait?"),
+        timeseries(
+            "Sampled waiters by cache",
+            "Sessions met waiting, on average of the looks of an interval. Nobody looks while nothing costs anything: no data.",
+            "short",
+            query(f"sum by (event, cache) ({sampled})", named),
+        ),
+        timeseries(
+            "Share of the sampled waiters by cache",
+            "No statistic counts mutex or lock waits by cache; the waiters name it. Who they are is on latchscope's own page.",
+            "percentunit",
+            query(f"sum by (event, cache) ({sampled}) / scalar(sum({sampled}))", named),
+        ),
     ]
 
 
 def _finding() -> list[Json]:
     return [
-        row("5 · Finding: what is the cause?"),
+        row("6 · Finding: what is the cause?"),
         table(
             "Active findings",
-            "Causes that the last poll found, with links to the evidence and to the description of the cause.",
+            "Causes that are active, with links to the evidence and to the description of the cause.",
             ("Active", "bool_yes_no", f"max by (db, cause, cache, severity) (latchscope_finding{{{S}}})"),
             overrides=finding_links(),
         ),

@@ -70,7 +70,7 @@ def fleet(address: str) -> Json:
         ),
         table(
             "Active findings",
-            "Causes that the last poll of each database found. The name of the database leads to the evidence.",
+            "Causes that are active in each database. The name of the database leads to the evidence.",
             ("Active", "bool_yes_no", f"max by (cluster, db, cause, cache, severity) (latchscope_finding{{{S}}})"),
             overrides=finding_links(),
         ),

@@ -6,6 +6,8 @@ S = 'cluster=~"$cluster",db=~"$db"'
 """What every query of a database is narrowed by."""
 WAITS = 'event=~"latch: row cache objects|row cache mutex|row cache lock"'
 LATCH = 'latch="row cache objects"'
+RESULT_CACHE = 'latch="Result Cache: RC Latch"'
+LOCK = 'event="row cache lock"'
 PAGE = "${latchscope:raw}"
 FOUND = {"1": {"text": "found", "color": "orange", "index": 0}}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from collectors.scenarios import scenarios
 from tests.browser.chromium import Chromium
 from tests.service.running import Running, demo
 
@@ -44,7 +45,7 @@ def test_the_fleet_shows_every_database_and_leads_to_it(served: Running, browser
     browser.open(f"{served.url}/")
     assert browser.run("document.title") == "Fleet · latchscope"
     names = browser.run("[...document.querySelectorAll('td a')].map(a => a.textContent)")
-    assert sorted(names) == ["busy-but-fine", "parse-storm", "undo-storm"]
+    assert sorted(names) == sorted(scenarios())
     assert browser.run("getComputedStyle(document.querySelector('.tag')).backgroundColor") != "rgba(0, 0, 0, 0)"
     browser.click("a[href='/db/undo-storm']")
     assert browser.run("location.pathname") == "/db/undo-storm"

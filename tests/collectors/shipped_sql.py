@@ -13,9 +13,22 @@ from sqlglot.optimizer.qualify import qualify
 
 from collectors.grants import KQRST_COLUMNS
 from collectors.release import parts
+from rules.cause import Cause
 
 CATALOGUE = Path(__file__).with_name("catalogue")
-RELEASES = ("11.2", "12.1", "12.2", "18", "19", "21", "23")
+VERSIONS = {
+    "11.2": ("11.2.0.1.0", "11.2.0.2.0", "11.2.0.3.0", "11.2.0.4.0"),
+    "12.1": ("12.1.0.1.0", "12.1.0.2.0"),
+    "12.2": ("12.2.0.1.0",),
+    "18": ("18.0.0.0.0",),
+    "19": ("19.0.0.0.0",),
+    "21": ("21.0.0.0.0",),
+    "23": ("23.0.0.0.0",),
+}
+"""Release → what v$instance.version says on it; only 11.2 and 12.1 have patch sets that it tells apart."""
+RELEASES = tuple(VERSIONS)
+MADE_BY_US = {"v$session": frozenset({"sample"})}
+"""Key columns that no statement reads, because `collectors.sampling` numbers its looks itself."""
 
 LICENSED = re.compile(
     r"^(v\$active_session_history|x\$ash|dba_addm_\w+|v\$sql_monitor\w*|dba_hist_(?!"
@@ -24,6 +37,12 @@ LICENSED = re.compile(
 """Needs the Diagnostics or the Tuning Pack; the dba_hist_ views spared here are listed as exceptions."""
 NEVER_POLLED = re.compile(r"^(v\$rowcache_(parent|subordinate)|v\$latchholder|dba_\w+|v\$sql\w*|x\$\w+)$")
 """Too dear for a poller, or beyond any grant."""
+
+
+def releases_of(cause: Cause) -> tuple[str, ...]:
+    """The releases a cause's confirming query is for: those the cause can happen on, or the oldest where we watch none."""
+    fitting = [one for one, versions in VERSIONS.items() if any(map(cause.releases.include, versions))]
+    return tuple(fitting) or RELEASES[:1]
 
 
 @cache
@@ -99,7 +118,14 @@ def _wrong_columns(select: exp.Select, release: str) -> Iterator[str]:
 def _wrong_words(select: exp.Select, release: str) -> Iterator[str]:
     if parts(release) < (12,) and select.find(exp.Fetch, exp.Limit):
         yield f"fetch first needs 12.1, this is for {release}"
-    if select.find(exp.Star) and not select.find(exp.Count):
+    if any(_asks_for_whatever_there_is(one) for one in select.find_all(exp.Select)):
         yield "asks for all columns, whatever they are"
     if select.find(exp.Lock):
         yield "locks rows"
+
+
+def _asks_for_whatever_there_is(select: exp.Select) -> bool:
+    """Whether it selects * from a view; from a query of ours, whose columns are known, it may."""
+    source = select.args.get("from_") or select.args.get("from")
+    from_ours = source is not None and isinstance(source.this, exp.Subquery) and not select.args.get("joins")
+    return select.is_star and not from_ours

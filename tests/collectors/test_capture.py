@@ -205,7 +205,12 @@ WRONG: dict[str, tuple[tuple[str | int, ...], object, str]] = {
     "true where a counter is": (CELL, True, "sleeps is true; it must be a number or null"),
     "list where a counter is": (CELL, [1], "sleeps is [1]; it must be a number or null"),
     "a number beyond all floats": (CELL, 10**400, "it must be a number or null"),
-    "true where a key is": ((*CHILDREN, "rows", 0, 1), True, "child# is true; it must be text, a number or null"),
+    "true where a key is": ((*CHILDREN, "rows", 0, 1), True, "child# is true; it must be a number or null"),
+    "text where a number names the row": (
+        (*CHILDREN, "rows", 0, 1),
+        "abc",
+        'child# is "abc"; it must be a number or null',
+    ),
     "assumed is no list": ((*CHILDREN, "assumed"), "so", "assumed must be a JSON list"),
     "missing is no object": (("snapshots", 0, "missing"), [], "missing must be a JSON object"),
     "unknown kind": (

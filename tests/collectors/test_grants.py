@@ -1,6 +1,7 @@
 """What a user may read, what is lost without it, and the SQL that opens it: one grant for one missing view."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -11,14 +12,20 @@ from collectors.model import Binds, Missing, Rows, Snapshot
 from collectors.poll import Answer, poll
 from collectors.registry import collectors
 from collectors.replay import ScriptedDatabase
+from collectors.sampling import VIEW as SAMPLED
+from collectors.sampling import Burst
 from collectors.scenarios import scenarios
-from tests.collectors.scripted import poll_at
+from tests.collectors.scripted import BEGAN, poll_at
 
 GRANTED = [view for view, one in collectors().items() if one.granted_on]
 
 
 def of(name: str, *refused: str) -> Capabilities:
-    return capabilities(poll_at(name, 30.0, refused), "LATCHSCOPE")
+    """What one visit finds: a poll, and one look at the view that polls leave out."""
+    polled = poll_at(name, 30.0, refused)
+    look = Burst(polled.release, looks=1)
+    look.look(ScriptedDatabase(scenarios()[name], BEGAN, lambda: 30.0, refused))
+    return capabilities(replace(polled, readings={**polled.readings, SAMPLED: look.taken()}), "LATCHSCOPE")
 
 
 def changed(snapshot: Snapshot, view: str, **cells: object) -> Snapshot:
@@ -39,6 +46,7 @@ def test_a_missing_grant_is_the_only_sql_named(view: str) -> None:
 def test_with_every_grant_nothing_is_lacking() -> None:
     for name in scenarios():
         assert of(name).lacking == ()
+        assert {one.view for one in of(name).views if one.status == "read"} >= {"v$latch", SAMPLED}
 
 
 def test_x_kqrst_is_opened_through_a_view_of_sys() -> None:

@@ -17,8 +17,8 @@ ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.s
 def test_every_view_is_told_with_its_grant_and_how_often_it_is_read() -> None:
     told = {row[0].strip("`"): (row[1].strip("`"), row[3]) for row in ROWS if len(row) == 4}
     for view, one in collectors().items():
-        expected = (one.granted_on or "nothing", "once per start" if one.once else "every poll")
-        assert told.get(view) == expected, view
+        how_often = "in bursts" if one.sampled else "once per start" if one.once else "every poll"
+        assert told.get(view) == (one.granted_on or "nothing", how_often), view
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,20 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from collectors.model import Kind, Row, Snapshot, number
 from collectors.registry import collectors
 from collectors.scenarios import scenarios
 from collectors.script import RESLEEPS, Cache, Child, Load, Moment, Scenario, ramp, share
+from collectors.scripted_waits import session
 from tests.collectors.scripted import BEGAN, poll_at
 
 NAMES = sorted(scenarios())
+LATCHED = [name for name in NAMES if not scenarios()[name].mutexes]
+"""Those whose row cache is guarded by child latches."""
+MUTEXED = [name for name in NAMES if scenarios()[name].mutexes]
 TIMES = st.floats(0, 5_000)
 MOVING = ("gets", "misses", "sleeps", "spin_gets", "wait_time")
 
@@ -24,7 +28,7 @@ def by_key(one: Snapshot, view: str) -> Mapping[tuple[object, ...], Row]:
     return {tuple(row.get(name) for name in key): row for row in one.rows(view)}
 
 
-@given(name=st.sampled_from(NAMES), at=TIMES)
+@given(name=st.sampled_from(LATCHED), at=TIMES)
 def test_latch_gets_are_three_per_parent_get_and_one_per_subordinate_get(name: str, at: float) -> None:
     one = poll_at(name, at)
     caches = by_key(one, "v$rowcache")
@@ -46,7 +50,7 @@ def test_every_miss_ends_in_a_spin_get_or_begins_with_a_sleep(name: str, at: flo
         assert misses <= gets + 1
 
 
-@given(name=st.sampled_from(NAMES), at=TIMES)
+@given(name=st.sampled_from(LATCHED), at=TIMES)
 def test_the_latch_is_the_sum_of_its_children(name: str, at: float) -> None:
     one = poll_at(name, at)
     latch = by_key(one, "v$latch")["row cache objects",]
@@ -54,7 +58,27 @@ def test_the_latch_is_the_sum_of_its_children(name: str, at: float) -> None:
         assert latch[column] == sum(number(row[column]) or 0 for row in one.rows("v$latch_children"))
 
 
+@given(name=st.sampled_from(MUTEXED), at=TIMES)
+def test_where_mutexes_guard_the_row_cache_no_child_latch_does_and_the_latch_lives_on_by_name(
+    name: str, at: float
+) -> None:
+    one = poll_at(name, at)
+    assert (one.rows("v$latch_children"), one.rows("v$latch_misses")) == ((), ())
+    assert number(by_key(one, "v$latch")["row cache objects",]["sleeps"]) == 0
+    places = one.rows("v$mutex_sleep")
+    event = by_key(one, "v$system_event")["row cache mutex",]
+    for column, of in (("total_waits", "sleeps"), ("time_waited_micro", "wait_time")):
+        assert event[column] == pytest.approx(sum(number(row[of]) or 0 for row in places), abs=len(places))
+
+
+@given(name=st.sampled_from(NAMES), at=TIMES)
+def test_nobody_who_waits_is_met_twice_in_one_look(name: str, at: float) -> None:
+    waiting = session(Moment(scenarios()[name], at, BEGAN))
+    assert len({row["sid"] for row in waiting}) == len(waiting)
+
+
 @given(name=st.sampled_from(NAMES), at=TIMES, later=st.floats(0, 900))
+@example(name="undo-storm", at=57, later=1)
 def test_every_counter_only_grows(name: str, at: float, later: float) -> None:
     first, second = poll_at(name, at), poll_at(name, at + later)
     for view, collector in collectors().items():
@@ -65,12 +89,12 @@ def test_every_counter_only_grows(name: str, at: float, later: float) -> None:
                 assert was is None or (now is not None and now >= was), (view, column, key)
 
 
-@given(name=st.sampled_from(NAMES), at=TIMES)
+@given(name=st.sampled_from(LATCHED), at=TIMES)
 def test_sleeps_by_location_and_by_event_are_the_sleeps_of_the_children(name: str, at: float) -> None:
     one = poll_at(name, at)
     children = one.rows("v$latch_children")
     sleeps = sum(number(row["sleeps"]) or 0 for row in children)
-    places = one.rows("v$latch_misses")
+    places = [row for row in one.rows("v$latch_misses") if row["parent_name"] == "row cache objects"]
     for column in ("sleep_count", "wtr_slp_count"):
         assert sum(number(row[column]) or 0 for row in places) == pytest.approx(sleeps, rel=0.001, abs=len(places) + 20)
     event = by_key(one, "v$system_event")["latch: row cache objects",]
@@ -149,8 +173,11 @@ def test_every_scenario_says_what_it_is_for(name: str) -> None:
     assert all(seconds > 0 for seconds, _ in scenario.loop)
     guarded = {cache.name for cache in scenario.caches}
     for _, load in scenario.loop:
-        assert sum(load.holders.values()) == pytest.approx(1)
-        assert sum(load.waiters.values()) == pytest.approx(1)
+        for places in (load.holders, load.waiters):
+            assert sum(places.values()) == pytest.approx(0 if scenario.mutexes else 1)
+        assert bool(load.mutexes) is scenario.mutexes
+        assert sum(load.result_cache_places.values()) == pytest.approx(1 if load.result_cache_places else 0)
+        assert {one.cache for one in load.waiting if one.cache} <= guarded
         assert set(load.children) <= {cache.child for cache in scenario.caches}
         assert set(load.usage) <= guarded
 

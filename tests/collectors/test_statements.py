@@ -5,14 +5,23 @@ import re
 import pytest
 import sqlglot
 
-from collectors.grants import script
+from collectors import holders
+from collectors.confirm import limited
+from collectors.grants import ON_REQUEST, script
 from collectors.model import Collector
 from collectors.registry import collectors
 from collectors.release import parts, text_for
 from rules.catalogue import catalogue as causes
-from tests.collectors.shipped_sql import RELEASES, catalogue, columns_of, mistakes
+from rules.cause import Cause, Releases
+from tests.collectors.shipped_sql import MADE_BY_US, RELEASES, catalogue, columns_of, mistakes, releases_of
 
-CONFIRMING = {cause.id: cause.confirm.sql for cause in causes().values() if cause.confirm}
+CONFIRMING = {
+    f"{cause.id}-{release}": (cause.confirm.sql, release)
+    for cause in causes().values()
+    if cause.confirm
+    for release in releases_of(cause)
+}
+"""Every confirming query with each release of its cause."""
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -22,21 +31,52 @@ def test_every_poll_statement_fits_the_release_it_is_sent_to(view: str, release:
     assert statement is None or mistakes(statement, release) == []
 
 
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("cause", CONFIRMING)
-def test_every_confirming_query_fits_every_release(cause: str, release: str) -> None:
-    sql = CONFIRMING[cause]
+@pytest.mark.parametrize(("sql", "release"), CONFIRMING.values(), ids=list(CONFIRMING))
+def test_every_confirming_query_fits_the_releases_of_its_cause(sql: str, release: str) -> None:
     assert mistakes(sql, release, polled=False) == []
+    assert mistakes(limited(sql), release, polled=False) == [], "as it is sent"
     assert len(sqlglot.parse_one(sql, read="oracle").selects) == 1, "a confirming query returns one number"
+
+
+def test_no_confirming_query_is_left_unproven() -> None:
+    proven = {sql for sql, _ in CONFIRMING.values()}
+    assert {cause.confirm.sql for cause in causes().values() if cause.confirm} == proven
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "expected"),
+    [
+        (None, None, RELEASES),
+        ("12.1", "12.1", ("12.1",)),
+        ("11.2.0.1", "11.2.0.3", ("11.2",)),
+        ("11.2.0.4", "12.1.0.1", ("11.2", "12.1")),
+        ("19", "19.7", ("19",)),
+        ("12.2", None, ("12.2", "18", "19", "21", "23")),
+        ("10.2.0.4", "11.1.0.7", ("11.2",)),
+    ],
+)
+def test_the_releases_of_a_cause(since: str | None, until: str | None, expected: tuple[str, ...]) -> None:
+    cause: Cause = next(iter(causes().values())).model_copy(update={"releases": Releases(since=since, until=until)})
+    assert releases_of(cause) == expected
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_profile_of_holders_fits_every_release(release: str) -> None:
+    assert mistakes(holders.STATEMENT, release, polled=False) == []
+    assert "/* latchscope v$latchholder */" in holders.STATEMENT
+    assert mistakes(holders.STATEMENT, release) == ["v$latchholder is never polled"]
 
 
 @pytest.mark.parametrize("collector", collectors().values(), ids=list(collectors()))
 def test_statements_name_the_declared_columns(collector: Collector) -> None:
     declared = {column.name for column in collector.columns}
+    ours = MADE_BY_US.get(collector.view, frozenset())
     named = {release: _names(sql) for release, sql in collector.statements.items()}
     assert all(len(names) == len(set(names)) for names in named.values())
-    assert set().union(*named.values()) == declared, "declared and never asked for, or the other way round"
-    assert set(collector.key) <= set.intersection(*map(set, named.values())), "a key that some release does not give"
+    assert set().union(*named.values()) == declared - ours, "declared and never asked for, or the other way round"
+    always = set.intersection(*map(set, named.values()))
+    assert set(collector.key) - ours <= always, "a key that some release does not give"
+    assert ours <= set(collector.key)
 
 
 def _names(sql: str) -> list[str]:
@@ -56,7 +96,8 @@ def test_grants_are_on_the_views_the_statements_read(kind: str) -> None:
     text = script("LATCHSCOPE", kind)  # type: ignore[arg-type]
     granted = {name.lower().replace("v_$", "v$") for name in re.findall(r"(?:on sys\.|object\(')([\w$]+)", text, re.I)}
     wanted = {view for view, one in collectors().items() if one.granted_on} - {"x$kqrst"}
-    assert granted - {"x_$kqrst"} == wanted
+    on_request = {name.removeprefix("sys.").replace("v_$", "v$") for name in ON_REQUEST}
+    assert granted - {"x_$kqrst"} == wanted | on_request
     for columns in re.findall(r"as select (.+?) from x\$kqrst", text):
         assert set(columns.split(", ")) <= columns_of("x$kqrst", "11.2")
     assert ("x_$kqrst" in granted) == (kind != "rds")
@@ -90,6 +131,12 @@ PLANTED = {
     "select event from v$made_up": ("19", "not in the catalogue"),
     "select maxconcurrency from v$undostat order by begin_time desc fetch first 6 rows only": ("11.2", "fetch first"),
     "select * from v$latch": ("19", "all columns"),
+    "select l.* from v$latch l": ("19", "all columns"),
+    "select * from v$latch where gets > (select count(*) from v$latchname)": ("19", "all columns"),
+    "select x.n from (select * from v$latchname) x": ("19", "all columns"),
+    "select * from (select gets from v$latch), v$latchname": ("19", "all columns"),
+    "select count(*) from v$pdbs": ("11.2", "not in the catalogue"),
+    "select con_id from v$sgastat": ("11.2", "CON_ID"),
     "select gets from v$latch; select gets from v$latch": ("19", "one SELECT"),
     "delete from v$latch": ("19", "one SELECT"),
     "alter system flush shared_pool": ("19", "one SELECT"),
@@ -114,5 +161,6 @@ def test_ordinary_texts_are_not_caught(release: str) -> None:
         "select x.n from (select max(gets) as n from v$latch) x",
         "select l.gets from v$latch_children l, v$latchname n where l.latch# = n.latch# and l.latch# = :latch",
         "select count(*) from sys.x_$kqrst where kqrstcln = 1",
+        "select * from (select max(gets) from v$latch) where rownum <= 1",
     ):
         assert mistakes(sql, release) == []

@@ -30,10 +30,10 @@ from collectors.errors import CredentialError, SessionError, StartingError
 from collectors.poll import Connection
 from collectors.registry import collectors
 from collectors.replay import ScriptedDatabase
-from collectors.scenarios.dictionary import RELEASE_12_1
-from collectors.scenarios.ordinary import ORDINARY
+from collectors.scenarios.dictionary import RELEASE_19
 from collectors.scenarios.parse_storm import PARSE_STORM
 from collectors.scenarios.undo_storm import HEALTHY, RELIEVED, STORM, UNDO_STORM
+from collectors.scenarios.users_mutex import LOGON_STORM, ORDINARY_19
 from collectors.script import Child, Scenario
 from service.app import create_app
 from service.board import Watched
@@ -56,6 +56,7 @@ QUIET_HERE = {
 HEALTHY_SECONDS = 6.0
 STORM_SECONDS = 16.0
 MINIMAL = {"v$instance", "v$latchname", "v$event_name", "v$latch_children", "v$sys_time_model"}
+WAITS_ALONE = {"v$instance", "v$latchname", "v$event_name", "v$system_event", "v$sys_time_model"}
 
 
 # ---------------------------------------------------------------- durations
@@ -149,16 +150,20 @@ def short_storm(name: str, sleep_us: float) -> Scenario:
 def nineteen() -> Scenario:
     """A 19c where sessions wait for the mutex, for the lock and for the RC latch."""
     load = replace(
-        ORDINARY,
-        children={},
-        events={"row cache mutex": (3000, 4.0), "row cache lock": (2.0, 3.0), "latch free": (400, 1.5)},
+        LOGON_STORM,
+        events={**LOGON_STORM.events, "row cache lock": (2.0, 4.5), "latch free": (400, 1.5)},
         latches={"Result Cache: RC Latch": (21000, 500, 1.5)},
         modifications={"dc_sequences": 90},
-        seconds={**ORDINARY.seconds, "DB time": 24.0},
     )
-    events = ("row cache mutex", "row cache lock", "latch free")
     return Scenario(
-        "nineteen", "19.0.0.0.0", "waits of 12.2 and newer", RELEASE_12_1, ORDINARY, ((3600, load),), events=events
+        name="nineteen",
+        release="19.0.0.0.0",
+        about="waits of 12.2 and newer",
+        caches=RELEASE_19,
+        ordinary=ORDINARY_19,
+        loop=((3600, load),),
+        events=("row cache mutex", "row cache lock", "latch free"),
+        mutexes=True,
     )
 
 
@@ -169,13 +174,15 @@ def whole_fleet() -> Fleet:
         "blind": short_storm("blind", 1900),
         "parse": PARSE_STORM,
         "nineteen": nineteen(),
+        "blind19": nineteen(),
     }
     failing = {
         "locked": CredentialError("ORA-01017: invalid username/password"),
         "starting": StartingError("ORA-01033: initialization or shutdown in progress"),
     }
-    # Where only the latch itself can be read no cause can be named, and the alert on its sleeps stands alone.
-    return Fleet(scripts, {"blind": frozenset(collectors()) - MINIMAL}, failing)
+    # Where only the latch itself or only the waits can be read no cause can be named, and the alert on them stands alone.
+    everything = frozenset(collectors())
+    return Fleet(scripts, {"blind": everything - MINIMAL, "blind19": everything - WAITS_ALONE}, failing)
 
 
 # ---------------------------------------------------------------- the processes
@@ -413,7 +420,8 @@ def test_a_storm_calls_somebody_and_its_end_calls_them_off(tmp_path: Path, monke
     assert ("LatchscopeFindingActive", "milder", "chat") in told
     assert ("LatchscopeLoginStopped", "locked", "chat") in told
     assert ("LatchscopeDatabaseDown", "starting", "pager") in told
-    assert ("RowCacheMutexWaits", "nineteen", "pager") in told
+    assert ("RowCacheMutexWaits", "blind19", "pager") in told
+    assert ("RowCacheLockWaits", "nineteen", "pager") in told
     assert not {one for one in told if one[:2] == ("RowCacheObjectsSleepsHigh", "storm")}, "its cause was told instead"
     moment, alert = next(
         (at, one)

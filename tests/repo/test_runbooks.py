@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from service.app import create_app
 from service.cli import cli
-from service.metrics import FAMILIES
+from service.families import FAMILIES
 from service.settings import DatabaseSettings, Settings
 from tests.service.stage import Client
 

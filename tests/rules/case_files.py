@@ -1,38 +1,27 @@
 """Reads `rules/causes/*.cases.yaml`: an ordinary 30 s interval, the rows in which a case differs, the verdict it needs.
 
 The format is told in rules/causes/README.md. What follows from a stated row by the load model (latch gets from
-dictionary gets, totals from children, the wait event from the sleeps) follows here as well, unless the case states it.
+dictionary gets, totals from children, the wait event from the sleeps) follows here as well, unless the case states it:
+tests/rules/case_rows.py.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 from pydantic import Field
 
-from collectors.delta import between
-from collectors.model import ROW_CACHE_LATCH, Basis, Changes, Delta, Kind, Row, Value
-from collectors.poll import poll
-from collectors.registry import collectors
-from collectors.replay import ScriptedDatabase
-from collectors.scenarios.dictionary import RELEASE_11_2, RELEASE_12_1
-from collectors.scenarios.ordinary import ORDINARY
-from collectors.script import RESLEEPS, Scenario
-from rules.cache_map import cache_map
+from collectors.model import Basis, Delta, Missing
+from collectors.sampling import not_sampled
 from rules.catalogue import HOME
+from rules.cause import Cause
 from rules.engine import diagnose
-from rules.model import Cause, Confidence, Diagnosis, Frozen, Severity
+from rules.model import Confidence, Diagnosis, Frozen, Severity
+from tests.rules.case_rows import followed, merged, naming, ordinary
+from tests.rules.case_waiters import Waiters, sampled
 from tests.rules.scenes import no_grant
-
-SECONDS = 30
-SLEEP_US = 900
-INSTANCES = {"11.2": ("11.2.0.4.0", RELEASE_11_2), "12.1": ("12.1.0.2.0", RELEASE_12_1)}
-MOVING = ("gets", "misses", "sleeps", "spin_gets", "wait_time")
 
 
 class Expected(Frozen):
@@ -51,13 +40,21 @@ class Case(Frozen):
 
     case: str
     like: str | None = None
-    release: Literal["11.2", "12.1"] = "11.2"
+    release: Literal["11.2", "12.1", "12.2", "19"] = "11.2"
+    version: str | None = None
+    """Another release than the ordinary instance's own, such as 11.2.0.2.0; the views stay those of `release`."""
+    version_full: str | None = None
+    """Release with its update, as v$instance has it from 18c on."""
     basis: Literal["interval", "totals"] = "interval"
     rows: Mapping[str, tuple[Mapping[str, Any], ...]] = Field(default_factory=dict)
+    waiters: tuple[Waiters, ...] | None = None
+    """Who was met waiting in ten looks; empty: looked, and met nobody; not stated: nobody looked."""
     refused: tuple[str, ...] = ()
     confirmed: float | None = None
     expect: Expected
     also: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    """Handbook entries that must be offered to check."""
 
 
 @dataclass(frozen=True)
@@ -96,23 +93,17 @@ def _completed(case: Case, model: Case) -> Case:
     views = {**model.rows, **case.rows}
     rows = {view: _overlaid(view, model.rows.get(view, ()), case.rows.get(view, ())) for view in views}
     own = {name: getattr(case, name) for name in case.model_fields_set}
-    return model.model_copy(update={"also": (), **own, "rows": rows})
+    return model.model_copy(update={"also": (), "candidates": (), **own, "rows": rows})
 
 
 def _overlaid(
     view: str, under: Sequence[Mapping[str, Any]], over: Sequence[Mapping[str, Any]]
 ) -> tuple[Mapping[str, Any], ...]:
-    laid = {str(_naming(view, one)): one for one in under}
+    laid = {str(naming(view, one)): one for one in under}
     for one in over:
-        name = str(_naming(view, one))
+        name = str(naming(view, one))
         laid[name] = {**laid.get(name, {}), **one}
     return tuple(laid.values())
-
-
-def _naming(view: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The members of a stated row that say which row is meant."""
-    column = collectors()[view].column
-    return {name: value for name, value in row.items() if column(name).kind in (Kind.KEY, Kind.TEXT)}
 
 
 def complaints(told: Told, causes: Mapping[str, Cause]) -> list[str]:
@@ -127,7 +118,8 @@ def complaints(told: Told, causes: Mapping[str, Cause]) -> list[str]:
     for finding in got.findings:
         if finding.severity is not Severity.INFO and finding.cause not in (told.cause, *told.case.also):
             wrong.append(f"{finding.cause} is found as well, {finding.severity}")
-    return wrong
+    missing = set(told.case.candidates) - {one.cause for one in got.candidates}
+    return wrong + [f"{name} is not offered to check" for name in sorted(missing)]
 
 
 def verdict_of(diagnosis: Diagnosis, cause: str) -> tuple[str, Mapping[str, Any]]:
@@ -142,107 +134,22 @@ def verdict_of(diagnosis: Diagnosis, cause: str) -> tuple[str, Mapping[str, Any]
     return "undetermined", {"by": open_one.missing, "why": open_one.why}
 
 
-@cache
-def ordinary(release: str) -> Delta:
-    """The ordinary 30 seconds of an instance of that release."""
-    version, caches = INSTANCES[release]
-    scenario = Scenario("ordinary", version, "an ordinary day", caches, ORDINARY, ((300, ORDINARY),))
-    now = [0.0]
-    database = ScriptedDatabase(scenario, datetime(2026, 3, 2, 9, 0, tzinfo=UTC), lambda: now[0])
-    earlier = poll("ordinary", database)
-    now[0] = SECONDS
-    delta = between(earlier, poll("ordinary", database, earlier))
-    assert isinstance(delta, Delta)
-    return delta
-
-
 def delta_of(told: Told) -> Delta:
     """The Delta that a case describes."""
-    case, usual = told.case, ordinary(told.case.release)
-    readings = dict(usual.readings)
-    for view, stated in case.rows.items():
-        readings[view] = _merged(usual, view, stated)
-    delta = _followed(replace(usual, readings=readings), case)
-    refused = {view: no_grant(view) for view in case.refused}
+    case = told.case
+    usual = ordinary(case.release)
+    stated = {**case.rows, "v$instance": (*case.rows.get("v$instance", ()), *_releases(case))}
+    readings = {**usual.readings, **{view: merged(usual, view, rows) for view, rows in stated.items()}}
+    readings["v$session"] = not_sampled() if case.waiters is None else sampled(case.waiters, usual)
+    delta = followed(replace(usual, readings=readings, release=case.version or usual.release), case.rows)
+    refused: dict[str, Missing] = {view: no_grant(view) for view in case.refused}
     basis = delta.basis if case.basis == "interval" else Basis("totals", None, delta.basis.end, None)
     confirmed = {} if case.confirmed is None else {told.cause: case.confirmed}
     return replace(delta, basis=basis, readings={**delta.readings, **refused}, confirmations=confirmed)
 
 
-def _merged(usual: Delta, view: str, stated: Sequence[Mapping[str, Any]]) -> Changes:
-    """The rows of a view with the stated ones laid over them; a row that names all its keys may be new."""
-    rows = [dict(row) for row in usual.rows(view)]
-    for one in stated:
-        naming = _naming(view, one)
-        meant = [row for row in rows if all(row.get(name) == value for name, value in naming.items())]
-        if not meant and set(collectors()[view].key) <= set(naming):
-            rows.append(dict(one))
-        elif len(meant) == 1:
-            meant[0].update(one)
-        else:
-            raise ValueError(f"{view}: {naming} names {len(meant)} rows; name one, or a new one by all its keys")
-    return Changes(view, tuple(rows))
-
-
-def _followed(delta: Delta, case: Case) -> Delta:
-    """The Delta with everything in place that follows from what the case states."""
-    delta = _with(delta, "v$latch_children", _children(delta, case))
-    sums = {name: sum(_whole(row.get(name)) for row in delta.rows("v$latch_children")) for name in MOVING}
-    own = next((one for one in case.rows.get("v$latch", ()) if one.get("name") == ROW_CACHE_LATCH), {})
-    latch = [{**row, **(sums if row.get("name") == ROW_CACHE_LATCH else {})} for row in delta.rows("v$latch")]
-    delta = _with(delta, "v$latch", [{**row, **(own if row.get("name") == ROW_CACHE_LATCH else {})} for row in latch])
-    event: Row = {
-        "event": "latch: row cache objects",
-        "total_waits": sums["sleeps"],
-        "time_waited_micro": sums["wait_time"],
-    }
-    given = {one["event"] for one in case.rows.get("v$system_event", ())}
-    if event["event"] not in given:
-        others = [row for row in delta.rows("v$system_event") if row.get("event") != event["event"]]
-        delta = _with(delta, "v$system_event", [*others, event])
-    return _with(delta, "v$latch_misses", _locations(delta, case, sums["sleeps"]))
-
-
-def _with(delta: Delta, view: str, rows: Sequence[Row]) -> Delta:
-    return replace(delta, readings={**delta.readings, view: Changes(view, tuple(rows))})
-
-
-def _children(delta: Delta, case: Case) -> list[Row]:
-    """Children whose gets follow from the dictionary gets, and whose misses and waits follow from their sleeps."""
-    stated = {one["child#"]: one for one in case.rows.get("v$latch_children", ())}
-    guarded = cache_map(delta).children
-    rows: list[Row] = []
-    for row in delta.rows("v$latch_children"):
-        child = row["child#"]
-        assert isinstance(child, int)
-        own = stated.get(child, {})
-        sleeps = _whole(row["sleeps"])
-        follows: dict[str, Value] = {"gets": int(guarded[child].predicted_gets or 0)}
-        if "sleeps" in own:
-            follows |= {"misses": max(_whole(row["misses"]), sleeps), "wait_time": sleeps * SLEEP_US}
-        misses = _whole(own.get("misses", follows.get("misses", row["misses"])))
-        follows["spin_gets"] = max(misses - sleeps, 0) + math.ceil(sleeps * RESLEEPS)
-        rows.append({**row, **follows, **own})
-    return rows
-
-
-def _locations(delta: Delta, case: Case, sleeps: int) -> list[Row]:
-    """Locations as the case gives them, in counts or in shares such as `85 %`; the others share what is left as usual."""
-    stated = {one["location"]: one for one in case.rows.get("v$latch_misses", ())}
-    rows: dict[Value, dict[str, Value]] = {row["location"]: dict(row) for row in delta.rows("v$latch_misses")}
-    for column in ("sleep_count", "wtr_slp_count"):
-        given = {place: _share(one[column], sleeps) for place, one in stated.items() if column in one}
-        usual = {place: _whole(row.get(column)) for place, row in rows.items() if place not in given}
-        rest, whole = max(sleeps - sum(given.values()), 0), sum(usual.values()) or 1
-        for place, row in rows.items():
-            row[column] = given[place] if place in given else rest * usual[place] // whole
-    return [*rows.values()]
-
-
-def _share(value: int | str, sleeps: int) -> int:
-    return round(float(value.removesuffix("%")) / 100 * sleeps) if isinstance(value, str) else value
-
-
-def _whole(value: object) -> int:
-    assert isinstance(value, int | float)
-    return int(value)
+def _releases(case: Case) -> tuple[Mapping[str, Any], ...]:
+    """The row of v$instance with the release of a case that has one of its own."""
+    told = {"version": case.version, "version_full": case.version_full}
+    known = {name: value for name, value in told.items() if value is not None}
+    return ({"instance_number": 1, **known},) if known else ()

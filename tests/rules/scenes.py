@@ -7,6 +7,7 @@ from typing import Any
 
 from collectors.model import ROW_CACHE_LATCH, Basis, Changes, Delta, Missing, Row
 from collectors.registry import collectors
+from rules.model import Diagnosis
 from rules.scene import Scene
 
 BEGIN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -114,3 +115,8 @@ def no_grant(view: str) -> Missing:
     """The reading of a view that the user may not see."""
     cure = f"grant select on {collectors()[view].granted_on} to <user>"
     return Missing(view, "refused", f"{view}: ORA-00942", cure)
+
+
+def steps_of(got: Diagnosis) -> Mapping[str, str]:
+    """The steps of a walk by name."""
+    return {step.step: step.statement for step in got.steps}

@@ -3,7 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from rules.model import AnyOf, Condition, Confidence, Diagnosis, Query, Severity, worst
+from rules.cause import AnyOf, Condition, Query
+from rules.model import Confidence, Diagnosis, Severity, worst
 
 
 def test_severities_and_confidences_are_ordered() -> None:

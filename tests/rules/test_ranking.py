@@ -48,20 +48,21 @@ def test_confidence(
 def test_severity_is_the_gate_within_the_cap() -> None:
     scene = scene_of()
     assert scene.gate is Severity.WARNING
-    assert severity(scene, Severity.CRITICAL, LOW) is Severity.WARNING
-    assert severity(scene, Severity.INFO, HIGH) is Severity.INFO
+    assert severity(scene, ("latch", "lock"), Severity.CRITICAL, LOW) is Severity.WARNING
+    assert severity(scene, ("latch", "lock"), Severity.INFO, HIGH) is Severity.INFO
+    assert severity(scene, ("lock",), Severity.CRITICAL, HIGH) is Severity.NOTICE
 
 
 @pytest.mark.parametrize(("sure", "most"), [(LOW, "notice"), (MEDIUM, "warning"), (HIGH, "warning")])
 def test_by_shares_alone_at_most_a_warning(sure: Confidence, most: str) -> None:
-    assert severity(scene_of(basis=TOTALS), Severity.CRITICAL, sure) == most
+    assert severity(scene_of(basis=TOTALS), ("latch",), Severity.CRITICAL, sure) == most
 
 
 def finding(cause: str, grade: Severity, sure: Confidence) -> Finding:
     about = catalogue()["undo-segments"]
     words = {name: getattr(about, name) for name in ("title", "explanation", "remedy", "risk", "expected_effect")}
     known = {"child": None, "cache": None, "caches": (), "identity": None, "location": None, "confirm": None}
-    rest = {"evidence": (), "references": (), "false_positives": about.false_positives}
+    rest = {"surface": "latch", "evidence": (), "references": (), "false_positives": about.false_positives}
     return Finding.model_validate({"cause": cause, "severity": grade, "confidence": sure, **words, **known, **rest})
 
 

@@ -1,4 +1,4 @@
-"""Every signal: one value known from the sick instance, and Unknown, never zero, where its view is missing."""
+"""Every signal: one value known from the rich instance, and Unknown, never zero, where its view is missing."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import pytest
 from collectors.model import ROW_CACHE_LATCH
 from rules.scene import Known, Reading, Unknown
 from rules.signals import SIGNALS, Signal, Subject, signal
+from tests.rules.rich import RICH
 from tests.rules.scenes import SICK, TOTALS, scene_of, with_rows
 
 UNDO = Subject(("dc_rollback_segments",), "kqrpre: find obj")
@@ -37,7 +38,58 @@ KNOWN = {
     "host_busy_ratio": 0.9,
     "paging_rate": 10.0,
     "load_per_cpu": 1.5,
+    "average_lock_wait": 50.0,
+    "average_mutex_sleep": 3.0,
+    "average_result_cache_sleep": 15.0,
+    "cluster_conflict_ratio": 0.1,
+    "commits_per_second": 10.0,
+    "connection_share_of_db_time": 0.04,
+    "evenness_of_gets": 1_000 / 7_000,
+    "evenness_of_holders": 0.04,
+    "exclusive_share_of_lock_waiters": 0.75,
+    "failed_parse_share_of_db_time": 0.01,
+    "failed_share_of_parses": 0.01,
+    "gets_per_commit": 40.0,
+    "gets_per_logon": 200.0,
+    "gets_per_parse": 6.0,
+    "hard_parses_per_second": 20.0,
+    "hard_share_of_parses": 0.3,
+    "hottest_cache_share_of_mutex_waiters": 0.8,
+    "lock_share_of_db_time": 0.005,
+    "lock_waiters_without_statement": 0.25,
+    "logons_per_second": 2.0,
+    "mutex_share_of_db_time": 0.012,
+    "overall_getmiss_ratio": 0.005,
+    "parameter_value": 900,
+    "parses_per_execution": 0.5,
+    "release_update": 7,
+    "result_cache_miss_ratio": 0.1,
+    "result_cache_share_of_db_time": 0.03,
+    "result_cache_sleeps": 200,
+    "result_cache_sleeps_per_miss": 0.04,
+    "row_cache_memory": 26_000_000,
+    "row_cache_mutex_sleeps": 400,
+    "share_of_changing_holders": 0.0,
+    "share_of_cluster_requests": 0.8,
+    "share_of_lock_waiters": 0.6,
+    "share_of_modifications": 0.8,
+    "share_of_mutex_sleeps": 0.75,
+    "share_of_mutex_waiters": 0.8,
+    "share_of_result_cache_holders": 0.1,
+    "shared_pool_shrinks": 1,
+    "slow_neighbours": 1,
+    "tuned_retention_ratio": 10.0,
+    "undo_segments_per_transaction": 200.0,
+    "unexpired_share_of_undo": 0.75,
 }
+
+SUBJECTS = {
+    "evenness_of_gets": Subject(("dc_users", "dc_tablespaces")),
+    "parameter_value": Subject(parameter="undo_retention"),
+    "share_of_mutex_sleeps": Subject(location="kqrpre"),
+    "share_of_result_cache_holders": Subject(location="Result Cache: Serialization12"),
+}
+"""Signals whose value here speaks of something else than undo segments."""
 
 STAND_INS = {"v$latch": ("v$latch_children",), "v$system_event": ("v$latch", "v$latch_children")}
 """Views that another can stand in for, so that both must be gone."""
@@ -58,7 +110,7 @@ def test_every_signal_has_a_known_value_here() -> None:
 
 @pytest.mark.parametrize(("name", "value"), KNOWN.items())
 def test_known_value(name: str, value: float) -> None:
-    reading = read(name)
+    reading = read(name, SUBJECTS.get(name, UNDO), views=RICH)
     assert isinstance(reading, Known), reading
     assert reading.value == pytest.approx(value)
 
@@ -67,7 +119,7 @@ def test_known_value(name: str, value: float) -> None:
     ("name", "view"), [(one.name, view) for one in SIGNALS.values() for view in one.of.split(", ")]
 )
 def test_unknown_without_its_view(name: str, view: str) -> None:
-    reading = read(name, refused=(view, *STAND_INS.get(view, ())))
+    reading = read(name, SUBJECTS.get(name, UNDO), views=RICH, refused=(view, *STAND_INS.get(view, ())))
     assert isinstance(reading, Unknown), reading
     assert reading.missing == view
     assert f"{view}: ORA-00942" in reading.why
@@ -85,7 +137,7 @@ def test_a_source_that_never_held_a_view_is_unknown_as_well(name: str) -> None:
 def test_every_signal_says_what_it_is(one: Signal) -> None:
     assert SIGNALS[one.name] is one
     assert one.about.endswith(".") and len(one.about) > 20
-    assert one.unit and all(view in SICK for view in one.of.split(", "))
+    assert one.unit and all(view in RICH for view in one.of.split(", "))
 
 
 def test_two_signals_of_one_name_are_refused() -> None:
@@ -131,7 +183,14 @@ def test_a_cache_this_instance_has_not_got_is_zero_and_says_so() -> None:
 
 @pytest.mark.parametrize("name", ["modification_ratio", "getmiss_ratio"])
 def test_a_cache_nobody_asked_has_no_ratio_to_blame(name: str) -> None:
-    idle = {"cache#": 3, "type": "PARENT", "parameter": "dc_rollback_segments", "gets": 0, "getmisses": 0}
+    idle = {
+        "cache#": 3,
+        "type": "PARENT",
+        "parameter": "dc_rollback_segments",
+        "gets": 0,
+        "getmisses": 0,
+        "modifications": 0,
+    }
     assert read(name, views=with_rows("v$rowcache", idle)) == Known(0.0, "no gets")
 
 
@@ -176,3 +235,9 @@ def test_hold_anomaly_needs_another_child_with_one_percent_of_the_gets() -> None
 def test_totals_give_shares_but_no_rate() -> None:
     assert isinstance(read("paging_rate", basis=TOTALS), Unknown)
     assert isinstance(read("share_of_sleeps", basis=TOTALS), Known)
+
+
+@pytest.mark.parametrize("name", ["modification_ratio", "getmiss_ratio"])
+def test_a_ratio_whose_parts_were_not_read_is_unknown_even_without_gets(name: str) -> None:
+    bare = {"cache#": 3, "type": "PARENT", "parameter": "dc_rollback_segments", "gets": 0}
+    assert isinstance(read(name, views=with_rows("v$rowcache", bare)), Unknown)

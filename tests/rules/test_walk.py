@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,11 +15,7 @@ from rules.catalogue import catalogue
 from rules.engine import diagnose
 from rules.model import Diagnosis
 from tests.collectors.scripted import delta_from, poll_at
-from tests.rules.scenes import SICK, TOTALS, delta_of, no_grant, with_rows
-
-
-def steps_of(got: Diagnosis) -> Mapping[str, str]:
-    return {step.step: step.statement for step in got.steps}
+from tests.rules.scenes import SICK, TOTALS, delta_of, no_grant, steps_of, with_rows
 
 
 def judged(capture: Capture) -> Diagnosis:
@@ -160,26 +155,6 @@ def test_an_interval_tells_cost_seconds_and_entries() -> None:
         got.headline,
     )
     assert "It holds 14,600 entries." in steps_of(got)["confirmation"]
-
-
-def test_subordinates_are_counted_and_a_doubtful_map_is_said() -> None:
-    users = [{**row, "sleeps": 5_000 if row["child#"] == 8 else 1} for row in SICK["v$latch_children"]]
-    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *users))))
-    assert told["cache"].startswith("Child 8 → cache# 10 dc_users, with 1 subordinate (read")
-    off = [{**row, "gets": 60_000} if row["child#"] == 1 else row for row in SICK["v$latch_children"]]
-    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *off))))
-    assert "But child 1 had 60,000 latch gets where dc_rollback_segments predict 36,000 (+67%)" in told["cache"]
-
-
-def test_few_sleeps_mean_nothing_and_no_sleeps_no_child() -> None:
-    few = [{**row, "sleeps": 3} for row in SICK["v$latch_children"]]
-    assert (
-        "Fewer than 100 sleeps mean nothing."
-        in steps_of(diagnose(delta_of(with_rows("v$latch_children", *few))))["hot child"]
-    )
-    none = [{**row, "sleeps": 0} for row in SICK["v$latch_children"]]
-    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *none))))
-    assert told["hot child"] == "No child of `row cache objects` slept over an interval of 30.0 s."
 
 
 def test_headlines_where_the_cost_is_in_sessions_or_unknown() -> None:

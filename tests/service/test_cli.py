@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from rules.catalogue import catalogue
 from rules.model import Diagnosis, Severity
 from service.cli import cli
 
@@ -193,3 +194,15 @@ def test_the_installed_command_keeps_stdout_and_stderr_apart(incident: Path, tmp
     assert done.returncode == 2
     assert [one["database"] for one in json.loads(done.stdout)] == ["undo-segments"]
     assert done.stderr == f"latchscope: {tmp_path / 'none'} does not exist\n"
+
+
+def test_causes_are_listed_and_shown() -> None:
+    listed = CliRunner().invoke(cli, ["causes", "list"])
+    assert listed.exit_code == 0
+    assert [line.split()[1] for line in listed.output.splitlines()] == list(catalogue())
+    for cause in catalogue().values():
+        shown = CliRunner().invoke(cli, ["causes", "show", cause.id])
+        assert shown.exit_code == 0 and cause.title in shown.output and cause.kb in shown.output
+        assert ("A handbook entry" in shown.output) == cause.handbook, cause.id
+    wrong = CliRunner().invoke(cli, ["causes", "show", "nothing"])
+    assert wrong.exit_code == 2 and "there is no cause nothing" in wrong.output

@@ -186,6 +186,7 @@ def test_the_shortened_output_is_the_real_one(incident: Path) -> None:
 
 def test_commands_of_the_readme_exist() -> None:
     known = {one.name or one.callback.__name__ for one in cli.registered_commands if one.callback}
+    known |= {one.name for one in cli.registered_groups if one.name}
     used = set(re.findall(r"(?:\.venv/bin/|`)latchscope ([a-z]+)", document("README.md")))
     assert "diagnose" in used
     assert used <= known

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import httpx
 
+from collectors.scenarios import scenarios
 from tests.service.running import demo
 
 
@@ -11,7 +12,7 @@ def test_the_demo_serves_its_verdicts_and_ends_on_sigterm(tmp_path: Path) -> Non
     # Half a second holds enough sleeps for parse-storm; the storm of undo-storm is tested on a fake clock.
     with demo(tmp_path, "--interval", "0.5") as latchscope:
         names = {one["name"] for one in latchscope.json("/api/v1/databases")}
-        assert names == {"undo-storm", "busy-but-fine", "parse-storm"}
+        assert names == set(scenarios())
 
         def diagnosis(name: str) -> dict:  # type: ignore[type-arg]
             told: dict = latchscope.json(f"/api/v1/databases/{name}/diagnosis")  # type: ignore[type-arg]

@@ -98,7 +98,7 @@ class Dear:
 def test_expensive_polls_slow_themselves_down_and_speed_up_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     watched, dear = stage["busy-but-fine"], Dear(stage)
     watched.interval = 15.0
-    monkeypatch.setattr("service.loop.turn", lambda *given: turn(*given, clock=lambda: stage.at))
+    monkeypatch.setattr("service.loop.turn", lambda *given, **more: turn(*given, clock=lambda: stage.at, **more))
     worker = Worker(watched, dear, stage.keeper, budget=0.01)
     found = []
     for dear.seconds in (0.0, 0.05, 0.05, 0.05, 0.0):

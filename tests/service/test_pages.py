@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from collectors.model import Rows
+from collectors.scenarios import scenarios
 from rules.catalogue import catalogue
+from rules.model import Candidate, WaiterGroup
 from service.board import Failure
 from service.settings import DatabaseSettings
 from service.web.pages import _with_gaps
@@ -22,8 +24,7 @@ def app(stage: Stage) -> Client:
 
 
 def paths() -> list[str]:
-    databases = ("undo-storm", "busy-but-fine", "parse-storm")
-    return ["/", "/causes", *(f"/db/{one}" for one in databases), *(f"/causes/{one}" for one in catalogue())]
+    return ["/", "/causes", *(f"/db/{one}" for one in scenarios()), *(f"/causes/{one}" for one in catalogue())]
 
 
 def test_every_page_renders_safely(app: Client) -> None:
@@ -56,9 +57,12 @@ def test_every_local_link_leads_somewhere(app: Client) -> None:
             assert app.get(link).status_code == 200, f"{path} → {link}"
 
 
-def test_the_fleet_has_the_worst_first(app: Client) -> None:
+def test_the_fleet_has_the_worst_first(app: Client, stage: Stage) -> None:
     order = re.findall(r'<a href="/db/([^"]+)">', app.get("/").text)
-    assert order == ["undo-storm", "parse-storm", "busy-but-fine"]
+    ranks = [stage[one].published.diagnosis.severity.rank for one in order]  # type: ignore[union-attr]
+    assert set(order) == set(scenarios())
+    assert ranks == sorted(ranks, reverse=True)
+    assert order.index("undo-storm") < order.index("parse-storm") < order.index("busy-but-fine")
 
 
 def test_a_database_page_is_the_walk(app: Client) -> None:
@@ -72,7 +76,9 @@ def test_a_database_page_is_the_walk(app: Client) -> None:
 def test_a_cause_page_has_everything_its_file_has(app: Client) -> None:
     for one in catalogue().values():
         text = re.sub(r"\s+", " ", app.get(f"/causes/{one.id}").text)
-        for word in (one.kb, "Found when", "Remedy", "Risk", "Expected effect", "Easily mistaken for it"):
+        how = "A handbook entry" if one.handbook else "Found when"
+        assert ("Found when" in text) != one.handbook, one.id
+        for word in (one.kb, how, "Remedy", "Risk", "Expected effect", "Easily mistaken for it"):
             assert word in text, f"{one.id}: {word}"
 
 
@@ -94,7 +100,7 @@ def test_names_in_the_address_are_escaped(app: Client) -> None:
 
 def test_before_the_first_poll_pages_say_what_they_wait_for(stage: Stage) -> None:
     app = stage.app()
-    assert app.get("/").text.count("waiting for the first poll") == 3
+    assert app.get("/").text.count("waiting for the first poll") == len(scenarios())
     text = app.get("/db/undo-storm").text
     assert "no poll has come back yet" in text
     assert "not enough polls for a chart yet" in text
@@ -167,3 +173,21 @@ def test_static_files_are_served_with_their_types(app: Client) -> None:
     for name, kind in (("latchscope.css", "text/css"), ("refresh.js", "text/javascript")):
         answer = app.get(f"/static/{name}")
         assert answer.headers["content-type"].startswith(kind)
+
+
+def test_the_page_tells_who_waits_the_episodes_and_what_else_to_check(stage: Stage) -> None:
+    for moment in (40, 42, 44):
+        published = stage.poll("undo-storm", moment)
+    group = WaiterGroup(
+        event="latch: row cache objects", cache="dc_rollback_segments", sessions=3.0, share=1.0, sql_id="7h35uxf5uhmm1",
+        module=HOSTILE, program=None, container=None, blocker=None,
+    )  # fmt: skip
+    entry = next(one for one in catalogue().values() if one.handbook)
+    candidate = Candidate(cause=entry.id, title=entry.title, check="look")
+    told = published.diagnosis.model_copy(update={"who": (group,), "candidates": (candidate,)})
+    stage["undo-storm"].published = replace(published, diagnosis=told)
+    text = stage.app().get("/db/undo-storm").text
+    for word in ("7h35uxf5uhmm1", "<h2>Episodes</h2>", "lasts", f"/causes/{entry.id}"):
+        assert word in text, word
+    assert HOSTILE not in text
+    assert stage.app().get("/db/healthy-19c").text.count("<h2>Episodes</h2>") == 0

@@ -45,6 +45,9 @@ def test_a_snapshot_comes_back_as_it_was(store: Repository, poll: tuple[Snapshot
     assert (back.database, back.taken_at) == (snapshot.database, snapshot.taken_at)
     assert dump_snapshot(back) == dump_snapshot(snapshot)
     for view, reading in snapshot.readings.items():
+        if view == "v$session":  # nobody asked for samples; why there are none comes back as it was
+            assert back.readings[view] == reading
+            continue
         assert isinstance(reading, Rows)
         # v$instance.taken_at is the snapshot's own time, which is kept once.
         wanted = [{name: value for name, value in row.items() if name != "taken_at"} for row in reading.rows]

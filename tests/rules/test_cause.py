@@ -1,0 +1,50 @@
+"""An entry of the knowledge base as a value: comparisons, releases, what may stand together."""
+
+import pytest
+from pydantic import ValidationError
+
+from rules.cause import Condition, Releases
+
+
+@pytest.mark.parametrize(
+    ("needs", "value", "holds"),
+    [(">= 0.5", 0.5, True), (">= 0.5", 0.49, False), ("<= -2", -2.0, True), ("<= 1e3", 1_001.0, False)],
+)
+def test_both_ends_of_a_comparison_are_included(needs: str, value: float, holds: bool) -> None:
+    assert Condition(signal="s", needs=needs, because="b").holds(value) is holds
+
+
+@pytest.mark.parametrize("needs", ["> 1", "== 1", ">=1", ">= about 1", ">= 0x10"])
+def test_other_comparisons_are_refused(needs: str) -> None:
+    with pytest.raises(ValidationError, match="should match pattern"):
+        Condition(signal="s", needs=needs, because="b")
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "release", "included"),
+    [
+        (None, None, "9.2.0.1.0", True),
+        ("12.1", "12.1", "12.1.0.2.0", True),
+        ("12.1", "12.1", "12.2.0.1.0", False),
+        ("12.1", "12.1", "11.2.0.4.0", False),
+        ("12.2", None, "19.0.0.0.0", True),
+        ("12.2", None, "12.1.0.2.0", False),
+        (None, "11.2.0.3", "11.2.0.3.0", True),
+        (None, "11.2.0.3", "11.2.0.4.0", False),
+        (None, "19.7", "19.7.0.0.0", True),
+        (None, "19.7", "19.8.0.0.0", False),
+        (None, "9.2", "11.2.0.4.0", False),
+    ],
+)
+def test_releases_include_both_ends_as_far_as_they_are_written(
+    since: str | None, until: str | None, release: str, included: bool
+) -> None:
+    assert Releases(since=since, until=until).include(release) is included
+
+
+@pytest.mark.parametrize("told", ["11", "11.2", "11.2.0"])
+def test_a_release_told_in_part_is_included_where_it_may_be(told: str) -> None:
+    assert Releases(since="11.2.0.1", until="11.2.0.3").include(told)
+    assert Releases(since="11.2.0.4").include(told)
+    assert not Releases(since="12.1").include(told)
+    assert not Releases(until="10.2").include(told)

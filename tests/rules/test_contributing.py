@@ -1,0 +1,45 @@
+"""The worked example of CONTRIBUTING.md: two files, no Python, and it works as it says."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from rules.catalogue import catalogue, load
+from rules.cause import Cause
+from tests.conftest import ROOT
+from tests.rules.case_files import all_cases, complaints
+
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """The files of the example, as somebody would copy them."""
+    for name, body in re.findall(r"\*\*\d\. `rules/causes/(\S+)`\*\*.*?```yaml\n(.*?)```", TEXT, re.DOTALL):
+        (tmp_path / name).write_text(body, encoding="utf-8")
+    return tmp_path
+
+
+def with_example(example: Path) -> Mapping[str, Cause]:
+    return {**catalogue(), **load(example)}
+
+
+def test_the_example_is_exactly_two_files(example: Path) -> None:
+    assert sorted(path.name for path in example.iterdir()) == ["file-tool.cases.yaml", "file-tool.yaml"]
+    assert "file-tool" not in catalogue()
+
+
+def test_its_cases_are_judged_as_it_says_beside_the_whole_catalogue(example: Path) -> None:
+    told = all_cases(example)
+    assert {one.case.expect.verdict for one in told} == {"found", "ruled_out"}
+    assert [complaint for one in told for complaint in complaints(one, with_example(example))] == []
+
+
+def test_each_of_its_conditions_is_needed(example: Path) -> None:
+    (cause,) = load(example).values()
+    for gone in cause.when:
+        mutant = cause.model_copy(update={"when": tuple(one for one in cause.when if one is not gone)})
+        causes = {**catalogue(), cause.id: mutant}
+        assert any(complaints(one, causes) for one in all_cases(example))

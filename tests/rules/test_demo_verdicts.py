@@ -1,0 +1,149 @@
+"""What the demo databases are diagnosed with: two polls 15 s apart, and a look a second at who waits in between."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from collectors.delta import between
+from collectors.model import Delta
+from collectors.poll import poll
+from collectors.replay import ScriptedDatabase
+from collectors.sampling import Burst
+from collectors.scenarios import scenarios
+from rules.engine import diagnose
+from rules.model import Diagnosis, Severity
+from tests.collectors.scripted import BEGAN
+
+SECONDS = 15
+
+
+@cache
+def diagnosed(name: str, at: float = 30.0, looks: int = SECONDS) -> Diagnosis:
+    """The Diagnosis of a scripted database from two polls, with `looks` at its sessions between them."""
+    now = [at]
+    scenario = scenarios()[name]
+    database = ScriptedDatabase(scenario, BEGAN, lambda: now[0])
+    earlier, burst = poll(name, database), Burst(scenario.release)
+    for second in range(looks):
+        now[0] = at + (second + 0.5) * SECONDS / looks
+        poll_clock(database)
+        burst.look(database)
+    now[0] = at + SECONDS
+    later = poll(name, database, earlier)
+    later = replace(later, readings={**later.readings, "v$session": burst.taken()})
+    delta = between(earlier, later)
+    assert isinstance(delta, Delta)
+    return diagnose(delta)
+
+
+def poll_clock(database: ScriptedDatabase) -> None:
+    """A scripted database takes its time from the poll; a look between polls has to tell it the time."""
+    poll("clock", database)
+
+
+def above_info(got: Diagnosis) -> Sequence[str]:
+    return [one.cause for one in got.findings if one.severity is not Severity.INFO]
+
+
+VERDICTS = {
+    "users-mutex": ("logon-storm", "dc_users"),
+    "nocache-sequence-1": ("sequence-nocache", "dc_sequences"),
+    "nocache-sequence-2": ("sequence-nocache", "dc_sequences"),
+    "ads-result-cache": ("result-cache-adaptive", None),
+    "undo-storm": ("undo-segments", "dc_rollback_segments"),
+    "parse-storm": ("hard-parse-storm", None),
+}
+SICK_AT = {"undo-storm": 60.0}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_a_sick_database_gets_its_one_cause_and_its_cache(name: str) -> None:
+    got = diagnosed(name, SICK_AT.get(name, 30.0))
+    cause, cache_name = VERDICTS[name]
+    assert above_info(got) == [cause]
+    top = got.findings[0]
+    assert (top.cause, top.cache) == (cause, cache_name)
+    assert top.title in got.headline
+    assert got.notes == ()
+
+
+def test_every_demo_database_has_its_verdict_here() -> None:
+    assert {*VERDICTS, "busy-but-fine", "healthy-19c"} == set(scenarios())
+
+
+@pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm"])
+def test_what_hurts_is_at_least_a_warning_and_sure(name: str) -> None:
+    got = diagnosed(name, SICK_AT.get(name, 30.0))
+    assert got.severity.rank >= Severity.WARNING.rank
+    assert got.findings[0].confidence.rank >= 1
+
+
+@pytest.mark.parametrize(("name", "at"), [("healthy-19c", 30.0), ("busy-but-fine", 30.0), ("undo-storm", 2.0)])
+def test_a_healthy_database_has_nothing_above_info(name: str, at: float) -> None:
+    got = diagnosed(name, at)
+    assert (above_info(got), got.severity, got.candidates) == ([], Severity.INFO, ())
+
+
+def test_there_is_nothing_to_say_of_a_healthy_19c() -> None:
+    got = diagnosed("healthy-19c")
+    assert (got.findings, got.undetermined, got.who) == ((), (), ())
+    assert got.headline.startswith("Nothing to do about the row cache")
+    assert got.mechanism == "mutex"
+
+
+def test_sampled_sessions_name_cache_statement_and_module() -> None:
+    users = diagnosed("users-mutex")
+    first = users.who[0]
+    assert (first.cache, first.event, first.module, first.sql_id) == (
+        "dc_users",
+        "row cache mutex",
+        "JDBC Thin Client",
+        None,
+    )
+    assert users.findings[0].identity == "sampled"
+    orders = diagnosed("nocache-sequence-1").who[0]
+    assert (orders.cache, orders.sql_id, orders.module, orders.blocker) == (
+        "dc_sequences",
+        "4m7m0t6fjcs5x",
+        "ORDERS",
+        "312",
+    )
+    flood = diagnosed("ads-result-cache").who[0]
+    assert (flood.cache, flood.event, flood.sql_id) == ("result cache", "latch free", "0y080mnfqzaq7")
+    undo = diagnosed("undo-storm", 60.0).who[0]
+    assert (undo.cache, undo.event, undo.module) == ("dc_rollback_segments", "latch: row cache objects", "LOAD")
+
+
+@pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm"])
+def test_the_sampled_groups_are_the_scripted_ones_in_their_proportion(name: str) -> None:
+    got, load = (
+        diagnosed(name, SICK_AT.get(name, 30.0), 60),
+        scenarios()[name].loop[-1 if name != "undo-storm" else 6][1],
+    )
+    waiting = sorted(load.waiting, key=lambda one: -one.sessions)
+    assert [(one.sql_id, one.module) for one in got.who] == [(one.sql_id, one.module) for one in waiting]
+    for group, one in zip(got.who, waiting, strict=True):
+        assert group.sessions == pytest.approx(one.sessions, abs=0.35)
+
+
+def test_who_is_a_step_of_the_walk() -> None:
+    told = {step.step: step.statement for step in diagnosed("nocache-sequence-1").steps}
+    assert "SQL 4m7m0t6fjcs5x" in told["who"]
+    assert "module ORDERS" in told["who"]
+    assert "blocked by session 312" in told["who"]
+    assert "Waiters name their cache in P1: dc_sequences 100.0 %" in told["cache"]
+
+
+def test_without_samples_a_mutex_names_no_cache_for_certain() -> None:
+    delta_only = diagnosed("users-mutex", 30.0, 0)
+    assert all(one.identity in (None, "candidate") for one in delta_only.findings)
+    told = {step.step: step.statement for step in delta_only.steps}
+    assert told["cache"].startswith("Cannot tell for certain which cache")
+
+
+def test_a_storm_passes_and_what_is_left_is_said_without_alarm() -> None:
+    relieved = diagnosed("undo-storm", 172.0)
+    assert above_info(relieved) == []
+    assert relieved.severity.rank < Severity.CRITICAL.rank

@@ -1,0 +1,136 @@
+"""From a cause to a Finding: on which surface it shows, how its cache is known, what it costs there."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from collectors.model import ROW_CACHE_LOCK_EVENT, Row
+from rules.catalogue import catalogue
+from rules.cause import Cause
+from rules.engine import Verdict, diagnose
+from rules.model import Finding, RuledOut, Severity, Undetermined
+from tests.rules.rich import LATCH_WAIT, RICH, waiters
+from tests.rules.scenes import delta_of
+
+SLEEPS = {"signal": "share_of_sleeps", "role": "identity", "needs": ">= 0.5", "because": "b"}
+LOCKS = {"signal": "share_of_lock_waiters", "role": "identity", "needs": ">= 0.5", "because": "b"}
+MUTEXES = {"signal": "share_of_mutex_waiters", "role": "identity", "needs": ">= 0.5", "because": "b"}
+PROOF = {"signal": "share_of_dictionary_gets", "role": "discriminating", "needs": ">= 0.5", "because": "b"}
+EVERYWHERE = {"any_of": [SLEEPS, LOCKS, MUTEXES]}
+
+
+def cause_of(*when: Mapping[str, Any], **fields: Any) -> Cause:
+    members = catalogue()["undo-segments"].model_dump()
+    surfaces = fields.pop("surfaces", ("latch", "mutex", "lock"))
+    return Cause.model_validate({**members, "id": "probe", "when": when, "surfaces": surfaces, **fields})
+
+
+def verdict(cause: Cause, *others: Cause, release: str = "11.2.0.4.0", **changed: Sequence[Row]) -> Verdict:
+    views: dict[str, Any] = {**RICH, **{f"v${view}": rows for view, rows in changed.items()}}
+    got = diagnose(delta_of(views, release=release), {one.id: one for one in (cause, *others)})
+    verdicts: list[Verdict] = [*got.findings, *got.ruled_out, *got.undetermined]
+    return next(one for one in verdicts if one.cause == cause.id)
+
+
+def found(cause: Cause, **changed: Any) -> Finding:
+    got = verdict(cause, **changed)
+    assert isinstance(got, Finding), got
+    return got
+
+
+def waited(latch: int, lock: int) -> list[Row]:
+    return [
+        {"event": LATCH_WAIT, "total_waits": 900, "time_waited_micro": latch},
+        {"event": ROW_CACHE_LOCK_EVENT, "total_waits": 900, "time_waited_micro": lock},
+    ]
+
+
+OTHERS = waiters(ROW_CACHE_LOCK_EVENT, {0: 30})
+OWN = waiters(ROW_CACHE_LOCK_EVENT, {3: 30})
+
+
+def test_it_costs_what_the_surface_costs_on_which_its_cache_was_named() -> None:
+    events = waited(latch=1_000_000, lock=60_000_000)
+    by_latch = found(cause_of(EVERYWHERE, PROOF), session=OTHERS, system_event=events)
+    assert (by_latch.surface, by_latch.severity, by_latch.identity) == ("latch", Severity.NOTICE, "read")
+    by_both = found(cause_of(EVERYWHERE, PROOF), session=OWN, system_event=events)
+    assert (by_both.surface, by_both.severity) == ("lock", Severity.CRITICAL)
+
+
+def test_a_surface_the_release_has_not_got_is_no_alternative() -> None:
+    nineteen: dict[str, Any] = {"release": "19.0.0.0.0", "event_name": [{"name": "row cache mutex"}]}
+    by_mutex = found(cause_of(EVERYWHERE, PROOF), session=RICH["v$session"][:20], **nineteen)
+    assert (by_mutex.surface, by_mutex.identity, by_mutex.child) == ("mutex", "sampled", None)
+    assert [one.signal for one in by_mutex.evidence] == ["share_of_mutex_waiters", "share_of_dictionary_gets"]
+    elsewhere = waiters("row cache mutex", {0: 30})
+    assert isinstance(verdict(cause_of(EVERYWHERE, PROOF), session=elsewhere, **nineteen), RuledOut | Undetermined)
+
+
+def test_where_a_surface_costs_nothing_its_silence_leaves_the_word_to_the_others() -> None:
+    few_sleeps = [{**row, "sleeps": 3} for row in RICH["v$latch_children"]]
+    got = verdict(
+        cause_of(EVERYWHERE, PROOF),
+        latch_children=few_sleeps,
+        session=OTHERS,
+        system_event=waited(latch=90_000, lock=60_000_000),
+    )
+    assert isinstance(got, RuledOut)
+    assert got.signal == "share_of_lock_waiters"
+    dear = verdict(
+        cause_of(EVERYWHERE, PROOF),
+        latch_children=few_sleeps,
+        session=OTHERS,
+        system_event=waited(latch=50_000_000, lock=60_000_000),
+    )
+    assert isinstance(dear, Undetermined)
+
+
+def test_a_sampled_cache_brings_its_rows_and_no_child() -> None:
+    got = found(cause_of(LOCKS, PROOF), session=OWN, system_event=waited(0, 60_000_000))
+    assert (got.cache, got.child, got.identity) == ("dc_rollback_segments", None, "sampled")
+    assert [(one.cache_id, one.type) for one in got.caches] == [(3, "PARENT")]
+
+
+def test_of_several_caches_the_one_most_waiters_name_is_told() -> None:
+    both = cause_of({**LOCKS, "needs": ">= 0.4"}, PROOF, caches=("dc_rollback_segments", "dc_tablespaces", "dc_users"))
+    crowd = waiters(ROW_CACHE_LOCK_EVENT, {3: 5, 0: 9, 10: 2})
+    assert found(both, session=crowd).cache == "dc_tablespaces"
+
+
+def test_waiters_that_should_only_agree_are_no_candidate_when_nobody_looked() -> None:
+    agreeing = {**LOCKS, "role": "discriminating"}
+    by_proof = found(cause_of(PROOF, agreeing), session=[])
+    assert (by_proof.identity, by_proof.confidence, by_proof.cache) == (None, "medium", "dc_rollback_segments")
+    assert found(cause_of(PROOF, agreeing), session=OWN).identity == "sampled"
+    assert isinstance(verdict(cause_of(PROOF, agreeing), session=OTHERS), RuledOut)
+
+
+def test_a_general_cause_gives_way_to_a_special_one_that_is_found() -> None:
+    special = cause_of(PROOF).model_copy(update={"id": "special"})
+    general = cause_of(PROOF, gives_way_to=["special"])
+    got = verdict(general, special)
+    assert isinstance(got, RuledOut)
+    assert "(special)" in got.because
+    quiet = special.model_copy(update={"when": cause_of({**PROOF, "needs": "<= 0.1"}).when})
+    assert isinstance(verdict(general, quiet), Finding)
+
+
+@pytest.mark.parametrize("cause", catalogue().values(), ids=list(catalogue()))
+def test_causes_give_way_only_to_causes_there_are(cause: Cause) -> None:
+    assert set(cause.gives_way_to) <= set(catalogue()) - {cause.id}
+    assert all(cause.id not in catalogue()[one].gives_way_to for one in cause.gives_way_to)
+
+
+def test_handbook_entries_are_offered_by_surface_and_cache_or_by_surface_alone() -> None:
+    entry = {**catalogue()["undo-segments"].model_dump(), "handbook": True, "when": (), "surfaces": ("latch",)}
+
+    def offered(**fields: Any) -> list[str]:
+        causes = {"probe": cause_of(SLEEPS), "entry": Cause.model_validate({**entry, "id": "entry", **fields})}
+        return [one.cause for one in diagnose(delta_of(RICH), causes).candidates]
+
+    assert offered(caches=("dc_rollback_segments",)) == ["entry"]
+    assert offered(caches=()) == ["entry"]
+    assert offered(caches=("dc_users",)) == []
+    assert offered(surfaces=("lock",)) == []
+    assert offered(releases={"until": "11.2"}) == []

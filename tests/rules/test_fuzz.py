@@ -1,0 +1,93 @@
+"""Any lawful load: a verdict on every cause, no alarm below the gate, the same whatever the order of rows or the interval."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collectors.model import Changes, Delta
+from rules.catalogue import catalogue, conditions
+from rules.engine import diagnose
+from rules.model import Diagnosis
+from rules.scene import Known, Scene
+from rules.signals import SIGNALS, Subject
+from tests.rules.random_loads import Instance, delta_of, instances, scaled
+
+JUDGED = sorted(name for name, cause in catalogue().items() if not cause.handbook)
+
+
+@given(one=instances())
+@settings(max_examples=100)
+def test_every_cause_gets_one_verdict_and_nothing_is_above_info_below_the_gate(one: Instance) -> None:
+    delta = delta_of(one)
+    got, scene = diagnose(delta), Scene(delta)
+    verdicts = [verdict.cause for kind in (got.findings, got.ruled_out, got.undetermined) for verdict in kind]
+    assert sorted(verdicts) == JUDGED
+    assert got.headline
+    for finding in got.findings:
+        gate = scene.gate_of(catalogue()[finding.cause].surfaces)
+        assert gate is None or finding.severity.rank <= gate.rank, finding.cause
+    costs = scene.gate_of(scene.surfaces)
+    assert costs is None or got.severity.rank <= costs.rank
+
+
+@given(one=instances(), seed=st.integers(0, 2**16))
+@settings(max_examples=30)
+def test_the_order_of_rows_changes_nothing(one: Instance, seed: int) -> None:
+    delta = delta_of(one)
+    assert diagnose(shuffled(delta, seed)).model_dump_json() == diagnose(delta).model_dump_json()
+
+
+def shuffled(delta: Delta, seed: int) -> Delta:
+    dice = random.Random(seed)
+    readings = {
+        view: replace(reading, rows=tuple(dice.sample(reading.rows, len(reading.rows))))
+        if isinstance(reading, Changes)
+        else reading
+        for view, reading in dice.sample(sorted(delta.readings.items()), len(delta.readings))
+    }
+    return replace(delta, readings=readings)
+
+
+compared: Counter[bool] = Counter()
+
+
+@given(one=instances(refusable=False), times=st.sampled_from((2, 10)))
+@settings(max_examples=40)
+def test_a_longer_interval_at_the_same_rates_has_the_same_verdicts(one: Instance, times: int) -> None:
+    delta = delta_of(one)
+    longer = scaled(delta, times)
+    alike = known(delta) == known(longer)
+    compared[alike] += 1
+    if alike:  # both above the evidence minimum
+        assert verdicts_of(diagnose(longer)) == verdicts_of(diagnose(delta))
+
+
+def test_most_random_loads_were_above_the_evidence_minimum() -> None:
+    """Guards the comparison above against comparing nothing."""
+    if not compared:
+        test_a_longer_interval_at_the_same_rates_has_the_same_verdicts()
+    assert compared[True] >= 20, compared
+
+
+def known(delta: Delta) -> Mapping[tuple[str, str, int], bool]:
+    """Which conditions can be told at all."""
+    return dict(_known(Scene(delta)))
+
+
+def _known(scene: Scene) -> Iterator[tuple[tuple[str, str, int], bool]]:
+    for name, cause in catalogue().items():
+        for place, one in enumerate(conditions(cause)):
+            subject = Subject(cause.caches, one.location or cause.location, one.parameter)
+            reading = SIGNALS[one.signal].read(scene, subject)
+            yield (name, one.signal, place), isinstance(reading, Known)
+
+
+def verdicts_of(got: Diagnosis) -> Mapping[str, object]:
+    told: dict[str, object] = {one.cause: (one.severity, one.confidence, one.cache) for one in got.findings}
+    told |= {one.cause: "ruled out" for one in got.ruled_out}
+    told |= {one.cause: "undetermined" for one in got.undetermined}
+    return {**told, "": got.severity}

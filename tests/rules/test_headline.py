@@ -1,0 +1,60 @@
+"""The one sentence: what is wrong, where, and what it costs; of the result cache, what that costs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Row
+from rules.catalogue import catalogue
+from rules.cause import Cause
+from rules.engine import diagnose
+from tests.rules.rich import RICH, waiters
+from tests.rules.scenes import TOTALS, delta_of
+
+
+def headline(*causes: str, basis: Any = None, release: str = "11.2.0.4.0", **changed: Sequence[Row]) -> str:
+    views: dict[str, Any] = {**RICH, **{f"v${view}": rows for view, rows in changed.items()}}
+    known: dict[str, Cause] = {name: catalogue()[name] for name in causes}
+    more = {} if basis is None else {"basis": basis}
+    return diagnose(delta_of(views, release=release, **more), known).headline
+
+
+def test_the_cause_its_cache_and_the_cost() -> None:
+    undo = catalogue()["undo-segments"]
+    sleeps_alone = undo.model_copy(update={"when": undo.when[:1]})
+    assert diagnose(delta_of(RICH), {undo.id: sleeps_alone}).headline == (
+        "Too many undo segments on dc_rollback_segments; row cache waits cost 2.5 % of DB time over an interval of 30.0 s"
+    )
+    assert headline("undo-segments") == (
+        "Row cache waits cost 2.5 % of DB time over an interval of 30.0 s, most at child 1 (dc_rollback_segments); "
+        "no known cause explains it"
+    )
+
+
+def test_the_result_cache_is_told_with_its_own_cost() -> None:
+    rows: list[Row] = [
+        {"name": RESULT_CACHE_LATCH, "gets": 50_000, "misses": 5_000, "sleeps": 2_000, "wait_time": 30_000_000}
+    ]
+    assert headline("result-cache-latch", latch=rows) == (
+        "The single latch of the result cache; result cache waits cost 30.0 % of DB time over an interval of 30.0 s"
+    )
+
+
+def test_waits_without_a_cause_are_told_with_the_cache_their_waiters_name() -> None:
+    events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 90, "time_waited_micro": 60_000_000}]
+    crowd = waiters(ROW_CACHE_LOCK_EVENT, {0: 20, 3: 4})
+    nineteen: dict[str, Any] = {"release": "19.0.0.0.0", "event_name": [{"name": "row cache mutex"}]}
+    said = headline(system_event=events, session=crowd, latch_children=[], **nineteen)
+    assert said == (
+        "Row cache waits cost 60.0 % of DB time over an interval of 30.0 s, most for dc_tablespaces; "
+        "no known cause explains it"
+    )
+    assert "where cannot be told" in headline(system_event=events, session=[], latch_children=[], **nineteen)
+
+
+def test_a_quiet_instance_has_nothing_to_do() -> None:
+    quiet = headline(system_event=[{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}])
+    assert quiet.startswith("Nothing to do about the row cache; row cache waits cost 0.")
+
+
+def test_totals_of_unknown_age_cost_what_nobody_can_tell() -> None:
+    assert "what it costs cannot be told from totals of unknown age" in headline(basis=TOTALS).lower()

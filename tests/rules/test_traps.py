@@ -1,0 +1,89 @@
+"""What no text of ours may say: claims that the sources refute, and promises nobody can keep."""
+
+import re
+
+import pytest
+
+from collectors.capture import Capture, delta_of
+from collectors.model import Delta
+from rules.catalogue import catalogue
+from rules.engine import diagnose
+from rules.signals import SIGNALS
+from tests.rules.case_files import Told, all_cases
+from tests.rules.case_files import delta_of as delta_of_case
+
+TRAPS = {
+    "spinning is no cure": r"(fix|cure|solv|help)\w*[^.]{0,40}_spin_count|(rais|increas)\w*[^.]{0,30}_spin_count",
+    "a location is no bug": r"kqrpre: find obj (means|is|proves)\b|find obj means",
+    "the result cache latch has shared gets from 11.2 on": r"(no|without|lacks?) shared (gets?|mode)|exclusive only",
+    "child numbers are the instance's own": r"child (latch )?number is (always|portable|the same)|always child \d",
+    "no licence is assumed": r"\b(v\$active_session_history|dba_hist_\w+|dbms_workload_repository|v\$sql_monitor)\b",
+    "nothing is promised": r"\b(guarantee[sd]?|always (fixes|helps)|eliminates? all)\b",
+    "a silent latch proves nothing from 12.2 on": r"no row cache contention",
+    "forbidden scans are not asked for": r"from (v\$rowcache_(parent|subordinate)|dba_undo_extents|gv\$)",
+}
+CONFIDENT_BUG = re.compile(r"(?i)\b(it|this) is bug \d")
+HIDDEN = re.compile(r"(?<![A-Za-z0-9$#])_[a-z]+(_[a-z]+)+")
+UNVERIFIED = "7313166 8666117 6004916 9866045 9278979 11693365 5756769 10511"  # known by hearsay only: hints at best
+
+
+def texts() -> dict[str, str]:
+    """Every word of every cause, as one text each."""
+    return {name: " ".join(str(value) for value in cause.model_dump().values()) for name, cause in catalogue().items()}
+
+
+TEXTS = texts()
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_no_text_of_a_cause_or_a_signal_falls_into_the_trap(trap: str) -> None:
+    words = {**TEXTS, **{name: one.about for name, one in SIGNALS.items()}}
+    assert {name for name, text in words.items() if re.search(TRAPS[trap], text, re.IGNORECASE)} == set()
+
+
+@pytest.mark.parametrize(
+    ("trap", "sentence"),
+    [
+        ("spinning is no cure", "Latch contention is fixed by raising _spin_count."),
+        ("a location is no bug", "kqrpre: find obj means bug 5749075."),
+        ("the result cache latch has shared gets from 11.2 on", "The RC latch has no shared gets in 11.2."),
+        ("child numbers are the instance's own", "The child number is portable."),
+        ("no licence is assumed", "select * from DBA_HIST_LATCH"),
+        ("nothing is promised", "This is guaranteed to work."),
+        ("a silent latch proves nothing from 12.2 on", "There is no row cache contention."),
+        ("forbidden scans are not asked for", "select count(*) from v$rowcache_parent"),
+    ],
+)
+def test_the_trap_would_be_noticed(trap: str, sentence: str) -> None:
+    assert re.search(TRAPS[trap], sentence, re.IGNORECASE)
+    assert len(TRAPS) == 8
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_hidden_parameters_and_bug_numbers_stand_with_their_caution(name: str) -> None:
+    text = TEXTS[name]
+    if HIDDEN.search(catalogue()[name].remedy):
+        assert "under Oracle Support guidance" in catalogue()[name].remedy
+    if re.search(r"(?i)\b(bug|MOS note) \d{6,}", text):
+        assert re.search(r"(?i)verify on My Oracle Support|only My Oracle Support can tell", text)
+    assert not CONFIDENT_BUG.search(text)
+    hints = [one.title for one in catalogue()[name].references if "an unverified hint" in one.title]
+    shown = [number for number in UNVERIFIED.split() if number in text]
+    assert all(any(number in hint for hint in hints) and text.count(number) == 1 for number in shown)
+
+
+@pytest.mark.parametrize("told", [one for one in all_cases() if one.case.release in ("12.2", "19")], ids=str)
+def test_no_diagnosis_of_a_mutex_release_makes_anything_of_the_silent_latch(told: Told) -> None:
+    got = diagnose(delta_of_case(told))
+    said = " ".join([got.headline, *(step.statement for step in got.steps)])
+    assert "hot child" not in {step.step for step in got.steps}
+    assert not re.search(TRAPS["a silent latch proves nothing from 12.2 on"], said, re.IGNORECASE)
+    assert all(finding.child is None and finding.surface != "latch" for finding in got.findings)
+
+
+def test_the_incident_matches_the_symptom_of_its_bug_and_is_not_called_the_bug(incident: Capture) -> None:
+    delta = delta_of(incident)
+    assert isinstance(delta, Delta)
+    said = diagnose(delta).model_dump_json()
+    assert "matches the symptom of bug 5749075" in said
+    assert not CONFIDENT_BUG.search(said)

@@ -1,0 +1,92 @@
+"""What only looks like a sick row cache: victims are named as such, and counters that cannot be right raise no alarm."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from collectors.delta import between
+from collectors.model import Delta, NotComparable, Row, Rows, Snapshot
+from rules.catalogue import catalogue
+from rules.engine import cannot_tell, diagnose
+from rules.model import Diagnosis, Severity
+from tests.collectors.scripted import poll_at
+from tests.rules.case_files import Told, all_cases
+from tests.rules.case_files import delta_of as delta_of_case
+
+LOOK_ALIKES = [name for name, cause in catalogue().items() if cause.look_alike]
+OF_LOOK_ALIKES = [one for one in all_cases() if one.cause in LOOK_ALIKES and one.case.expect.verdict == "found"]
+
+
+def test_parse_storm_starved_host_and_shrinking_pool_are_known() -> None:
+    assert {"hard-parse-storm", "starved-host", "shared-pool-shrink"} <= set(LOOK_ALIKES)
+
+
+@pytest.mark.parametrize("told", OF_LOOK_ALIKES, ids=str)
+def test_beside_a_victims_story_only_what_has_proof_of_its_own_is_found(told: Told) -> None:
+    got = diagnose(delta_of_case(told))
+    others = [one for one in got.findings if one.cause not in LOOK_ALIKES and one.severity is not Severity.INFO]
+    assert [one.cause for one in others] == [one for one in told.case.also if one not in LOOK_ALIKES]
+
+
+def sick(at: float) -> Snapshot:
+    return poll_at("undo-storm", at)
+
+
+def changed(snapshot: Snapshot, view: str, change: Callable[[Row], Row]) -> Snapshot:
+    rows = tuple(change(row) for row in snapshot.rows(view))
+    return replace(snapshot, readings={**snapshot.readings, view: Rows(view, rows)})
+
+
+def judged(earlier: Snapshot, later: Snapshot) -> Diagnosis:
+    delta = between(earlier, later)
+    assert isinstance(delta, Delta)
+    return diagnose(delta)
+
+
+def test_across_a_restart_everything_is_undetermined() -> None:
+    restarted = changed(sick(90), "v$instance", lambda row: {**row, "startup_time": "2026-03-02 09:01:20"})
+    gap = between(sick(60), restarted)
+    assert isinstance(gap, NotComparable)
+    got = cannot_tell(gap)
+    assert (got.findings, got.severity) == ((), Severity.INFO)
+    assert "restarted" in got.headline
+    assert len(got.undetermined) == sum(1 for cause in catalogue().values() if not cause.handbook)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [(4_294_900_000, 12_000, "wrapped at 32 bits"), (90_000, 12_000, "fell"), (-4_018_470_645, 9_000, "is negative")],
+)
+def test_sleeps_that_wrap_fall_or_are_negative_are_left_out_and_said(before: int, after: int, what: str) -> None:
+    def with_sleeps(snapshot: Snapshot, sleeps: int) -> Snapshot:
+        return changed(
+            snapshot, "v$latch_children", lambda row: {**row, "sleeps": sleeps} if row["child#"] == 1 else row
+        )
+
+    assert [one.cause for one in judged(sick(60), sick(90)).findings] == ["undo-segments"]
+    got = judged(with_sleeps(sick(60), before), with_sleeps(sick(90), after))
+    assert any(what in note for note in got.notes)
+    assert all(one.identity in (None, "candidate") and one.confidence == "low" for one in got.findings)
+
+
+def test_a_corrupt_wait_time_of_the_event_is_not_what_the_waits_cost() -> None:
+    def corrupt(snapshot: Snapshot, waited: int) -> Snapshot:
+        def change(row: Row) -> Row:
+            return {**row, "time_waited_micro": waited} if row["event"] == "latch: row cache objects" else row
+
+        return changed(snapshot, "v$system_event", change)
+
+    got = judged(corrupt(sick(60), -5), corrupt(sick(90), 2**62))
+    assert any("a corrupt counter is not used" in note for note in got.notes)
+    assert got.impact is None or got.impact.share_of_db_time is None or got.impact.share_of_db_time < 1
+
+
+def test_a_healthy_instance_whose_counters_wrap_raises_nothing() -> None:
+    def wrapped(snapshot: Snapshot, base: int) -> Snapshot:
+        return changed(snapshot, "v$latch", lambda row: {**row, "gets": base, "misses": base, "sleeps": base})
+
+    healthy = (poll_at("healthy-19c", 30), poll_at("healthy-19c", 60))
+    got = judged(wrapped(healthy[0], 4_294_967_000), wrapped(healthy[1], 40))
+    assert [one for one in got.findings if one.severity is not Severity.INFO] == []
+    assert got.severity is Severity.INFO

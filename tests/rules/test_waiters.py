@@ -1,0 +1,120 @@
+"""Who waits: from rows of v$session to caches, groups and looks, on mutexes, the lock, latches and the result cache."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row
+from rules.cache_map import cache_map
+from rules.waiters import RESULT_CACHE, Crowd, crowd_of
+from rules.walk import MOST_GROUPS, groups
+from tests.rules.rich import LATCH_WAIT
+from tests.rules.scenes import SICK, delta_of, scene_of
+
+CHILDREN: list[Row] = [{**row, "addr": f"0A{row['child#']}"} for row in SICK["v$latch_children"]]
+NUMBERS: list[Row] = [*SICK["v$latchname"], {"latch#": 461, "name": RESULT_CACHE_LATCH}]
+
+
+def crowd(*rows: Row, **changed: Sequence[Row]) -> Crowd | None:
+    views = {**SICK, "v$latch_children": CHILDREN, "v$latchname": NUMBERS, "v$session": list(rows)}
+    delta: Delta = delta_of({**views, **{f"v${view}": told for view, told in changed.items()}})
+    return crowd_of(delta, cache_map(delta))
+
+
+def told(*rows: Row, **changed: Sequence[Row]) -> list[tuple[str, str]]:
+    got = crowd(*rows, **changed)
+    assert got is not None
+    return [(one.event, one.cache) for one in got.waiters]
+
+
+def test_nobody_looked_is_no_crowd_and_a_look_at_nobody_is_an_empty_one() -> None:
+    assert crowd() is None
+    empty = crowd({"sample": 1, "sid": None}, {"sample": 2, "sid": None})
+    assert empty == Crowd(2, ())
+
+
+def test_mutex_and_lock_name_the_cache_by_its_id() -> None:
+    for event in (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT):
+        assert told({"sample": 1, "sid": 7, "event": event, "p1": 3}) == [(event, "dc_rollback_segments")]
+        assert told({"sample": 1, "sid": 7, "event": event, "p1": 99}) == [(event, "unknown")]
+        assert told({"sample": 1, "sid": 7, "event": event, "p1": None}) == [(event, "unknown")]
+
+
+def test_the_id_of_a_parent_is_called_by_the_parent_whatever_the_order_of_rows() -> None:
+    rows: list[Row] = [
+        {"cache#": 16, "type": "SUBORDINATE", "subordinate#": 0, "parameter": "dc_histogram_data"},
+        {"cache#": 16, "type": "PARENT", "parameter": "dc_histogram_defs"},
+    ]
+    waiter: Row = {"sample": 1, "sid": 7, "event": ROW_CACHE_MUTEX_EVENT, "p1": 16}
+    for order in (rows, rows[::-1]):
+        assert told(waiter, rowcache=order) == [(ROW_CACHE_MUTEX_EVENT, "dc_histogram_defs")]
+
+
+def test_a_latch_leads_by_address_through_its_child_to_the_cache() -> None:
+    assert told({"sample": 1, "sid": 7, "event": LATCH_WAIT, "p1raw": "0A8"}) == [(LATCH_WAIT, "dc_users")]
+    assert told({"sample": 1, "sid": 7, "event": LATCH_WAIT, "p1raw": "FFF"}) == [(LATCH_WAIT, "unknown")]
+
+
+def test_latch_free_counts_only_for_the_result_cache() -> None:
+    waiters: list[Row] = [{"sample": 1, "sid": sid, "event": "latch free", "p2": p2} for sid, p2 in ((7, 461), (8, 99))]
+    assert told(*waiters) == [("latch free", RESULT_CACHE)]
+    assert told(*waiters, latchname=list(SICK["v$latchname"])) == []
+
+
+def test_other_waits_are_none_of_ours() -> None:
+    assert told({"sample": 1, "sid": 7, "event": "db file sequential read", "p1": 3}) == []
+
+
+def test_mode_five_on_the_lock_is_exclusive_and_on_a_mutex_it_means_nothing() -> None:
+    def exclusive(event: str, mode: int) -> bool:
+        got = crowd({"sample": 1, "sid": 7, "event": event, "p1": 3, "p3": mode})
+        assert got is not None
+        return got.waiters[0].exclusive
+
+    assert exclusive(ROW_CACHE_LOCK_EVENT, 5)
+    assert not exclusive(ROW_CACHE_LOCK_EVENT, 3)
+    assert not exclusive(ROW_CACHE_MUTEX_EVENT, 5)
+
+
+def waiting(look: int, sid: int, sql_id: str | None, cache: int = 3) -> Row:
+    event = ROW_CACHE_LOCK_EVENT
+    return {"sample": look, "sid": sid, "event": event, "p1": cache, "sql_id": sql_id, "module": "M", "con_id": 3}
+
+
+ROWS = [waiting(1, 1, "a"), waiting(2, 1, "a"), waiting(2, 2, "b"), waiting(4, 1, "a", 0), {"sample": 3, "sid": None}]
+
+
+def test_groups_are_counted_over_all_looks_the_most_first() -> None:
+    got = groups(scene_of({**SICK, "v$session": ROWS}))
+    assert [(one.sql_id, one.cache, one.sessions, one.share) for one in got] == [
+        ("a", "dc_rollback_segments", 0.5, 0.5),
+        ("b", "dc_rollback_segments", 0.25, 0.25),
+        ("a", "dc_tablespaces", 0.25, 0.25),
+    ]
+    assert (got[0].module, got[0].container, got[0].program, got[0].blocker) == ("M", "3", None, None)
+
+
+def test_the_order_of_the_rows_makes_no_difference() -> None:
+    scene = scene_of({**SICK, "v$session": ROWS})
+    turned = scene_of({**SICK, "v$session": ROWS[::-1]})
+    assert groups(turned) == groups(scene)
+    assert turned.crowd is not None
+    assert scene.crowd is not None
+    assert turned.crowd.caches().most_common() == scene.crowd.caches().most_common()
+
+
+def test_a_long_tail_of_statements_is_cut() -> None:
+    rows = [waiting(1, sid, f"sql{sid}") for sid in range(MOST_GROUPS + 5)]
+    assert len(groups(scene_of({**SICK, "v$session": rows}))) == MOST_GROUPS
+
+
+def test_without_samples_there_are_no_groups() -> None:
+    assert groups(scene_of()) == ()
+    assert groups(scene_of({**SICK, "v$session": [{"sample": 1, "sid": None}]})) == ()
+
+
+def test_crowds_are_values() -> None:
+    got = crowd(*ROWS)
+    assert got is not None
+    assert replace(got) == got
+    assert [one.sql_id for one in got.of(ROW_CACHE_LOCK_EVENT)] == ["a", "a", "b", "a"]
+    assert got.of(ROW_CACHE_MUTEX_EVENT) == ()

@@ -1,0 +1,52 @@
+"""The steps to the hot child in words: its caches, a map in doubt, few sleeps, views that are missing, the shape."""
+
+import pytest
+
+from collectors.model import ROW_CACHE_LATCH, Row
+from rules.engine import diagnose
+from tests.rules.scenes import SICK, delta_of, steps_of, with_rows
+
+
+def test_subordinates_are_counted_and_a_doubtful_map_is_said() -> None:
+    users = [{**row, "sleeps": 5_000 if row["child#"] == 8 else 1} for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *users))))
+    assert told["cache"].startswith("Child 8 → cache# 10 dc_users, with 1 subordinate (read")
+    off = [{**row, "gets": 60_000} if row["child#"] == 1 else row for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *off))))
+    assert "But child 1 had 60,000 latch gets where dc_rollback_segments predict 36,000 (+67%)" in told["cache"]
+
+
+def test_few_sleeps_mean_nothing_and_no_sleeps_no_child() -> None:
+    few = [{**row, "sleeps": 3} for row in SICK["v$latch_children"]]
+    assert (
+        "Fewer than 100 sleeps mean nothing."
+        in steps_of(diagnose(delta_of(with_rows("v$latch_children", *few))))["hot child"]
+    )
+    none = [{**row, "sleeps": 0} for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *none))))
+    assert told["hot child"] == "No child of `row cache objects` slept over an interval of 30.0 s."
+
+
+def test_without_the_map_and_without_a_fit_the_cache_is_not_told() -> None:
+    odd: list[Row] = [{**row, "gets": 77_777} for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *odd), refused=["x$kqrst"])))
+    assert told["cache"].startswith(
+        "Cannot tell which cache child 1 guards: x$kqrst: ORA-00942, and its gets fit no cache"
+    )
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ({"kqrpre: find obj": 99}, "(too few sleeps for a shape, at least 100 are needed)"),
+        ({"kqrpre: find obj": 900, "kqreqd": 100}, "(chain: holders search for the entry"),
+        ({"kqreqd: reget": 800, "kqrpre: find obj": 100, "kqreqd": 100}, "(normal: the ordinary mix"),
+    ],
+)
+def test_the_shape_of_the_holders_is_said_in_words(held: dict[str, int], said: str) -> None:
+    rows: list[Row] = [
+        {"parent_name": ROW_CACHE_LATCH, "location": place, "sleep_count": slept} for place, slept in held.items()
+    ]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_misses", *rows))))
+    assert said in told["miss location"]
+    assert told["miss location"].endswith("so these are shares over the whole latch.")
