@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from statistics import median
 
-from collectors.model import ROW_CACHE_LATCH, Missing, number
+from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
 from rules.scene import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
 from rules.signals import Subject, enough_sleeps, share, signal
 from rules.signals.caches import all_dictionary_gets
@@ -105,6 +105,39 @@ def _sleeps_and_gets(
     return hot, {child: pair for child, pair in pairs.items() if pair[1] >= 0.01 * all_gets}
 
 
+def misses_per_get(scene: Scene, latch: Row) -> Reading:
+    """Misses per get of a row of v$latch."""
+    gets, misses = number(latch.get("gets")), number(latch.get("misses"))
+    if gets is None or misses is None:
+        return scene.why_unknown("v$latch", "misses")
+    if gets < MINIMUM_CACHE_GETS:
+        why = f"too few events: {count(gets)} latch gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
+        return Unknown("v$latch", why, "wait for a busier interval")
+    return Known(misses / gets, part_of(misses, gets))
+
+
+def sleeps_of_a_miss(scene: Scene, latch: Row) -> Reading:
+    """Sleeps per miss of a row of v$latch."""
+    sleeps, misses = number(latch.get("sleeps")), number(latch.get("misses"))
+    if sleeps is None or misses is None:
+        return scene.why_unknown("v$latch", "sleeps")
+    if misses < MINIMUM_SLEEPS:
+        why = f"too few events: {count(misses)} misses, at least {MINIMUM_SLEEPS} are needed"
+        return Unknown("v$latch", why, "wait for a busier interval")
+    return Known(sleeps / misses, part_of(sleeps, misses))
+
+
+def time_of_a_sleep(scene: Scene, latch: Row) -> Reading:
+    """Milliseconds per sleep of a row of v$latch."""
+    waited, sleeps = number(latch.get("wait_time")), number(latch.get("sleeps"))
+    if waited is None or sleeps is None:
+        return scene.why_unknown("v$latch", "wait_time")
+    enough = enough_sleeps(sleeps, "v$latch")
+    if isinstance(enough, Unknown):
+        return enough
+    return Known(waited / 1000 / sleeps, f"{waited / 1e6:,.1f} s in {count(sleeps)} sleeps")
+
+
 @signal(unit="count", of="v$latch", surface="latch")
 def row_cache_sleeps(scene: Scene, subject: Subject) -> Reading:
     """Sleeps on the row cache latch."""
@@ -115,37 +148,19 @@ def row_cache_sleeps(scene: Scene, subject: Subject) -> Reading:
 @signal(unit="ratio", of="v$latch", surface="latch")
 def miss_ratio(scene: Scene, subject: Subject) -> Reading:
     """Misses per get of the row cache latch: how often it was busy at the first try."""
-    gets, misses = scene.latch.gets, scene.latch.misses
-    if gets is None or misses is None:
-        return scene.why_unknown("v$latch", "misses")
-    if gets < MINIMUM_CACHE_GETS:
-        why = f"too few events: {count(gets)} latch gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
-        return Unknown("v$latch", why, "wait for a busier interval")
-    return Known(misses / gets, part_of(misses, gets))
+    return misses_per_get(scene, scene.latch_row)
 
 
 @signal(unit="sleeps per miss", of="v$latch", surface="latch")
 def sleeps_per_miss(scene: Scene, subject: Subject) -> Reading:
     """Sleeps per miss of the row cache latch: 0 means that spinning was always enough."""
-    sleeps, misses = scene.latch.sleeps, scene.latch.misses
-    if sleeps is None or misses is None:
-        return scene.why_unknown("v$latch", "sleeps")
-    if misses < MINIMUM_SLEEPS:
-        why = f"too few events: {count(misses)} misses, at least {MINIMUM_SLEEPS} are needed"
-        return Unknown("v$latch", why, "wait for a busier interval")
-    return Known(sleeps / misses, part_of(sleeps, misses))
+    return sleeps_of_a_miss(scene, scene.latch_row)
 
 
 @signal(unit="ms", of="v$latch", surface="latch")
 def average_sleep(scene: Scene, subject: Subject) -> Reading:
     """Average time of one sleep on the row cache latch; far above 10 ms the host, not the latch, makes sessions wait."""
-    waited, sleeps = number(scene.latch_row.get("wait_time")), scene.latch.sleeps
-    if waited is None or sleeps is None:
-        return scene.why_unknown("v$latch", "wait_time")
-    enough = enough_sleeps(sleeps, "v$latch")
-    if isinstance(enough, Unknown):
-        return enough
-    return Known(waited / 1000 / sleeps, f"{waited / 1e6:,.1f} s in {count(sleeps)} sleeps")
+    return time_of_a_sleep(scene, scene.latch_row)
 
 
 @signal(unit="ratio", of="v$latch", surface="latch")

@@ -1,9 +1,10 @@
 """Signals of the result cache latch, which has no wait event of its own and is no part of the row cache."""
 
 from collectors.model import RESULT_CACHE_LATCH, Row, number
-from rules.scene import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
+from rules.scene import Known, Reading, Scene, Unknown
 from rules.signals import Subject, enough_sleeps, signal
-from rules.words import count, part_of
+from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
+from rules.words import part_of
 
 
 def _latch(scene: Scene) -> Row:
@@ -20,37 +21,19 @@ def result_cache_sleeps(scene: Scene, subject: Subject) -> Reading:
 @signal(unit="ratio", of="v$latch", surface="result-cache")
 def result_cache_miss_ratio(scene: Scene, subject: Subject) -> Reading:
     """Misses per get of the result cache latch: how often it was busy at the first try."""
-    gets, misses = number(_latch(scene).get("gets")), number(_latch(scene).get("misses"))
-    if gets is None or misses is None:
-        return scene.why_unknown("v$latch", "misses")
-    if gets < MINIMUM_CACHE_GETS:
-        why = f"too few events: {count(gets)} gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
-        return Unknown("v$latch", why, "wait for a busier interval")
-    return Known(misses / gets, part_of(misses, gets))
+    return misses_per_get(scene, _latch(scene))
 
 
 @signal(unit="sleeps per miss", of="v$latch", surface="result-cache")
 def result_cache_sleeps_per_miss(scene: Scene, subject: Subject) -> Reading:
     """Sleeps per miss of the result cache latch: 0 means that spinning was always enough."""
-    sleeps, misses = number(_latch(scene).get("sleeps")), number(_latch(scene).get("misses"))
-    if sleeps is None or misses is None:
-        return scene.why_unknown("v$latch", "sleeps")
-    if misses < MINIMUM_SLEEPS:
-        why = f"too few events: {count(misses)} misses, at least {MINIMUM_SLEEPS} are needed"
-        return Unknown("v$latch", why, "wait for a busier interval")
-    return Known(sleeps / misses, part_of(sleeps, misses))
+    return sleeps_of_a_miss(scene, _latch(scene))
 
 
 @signal(unit="ms", of="v$latch", surface="result-cache")
 def average_result_cache_sleep(scene: Scene, subject: Subject) -> Reading:
     """Average time of one sleep on the result cache latch; far above 10 ms the host makes sessions wait."""
-    sleeps, waited = number(_latch(scene).get("sleeps")), number(_latch(scene).get("wait_time"))
-    if sleeps is None or waited is None:
-        return scene.why_unknown("v$latch", "wait_time")
-    enough = enough_sleeps(sleeps, "v$latch")
-    if isinstance(enough, Unknown):
-        return enough
-    return Known(waited / 1000 / sleeps, f"{waited / 1e6:,.1f} s in {count(sleeps)} sleeps")
+    return time_of_a_sleep(scene, _latch(scene))
 
 
 @signal(unit="ratio", of="v$latch, v$sys_time_model", surface="result-cache")
