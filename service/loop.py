@@ -66,9 +66,10 @@ class Worker:
         self._thread.join(timeout)
 
     def ask_for_samples(self) -> None:
-        """Sample the waiting sessions of the interval that begins now."""
+        """Sample waiting sessions after the next poll, which comes at once unless the database is being left in peace."""
         self._asked = True
-        self._wake.set()
+        if self._failures == 0:
+            self._wake.set()
 
     def resume_login(self) -> bool:
         """Try the same credential once more, at an operator's word; False when login was not stopped."""
@@ -160,6 +161,7 @@ class Worker:
 
     def _failed(self, error: Exception) -> float:
         self._drop()
+        self._burst = None
         self._failures += 1
         retry = after_failure(error, self._failures)
         if retry.kind == "credential":

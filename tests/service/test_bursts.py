@@ -4,6 +4,7 @@ from time import monotonic
 
 import pytest
 
+from collectors.errors import SessionError
 from collectors.model import Binds, Missing
 from collectors.poll import Answer
 from collectors.registry import view_of
@@ -105,3 +106,23 @@ def test_the_rest_between_two_polls_takes_the_looks(monkeypatch: pytest.MonkeyPa
     site.poll(), site.poll(0)
     site.worker._rest(monotonic() + 0.2)
     assert 1 < site.looks <= 21
+
+
+class Refusing:
+    def open(self, watched: Watched) -> Site:
+        raise SessionError(f"{watched.name} is gone")
+
+    def credential(self, watched: Watched) -> str:
+        return watched.name
+
+
+def test_asking_for_samples_does_not_cut_a_pause_after_a_failure_short() -> None:
+    watched = Watched(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), 2.0)
+    worker = Worker(watched, Refusing(), Kept([]))
+    worker.step()
+    worker.ask_for_samples()
+    assert not worker._wake.is_set()
+    healthy = Site("busy-but-fine").worker
+    healthy.step()
+    healthy.ask_for_samples()
+    assert healthy._wake.is_set()
