@@ -8,9 +8,9 @@ from collectors.capture import Capture
 from collectors.errors import SessionError
 from collectors.grants import Capabilities, Readable, capabilities
 from collectors.holders import HolderProfile, profile
-from collectors.model import ROW_CACHE_LATCH
-from collectors.poll import poll
-from collectors.sampling import Burst
+from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot
+from collectors.poll import Connection, poll
+from collectors.sampling import EVERY_SECONDS, Burst
 from service.board import Watched
 from service.connect import Connector
 from service.pipeline import with_samples
@@ -53,11 +53,20 @@ def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> C
     try:
         snapshots = [poll(database.name, connection)]
         if seconds:
-            time.sleep(seconds)
-            snapshots.append(poll(database.name, connection, snapshots[0]))
+            seen = _watch(connection, snapshots[0], seconds)
+            snapshots.append(with_samples(poll(database.name, connection, snapshots[0]), seen))
     finally:
         connection.close()
     return Capture(database.name, tuple(snapshots), source=f"latchscope capture over {seconds:g} s")
+
+
+def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
+    """Who waits between two snapshots: a look a second, as long as they are apart and a burst may be."""
+    burst, until = Burst(first.release), time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        burst.look(connection)
+        time.sleep(min(EVERY_SECONDS, left))
+    return burst.taken()
 
 
 def holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:

@@ -12,9 +12,12 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from collectors.capture import delta_of
+from collectors.model import Delta
 from collectors.registry import collectors
+from rules.engine import diagnose
 from service.cli import cli
-from service.preflight import as_text, check
+from service.preflight import as_text, capture, check
 from service.settings import DatabaseSettings, Settings
 from tests.oracle_standin.deadline import within
 from tests.oracle_standin.faults import Stage
@@ -130,3 +133,11 @@ def test_standin_text_of_a_preflight_reads_well(site: Site) -> None:
     assert text.splitlines()[0] == "erp: Oracle 11.2.0.4.0, row cache guarded by child latches"
     assert "v$latch_children needs a latch number; v$latchname: ORA-00942" in text
     assert text.count("grant select on sys.v_$latchname to LATCHSCOPE;") == 1
+
+
+def test_a_capture_takes_along_who_waited_between_its_snapshots() -> None:
+    database = DatabaseSettings(name="mutexes", dsn="demo:users-mutex")
+    taken = capture(database, Settings(databases=[database]), seconds=1.2)
+    change = delta_of(taken)
+    assert isinstance(change, Delta)
+    assert {one.cache for one in diagnose(change).who} >= {"dc_users"}
