@@ -10,6 +10,9 @@ from pydantic import ValidationError
 from rules.cause import AnyOf, Cause, Condition
 from rules.signals import SIGNALS
 
+LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The safe loader in C where PyYAML has it: ten times as fast."""
+
 HOME = Path(__file__).parent / "causes"
 
 
@@ -32,7 +35,7 @@ def load(home: Path) -> Mapping[str, Cause]:
 def read(path: Path) -> Cause:
     """One cause file, with every signal it names known to `rules.signals`."""
     try:
-        members = yaml.safe_load(path.read_text(encoding="utf-8"))
+        members = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)
         cause = Cause.model_validate(members)
     except yaml.YAMLError as error:
         raise BadCause(f"{path.name} is not valid YAML: {' '.join(str(error).split())}") from None

@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from rules.catalogue import catalogue
 from service.audit import Audit
 from service.board import Board, Watched
 from service.connect import Connector
@@ -24,6 +25,7 @@ STOP_SECONDS = 2.0
 
 def create_app(settings: Settings) -> FastAPI:
     """The whole service for these settings. Raises StoreError or BadSettings."""
+    catalogue()  # read and checked now, so that the first diagnosis finds it ready
     store = Repository(settings.store)
     board = Board([Watched(one, settings.interval_of(one)) for one in settings.databases])
     connector = Connector(settings.oracle)

@@ -142,7 +142,7 @@ def test_standin_fleet_is_polled_on_time(
         watch = Watch(port)
         watch.scrape_for(1.5, 0.03)
         watch.answers.clear()  # fifty logins at one moment are no part of the question
-        watch.scrape_for(4.0, 0.03)
+        watch.scrape_for(6.0, 0.03)
         server.should_exit = True
         thread.join(5.0)
         assert not thread.is_alive()
