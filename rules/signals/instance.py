@@ -45,6 +45,16 @@ def sequence_load_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
     return db_time_share(scene, "sequence load elapsed time")
 
 
+def waited_share_of_db_time(scene: Scene, waited: float | None, view: str, column: str) -> Reading:
+    """Seconds waited per second of DB time; `view` and `column` say what was missing where the seconds are not known."""
+    db_time = scene.seconds_of("DB time")
+    if waited is None:
+        return scene.why_unknown(view, column)
+    if not db_time:
+        return scene.why_unknown("v$sys_time_model", "DB time")
+    return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s")
+
+
 def _waits_to_row_cache(scene: Scene, events: Iterable[str]) -> Reading:
     others, own = scene.waited_seconds(events), scene.row_cache_wait_seconds
     if others is None or own is None:
@@ -75,12 +85,7 @@ def row_cache_lock_share_of_waits(scene: Scene, subject: Subject) -> Reading:
 @signal(unit="ratio", of="v$system_event, v$sys_time_model")
 def row_cache_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
     """Share of DB time lost in row cache waits, which is what the impact gate weighs."""
-    waited, db_time = scene.row_cache_wait_seconds, scene.seconds_of("DB time")
-    if waited is None:
-        return scene.why_unknown("v$system_event", "time_waited_micro")
-    if not db_time:
-        return scene.why_unknown("v$sys_time_model", "DB time")
-    return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s")
+    return waited_share_of_db_time(scene, scene.row_cache_wait_seconds, "v$system_event", "time_waited_micro")
 
 
 @signal(unit="ratio", of="v$osstat")

@@ -3,6 +3,7 @@
 from collectors.model import RESULT_CACHE_LATCH, Row, number
 from rules.scene import Known, Reading, Scene, Unknown
 from rules.signals import Subject, enough_sleeps, signal
+from rules.signals.instance import waited_share_of_db_time
 from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
 from rules.words import part_of
 
@@ -39,12 +40,7 @@ def average_result_cache_sleep(scene: Scene, subject: Subject) -> Reading:
 @signal(unit="ratio", of="v$latch, v$sys_time_model", surface="result-cache")
 def result_cache_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
     """Share of DB time slept for the result cache latch."""
-    waited, db_time = scene.surface_wait_seconds("result-cache"), scene.seconds_of("DB time")
-    if waited is None:
-        return scene.why_unknown("v$latch", "wait_time")
-    if not db_time:
-        return scene.why_unknown("v$sys_time_model", "DB time")
-    return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s")
+    return waited_share_of_db_time(scene, scene.surface_wait_seconds("result-cache"), "v$latch", "wait_time")
 
 
 @signal(unit="ratio", of="v$latch_misses", surface="result-cache")

@@ -3,6 +3,7 @@
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, number
 from rules.scene import Known, Reading, Scene, Unknown
 from rules.signals import Subject, enough_sleeps, share, signal
+from rules.signals.instance import waited_share_of_db_time
 from rules.waiters import MINIMUM_WAITERS, Waiter
 from rules.words import function_of, part_of
 
@@ -71,12 +72,7 @@ def share_of_mutex_sleeps(scene: Scene, subject: Subject) -> Reading:
 
 
 def _event_share(scene: Scene, event: str) -> Reading:
-    waited, db_time = scene.waited_seconds((event,)), scene.seconds_of("DB time")
-    if waited is None:
-        return scene.why_unknown("v$system_event", "time_waited_micro")
-    if not db_time:
-        return scene.why_unknown("v$sys_time_model", "DB time")
-    return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s")
+    return waited_share_of_db_time(scene, scene.waited_seconds((event,)), "v$system_event", "time_waited_micro")
 
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model", surface="mutex")
