@@ -50,6 +50,26 @@ def since_startup(snapshot: Snapshot) -> Delta:
     return _delta(basis, snapshot, None)
 
 
+def reported(
+    database: str, release: str | None, basis: Basis, printed: Mapping[str, Reading], notes: tuple[str, ...] = ()
+) -> Delta:
+    """What a report prints of an interval, as a Delta: its counters are differences already, its views few.
+
+    `printed` holds the views the report has rows of; a view it cannot hold is missing, with the script as way out.
+    """
+    oddities: list[Oddity] = []
+    readings = {
+        view: _changes(collector, None, printed.get(view) or _not_printed(collector), oddities)
+        for view, collector in collectors().items()
+    }
+    return Delta(database, release, basis, readings, tuple(oddities), source="report", notes=notes)
+
+
+def _not_printed(collector: Collector) -> Missing:
+    way_out = "run the script that `latchscope script` prints on the instance while it is slow, and diagnose its output"
+    return Missing(collector.view, "unread", f"a report does not hold {collector.view}", way_out)
+
+
 def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
     def because(why: str, way_out: str) -> NotComparable:
         return NotComparable(later.database, later.release, why, way_out)

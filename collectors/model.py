@@ -163,7 +163,8 @@ class Basis:
     """Over what a Delta speaks.
 
     interval: between two polls. since_startup: totals divided by a known uptime. totals: totals of unknown age, from
-    which shares and ratios follow but never a rate. Times are UTC by the database's clock.
+    which shares and ratios follow but never a rate. Times are UTC by the database's clock; a report prints the host's
+    local time without its zone, so its times have none either.
     """
 
     kind: Literal["interval", "since_startup", "totals"]
@@ -233,6 +234,10 @@ class Delta:
     oddities: tuple[Oddity, ...] = ()
     confirmations: Mapping[str, float] = field(default_factory=dict)
     """Results of confirming queries by cause id, where somebody ran them."""
+    source: Literal["views", "report"] = "views"
+    """Whether Oracle's views were read, or a report printed from them, which rounds and leaves out."""
+    notes: tuple[str, ...] = ()
+    """What the reader of this Delta must know about its source: a layout not verified, a very long window."""
 
     def read(self, view: str) -> Changes | Missing:
         """The changes of a view, or Missing with its reason."""

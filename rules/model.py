@@ -164,7 +164,7 @@ class Undetermined(Frozen):
 
 
 class DiagnosisBasis(Frozen):
-    """Over which time a Diagnosis speaks; UTC by the database's clock."""
+    """Over which time a Diagnosis speaks; UTC by the database's clock, of a report its host's local time without a zone."""
 
     kind: Literal["interval", "since_startup", "totals"]
     begin: datetime | None
