@@ -53,6 +53,11 @@ class Repository:
         self._last: dict[str, tuple[datetime, Any]] = {}
         self._kept = 0
 
+    @property
+    def engine(self) -> Engine:
+        """The way to the database, for the queries of other files of the store."""
+        return self._engine
+
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
         """Keep one poll: the snapshot always, the diagnosis when its verdict is news. A store in trouble is logged."""
         if snapshot.taken_at is None:
