@@ -6,7 +6,7 @@ A worker replaces a database's `Published` as a whole, so a reader that takes it
 import re
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
@@ -91,6 +91,8 @@ class Watched:
     """Results of confirming queries by cause."""
     acting: Lock = field(default_factory=Lock)
     """Held by an action that has a session of its own: never more than two sessions on a database."""
+    resume: Callable[[], Snapshot | None] = lambda: None
+    """The last poll of an earlier run, asked for once; what the first poll is held against."""
     history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY_POINTS))
 
     @property

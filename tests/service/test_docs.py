@@ -115,7 +115,7 @@ def test_the_complete_configuration_is_complete_and_can_be_read(
     assert [one.name for one in told.databases] == ["erp1", "erp2", "billing", "example"]
     assert told.model_fields_set == set(Settings.model_fields)
     assert set().union(*(one.model_fields_set for one in told.databases)) == set(settings.DatabaseSettings.model_fields)
-    for group in ("oracle", "defaults", "auth", "reports"):
+    for group in ("oracle", "defaults", "auth", "reports", "history", "spool"):
         one = getattr(told, group)
         assert one.model_fields_set == set(type(one).model_fields)
         assert one == type(one)(), f"{group} of the example shows the defaults"
