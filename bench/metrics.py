@@ -25,6 +25,7 @@ from collectors.replay import ScriptedDatabase
 from collectors.scenarios import scenarios
 from rules.model import Diagnosis
 from service.board import Board, Published, Watched
+from service.episodes import Change
 from service.metrics import FAMILIES, exposition, own_registry, render
 from service.pipeline import turn
 from service.settings import DatabaseSettings
@@ -45,7 +46,7 @@ LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 class Forgetful:
     """A keeper that keeps nothing."""
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, changes: Sequence[Change] = ()) -> None:
         """Nothing."""
 
 

@@ -1,7 +1,7 @@
 """THE MAIN PATH on one page: poll, difference, diagnose, publish."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
@@ -15,14 +15,15 @@ from rules.cache_map import CacheMap, cache_map
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis
 from service.board import Point, Published, Watched
+from service.episodes import Change
 from service.metrics import render
 
 
 class Keeper(Protocol):
     """Where polls are kept: the store, or nothing."""
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
-        """Keep one poll; must not raise."""
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, changes: Sequence[Change] = ()) -> None:
+        """Keep one poll with what it changed about the episodes; must not raise."""
         ...
 
 
@@ -44,7 +45,7 @@ def turn(
     change = with_confirmations(difference(previous, snapshot), watched)
     diagnosis = cannot_tell(change) if isinstance(change, NotComparable) else diagnose(change)
     published = publish(watched, snapshot, change, diagnosis, seconds)
-    keeper.keep(snapshot, diagnosis)
+    keeper.keep(snapshot, diagnosis, watched.changes)
     return published
 
 

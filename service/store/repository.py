@@ -3,7 +3,8 @@
 import json
 import logging
 import zlib
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from sqlalchemy.orm import Session
 from collectors.capture import dump_snapshot, load_snapshot
 from collectors.model import Snapshot
 from rules.model import Diagnosis
+from service.episodes import Change
+from service.store.deliveries import Deliveries
+from service.store.episode_log import EpisodeLog
 from service.store.migrate import upgrade
 from service.store.tables import StoredDiagnosis, StoredSnapshot
 
@@ -50,13 +54,20 @@ class Repository:
             raise StoreError(
                 f"store {_masked(url)} cannot be opened: {_brief(error)}; set `store` in latchscope.yaml"
             ) from None
+        self.episode_log = EpisodeLog(self._engine)
+        self.deliveries = Deliveries(self._engine)
+        self._unlogged: dict[str, list[Change]] = {}
         self._last: dict[str, tuple[datetime, Any]] = {}
         self._kept = 0
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
-        """Keep one poll: the snapshot always, the diagnosis when its verdict is news. A store in trouble is logged."""
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, changes: Sequence[Change] = ()) -> None:
+        """Keep one poll: the snapshot always, the diagnosis when its verdict is news, and what it changed about episodes.
+
+        A store in trouble is logged; changes are kept with a later poll then, for others rely on each of them.
+        """
         if snapshot.taken_at is None:
             return
+        to_log = [*self._unlogged.pop(snapshot.database, ()), *changes]
         verdict = [(one.cause, one.severity, one.confidence, one.child) for one in diagnosis.findings]
         try:
             with Session(self._engine) as session, session.begin():
@@ -64,12 +75,17 @@ class Repository:
                 news = self._is_news(diagnosis.database, verdict, snapshot.taken_at)
                 if news:
                     session.merge(_stored_diagnosis(diagnosis, snapshot.taken_at))
+                session.flush()
+                self.episode_log.append(session.connection(), to_log)
+            if to_log:
+                self.episode_log.announce()
             if news:
                 self._last[diagnosis.database] = (snapshot.taken_at, verdict)
             self._kept += 1
             if self._kept % PRUNE_EVERY == 0:
                 self.prune(snapshot.taken_at)
         except SQLAlchemyError as error:
+            self._unlogged[snapshot.database] = to_log
             log.error("store: a poll of %s was not kept: %s", snapshot.database, _brief(error))
 
     def last_snapshot(self, database: str) -> Snapshot | None:
@@ -111,6 +127,7 @@ class Repository:
                         session.execute(delete(table).where(table.database == database, table.taken_at == taken_at))
                 if len(keys) < PRUNE_SLICE:
                     break
+        self.episode_log.prune(datetime.now(UTC))
 
     def reachable(self) -> bool:
         """Whether the store answers and its tables are there; a SQLite file that was deleted still answers, and is gone."""

@@ -1,7 +1,7 @@
 """A stage for tests: scripted databases behind the real main path and the real app, on a clock that only the test moves."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from collectors.scenarios import scenarios
 from rules.model import Diagnosis
 from service.app import create_app
 from service.board import Board, Published, Watched
+from service.episodes import Change
 from service.pipeline import turn
 from service.settings import DatabaseSettings, Settings
 
@@ -29,7 +30,7 @@ class Kept:
 
     polls: list[tuple[Snapshot, Diagnosis]]
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, changes: Sequence[Change] = ()) -> None:
         self.polls.append((snapshot, diagnosis))
 
 

@@ -1,7 +1,7 @@
 """Databases behind one listener, each watched by a real Worker through the real driver: what the stand-in tests share."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from time import monotonic, sleep
@@ -14,6 +14,7 @@ from collectors.scenarios import scenarios
 from rules.model import Diagnosis
 from service.board import Board, Watched
 from service.connect import Connector
+from service.episodes import Change
 from service.loop import Worker
 from service.settings import DatabaseSettings, OracleSettings
 from tests.oracle_standin.accounts import Account
@@ -77,7 +78,7 @@ class Fleet:
         assert found is not None
         return found
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, changes: Sequence[Change] = ()) -> None:
         """Called by the main path with every good poll."""
         with self._lock:
             self.polled[snapshot.database].append(monotonic())

@@ -2,7 +2,10 @@
 
 from alembic import context
 
+from service.store import change_tables
 from service.store.tables import Base
+
+assert change_tables  # it adds its tables to Base
 
 context.configure(
     connection=context.config.attributes["connection"], target_metadata=Base.metadata, render_as_batch=True
