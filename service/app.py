@@ -10,6 +10,7 @@ from rules.catalogue import catalogue
 from service.audit import Audit
 from service.board import Board, Watched
 from service.connect import Connector
+from service.feed import Feed
 from service.loop import Worker
 from service.metrics import own_registry
 from service.settings import Settings
@@ -19,6 +20,8 @@ from service.web.access import Access, read_tokens
 from service.web.actions_api import actions
 from service.web.api import api, outside
 from service.web.pages import pages, static
+from service.web.stream import streams
+from service.webhooks import Webhooks
 
 STOP_SECONDS = 2.0
 
@@ -31,17 +34,23 @@ def create_app(settings: Settings) -> FastAPI:
     connector = Connector(settings.oracle)
     access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
     audit = Audit(settings.auth.audit_file)
+    own = own_registry()
+    feed = Feed(store.episode_log)
+    webhooks = Webhooks(settings, store, own)
     workers = [_worker(watched, connector, store, settings) for watched in board]
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        for worker in workers:
-            worker.start()
+        parts: list[Feed | Webhooks | Worker] = [feed, webhooks, *workers]
+        for part in parts:
+            part.start()
         yield
-        for worker in workers:
-            worker.stop()
+        for part in parts:
+            part.stop()
         for worker in workers:
             worker.join(STOP_SECONDS / max(len(workers), 1))
+        feed.join(STOP_SECONDS)
+        webhooks.join(STOP_SECONDS)
         store.close()
 
     app = FastAPI(
@@ -53,11 +62,13 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
+    app.state.feed = feed
     problems.install(app)
     by_name = {one.watched.name: one for one in workers}
     app.include_router(api(board, access))
+    app.include_router(streams(board, feed, access))
     app.include_router(actions(board, by_name, connector, access, audit))
-    app.include_router(outside(board, own_registry(), store.reachable, access))
+    app.include_router(outside(board, own, store.reachable, access))
     app.include_router(pages(board, access))
     app.mount("/static", static, name="static")
     return app

@@ -219,7 +219,7 @@ def test_answers_fit_the_document(app: Client) -> None:
     """Every GET of the document answers with what the document promises."""
     examples = {"db": "undo-storm", "id": "undo-segments", "target": "undo-storm"}
     for path, method, operation in operations(app):
-        if method != "get":
+        if method != "get" or path.endswith("/stream"):  # a stream never ends by itself; test_stream has it
             continue
         query = {one["name"]: examples[one["name"]] for one in operation.get("parameters", ()) if one["in"] == "query"}
         answer = app.get(path.format(**examples), params=query)
