@@ -55,7 +55,7 @@ def receiver(*answers: int) -> Iterator[Receiver]:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        do_GET = do_POST  # a redirect that is followed comes as a GET, and counts
+        do_GET = do_POST  # noqa: N815  a redirect that is followed comes as a GET, and counts
 
         def log_message(self, format: str, *args: object) -> None:
             """Nothing."""
