@@ -11,6 +11,7 @@ from rules.catalogue import catalogue
 from service.audit import Audit
 from service.board import Board, Watched
 from service.connect import Connector
+from service.feed import Feed
 from service.loop import Worker
 from service.metrics import own_registry
 from service.resume import resume
@@ -28,6 +29,8 @@ from service.web.api import api, outside
 from service.web.pages import pages, static
 from service.web.reports_api import reports_api
 from service.web.reports_pages import reports_pages
+from service.web.stream import streams
+from service.webhooks import Webhooks
 
 STOP_SECONDS = 2.0
 
@@ -41,7 +44,11 @@ def create_app(settings: Settings) -> FastAPI:
     connector = Connector(settings.oracle)
     access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
     audit = Audit(settings.auth.audit_file)
+    own = own_registry()
+    own.register(SpoolMetrics(writer.spool))
     uploads = Uploads(store.reports, settings.reports.max_bytes)
+    feed = Feed(store.episode_log)
+    webhooks = Webhooks(settings, store, own)
     workers = [_worker(watched, connector, writer, settings) for watched in board]
 
     @asynccontextmanager
@@ -50,13 +57,16 @@ def create_app(settings: Settings) -> FastAPI:
         resume(board, store, writer)
         writer.start()
         chores.start()
-        for worker in workers:
-            worker.start()
+        parts: list[Feed | Webhooks | Worker] = [feed, webhooks, *workers]
+        for part in parts:
+            part.start()
         yield
-        for worker in workers:
-            worker.stop()
+        for part in parts:
+            part.stop()
         for worker in workers:
             worker.join(STOP_SECONDS / max(len(workers), 1))
+        feed.join(STOP_SECONDS)
+        webhooks.join(STOP_SECONDS)
         chores.stop()
         writer.stop()
         store.close()
@@ -70,11 +80,11 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
+    app.state.feed = feed
     problems.install(app)
-    own = own_registry()
-    own.register(SpoolMetrics(writer.spool))
     by_name = {one.watched.name: one for one in workers}
     app.include_router(api(board, access))
+    app.include_router(streams(board, feed, access))
     app.include_router(actions(board, by_name, connector, access, audit))
     app.include_router(reports_api(uploads, access, audit))
     app.include_router(outside(board, own, writer.trouble, access))

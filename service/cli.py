@@ -24,6 +24,7 @@ from service.diagnose_command import diagnose
 from service.settings import Settings
 from service.store.repository import StoreError
 from service.store_command import store_cli
+from service.web.stream import Server
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -188,7 +189,7 @@ def _serve(chosen: Settings, greeting: str = "latchscope: http://{address}/") ->
         typer.echo(greeting.format(address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"), err=True)
         if not chosen.loopback and chosen.auth.tokens_file is None:
             logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
-        uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2)).run(sockets=[listener])
+        Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2)).run(sockets=[listener])
 
 
 def _listener(chosen: Settings) -> socket.socket:

@@ -74,7 +74,8 @@ def with_gap(change: Delta | NotComparable, watched: Watched) -> Delta | NotComp
 def kept_beside(watched: Watched, change: Delta | NotComparable, previous: Snapshot | None) -> Turn:
     """What the store keeps of a poll beside its snapshot and diagnosis."""
     ended = [one.episode for one in watched.changes if one.what == "end"]
-    return Turn(change, previous, (*watched.episodes.open, *ended), tuple(watched.confirmed.values()))
+    lasting = (*watched.episodes.open, *ended)
+    return Turn(change, previous, lasting, tuple(watched.confirmed.values()), tuple(watched.changes))
 
 
 def difference(previous: Snapshot | None, snapshot: Snapshot) -> Delta | NotComparable:

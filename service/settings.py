@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from collectors.scenarios import scenarios
+from service.webhook_settings import WebhookSettings, checked
 
 DEMO = "demo:"
 """A dsn of this scheme names a scripted database instead of a real one."""
@@ -161,6 +162,8 @@ class Settings(BaseSettings):
     reports: ReportSettings = ReportSettings()
     history: HistorySettings = HistorySettings()
     spool: SpoolSettings = SpoolSettings()
+    public_url: str | None = Field(None, pattern=r"^https?://[!-~]+$", description="where people reach the pages")
+    webhooks: list[WebhookSettings] = []
     databases: list[DatabaseSettings] = []
 
     @field_validator("databases")
@@ -171,6 +174,11 @@ class Settings(BaseSettings):
             if names.count(name) > 1:
                 raise ValueError(f"two databases are named {name}; names are labels and must differ")
         return databases
+
+    @model_validator(mode="after")
+    def _webhooks(self) -> "Settings":
+        checked(self.webhooks, [one.name for one in self.databases])
+        return self
 
     @property
     def host(self) -> str:

@@ -1,4 +1,4 @@
-"""The tables of what happened: episodes, who was told of them, confirmations, change marks, and what is usual."""
+"""The tables of what happened: episodes, confirmations, change marks, and what is usual."""
 
 from datetime import datetime
 
@@ -67,19 +67,3 @@ class StoredBaseline(Base):
     low: Mapped[float] = mapped_column(Double)
     high: Mapped[float] = mapped_column(Double)
     n: Mapped[int] = mapped_column(Integer)
-
-
-class StoredTold(Base):
-    """Who was told of which change of which episode, and how it went."""
-
-    __tablename__ = "told"
-    __table_args__ = (Index("told_by_outcome", "outcome"),)
-
-    database: Mapped[str] = mapped_column(String(63), primary_key=True)
-    cause: Mapped[str] = mapped_column(String(63), primary_key=True)
-    began: Mapped[datetime] = mapped_column(UtcTime, primary_key=True)
-    what: Mapped[str] = mapped_column(String(16), primary_key=True)
-    target: Mapped[str] = mapped_column(String(120), primary_key=True)
-    at: Mapped[datetime] = mapped_column(UtcTime)
-    attempts: Mapped[int] = mapped_column(Integer)
-    outcome: Mapped[str] = mapped_column(Text)

@@ -1,4 +1,4 @@
-"""What happened: episodes, who was told, confirmations, what is usual. Every query of these tables."""
+"""What happened: episodes, confirmations, what is usual. Every query of these tables."""
 
 import time
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from service.confirm import VALID_SECONDS, Confirmed
 from service.episodes import Episode
 from service.store.aliases import current, former
 from service.store.bulk import dialect_insert, insert_new, table_of, upsert
-from service.store.episode_tables import StoredBaseline, StoredConfirmation, StoredEpisode, StoredTold
+from service.store.episode_tables import StoredBaseline, StoredConfirmation, StoredEpisode
 from service.store.history import BadCursor, History, Selector
 
 T = TypeVar("T")
@@ -40,20 +40,6 @@ class Baseline:
     low: float
     high: float
     n: int
-
-
-@dataclass(frozen=True, slots=True)
-class Telling:
-    """One change of an episode told to one target; `outcome` is `waiting` until it is settled."""
-
-    database: str
-    cause: str
-    began: datetime
-    what: str
-    target: str
-    at: datetime
-    attempts: int
-    outcome: str
 
 
 class EpisodeStore:
@@ -172,34 +158,6 @@ class Baselines:
         query = select(*table_of(one).c).where(one.database == database, one.metric == metric)
         with self._engine.connect() as connection:
             return {row.hour_of_week: Baseline(**row._mapping) for row in connection.execute(query)}
-
-
-class Told:
-    """Who was told of what."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def put(self, telling: Telling) -> None:
-        """Keep how a telling stands; the newest state wins."""
-        with self._engine.begin() as connection:
-            upsert(connection, table_of(StoredTold), [_members(telling, Telling)])
-
-    def of(self, database: str, cause: str, began: datetime) -> tuple[Telling, ...]:
-        """Who was told of an episode, the earliest first."""
-        one = StoredTold
-        return self._read(one.database == database, one.cause.in_(former(cause)), one.began == began)
-
-    def unsettled(self) -> tuple[Telling, ...]:
-        """Tellings that wait to be tried again, the earliest first."""
-        return self._read(StoredTold.outcome == "waiting")
-
-    def _read(self, *these: Any) -> tuple[Telling, ...]:
-        query = select(*table_of(StoredTold).c).where(*these).order_by(StoredTold.at)
-        with self._engine.connect() as connection:
-            return tuple(
-                Telling(**(dict(row._mapping) | {"cause": current(row.cause)})) for row in connection.execute(query)
-            )
 
 
 def paged(found: Sequence[T], limit: int, key: Any) -> Page[T]:

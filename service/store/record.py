@@ -6,12 +6,16 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from collectors.capture import dump_snapshot, load_snapshot
 from collectors.model import Delta, NotComparable, Snapshot
 from rules.model import Diagnosis
 from service.confirm import Confirmed
-from service.episodes import Episode
+from service.episodes import Change, Episode
 from service.store.figures import Figure, changes_of, levels_of, missing_of
+
+_CHANGES = TypeAdapter(list[Change])
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,8 @@ class Turn:
     episodes: tuple[Episode, ...] = ()
     """Those that last, and those that this poll ended."""
     confirmed: tuple[Confirmed, ...] = ()
+    changes: tuple[Change, ...] = ()
+    """What the poll changed about episodes, for those who are told of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,7 @@ class Record:
     figures: list[Figure] = field(default_factory=list)
     episodes: list[dict[str, Any]] = field(default_factory=list)
     confirmed: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
 
 
 def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None) -> Record | None:
@@ -74,7 +81,13 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None) -> Re
         figures=figures,
         episodes=[_episode(one) for one in turn.episodes] if turn else [],
         confirmed=[_confirmed(one) for one in turn.confirmed] if turn else [],
+        changes=_CHANGES.dump_python(list(turn.changes), mode="json") if turn else [],
     )
+
+
+def changes_in(record: Record) -> list[Change]:
+    """What the poll of a record changed about episodes."""
+    return _CHANGES.validate_python(record.changes)
 
 
 def pack(snapshot: Snapshot) -> bytes:

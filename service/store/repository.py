@@ -18,15 +18,17 @@ from service.store import retention
 from service.store.aliases import read_diagnosis
 from service.store.bulk import insert_new, insert_raw, table_of, upsert
 from service.store.changes import ChangesOver
+from service.store.deliveries import Deliveries
 from service.store.engine import StoreError, brief, make_engine, masked
-from service.store.episodes import Baselines, Confirmations, EpisodeStore, Told
+from service.store.episode_log import EpisodeLog
+from service.store.episodes import Baselines, Confirmations, EpisodeStore
 from service.store.history import History
 from service.store.history_tables import StoredDelta, StoredFrame, StoredPoll, millis
 from service.store.marks import Marks
 from service.store.migrate import upgrade
 from service.store.names import Names
 from service.store.partitions import Partitions
-from service.store.record import Record, Turn, record_of, unpack
+from service.store.record import Record, Turn, changes_in, record_of, unpack
 from service.store.reports import Reports
 from service.store.rollup import FIVE_MINUTES, mark_unrolled
 from service.store.tables import StoredDiagnosis, StoredSnapshot
@@ -52,7 +54,8 @@ class Repository:
         self.confirmations = Confirmations(self.engine)
         self.marks = Marks(self.engine)
         self.baselines = Baselines(self.engine, self.history)
-        self.told = Told(self.engine)
+        self.episode_log = EpisodeLog(self.engine)
+        self.deliveries = Deliveries(self.engine)
         self.reports = Reports(self.engine)
         self._last: dict[str, tuple[datetime, Any]] = {}
 
@@ -74,6 +77,7 @@ class Repository:
         self.partitions.ensure("polls", at)
         self.partitions.ensure("deltas", at)
         last = dict(self._last)
+        changes = [change for one in records for change in changes_in(one)]
         with self.engine.begin() as connection:
             self._write_snapshots(connection, records, last)
             insert_raw(connection, table_of(StoredPoll), [_poll(databases[one.database], one) for one in records])
@@ -86,7 +90,10 @@ class Repository:
             mark_unrolled(connection, FIVE_MINUTES, {(databases[one.database], millis(one.at)) for one in records})
             self.episodes.write(connection, [row for one in records for row in one.episodes])
             self.confirmations.write(connection, [(one.database, row) for one in records for row in one.confirmed])
+            self.episode_log.append(connection, changes)
         self._last = last
+        if changes:
+            self.episode_log.announce()
 
     def _write_snapshots(
         self, connection: Connection, records: Sequence[Record], last: dict[str, tuple[datetime, Any]]
@@ -135,6 +142,7 @@ class Repository:
 
     def prune(self, now: datetime) -> dict[str, int]:
         """Delete what is past its retention, in slices or whole partitions; how many rows or partitions, by table."""
+        self.episode_log.prune(datetime.now(UTC))  # entries are stamped by our own clock
         return retention.prune(self.engine, self.partitions, self.kept_for, now)
 
     def reachable(self) -> bool:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import DeclarativeBase
 
 from service.settings import HistorySettings
 from service.store.bulk import table_of
-from service.store.episode_tables import StoredConfirmation, StoredEpisode, StoredMark, StoredTold
+from service.store.episode_tables import StoredConfirmation, StoredEpisode, StoredMark
 from service.store.history_tables import (
     FiveMinutes,
     Hours,
@@ -59,7 +59,6 @@ def _tiers(kept_for: HistorySettings, now: datetime) -> list[tuple[type[Declarat
         (bucket, and_(bucket.width == HOUR, bucket.at < coarse), None),
         (StoredFrame, StoredFrame.day < first_day, None),
         (episode, over, None),
-        (StoredTold, StoredTold.at < long_ago, None),
         (StoredMark, StoredMark.at < long_ago, None),
         (StoredConfirmation, StoredConfirmation.at < long_ago, None),
     ]

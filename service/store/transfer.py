@@ -23,6 +23,8 @@ from service.store.tables import Base, UtcTime
 FORMAT, VERSION = "latchscope-history", 1
 CHUNK = 5000
 _FIRST = ("databases", "items")
+_OWN = ("episode_changes", "deliveries")
+"""The log that streams and webhooks follow: its numbers are this store's own, and whoever was told was told."""
 
 
 class TransferError(Exception):
@@ -100,7 +102,8 @@ def _put(
 
 def _tables() -> list[Table]:
     """Every table, with those first that others refer to by number."""
-    return sorted(Base.metadata.tables.values(), key=lambda table: (table.name not in _FIRST, table.name))
+    kept = (table for table in Base.metadata.tables.values() if table.name not in _OWN)
+    return sorted(kept, key=lambda table: (table.name not in _FIRST, table.name))
 
 
 def _one_moment(connection: Connection) -> None:

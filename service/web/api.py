@@ -16,6 +16,7 @@ from service.web import views
 from service.web.access import Access
 from service.web.problems import NOT_FOUND, REFUSED
 from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, DatabaseOut, EpisodeOut, Health, LatchesOut
+from service.web.tags import UNCHANGED, tagged
 
 
 def operation_id(route: APIRoute) -> str:
@@ -52,10 +53,12 @@ def api(board: Board, access: Access) -> APIRouter:
         """One watched database."""
         return views.database_out(watched(db))
 
-    @router.get("/databases/{db}/diagnosis", tags=["diagnosis"], responses=NOT_FOUND)
-    def get_diagnosis(db: str) -> Diagnosis:
+    @router.get(
+        "/databases/{db}/diagnosis", tags=["diagnosis"], response_model=Diagnosis, responses=NOT_FOUND | UNCHANGED
+    )
+    def get_diagnosis(request: Request, db: str) -> Response:
         """What is found, ruled out and undetermined over the last interval. Before the first, `basis` is null."""
-        return views.diagnosis_of(watched(db))
+        return tagged(request, views.diagnosis_of(watched(db)).model_dump_json())
 
     @router.get("/databases/{db}/latches", tags=["diagnosis"], responses=NOT_FOUND)
     def list_latches(db: str) -> LatchesOut:

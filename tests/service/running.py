@@ -30,7 +30,7 @@ class Running:
         answer.raise_for_status()
         return answer.json()
 
-    def wait(self, ready: Callable[[], bool], seconds: float = 20.0) -> None:
+    def wait(self, ready: Callable[[], bool], seconds: float = 60.0) -> None:
         """Wait until something is so, or fail with what the process said."""
         until = time.monotonic() + seconds
         while time.monotonic() < until and self.process.poll() is None:

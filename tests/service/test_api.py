@@ -220,7 +220,7 @@ def test_answers_fit_the_document(app: Client) -> None:
     """Every GET of the document answers with what the document promises."""
     report = app.get("/api/v1/reports", "POST", files=[("file", ("x", INCIDENT.read_bytes()))]).json()[0]["id"]
     for path, method, operation in operations(app):
-        if method != "get":
+        if method != "get" or path.endswith("/stream"):  # a stream never ends by itself; test_stream has it
             continue
         id = report if path.startswith("/api/v1/reports") else "undo-segments"
         examples = {"db": "undo-storm", "id": id, "target": "undo-storm"}

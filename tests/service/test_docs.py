@@ -1,9 +1,14 @@
 """The documents say what is there: an undocumented setting, metric, path, view or command is a failing test."""
 
+import hashlib
+import hmac
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -15,12 +20,16 @@ from collectors.model import Delta, Kind
 from collectors.registry import collectors
 from rules.catalogue import catalogue
 from rules.engine import diagnose
-from service import settings
+from service import posting, settings
 from service.cli import cli
+from service.episodes import Episode
 from service.inputs import diagnose_all
 from service.metrics import FAMILIES
+from service.posting import signature
 from service.report import as_text
 from service.settings import Settings
+from service.store.episode_log import LoggedChange
+from service.webhook_settings import WebhookSettings
 from tests.service.stage import Stage
 
 ROOT = Path(__file__).parents[2]
@@ -79,6 +88,9 @@ def test_every_view_and_column_of_a_capture_is_listed() -> None:
 # configuration.md
 
 
+ENTRIES: dict[str, type[BaseModel]] = {"databases": settings.DatabaseSettings, "webhooks": WebhookSettings}
+
+
 def every_setting(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
     for name, field in model.model_fields.items():
         kind = field.annotation
@@ -86,8 +98,8 @@ def every_setting(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[st
             yield from every_setting(kind, f"{prefix}{name}.")
             continue
         yield f"{prefix}{name}", field
-        if prefix == "" and name == "databases":
-            yield from every_setting(settings.DatabaseSettings, "databases[].")
+        if prefix == "" and name in ENTRIES:
+            yield from every_setting(ENTRIES[name], f"{name}[].")
 
 
 def test_every_setting_is_documented_with_its_default() -> None:
@@ -101,8 +113,9 @@ def test_every_setting_is_documented_with_its_default() -> None:
         elif field.default is None or field.default == []:
             assert written == ("defaults.interval" if name == "databases[].interval" else "none"), name
         else:
-            read = {float: settings.seconds, int: settings.size}.get(type(field.default), str)
-            assert read(written) == field.default, name
+            default = ", ".join(field.default) if isinstance(field.default, list) else field.default
+            read = {float: settings.seconds, int: settings.size}.get(type(default), str)
+            assert read(written) == default, name
 
 
 def test_the_complete_configuration_is_complete_and_can_be_read(
@@ -115,10 +128,30 @@ def test_the_complete_configuration_is_complete_and_can_be_read(
     assert [one.name for one in told.databases] == ["erp1", "erp2", "billing", "example"]
     assert told.model_fields_set == set(Settings.model_fields)
     assert set().union(*(one.model_fields_set for one in told.databases)) == set(settings.DatabaseSettings.model_fields)
+    assert all(one.model_fields_set == set(WebhookSettings.model_fields) for one in told.webhooks)
     for group in ("oracle", "defaults", "auth", "reports", "history", "spool"):
         one = getattr(told, group)
         assert one.model_fields_set == set(type(one).model_fields)
         assert one == type(one)(), f"{group} of the example shows the defaults"
+
+
+def test_the_receiver_of_the_document_knows_our_signature() -> None:
+    (code,) = fenced("docs/configuration.md", "python")
+    scope: dict[str, Any] = {"hmac": hmac, "hashlib": hashlib}
+    exec(code, scope)
+    body = '{"event": "begin", "of": "…"}'.encode()
+    headers = {"X-Latchscope-Timestamp": "1772366442", "X-Latchscope-Signature": signature("key", "1772366442", body)}
+    assert scope["genuine"]("key", headers, body)
+    assert not scope["genuine"]("key", headers, body + b" ")
+    assert not scope["genuine"]("other", headers, body)
+    assert not scope["genuine"]("key", headers | {"X-Latchscope-Timestamp": "1772366443"}, body)
+
+
+def test_the_body_of_the_document_has_the_members_of_the_real_one() -> None:
+    (shown,) = (json.loads(text) for text in fenced("docs/configuration.md", "json"))
+    assert set(shown["episode"]) == {field.name for field in fields(Episode)}
+    change = LoggedChange(17, datetime.now(UTC), "erp1", "begin", shown["episode"])
+    assert set(shown) == set(posting.document(change, "https://latchscope.example.com"))
 
 
 # metrics.md

@@ -1,4 +1,4 @@
-"""episodes, told, confirmations, marks, baselines"""
+"""episodes, confirmations, marks, baselines"""
 
 from typing import Any
 
@@ -62,20 +62,8 @@ def upgrade() -> None:
         sa.Column("high", sa.Double, nullable=False),
         sa.Column("n", sa.Integer, nullable=False),
     )
-    op.create_table(
-        "told",
-        sa.Column("database", sa.String(63), primary_key=True),
-        sa.Column("cause", sa.String(63), primary_key=True),
-        when("began", primary_key=True),
-        sa.Column("what", sa.String(16), primary_key=True),
-        sa.Column("target", sa.String(120), primary_key=True),
-        when("at", nullable=False),
-        sa.Column("attempts", sa.Integer, nullable=False),
-        sa.Column("outcome", sa.Text, nullable=False),
-    )
-    op.create_index("told_by_outcome", "told", ["outcome"])
 
 
 def downgrade() -> None:
-    for name in ("told", "baselines", "marks", "confirmations", "episodes"):
+    for name in ("baselines", "marks", "confirmations", "episodes"):
         op.drop_table(name)

@@ -1,0 +1,68 @@
+"""The settings of webhooks: whom to tell of which changes of episodes."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from rules.model import Severity
+
+
+class WebhookSettings(BaseModel):
+    """One receiver and what it is told. The URL is never logged or stored, since with many receivers it is a secret."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str = Field(description="http or https; redirects are not followed")
+    name: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$", description="what log, metrics and store call it"
+    )
+    secret_file: Path | None = Field(None, description="file with the key of the signature; unsigned without one")
+    on: list[Literal["begin", "worse", "end"]] = Field(
+        ["begin", "worse", "end"], min_length=1, description="which changes are told"
+    )
+    databases: list[str] = Field([], description="names of databases to tell of; every one without it")
+    min_severity: Severity = Field(Severity.NOTICE, description="episodes whose peak is below it are not told")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _on_is_a_word(cls, members: Any) -> Any:
+        """YAML 1.1 reads the bare key `on` as true."""
+        if isinstance(members, dict) and True in members:
+            return {("on" if name is True else name): value for name, value in members.items()}
+        return members
+
+    @field_validator("url")
+    @classmethod
+    def _can_be_posted_to(cls, url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
+        except ValueError:
+            usable = False
+        if not usable or not re.fullmatch(r"[!-~]+", url):
+            raise ValueError("is no address to post to; write https://host/path, other characters as %XX")
+        if "@" in parts.netloc:
+            raise ValueError("holds a user or a password; the receiver knows us by the signature, see secret_file")
+        return url
+
+    @property
+    def target(self) -> str:
+        """What it is called: its name, or its host with a mark that tells two of one host apart."""
+        host = urlsplit(self.url).hostname or ""
+        return self.name or f"{host[:50]}-{hashlib.sha256(self.url.encode()).hexdigest()[:8]}"
+
+
+def checked(webhooks: Sequence[WebhookSettings], databases: Iterable[str]) -> None:
+    """Raise ValueError where two have one name, or one names a database that is not there."""
+    known, names = set(databases), [one.target for one in webhooks]
+    for one in webhooks:
+        if names.count(one.target) > 1:
+            raise ValueError(f"two webhooks are named {one.target}; give each a name of its own")
+        for name in one.databases:
+            if name not in known:
+                raise ValueError(f"webhook {one.target} names {name}, which is not under `databases`")

@@ -1,0 +1,70 @@
+"""A receiver of webhooks on loopback: it fails as often as it is told, and remembers everything."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Receiver:
+    """What came, and what to answer: the codes of `answers` in turn, then 204. 0 hangs up without an answer."""
+
+    url: str = ""
+    answers: list[int] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+    asked: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    taken: list[dict[str, Any]] = field(default_factory=list)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def wait(self, asked: int = 0, taken: int = 0, seconds: float = 30.0) -> None:
+        """Wait until so many requests came and so many were taken, or fail with what came."""
+        with self.changed:
+            done = self.changed.wait_for(lambda: len(self.asked) >= asked and len(self.taken) >= taken, seconds)
+        assert done, f"{len(self.asked)} of {asked} asked, {len(self.taken)} of {taken} taken after {seconds:g} s"
+
+    def take(self, headers: dict[str, str], body: bytes) -> int:
+        """The answer to one request."""
+        with self.changed:
+            answer = self.answers.pop(0) if self.answers else 204
+            self.asked.append((headers, body))
+            if answer == 204:
+                self.taken.append(json.loads(body or b"{}"))
+            self.changed.notify_all()
+            return answer
+
+
+@contextmanager
+def receiver(*answers: int) -> Iterator[Receiver]:
+    """A receiver on a free port, gone with the block."""
+    one = Receiver(answers=list(answers))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            answer = one.take(headers, self.rfile.read(int(headers.get("content-length", 0))))
+            if answer == 0:
+                self.close_connection = True
+                return
+            self.send_response(answer)
+            for name, value in one.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_GET = do_POST  # noqa: N815  a redirect that is followed comes as a GET, and counts
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        one.url = f"http://127.0.0.1:{server.server_port}/hook/of-a-secret-path"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield one
+        server.shutdown()
+        thread.join(10)
