@@ -107,10 +107,12 @@ def test_levels_are_kept_when_they_change_and_every_hour(store: Repository, stag
     assert max(each) <= 3
 
 
-def test_the_same_polls_twice_change_nothing(store: Repository, stage: Stage, place: Place) -> None:
+def test_the_same_polls_twice_change_nothing(
+    store: Repository, stage: Stage, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keep(store, stage, 40, 42)
     count = place.execute("select count(*), sum(value) from deltas")
-    again = Stage(pytest.MonkeyPatch(), stage.folder)
+    again = Stage(monkeypatch, stage.folder)
     keep(store, again, 40, 42)
     assert place.execute("select count(*), sum(value) from deltas") == count
     assert place.execute("select count(*) from polls") == [(2,)]
