@@ -114,7 +114,10 @@ def _sleeps(load: Load) -> float:
 
 
 def system_event(now: Moment) -> list[Row]:
-    """Rows of v$system_event: the latch or mutex waits that follow from the script, and the other events."""
+    """Rows of v$system_event: the latch or mutex waits that follow from the script, and the other events.
+
+    Scripted databases have no background work, so what foreground sessions waited is all that was waited.
+    """
     own = ROW_CACHE_MUTEX_EVENT if now.scenario.mutexes else "latch: row cache objects"
     events = {own, *(event for _, load in now.scenario.loop for event in load.events)}
     return [
@@ -123,6 +126,8 @@ def system_event(now: Moment) -> list[Row]:
             "total_waits": now.total(_waits, event),
             "total_timeouts": 0,
             "time_waited_micro": now.total(_waited_us, event),
+            "total_waits_fg": now.total(_waits, event),
+            "time_waited_micro_fg": now.total(_waited_us, event),
         }
         for event in sorted(events)
     ]

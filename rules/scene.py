@@ -154,21 +154,27 @@ class Scene:
         return self.delta.cell("v$sysstat", "name", statistic, "value")
 
     def waited_seconds(self, events: Iterable[str]) -> float | None:
-        """Seconds waited in some events together; an event nobody waited for adds zero; None without the view."""
+        """Seconds foreground sessions waited in some events together, for DB time is made of theirs alone.
+
+        Where a row does not tell them apart it counts as it is; an event nobody waited for adds zero; None without the view.
+        """
         if isinstance(self.delta.read("v$system_event"), Missing):
             return None
         wanted = set(events)
         rows = [row for row in self.delta.rows("v$system_event") if row.get("event") in wanted]
-        micro = self.sum_of(rows, "time_waited_micro") if rows else 0.0
-        return None if micro is None else micro / 1e6
+        micro = [_session_micro(row) for row in rows]
+        known = [one for one in micro if one is not None]
+        return sum(known) / 1e6 if len(known) == len(micro) else None
 
     def surface_wait_seconds(self, surface: Surface) -> float | None:
         """Seconds lost on one surface: by its wait event, else by the wait time its own view keeps."""
         if surface == "result-cache":
             return self._micro("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")
         by_event = self.waited_seconds((SURFACE_EVENTS[surface],))
-        # A report need not print every event, so of one it does not print the latch or mutex itself is asked.
-        if surface == "lock" or by_event or (by_event is not None and not self.printed):
+        # A report need not print every event, so of one it does not print the latch or mutex itself is asked; of one that
+        # background processes alone waited for it is not, as they wait on that too.
+        by_all = self.delta.cell("v$system_event", "event", SURFACE_EVENTS[surface], "time_waited_micro")
+        if surface == "lock" or (by_event is not None and (by_event or by_all or not self.printed)):
             return by_event
         if surface == "latch":
             waited = number(self.latch_row.get("wait_time"))
@@ -257,6 +263,12 @@ class Scene:
                 return Unknown(view, str(oddity), another(self.delta.source))
         what = f"{view} has no {column}" if column else f"{view} has no such row"
         return Unknown(view, f"{what} here", more_of(self.delta.source, view, column or "that row"))
+
+
+def _session_micro(row: Row) -> float | None:
+    """Microseconds that foreground sessions waited; of a row that does not tell them apart, all of them."""
+    own = number(row.get("time_waited_micro_fg"))
+    return number(row.get("time_waited_micro")) if own is None else own
 
 
 def _gate(impact: Impact | None) -> Severity | None:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from collectors.model import Delta
+from collectors.model import Delta, Missing
 from rules.baseline import sleeps_of
 from rules.change import Comparison
 from rules.comparison import comparable_times, compare
@@ -93,16 +93,25 @@ def _naive(when: datetime | None) -> str:
 
 
 def _distinct(ordered: Sequence[Given]) -> tuple[list[Given], list[str]]:
-    """The first of each interval, and notes about those that stand there again."""
+    """Of each interval the input that says most, and notes about those that are left out for it."""
     kept: list[Given] = []
     notes: list[str] = []
     for one in ordered:
-        twin = next((other for other in kept if _same_interval(one[1], other[1])), None)
-        if twin is None:
+        place = next((i for i, other in enumerate(kept) if _same_interval(one[1], other[1])), None)
+        if place is None:
             kept.append(one)
-        else:
-            notes.append(f"{one[0]} is of the same interval as {twin[0]} and is not counted again")
+            continue
+        less, more = sorted((one, kept[place]), key=_says)
+        kept[place] = more
+        much = "more" if _says(more) > _says(less) else "as much"
+        notes.append(f"{less[0]} is left out: {more[0]} is of the same interval and says {much}")
     return kept, notes
+
+
+def _says(one: Given) -> tuple[int, int]:
+    """How much an input says: first by the views that could be read, then by its severity."""
+    read = sum(not isinstance(reading, Missing) for reading in one[1].readings.values())
+    return read, one[2].severity.rank
 
 
 def _same_interval(one: Delta, other: Delta) -> bool:

@@ -6,6 +6,7 @@ from rules.model import Figure, Finding, Step, WaiterGroup
 from rules.scene import Scene
 from rules.signals import SIGNALS
 from rules.walk_latch import latch_steps
+from rules.walk_printed import as_printed
 from rules.walk_waits import lock_steps, mutex_steps, result_cache_steps
 from rules.words import number as spelled
 from rules.words import percent
@@ -17,7 +18,7 @@ MOST_GROUPS = 20
 def steps(scene: Scene, findings: Sequence[Finding]) -> tuple[Step, ...]:
     """The steps as far as they can be gone; the later ones belong to the first finding."""
     surface = findings[0].surface if findings else scene.costliest(scene.surfaces)
-    told = [*FIRST_STEPS[surface](scene), _who(scene)]
+    told = [*FIRST_STEPS[surface](scene), as_printed(scene), _who(scene)]
     if findings:
         told += _remedy_steps(findings[0])
     return tuple(step for step in told if step is not None)

@@ -27,10 +27,11 @@ def _hot_child(scene: Scene) -> Step:
     row = next(row for row in scene.children if row.get("child#") == scene.hot_child)
     sleeps = number(row.get("sleeps")) or 0.0
     share = sleeps / total
+    latch = "" if row.get("latch#") is None else f" of latch# {row.get('latch#')}"
     few = "" if total >= MINIMUM_SLEEPS else f" Fewer than {MINIMUM_SLEEPS} sleeps mean nothing."
     return Step(
         step="hot child",
-        statement=f"Child {scene.hot_child} of latch# {row.get('latch#')} (row cache objects) has {percent(share)} of the "
+        statement=f"Child {scene.hot_child}{latch} (row cache objects) has {percent(share)} of the "
         f"sleeps: {part_of(sleeps, total)}, {over(scene.delta.basis)}.{few}",
         figures=(
             Figure(name="share of sleeps", value=share, unit="ratio", of="v$latch_children"),

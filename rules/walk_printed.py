@@ -1,10 +1,16 @@
-"""The first steps of the walk where a report was read: no child latch is named, and the cache is a matter of shares."""
+"""The steps of the walk where a report was read: its own figures, no child latch, and a cache by shares."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
 from rules.model import Figure, Step
 from rules.printed import SCRIPT
-from rules.scene import Scene
+from rules.scene import SURFACE_EVENTS, Scene
 from rules.shape import shape_of
-from rules.words import count, over, percent, sentence
+from rules.statistics import ratio
+from rules.words import count, exact, over, percent, sentence
 
 FEWEST_PER_GET, MOST_PER_GET = 0.9, 3.3
 """Latch gets per dictionary get that can be: one of a subordinate, three of a parent, a tenth of slack either way."""
@@ -62,3 +68,139 @@ def _plausible(scene: Scene, dictionary_gets: float) -> str:
     fits = FEWEST_PER_GET <= each <= MOST_PER_GET
     verdict = "as it must be" if fits else "where one to three are possible: some of these counters are wrong"
     return f" The latch had {each:.2f} gets for each dictionary get, {verdict}."
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Some figures of the report in words."""
+
+    words: str
+    figures: tuple[Figure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A column of a view: what it counts, its unit, and how many of the view's own units make one of that."""
+
+    column: str
+    what: str
+    unit: str
+    scale: float = 1.0
+
+
+WAITS = (_Cell("total_waits", "waits", "waits"), _Cell("time_waited_micro", "time waited", "s", 1e6))
+OWN_WAITS = (_Cell("total_waits_fg", "waits", "waits"), _Cell("time_waited_micro_fg", "time waited", "s", 1e6))
+LATCH = (
+    *(_Cell(one, one.replace("_", " "), one.replace("_", " ")) for one in ("gets", "misses", "sleeps", "spin_gets")),
+    _Cell("wait_time", "time waited", "s", 1e6),
+)
+HOLDERS = (_Cell("sleep_count", "sleeps", "sleeps"), _Cell("wtr_slp_count", "waiter sleeps", "waiter sleeps"))
+MUTEX = (_Cell("sleeps", "sleeps", "sleeps"), _Cell("wait_time", "time waited", "ms", 1e3))
+CACHE = (
+    *(_Cell(one, one, one) for one in ("gets", "modifications")),
+    _Cell("usage", "entries", "entries"),
+)
+BUSIEST = 4
+
+
+def as_printed(scene: Scene) -> Step | None:
+    """The report's own figures of the row cache, to be compared with the page; nothing where no report was read."""
+    if not scene.printed:
+        return None
+    told = [_db_time(scene), _waits(scene), _latch(scene)]
+    told += [_sources(scene)] if scene.mechanism != "mutex" else []
+    told += [_mutexes(scene)] if scene.mechanism != "latch" else []
+    told += [_busiest_caches(scene)]
+    return Step(
+        step="as printed",
+        statement=". ".join(sentence(one.words) for one in told) + ".",
+        figures=tuple(chain.from_iterable(one.figures for one in told)),
+    )
+
+
+def _db_time(scene: Scene) -> _Told:
+    seconds = scene.seconds_of("DB time")
+    if seconds is None:
+        return _Told("DB time is not printed")
+    return _Told(f"DB time {seconds:,.1f} s", (Figure(name="DB time", value=seconds, unit="s", of="v$sys_time_model"),))
+
+
+def _waits(scene: Scene) -> _Told:
+    """Waits of foreground sessions for the row cache; of all processes where the report has them in one list."""
+    view = "v$system_event"
+    if isinstance(scene.delta.read(view), Missing):
+        return _Told("row cache waits are not printed")
+    listed = {row.get("event"): row for row in scene.delta.rows(view)}
+    rows = [listed[event] for event in SURFACE_EVENTS.values() if event in listed]
+    return _list("waits", "no wait for the row cache is listed", [_waits_of(scene, row, view) for row in rows])
+
+
+def _waits_of(scene: Scene, row: Row, view: str) -> _Told:
+    event = str(row.get("event"))
+    apart = "time_waited_micro_fg" in row
+    if apart and "total_waits_fg" not in row:
+        return _Told(f"{event} by background processes alone")
+    told = _row(event, row, OWN_WAITS if apart else WAITS, view)
+    share = ratio(scene.waited_seconds((event,)), scene.seconds_of("DB time"))
+    cost = f" ({percent(share, 2)} of DB time)" if share is not None and apart else ""
+    return _Told(
+        f"{told.words}{cost}" if apart else f"{told.words}, background processes perhaps among them", told.figures
+    )
+
+
+def _latch(scene: Scene) -> _Told:
+    """The latch as a whole; from 12.2 on it lives on by name only, and its gets show that."""
+    row = next((one for one in scene.delta.rows("v$latch") if one.get("name") == ROW_CACHE_LATCH), None)
+    if row is None:
+        return _Told(f"the latch {ROW_CACHE_LATCH} is not printed")
+    # Without the breakdown, which alone has spin gets, misses are no printed figure but come from a rounded share.
+    own = row if "spin_gets" in row else {name: cell for name, cell in row.items() if name != "misses"}
+    told = _row(ROW_CACHE_LATCH, own, LATCH if scene.mechanism != "mutex" else LATCH[:1], "v$latch")
+    return _Told(f"latch {told.words}", told.figures)
+
+
+def _sources(scene: Scene) -> _Told:
+    view = "v$latch_misses"
+    if isinstance(scene.delta.read(view), Missing):
+        return _Told("miss sources are not printed")
+    rows = [row for row in scene.delta.rows(view) if row.get("parent_name") == ROW_CACHE_LATCH]
+    return _list("miss sources", "no miss source of it is listed", _named(rows, "location", HOLDERS, view))
+
+
+def _mutexes(scene: Scene) -> _Told:
+    view = "v$mutex_sleep"
+    if isinstance(scene.delta.read(view), Missing):
+        return _Told("mutex sleeps are not printed")
+    rows = scene.delta.rows(view)
+    return _list("Row Cache mutexes", "no Row Cache mutex is listed", _named(rows, "location", MUTEX, view))
+
+
+def _busiest_caches(scene: Scene) -> _Told:
+    view = "v$rowcache"
+    if isinstance(scene.delta.read(view), Missing):
+        return _Told("dictionary caches are not printed")
+    busy = sorted(scene.delta.rows(view), key=lambda row: (-(number(row.get("gets")) or 0.0), str(row)))[:BUSIEST]
+    told = _named(busy, "parameter", CACHE, view)
+    return _list("busiest dictionary caches", "no dictionary cache is listed", told)
+
+
+def _named(rows: Iterable[Row], name: str, cells: tuple[_Cell, ...], view: str) -> list[_Told]:
+    return [_row(str(row.get(name)), row, cells, view) for row in rows]
+
+
+def _list(title: str, none: str, told: list[_Told]) -> _Told:
+    words = f"{title}: {'; '.join(one.words for one in told)}" if told else none
+    return _Told(words, tuple(chain.from_iterable(one.figures for one in told)))
+
+
+def _row(name: str, row: Row, cells: tuple[_Cell, ...], view: str) -> _Told:
+    """A row of a view: its cells in whole units, as reports print them; a cell that is not there is said."""
+    words: list[str] = []
+    figures: list[Figure] = []
+    for cell in cells:
+        value = number(row.get(cell.column))
+        words.append(f"{cell.what} not known" if value is None else f"{count(value / cell.scale)} {cell.unit}")
+        if value is not None:
+            value = exact(value / cell.scale)
+            figures.append(Figure(name=f"{name}: {cell.what}", value=value, unit=cell.unit, of=view))
+    return _Told(f"{name} {', '.join(words)}", tuple(figures))

@@ -160,11 +160,21 @@ def _waited(scene: Scene, event: str) -> Step:
     average = f", {waited / waits * 1000:,.1f} ms each" if waits else ""
     return Step(
         step="hot wait",
-        statement=f"{event}: {count(waits)} waits and {waited:,.1f} s {over(scene.delta.basis)}{average}.",
+        statement=f"{event}: {count(waits)} waits{_of_sessions(row)} and {waited:,.1f} s {over(scene.delta.basis)}{average}.",
         figures=(
             Figure(name="waits", value=int(waits), unit="waits", of="v$system_event"),
             Figure(name="time waited", value=waited, unit="s", of="v$system_event"),
         ),
+    )
+
+
+def _of_sessions(row: Row) -> str:
+    """How many of the waits are those of foreground sessions, where some are not."""
+    own = number(row.get("total_waits_fg"))
+    return (
+        ""
+        if own in (None, number(row.get("total_waits")))
+        else f", {count(own or 0.0)} of them in foreground sessions,"
     )
 
 

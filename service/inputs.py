@@ -4,6 +4,7 @@ What an input is, its content tells, never its name: a capture, a report, a scri
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -35,8 +36,17 @@ OURS = "an AWR or Statspack report, the output of `latchscope script`, or a capt
 NESTED = "is an archive within an archive; unpack it first"
 
 
+MANY_FOREIGN = 5
+"""From this number on, files that are none of ours are told together."""
+NAMED_FOREIGN = 10
+
+
 class NotOurs(InputError):
     """Content that is nothing latchscope reads."""
+
+
+class Foreign(NotOurs):
+    """A file of somebody else's, which may well stand beside ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +60,25 @@ class Diagnosed:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the inputs, in their order. `read` counts the files that were ours to read, well or not."""
+    """What became of the inputs, in their order. `read` counts the files that were ours to read, well or not.
+
+    `foreign` holds the names of files that are none of ours, `passed` why others were passed over.
+    """
 
     told: list[Diagnosed] = field(default_factory=list)
     errors: list[InputError] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
     read: int = 0
+    foreign: list[str] = field(default_factory=list)
+
+    @property
+    def skipped(self) -> list[str]:
+        """What was not read, one line each; of many files that are none of ours one line."""
+        if len(self.foreign) < MANY_FOREIGN:
+            return [*(f"{name} is not {OURS}" for name in self.foreign), *self.passed]
+        names = [re.split(r"[/!]", name)[-1] for name in self.foreign]
+        more = ", …" if len(names) > NAMED_FOREIGN else ""
+        return [f"{len(names)} files that are none of ours: {', '.join(names[:NAMED_FOREIGN])}{more}", *self.passed]
 
 
 def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda done, of: None) -> Outcome:
@@ -87,7 +110,7 @@ def _files(name: str, outcome: Outcome) -> Iterator[tuple[str, bool]]:
         outcome.errors.append(InputError(f"{label(name)} cannot be read: {error.strerror}"))
         return
     found = [one for one in entries if one.is_file()]
-    outcome.skipped += [
+    outcome.passed += [
         f"{label(one.path)} is no file; one level of a directory is read" for one in entries if one not in found
     ]
     if not found:
@@ -101,7 +124,7 @@ def _file(name: str, contained: bool, outcome: Outcome) -> None:
         data = read(name)
     except TooLarge as error:
         if contained:
-            outcome.skipped.append(str(error))
+            outcome.passed.append(str(error))
             return
         outcome.read += 1
         outcome.errors.append(error)
@@ -140,8 +163,11 @@ def _data(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: b
             raise NotOurs(f"{name} {NESTED}")
         told = _diagnosed(plain, name, strict=not contained)
     except NotOurs as error:
+        if contained and isinstance(error, Foreign):
+            outcome.foreign.append(name)
+            return
         if contained:
-            outcome.skipped.append(str(error))
+            outcome.passed.append(str(error))
             return
         outcome.errors.append(error)
     except InputError as error:
@@ -159,7 +185,7 @@ def _zip(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: bo
                 outcome.read += 1
                 outcome.errors.append(member.data)
             elif is_archive(member.data):
-                outcome.skipped.append(f"{member.label} {NESTED}")
+                outcome.passed.append(f"{member.label} {NESTED}")
             else:
                 _data(member.data, member.label, outcome, limits, contained=True)
     except InputError as error:
@@ -168,7 +194,7 @@ def _zip(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: bo
     if outcome.read == before and not contained:
         outcome.errors.append(NotOurs(f"{name} is an archive without {OURS}"))
     elif outcome.read == before:
-        outcome.skipped.append(f"{name} is an archive without {OURS}")
+        outcome.passed.append(f"{name} is an archive without {OURS}")
 
 
 def _diagnosed(data: bytes, name: str, *, strict: bool) -> list[Diagnosed]:
@@ -193,7 +219,7 @@ def _changes(data: bytes, name: str, *, strict: bool) -> tuple[Delta | NotCompar
         return read_report(data, name)
     if not data.strip():
         raise NotOurs(f"{name} is empty; give it {OURS}")
-    raise NotOurs(f"{name} is not {OURS}")
+    raise Foreign(f"{name} is not {OURS}")
 
 
 def _looks_like_json(data: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Literal, TypeVar
 
 from collectors.reports.decode import as_text
@@ -12,6 +13,8 @@ T = TypeVar("T")
 
 HEAD_BYTES = 128 * 1024
 """A title stands at the top; only mail headers and style sheets may come before it."""
+_PAGE = re.compile(r"^[^\S\n]*<(!doctype|html|head|body|table|h1|title)\b", re.IGNORECASE | re.MULTILINE)
+"""A page has such a tag at the start of a line; a program that writes pages has it in quotes."""
 
 _RUN_AWR = "run awrrpt.sql for one instance instead"
 _REFUSED: Mapping[str, tuple[str, str]] = {
@@ -32,19 +35,19 @@ _READ: Mapping[str, Kind] = {
 
 
 def looks_like_report(data: bytes) -> bool:
-    """Whether the file calls itself a report of Oracle, one of those that are refused included."""
-    head = _head(as_text(data[:HEAD_BYTES]))
-    return any(re.search(title, head) for title in (*_REFUSED, *_READ))
+    """Whether the file calls itself a report of Oracle, one of those that are refused included; not one that quotes it."""
+    head = as_text(data[:HEAD_BYTES]).replace("\r", "\n")
+    return kind_of(head) is not None or refusal_of(head) is not None
 
 
 def kind_of(text: str) -> Kind | None:
     """What the document is, or None when it calls itself none of the reports that are read."""
-    return _first(_READ, _head(text[:HEAD_BYTES]))
+    return _first(_READ, text)
 
 
 def refusal_of(text: str) -> tuple[str, str] | None:
     """What a known document is that cannot be read, and what to run instead; None for any other."""
-    return _first(_REFUSED, _head(text[:HEAD_BYTES]))
+    return _first(_REFUSED, text)
 
 
 def is_of_pdb(text: str) -> bool:
@@ -55,12 +58,20 @@ def is_of_pdb(text: str) -> bool:
 
 def is_html(text: str) -> bool:
     """Whether the report is HTML."""
-    return re.search(r"<(html|table|body|h1|title)\b", text[:HEAD_BYTES], re.IGNORECASE) is not None
+    return _PAGE.search(text[:HEAD_BYTES]) is not None
 
 
-def _first(titles: Mapping[str, T], head: str) -> T | None:
-    found = ((match.start(), what) for title, what in titles.items() if (match := re.search(title, head)))
+def _first(titles: Mapping[str, T], text: str) -> T | None:
+    """What the title is that comes first; titles begin a line, or an element where the document is a page."""
+    head = text[:HEAD_BYTES]
+    lines = re.sub(r"<[^<>]*>", "\n", head) if is_html(head) else head
+    found = ((match.start(), what) for title, what in titles.items() if (match := _title(title).search(lines)))
     return min(found, key=lambda pair: pair[0], default=(0, None))[1]
+
+
+@cache
+def _title(words: str) -> re.Pattern[str]:
+    return re.compile(r"^[^\S\n]*" + words.replace(" ", r"\s+"), re.IGNORECASE | re.MULTILINE)
 
 
 def _head(text: str) -> str:

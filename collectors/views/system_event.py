@@ -10,10 +10,15 @@ SYSTEM_EVENT = Collector(
         Column("total_waits", Kind.COUNTER, "count", "waits"),
         Column("total_timeouts", Kind.COUNTER, "count", "waits that timed out"),
         Column("time_waited_micro", Kind.COUNTER, "us", "time waited"),
+        Column("total_waits_fg", Kind.COUNTER, "count", "waits of foreground sessions"),
+        Column(
+            "time_waited_micro_fg", Kind.COUNTER, "us", "time waited by foreground sessions, which DB time is made of"
+        ),
     ),
     statements={
         "11.2": """
-            select /* latchscope v$system_event */ event, total_waits, total_timeouts, time_waited_micro
+            select /* latchscope v$system_event */ event, total_waits, total_timeouts, time_waited_micro,
+                   total_waits_fg, time_waited_micro_fg
               from v$system_event
              where event in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free',
                              'library cache: mutex X', 'library cache lock', 'library cache pin',

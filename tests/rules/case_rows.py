@@ -89,6 +89,10 @@ def merged(usual: Delta, view: str, stated: Sequence[Mapping[str, Any]]) -> Chan
             rows.append(dict(one))
         elif len(meant) == 1:
             meant[0].update(one)
+            # A case that states a total alone means the waits of sessions, so the ordinary share of theirs goes.
+            for total in ("total_waits", "time_waited_micro"):
+                if total in one and f"{total}_fg" not in one:
+                    meant[0].pop(f"{total}_fg", None)
         else:
             raise ValueError(f"{view}: {named} names {len(meant)} rows; name one, or a new one by all its keys")
     return Changes(view, tuple(rows))

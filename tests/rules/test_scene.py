@@ -1,12 +1,13 @@
 """The Scene: mechanism, hot child, what waits cost, and why something is unknown."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
 from collectors.model import ROW_CACHE_LATCH, Missing, Oddity, Row
 from rules.model import Severity
-from rules.scene import Unknown
+from rules.scene import Scene, Unknown
 from tests.rules.scenes import SICK, TOTALS, delta_of, scene_of, with_rows
 
 
@@ -120,6 +121,21 @@ def test_sum_of_is_unknown_when_one_row_lacks_the_column() -> None:
 def test_an_event_nobody_waited_for_adds_zero_and_a_missing_view_is_unknown() -> None:
     assert scene_of().waited_seconds(["buffer busy waits"]) == 0.0
     assert scene_of(refused=["v$system_event"]).waited_seconds(["row cache lock"]) is None
+
+
+def test_only_waits_of_sessions_are_weighed_against_db_time() -> None:
+    apart: Row = {"event": "row cache lock", "time_waited_micro": 9_000_000, "time_waited_micro_fg": 2_000_000}
+    whole: Row = {"event": "row cache mutex", "time_waited_micro": 1_000_000}
+    scene = scene_of({"v$system_event": [apart, whole, {"event": "latch free"}]})
+    assert scene.waited_seconds(["row cache lock"]) == 2.0
+    assert scene.waited_seconds(["row cache lock", "row cache mutex"]) == 3.0, "where nothing is told apart, all counts"
+    assert scene.waited_seconds(["row cache lock", "latch free"]) is None
+
+
+def test_a_report_of_background_waits_alone_does_not_charge_them_to_sessions() -> None:
+    row: Row = {"event": "latch: row cache objects", "time_waited_micro": 5_000_000, "time_waited_micro_fg": 0}
+    printed = Scene(replace(delta_of(with_rows("v$system_event", row)), source="report"))
+    assert printed.surface_wait_seconds("latch") == 0.0
 
 
 def test_cells_of_views_that_are_not_there() -> None:

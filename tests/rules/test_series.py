@@ -85,12 +85,26 @@ def test_duplicates_overlaps_and_restarts_are_noted() -> None:
     first = at(0, quiet(), "a")
     twice = series([first, at(0, quiet(), "b")])
     assert [one.name for one in twice.points] == ["a"]
-    assert twice.notes == ("b is of the same interval as a and is not counted again",)
+    assert twice.notes == ("b is left out: a is of the same interval and says as much",)
     assert "b begins before a ends: the two overlap" in notes(first, at(0.25, quiet(), "b"))
     started = [replace(quiet(), readings={**quiet().readings, **_instance(day)}) for day in ("monday", "tuesday")]
     assert "the instance restarted between a and b" in notes(at(0, started[0], "a"), at(9, started[1], "b"))
     assert "the release changed" in notes(first, at(9, replace(quiet(), release="12.1.0.2.0"), "b"))
     assert notes(first, at(9, quiet(), "b")) == ""
+
+
+def test_of_two_inputs_of_one_interval_the_one_that_says_more_is_kept() -> None:
+    less, more = at(0, quiet(), "a"), at(0, delta_of(), "b")
+    poor = replace(
+        less[1], readings={**less[1].readings, "v$rowcache": delta_of(refused=["v$rowcache"]).read("v$rowcache")}
+    )
+    got = series([(less[0], poor, less[2]), at(9, quiet(), "c"), more])
+    assert [one.name for one in got.points] == ["b", "c"]
+    assert "a is left out: b is of the same interval and says more" in got.notes
+    severe = less[2].model_copy(update={"severity": Severity.CRITICAL})
+    assert [one.name for one in series([less, ("z", less[1], severe)]).points] == ["z"], (
+        "alike in views, so by severity"
+    )
 
 
 def _instance(started: str, number: int = 1) -> dict[str, object]:

@@ -73,7 +73,8 @@ def test_sleeps_that_wrap_fall_or_are_negative_are_left_out_and_said(before: int
 def test_a_corrupt_wait_time_of_the_event_is_not_what_the_waits_cost() -> None:
     def corrupt(snapshot: Snapshot, waited: int) -> Snapshot:
         def change(row: Row) -> Row:
-            return {**row, "time_waited_micro": waited} if row["event"] == "latch: row cache objects" else row
+            both = {"time_waited_micro": waited, "time_waited_micro_fg": waited}
+            return {**row, **both} if row["event"] == "latch: row cache objects" else row
 
         return changed(snapshot, "v$system_event", change)
 

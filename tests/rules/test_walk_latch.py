@@ -27,6 +27,12 @@ def test_few_sleeps_mean_nothing_and_no_sleeps_no_child() -> None:
     assert told["hot child"] == "No child of `row cache objects` slept over an interval of 30.0 s."
 
 
+def test_a_child_whose_latch_has_no_number_is_told_without_it() -> None:
+    bare = [{name: cell for name, cell in row.items() if name != "latch#"} for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *bare))))
+    assert told["hot child"].startswith("Child 1 (row cache objects) has 99.0 % of the sleeps")
+
+
 def test_without_the_map_and_without_a_fit_the_cache_is_not_told() -> None:
     odd: list[Row] = [{**row, "gets": 77_777} for row in SICK["v$latch_children"]]
     told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *odd), refused=["x$kqrst"])))

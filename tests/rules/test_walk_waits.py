@@ -77,6 +77,19 @@ def test_the_lock_is_told_by_its_wait() -> None:
     assert told(lock_steps, system_event=once)["hot wait"].endswith("0.0 s over an interval of 30.0 s.")
 
 
+def test_waits_of_sessions_are_told_where_others_waited_too() -> None:
+    row: Row = {
+        "event": ROW_CACHE_LOCK_EVENT,
+        "total_waits": 20_139,
+        "total_waits_fg": 19_939,
+        "time_waited_micro": 25_900_000,
+    }
+    said = "row cache lock: 20,139 waits, 19,939 of them in foreground sessions, and 25.9 s over"
+    assert told(lock_steps, system_event=[row])["hot wait"].startswith(said)
+    alone = {**row, "total_waits_fg": 20_139}
+    assert told(lock_steps, system_event=[alone])["hot wait"].startswith("row cache lock: 20,139 waits and 25.9 s over")
+
+
 def test_in_a_cluster_the_worst_cache_is_told_and_alone_none() -> None:
     assert told(lock_steps)["cluster"] == (
         "Between instances, dc_rollback_segments had 40 conflicts on 400 cluster lock requests (10.0 %) over an "

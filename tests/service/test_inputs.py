@@ -281,3 +281,12 @@ def test_the_step_hears_of_every_file(tmp_path: Path, incident: Path) -> None:
     heard: list[tuple[int, int]] = []
     inputs.diagnose_all([str(tmp_path), str(incident)], lambda done, of: heard.append((done, of)))
     assert heard == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_a_directory_with_many_files_of_others_says_so_in_one_line() -> None:
+    outcome = told(REPORTS)
+    assert outcome.errors == [], "programs that write reports are none"
+    assert len(outcome.told) == len([one for one in REPORTS.iterdir() if one.suffix in (".html", ".txt")]) + 1
+    (line,) = outcome.skipped
+    assert line.startswith(f"{len(outcome.foreign)} files that are none of ours: README.md, as_html.py, ")
+    assert line.endswith(", …")

@@ -2,24 +2,24 @@
 
 from collectors.model import Reading, Row, Rows, Value
 from collectors.reports.readers import Reader, asked, missing
-from collectors.reports.tables import Printed
+from collectors.reports.tables import Printed, Record
 
 VIEW = "v$sys_time_model"
-TITLE = "Time Model Statistics"
+TITLES = ("Time Model Statistics", "Time Model System Stats")
+SUMMARY = "This table displays different time model"
+SECONDS = ("times", "timeseconds")
 ZERO_NOTE = "the section lists only statistics that grew, so one that is not listed is 0"
 HEAD_NOTE = "DB time is that of the report's head"
 
 
 def read(printed: Printed) -> Reading:
     """Time model in microseconds, printed to a tenth of a second."""
-    records = printed.section(TITLE, "Time Model System Stats", summary="This table displays different time model")
+    records = printed.section(*TITLES, summary=SUMMARY)
     if records is None:
         if printed.db_time_micro is None:
-            return missing(VIEW, TITLE)
+            return missing(VIEW, TITLES[0])
         return Rows(VIEW, ({"stat_name": "DB time", "value": printed.db_time_micro},), (HEAD_NOTE,))
-    listed = {
-        one.name(asked(VIEW), "statisticname", "statistic"): one.micro("s", "times", "timeseconds") for one in records
-    }
+    listed = {one.name(asked(VIEW), "statisticname", "statistic"): one.micro("s", *SECONDS) for one in records}
     if listed.get("DB time") is None and printed.db_time_micro is not None:
         listed["DB time"] = printed.db_time_micro
     values: dict[str, Value] = {name: listed.get(name, 0 if "DB time" in listed else None) for name in asked(VIEW)}
@@ -27,6 +27,12 @@ def read(printed: Printed) -> Reading:
         {"stat_name": name, "value": value} for name, value in values.items() if value is not None
     )
     return Rows(VIEW, rows, (ZERO_NOTE,))
+
+
+def db_time(printed: Printed) -> Record | None:
+    """The printed row of DB time, for the shares of it that other sections print."""
+    records = printed.section(*TITLES, summary=SUMMARY, wanted=False) or ()
+    return next((one for one in records if one.text("statisticname", "statistic") == "DB time"), None)
 
 
 SYS_TIME_MODEL = Reader(VIEW, read)

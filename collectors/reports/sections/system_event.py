@@ -1,59 +1,110 @@
-"""v$system_event: waits of foreground and background processes together, as the view counts them."""
+"""v$system_event: waits of all processes together, and of foreground sessions alone where a report tells them apart."""
+
+from collections.abc import Iterable
 
 from collectors.model import Missing, Reading, Rows, Value
 from collectors.reports.numbers import decimals, micro
 from collectors.reports.readers import ANOTHER, Reader, added, asked, told
+from collectors.reports.sections.sys_time_model import SECONDS, db_time
 from collectors.reports.tables import Printed, Record
 
 VIEW = "v$system_event"
 FOREGROUND, BACKGROUND = "Foreground Wait Events", "Background Wait Events"
 WHY = "the report has no complete section Foreground Wait Events; its list of top events proves no absence"
-TIME_NOTE = "times waited are what the printed seconds and the printed average allow together; both are rounded"
+TIME_NOTE = "times waited are what the printed seconds, average and share of DB time allow together; all are rounded"
 FOREGROUND_NOTE = "background waits are not printed, so times waited are those of foreground processes alone"
+TOGETHER_NOTE = "waits of foreground sessions are not printed apart, though DB time has no background work"
 Headings = tuple[str, ...]
+Range = tuple[float, float]
 TOTAL: Headings = ("totalwaittimes", "totalwaittimesec", "timewaiteds", "waittimes", "times")
 AVERAGE: Headings = ("avgwaitms", "avgwait", "waitavgms", "avgwaittimems", "avgwaittime")
+SHARE = "dbtime"
 
 
 def read(printed: Printed) -> Reading:
-    """Events we follow. Statspack prints both kinds of process in one list; AWR in two, which are added."""
+    """Events we follow. AWR prints both kinds of process apart, and they are added; Statspack before 11g only together."""
     both = printed.section("Wait Events (fg and bg)", "Wait Events", wanted=False)
     front = printed.section(FOREGROUND, summary="This table displays Foreground Wait Events", wanted=both is None)
     if both is None and front is None:
         return Missing(VIEW, "unread", WHY, ANOTHER)
-    notes = [TIME_NOTE]
+    notes = [TIME_NOTE] if front is not None else [TIME_NOTE, TOGETHER_NOTE]
     records = list(both or front or ())
     if both is None:
         back = printed.section(BACKGROUND, summary="This table displays background wait events")
         records += back or ()
         notes += [FOREGROUND_NOTE] if back is None else []
-    return Rows(VIEW, tuple(_rows(records)), tuple(notes))
+    whole = _whole(printed)
+    rows = [_all(event, ones, whole) | _own(event, front, whole) for event, ones in _by_event(records).items()]
+    return Rows(VIEW, tuple(told(row) for row in rows), tuple(notes))
 
 
-def _rows(records: list[Record]) -> list[dict[str, Value]]:
+def _by_event(records: Iterable[Record]) -> dict[str, list[Record]]:
     found: dict[str, list[Record]] = {}
     for one in records:
         event = one.name(asked(VIEW), "event")
         if event in asked(VIEW):
             found.setdefault(event, []).append(one)
-    rows: list[dict[str, Value]] = []
-    for event, ones in found.items():
-        waits = added(one.count("waits") for one in ones)
-        rows.append({"event": event, "total_waits": waits, "time_waited_micro": added(waited(one) for one in ones)})
-    return [dict(told(row)) for row in rows]
+    return found
 
 
-def waited(one: Record) -> int | None:
-    """Microseconds waited: the middle of what the printed total and waits × the printed average allow together."""
+def _all(event: str, ones: list[Record], whole: Range | None) -> dict[str, Value]:
+    waits = added(one.count("waits") for one in ones)
+    return {"event": event, "total_waits": waits, "time_waited_micro": added(waited(one, whole) for one in ones)}
+
+
+def _own(event: str, front: tuple[Record, ...] | None, whole: Range | None) -> dict[str, Value]:
+    """What sessions waited. Their list leaves out events of less than a millisecond: no time, of an unknown number."""
+    if front is None:
+        return {}
+    ones = _by_event(front).get(event)
+    if ones is None:
+        return {"time_waited_micro_fg": 0}
+    own = _all(event, ones, whole)
+    return {"total_waits_fg": own["total_waits"], "time_waited_micro_fg": own["time_waited_micro"]}
+
+
+def waited(one: Record, whole: Range | None = None) -> int | None:
+    """Microseconds waited: the middle of what the printed total, average × waits and share of DB time allow together.
+
+    `whole` is DB time from and to, in microseconds.
+    """
     waits, total = one.count("waits"), one.micro("s", *TOTAL)
     unit = "ms" if any(name in one.cells for name in AVERAGE if name.endswith("ms")) else "s"
-    average = one.micro(unit, *AVERAGE)
-    if total is None or average is None or waits is None or waits < 0 or total < 0 or total == average == 0:
+    average, share = one.micro(unit, *AVERAGE), _share(one, whole)
+    nothing = total == average == 0 and not (share and share[0] > 0)
+    if total is None or average is None or waits is None or waits < 0 or total < 0 or nothing:
         return total if average is None or waits is None or total is not None else round(average * waits)
     half_total, half_average = _half_step(one, "s", TOTAL), _half_step(one, unit, AVERAGE) * waits
-    least = max(total - half_total, average * waits - half_average)
-    most = min(total + half_total, average * waits + half_average)
-    return total if least > most else round((least + most) / 2)
+    wide = _common(
+        (total - half_total, total + half_total), (average * waits - half_average, average * waits + half_average)
+    )
+    narrow = _common(wide, share) if wide and share else wide
+    allowed = narrow or wide
+    return total if allowed is None else round(sum(allowed) / 2)
+
+
+def _common(one: Range, other: Range) -> Range | None:
+    least, most = max(one[0], other[0]), min(one[1], other[1])
+    return None if least > most else (least, most)
+
+
+def _whole(printed: Printed) -> Range | None:
+    """DB time, from and to by its last printed digit."""
+    row = db_time(printed)
+    micros = row.micro("s", *SECONDS) if row else None
+    if row is None or micros is None:
+        return None
+    half = _half_step(row, "s", SECONDS)
+    return micros - half, micros + half
+
+
+def _share(one: Record, whole: Range | None) -> Range | None:
+    """Microseconds that the printed percentage of DB time allows."""
+    percent, digits = one.real(SHARE), decimals(one.text(SHARE))
+    if whole is None or percent is None or digits is None or percent < 0:
+        return None
+    half = 0.5 * 10.0**-digits
+    return max(percent - half, 0.0) / 100 * whole[0], (percent + half) / 100 * whole[1]
 
 
 def _half_step(one: Record, unit: str, headings: Headings) -> float:

@@ -143,8 +143,39 @@ def test_events_of_both_kinds_of_process_are_added_and_cut_names_restored() -> N
     )
     # 3 s to half a second and 1,000 × 2 ms to half a millisecond have 2.5 s in common; 0 s and 100 × 1 ms about 0.1 s.
     assert delta.rows("v$system_event") == (
-        {"event": "latch: cache buffers chains", "total_waits": 1_100, "time_waited_micro": 2_600_000},
+        {
+            "event": "latch: cache buffers chains", "total_waits": 1_100, "time_waited_micro": 2_600_000,
+            "total_waits_fg": 1_000, "time_waited_micro_fg": 2_500_000,
+        },
+    )  # fmt: skip
+
+
+def test_an_event_that_only_background_processes_waited_for_took_no_time_of_sessions() -> None:
+    back = "row cache lock                      100     0          3      30      0.0     .1"
+    (row,) = of(section("Foreground Wait Events", EVENTS), section("Background Wait Events", EVENTS + back)).rows(
+        "v$system_event"
     )
+    assert (row["time_waited_micro"], row["time_waited_micro_fg"]) == (3_000_000, 0)
+    assert "total_waits_fg" not in row, "the list leaves out short ones, so their number is not known"
+
+
+def test_one_list_of_all_processes_does_not_say_what_sessions_waited() -> None:
+    (row,) = of(
+        section("Wait Events", EVENTS + "row cache lock                      100     0          3      30")
+    ).rows("v$system_event")
+    assert "total_waits_fg" not in row and "time_waited_micro_fg" not in row
+
+
+def test_the_printed_share_of_db_time_narrows_what_sessions_waited() -> None:
+    model = """Statistic Name                                       Time (s) % of DB Time
+------------------------------------------ ------------------ ------------
+DB time                                                  2.0"""
+    front = "row cache lock                       40     0          0       1      0.0    1.4"
+    (row,) = of(section("Time Model Statistics", model), section("Foreground Wait Events", EVENTS + front)).rows(
+        "v$system_event"
+    )
+    # 40 × 1 ms to half a millisecond allow 20 to 60 ms, 1.35 to 1.45 % of 1.95 to 2.05 s allow 26.3 to 29.7 ms.
+    assert row["time_waited_micro_fg"] == 28_025
 
 
 def test_without_the_foreground_list_absence_is_not_told() -> None:

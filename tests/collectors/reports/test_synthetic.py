@@ -162,6 +162,19 @@ def test_events_of_sessions_and_background_processes_together(name: str) -> None
         assert near(row["time_waited_micro"], 1e6 * wait.seconds, 1e6), wait.event
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_events_of_sessions_alone_where_they_are_printed(name: str) -> None:
+    told, own = TOLD[name], {wait.event: wait for wait in TOLD[name].foreground}
+    for event, row in rows_of(report(name), "v$system_event", "event").items():
+        if told.version < (11,):
+            assert not {"total_waits_fg", "time_waited_micro_fg"} & row.keys()
+        elif event in own:
+            assert row["total_waits_fg"] == own[event].waits
+            assert near(row["time_waited_micro_fg"], 1e6 * own[event].seconds, 0.5e6), event
+        else:
+            assert row["time_waited_micro_fg"] == 0 and "total_waits_fg" not in row
+
+
 @pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].time_model])
 def test_time_model(name: str) -> None:
     found = rows_of(report(name), "v$sys_time_model", "stat_name")

@@ -1,0 +1,42 @@
+"""What is a report: one that calls itself so where reports do, and not what merely quotes a title."""
+
+import pytest
+
+from collectors.reports.detect import is_html, looks_like_report
+from tests.recordings.reports import make
+
+REPORTS = {
+    "text": "\nSTATSPACK report for\n",
+    "indented": "          ADDM Report for Task 'A'\n",
+    "after a mail's head": "From: a\nSubject: slow\n\nWORKLOAD REPOSITORY report for\n",
+    "after a prompt": "Using the report name x.html\n\n<html><head><title>AWR Report for DB: A</title>",
+    "a page": "<html><body><h1>\r\nWORKLOAD REPOSITORY\r\nreport for\r\n",
+    "old line ends": "\rSTATSPACK report for\r",
+}
+OTHERS = {
+    "in quotes": 'HEAD = ["", "WORKLOAD REPOSITORY report for", ""]\n',
+    "a page in quotes": "parts = ['<html><head><title>AWR Report for DB: ']\n",
+    "in a sentence": "How to read a Statspack report for beginners\n",
+    "a page that speaks of one": "<html><body><p>Then the AWR report for DB: ORDERS was made.</p>",
+}
+
+
+@pytest.mark.parametrize("what", REPORTS)
+def test_a_title_where_a_line_or_an_element_begins_is_a_report(what: str) -> None:
+    assert looks_like_report(REPORTS[what].encode())
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_title_that_is_quoted_is_none(what: str) -> None:
+    assert not looks_like_report(OTHERS[what].encode())
+
+
+def test_the_makers_of_reports_are_none_and_all_they_made_is() -> None:
+    for path in make.HOME.iterdir():
+        if path.is_file():
+            assert looks_like_report(path.read_bytes()) is (path.suffix in (".html", ".txt")), path.name
+
+
+def test_a_page_has_its_tags_at_the_start_of_a_line() -> None:
+    assert is_html("junk\n  <TABLE border=1>")
+    assert not is_html("STATSPACK report for\nselect '<table>' from dual")
