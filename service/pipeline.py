@@ -15,6 +15,7 @@ from rules.cache_map import CacheMap, cache_map
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis
 from service.board import Point, Published, Watched
+from service.leases import LeasesLost
 from service.metrics import render
 
 
@@ -32,14 +33,18 @@ def turn(
     keeper: Keeper,
     clock: Callable[[], float] = time.monotonic,
     seen: Reading | None = None,
+    holds: Callable[[], bool] = lambda: True,
 ) -> Published:
     """One poll of one database, from Oracle's rows to every face. Raises SessionError when the session is lost.
 
-    `seen` are the waiting sessions sampled since the last poll.
+    `seen` are the waiting sessions sampled since the last poll. Raises LeasesLost, and nothing is shown or kept, where
+    the database is not ours any more (`holds`) when the rows have come.
     """
     began = clock()
     previous = watched.published.snapshot if watched.published else None
     snapshot = with_samples(poll(watched.name, connection, previous, clock), seen)
+    if not holds():
+        raise LeasesLost("the lease was lost during the poll")
     seconds = clock() - began
     change = with_confirmations(difference(previous, snapshot), watched)
     diagnosis = cannot_tell(change) if isinstance(change, NotComparable) else diagnose(change)

@@ -110,8 +110,8 @@ def outside(board: Board, own: CollectorRegistry, store_reachable: Callable[[], 
 
     @router.get("/metrics", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED)
     def get_metrics(request: Request) -> Response:
-        """Prometheus metrics of every database that answers, and of this process; OpenMetrics where asked for."""
-        page, content_type = exposition(board, own, request.headers.get("accept", ""))
+        """Prometheus metrics of every database this process polls, and of the process; OpenMetrics where asked for."""
+        page, content_type = exposition(board.own(), own, request.headers.get("accept", ""))
         return Response(page, media_type=content_type)
 
     @router.get(

@@ -1,0 +1,207 @@
+"""Which databases this replica polls: the share loop, and a worker for each that is ours.
+
+Every quarter of an interval it looks who lives and what is free, takes its fair share, and gives up what is beyond it.
+"""
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from service.board import Board, Watched
+from service.leases import Lease, Leases, LeasesLost, Sharing
+from service.loop import Worker
+
+log = logging.getLogger("latchscope.fleet")
+
+LONGEST_ROUND = 5.0
+PATIENCE = 5.0
+"""Seconds after which a free database is taken beyond the fair share: somebody did not do their part."""
+PART_AGAIN = 120.0
+"""Seconds after which surplus is offered again when nobody took it, and nobody came or went."""
+
+
+class Herald(Protocol):
+    """Speaks with the other replicas."""
+
+    def speak(self, own: Sequence[Watched], worker: Callable[[str], Worker | None]) -> None:
+        """Tell how our databases stand, and do what we are asked to; must not raise."""
+        ...
+
+
+@dataclass
+class _Post:
+    """A database of ours, and who watches over it."""
+
+    lease: Lease
+    worker: Worker
+
+
+class Fleet:
+    """The share loop. `step` is one round; a test may call it in its own time."""
+
+    def __init__(
+        self,
+        board: Board,
+        leases: Leases,
+        hire: Callable[[Sequence[tuple[Watched, Lease]]], Sequence[Worker]],
+        herald: Herald | None = None,
+    ) -> None:
+        self._watched = {one.name: one for one in board.every()}
+        self._leases = leases
+        self._hire = hire
+        self._herald = herald
+        self._shortest = min((one.interval for one in board.every()), default=LONGEST_ROUND)
+        self._posts: dict[str, _Post] = {}
+        self._leaving: dict[str, _Post] = {}
+        self._free_since: dict[str, float] = {}
+        self._parted: tuple[frozenset[str], float] = (frozenset(), 0.0)
+        self._lost = False
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="fleet", daemon=True)
+
+    def worker(self, database: str) -> Worker | None:
+        """Who polls a database here; None where nobody does."""
+        post = self._posts.get(database)
+        return post.worker if post else None
+
+    @property
+    def owned(self) -> int:
+        """How many databases this replica polls."""
+        return len(self._posts)
+
+    @property
+    def unowned(self) -> int:
+        """How many databases nobody has polled for longer than two intervals, as far as this replica can see."""
+        now = time.monotonic()
+        return sum(now - since > 2 * self._watched[name].interval for name, since in self._free_since.copy().items())
+
+    def start(self) -> None:
+        """Take part: the first round at once, the others in a thread of their own."""
+        self.step()
+        self._thread.start()
+
+    def stop(self, seconds: float) -> None:
+        """Stop every worker, wait for them at most so long, and hand everything over."""
+        self._stopping.set()
+        self._thread.join(seconds / 2)
+        posts = [*self._posts.values(), *self._leaving.values()]
+        for post in posts:
+            post.worker.stop()
+        until = time.monotonic() + seconds / 2
+        for post in posts:
+            post.worker.join(max(0.0, until - time.monotonic()))
+        self._speak()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(min(LONGEST_ROUND, self._shortest / 4)):
+            self.step()
+
+    def step(self) -> None:
+        """One round; a fault of ours ends none but itself."""
+        try:
+            self._reap()
+            sharing = self._leases.look(self._watched)
+            self._leave_lost(sharing)
+            self._part(sharing)
+            self._take(sharing)
+            self._place(sharing)
+            self._lost = False
+        except LeasesLost as error:
+            self._fence(error)
+        except Exception:
+            log.exception("a round of sharing failed")
+        self._speak()
+
+    def _reap(self) -> None:
+        """Give back what workers have left, whether they were told to or saw themselves that the lease was lost."""
+        for name, post in self._posts.copy().items():
+            if not post.worker.alive:
+                self._dismiss(name)
+        for name, post in self._leaving.copy().items():
+            if not post.worker.alive:
+                del self._leaving[name]
+                with self._watched[name].placing:
+                    self._watched[name].forget()
+                self._leases.give(post.lease)
+
+    def _dismiss(self, name: str) -> None:
+        """Out of /metrics at once; the lease is given back when the worker has ended, for a poll may be on its way."""
+        post = self._leaving[name] = self._posts.pop(name)
+        post.worker.stop()
+        watched = self._watched[name]
+        with watched.placing:
+            watched.owned, watched.polled_by = False, None
+
+    def _fence(self, error: LeasesLost) -> None:
+        """Without leases nothing may be polled: somebody else may be doing it."""
+        if not self._lost:
+            log.warning("polling stops, for the leases are lost: %s", error)
+        self._lost = True
+        for name in list(self._posts):
+            self._dismiss(name)
+        self._note_free(self._watched)
+
+    def _leave_lost(self, sharing: Sharing) -> None:
+        """What is no longer ours by the word of the store."""
+        for name in list(self._posts):
+            owner = sharing.owners.get(name)
+            if owner is None or owner.id != self._leases.me.id:
+                self._dismiss(name)
+
+    def _part(self, sharing: Sharing) -> None:
+        """Give up what is beyond our share, once per change of the fleet and then rarely, so that nothing goes to and fro."""
+        surplus = len(self._posts) - sharing.share(len(self._watched))
+        living = frozenset(one.id for one in sharing.replicas)
+        before, at = self._parted
+        if surplus <= 0 or (living == before and time.monotonic() - at < PART_AGAIN):
+            return
+        self._parted = (living, time.monotonic())
+        log.info("%d of %d databases are for others to take", surplus, len(self._posts))
+        for name in self._by_preference(self._posts)[-surplus:]:
+            self._dismiss(name)
+
+    def _take(self, sharing: Sharing) -> None:
+        """Fill our share from what is free; beyond it, what has been free for too long."""
+        free = [name for name in self._watched if name not in sharing.owners]
+        self._note_free(free)
+        wanted = self._by_preference(name for name in free if name not in self._leaving)
+        now = time.monotonic()
+        overdue = [one for one in wanted if now - self._free_since[one] > max(PATIENCE, self._watched[one].interval)]
+        room = sharing.share(len(self._watched)) - len(self._posts)
+        chosen = dict.fromkeys([*wanted[: max(0, room)], *overdue])
+        if chosen:
+            self._begin([(self._watched[lease.database], lease) for lease in self._leases.take(list(chosen))])
+
+    def _begin(self, taken: Sequence[tuple[Watched, Lease]]) -> None:
+        for watched, _ in taken:
+            with watched.placing:
+                watched.forget()
+                watched.owned, watched.polled_by = True, self._leases.me.name
+        for (watched, lease), worker in zip(taken, self._hire(taken), strict=True):
+            self._free_since.pop(watched.name, None)
+            self._posts[watched.name] = _Post(lease, worker)
+            worker.start()
+
+    def _place(self, sharing: Sharing) -> None:
+        """Say of the others who polls them."""
+        for name, watched in self._watched.items():
+            if name not in self._posts:
+                owner = sharing.owners.get(name)
+                watched.polled_by = owner.name if owner else None
+
+    def _note_free(self, free: Iterable[str]) -> None:
+        now = time.monotonic()
+        self._free_since = {name: self._free_since.get(name, now) for name in free}
+
+    def _by_preference(self, names: Iterable[str]) -> list[str]:
+        """Each replica in an order of its own, so that two that look at once reach for different ones."""
+        me = self._leases.me.name
+        return sorted(names, key=lambda name: hashlib.blake2b(f"{me} {name}".encode()).digest())
+
+    def _speak(self) -> None:
+        if self._herald is not None:
+            self._herald.speak([self._watched[name] for name in self._posts], self.worker)
