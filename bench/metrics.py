@@ -45,7 +45,7 @@ LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 class Forgetful:
     """A keeper that keeps nothing."""
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: object = None) -> None:
         """Nothing."""
 
 
@@ -150,7 +150,7 @@ def ask(port: int, times: int) -> list[float]:
 def over_http(board: Board) -> list[float]:
     """Scrapes of the real route on a real socket."""
     app = FastAPI()
-    app.include_router(outside(board, own_registry(), lambda: True, Access(None)))
+    app.include_router(outside(board, own_registry(), lambda: None, Access(None)))
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from pathlib import Path
 
 from fastapi import FastAPI
 
@@ -12,8 +13,13 @@ from service.board import Board, Watched
 from service.connect import Connector
 from service.loop import Worker
 from service.metrics import own_registry
+from service.resume import resume
 from service.settings import Settings
+from service.store.chores import Chores
+from service.store.engine import sqlite_file
 from service.store.repository import Repository
+from service.store.spool import Spool
+from service.store.writer import SpoolMetrics, Writer
 from service.web import problems
 from service.web.access import Access, read_tokens
 from service.web.actions_api import actions
@@ -26,15 +32,20 @@ STOP_SECONDS = 2.0
 def create_app(settings: Settings) -> FastAPI:
     """The whole service for these settings. Raises StoreError or BadSettings."""
     catalogue()  # read and checked now, so that the first diagnosis finds it ready
-    store = Repository(settings.store)
+    store = Repository(settings.store, settings.history)
+    writer, chores = Writer(store, _spool(settings)), Chores(store)
     board = Board([Watched(one, settings.interval_of(one)) for one in settings.databases])
     connector = Connector(settings.oracle)
     access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
     audit = Audit(settings.auth.audit_file)
-    workers = [_worker(watched, connector, store, settings) for watched in board]
+    workers = [_worker(watched, connector, writer, settings) for watched in board]
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        writer.catch_up()
+        resume(board, store, writer)
+        writer.start()
+        chores.start()
         for worker in workers:
             worker.start()
         yield
@@ -42,6 +53,8 @@ def create_app(settings: Settings) -> FastAPI:
             worker.stop()
         for worker in workers:
             worker.join(STOP_SECONDS / max(len(workers), 1))
+        chores.stop()
+        writer.stop()
         store.close()
 
     app = FastAPI(
@@ -54,16 +67,25 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     problems.install(app)
+    own = own_registry()
+    own.register(SpoolMetrics(writer.spool))
     by_name = {one.watched.name: one for one in workers}
     app.include_router(api(board, access))
     app.include_router(actions(board, by_name, connector, access, audit))
-    app.include_router(outside(board, own_registry(), store.reachable, access))
+    app.include_router(outside(board, own, writer.trouble, access))
     app.include_router(pages(board, access))
     app.mount("/static", static, name="static")
     return app
 
 
-def _worker(watched: Watched, connector: Connector, store: Repository, settings: Settings) -> Worker:
+def _spool(settings: Settings) -> Spool:
+    """Where polls wait for the store: as set, else next to a SQLite file, else in the folder latchscope runs in."""
+    file = sqlite_file(settings.store)
+    beside = file.with_name(f"{file.name}-spool") if file else Path("latchscope-spool")
+    return Spool(settings.spool.directory or beside, settings.spool.max_bytes)
+
+
+def _worker(watched: Watched, connector: Connector, writer: Writer, settings: Settings) -> Worker:
     """A database's worker; a scripted one costs nobody anything, so its polls never slow down."""
     budget = 1.0 if watched.settings.scripted else settings.defaults.budget
-    return Worker(watched, connector, store, budget, settings.defaults.confirm == "once_per_episode")
+    return Worker(watched, connector, writer, budget, settings.defaults.confirm == "once_per_episode")

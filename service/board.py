@@ -112,6 +112,8 @@ class Watched:
     """Results of confirming queries by cause."""
     acting: Lock = field(default_factory=Lock)
     """Held by an action that has a session of its own: never more than two sessions on a database."""
+    resume: Callable[[], Snapshot | None] = lambda: None
+    """The last poll of an earlier run, asked for once; what the first poll is held against."""
     history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY_POINTS))
     polled_by: str | None = None
     """The replica that polls it; None while nobody does."""

@@ -4,7 +4,7 @@ Hysteresis keeps a finding from flapping: it counts after two polls in a row tha
 do not. Polls that cannot tell change nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
@@ -68,6 +68,11 @@ class Episodes:
     def all(self) -> tuple[Episode, ...]:
         """Open ones and the last that ended, the newest first."""
         return tuple(sorted((*self.open, *self._ended), key=lambda one: one.begin, reverse=True))
+
+    def restore(self, episodes: Iterable[Episode]) -> None:
+        """Take up episodes that lasted when latchscope stopped, so that none begins anew."""
+        for one in episodes:
+            self._tracks[one.cause] = _Track(seen=OPEN_AFTER, first=one.begin, episode=one)
 
     def update(self, diagnosis: Diagnosis) -> list[Change]:
         """Take in one diagnosis; a diagnosis without an interval changes nothing."""

@@ -17,13 +17,14 @@ from rules.model import Diagnosis
 from service.board import Point, Published, Watched
 from service.leases import LeasesLost
 from service.metrics import render
+from service.store.record import Turn
 
 
 class Keeper(Protocol):
     """Where polls are kept: the store, or nothing."""
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
-        """Keep one poll; must not raise."""
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None = None) -> None:
+        """Keep one poll; must neither raise nor wait."""
         ...
 
 
@@ -41,15 +42,15 @@ def turn(
     the database is not ours any more (`holds`) when the rows have come.
     """
     began = clock()
-    previous = watched.published.snapshot if watched.published else None
+    previous = watched.published.snapshot if watched.published else watched.resume()
     snapshot = with_samples(poll(watched.name, connection, previous, clock), seen)
     if not holds():
         raise LeasesLost("the lease was lost during the poll")
     seconds = clock() - began
-    change = with_confirmations(difference(previous, snapshot), watched)
+    change = with_gap(with_confirmations(difference(previous, snapshot), watched), watched)
     diagnosis = cannot_tell(change) if isinstance(change, NotComparable) else diagnose(change)
     published = publish(watched, snapshot, change, diagnosis, seconds)
-    keeper.keep(snapshot, diagnosis)
+    keeper.keep(snapshot, diagnosis, kept_beside(watched, change, previous))
     return published
 
 
@@ -64,6 +65,21 @@ def with_confirmations(change: Delta | NotComparable, watched: Watched) -> Delta
     if isinstance(change, NotComparable):
         return change
     return replace(change, confirmations=watched.confirmations())
+
+
+def with_gap(change: Delta | NotComparable, watched: Watched) -> Delta | NotComparable:
+    """The change, saying so where it reaches back to a poll of an earlier run of latchscope."""
+    if isinstance(change, NotComparable) or watched.published is not None:
+        return change
+    begin, end = change.basis.begin, change.basis.end
+    gap = f"latchscope did not watch between {begin:%Y-%m-%d %H:%M:%S} and {end:%Y-%m-%d %H:%M:%S} UTC; these figures span it"
+    return replace(change, notes=(*change.notes, gap))
+
+
+def kept_beside(watched: Watched, change: Delta | NotComparable, previous: Snapshot | None) -> Turn:
+    """What the store keeps of a poll beside its snapshot and diagnosis."""
+    ended = [one.episode for one in watched.changes if one.what == "end"]
+    return Turn(change, previous, (*watched.episodes.open, *ended), tuple(watched.confirmed.values()))
 
 
 def difference(previous: Snapshot | None, snapshot: Snapshot) -> Delta | NotComparable:

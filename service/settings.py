@@ -14,8 +14,9 @@ from collectors.scenarios import scenarios
 DEMO = "demo:"
 """A dsn of this scheme names a scripted database instead of a real one."""
 SHORTEST_REAL_INTERVAL = 10.0
-_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h)?$")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
+_DAY = 86400.0
 
 
 class BadSettings(Exception):
@@ -23,7 +24,7 @@ class BadSettings(Exception):
 
 
 def seconds(value: object) -> object:
-    """'15s', '500ms', '2m' or a plain number, as seconds."""
+    """'15s', '500ms', '2m', '90d' or a plain number, as seconds."""
     if not isinstance(value, str):
         return value
     match = _DURATION.match(value.strip())
@@ -65,6 +66,30 @@ class AuthSettings(Strict):
 
     tokens_file: Path | None = Field(None, description="lines of name, role (read or operate), sha256 of the token")
     audit_file: Path | None = Field(None, description="where actions are recorded, beside the log")
+
+
+class HistorySettings(Strict):
+    """How long each tier of the history is kept."""
+
+    snapshots: Seconds = Field(2 * _DAY, ge=3600, description="whole polls, to be diagnosed again")
+    polls: Seconds = Field(2 * _DAY, ge=7200, description="what changed with every poll")
+    five_minutes: Seconds = Field(14 * _DAY, ge=_DAY, description="roll-ups of five minutes")
+    hourly: Seconds = Field(400 * _DAY, ge=_DAY, description="roll-ups of an hour, and a frame of rows per day")
+    diagnoses: Seconds = Field(90 * _DAY, ge=3600, description="diagnoses, whenever the verdict changed")
+    episodes: Seconds = Field(730 * _DAY, ge=_DAY, description="episodes, marks, confirmations, who was told")
+
+    @model_validator(mode="after")
+    def _coarser_for_longer(self) -> "HistorySettings":
+        if not self.polls <= self.five_minutes <= self.hourly:
+            raise ValueError("polls, five_minutes and hourly must not be kept shorter the coarser they are")
+        return self
+
+
+class SpoolSettings(Strict):
+    """Where polls wait on disk while the store cannot take them."""
+
+    directory: Path | None = Field(None, description="a folder; next to a SQLite store when not set")
+    max_bytes: int = Field(256 * 2**20, ge=2**20, description="the oldest polls are dropped, loudly, beyond it")
 
 
 class DatabaseSettings(Strict):
@@ -116,6 +141,8 @@ class Settings(BaseSettings):
     oracle: OracleSettings = OracleSettings()
     defaults: Defaults = Defaults()
     auth: AuthSettings = AuthSettings()
+    history: HistorySettings = HistorySettings()
+    spool: SpoolSettings = SpoolSettings()
     databases: list[DatabaseSettings] = []
 
     @field_validator("databases")

@@ -1,85 +1,119 @@
-"""Every query of the store. One Repository per process; each call is its own short transaction."""
+"""The store behind one URL: what polls write, and the topics that others read. Each call is its own short transaction."""
 
 import json
 import logging
 import zlib
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from alembic.util import CommandError
-from sqlalchemy import Engine, create_engine, delete, event, func, make_url, select
+from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from collectors.capture import dump_snapshot, load_snapshot
+from collectors.capture import load_snapshot
 from collectors.model import Snapshot
 from rules.model import Diagnosis
+from service.settings import HistorySettings
+from service.store import retention
+from service.store.aliases import read_diagnosis
+from service.store.bulk import insert_new, insert_raw, table_of, upsert
+from service.store.changes import ChangesOver
+from service.store.engine import StoreError, brief, make_engine, masked
+from service.store.episodes import Baselines, Confirmations, EpisodeStore, Told
+from service.store.history import History
+from service.store.history_tables import StoredDelta, StoredFrame, StoredPoll, millis
+from service.store.marks import Marks
 from service.store.migrate import upgrade
+from service.store.names import Names
+from service.store.partitions import Partitions
+from service.store.record import Record, Turn, record_of
+from service.store.rollup import FIVE_MINUTES, mark_unrolled
 from service.store.tables import StoredDiagnosis, StoredSnapshot
 
+__all__ = ["Repository", "StoreError"]
 log = logging.getLogger("latchscope.store")
 
 REPEAT_AFTER = timedelta(minutes=5)
 """An unchanged verdict is kept again after this time, so that its absence means something."""
-KEEP_SNAPSHOTS = timedelta(days=2)
-KEEP_DIAGNOSES = timedelta(days=90)
-PRUNE_EVERY = 500
-PRUNE_SLICE = 2000
-
-
-class StoreError(Exception):
-    """The store cannot be used: which, why, and the way out."""
 
 
 class Repository:
     """The store behind one SQLAlchemy URL. Raises StoreError when it cannot be opened."""
 
-    def __init__(self, url: str) -> None:
-        try:
-            self._engine = _engine(url)
-            upgrade(self._engine)
-        except CommandError as error:
-            why = f"it was last used by another latchscope ({_brief(error)})"
-            raise StoreError(f"store {_masked(url)} cannot be opened: {why}; use that one, or a new store") from None
-        except ValueError:
-            # Its text may hold a piece of the password.
-            why = "its port is no number; write special characters of a password as %XX"
-            raise StoreError(f"store {_masked(url)} cannot be opened: {why}") from None
-        except (SQLAlchemyError, ModuleNotFoundError) as error:
-            raise StoreError(
-                f"store {_masked(url)} cannot be opened: {_brief(error)}; set `store` in latchscope.yaml"
-            ) from None
+    def __init__(self, url: str, history: HistorySettings | None = None) -> None:
+        self.engine = _opened(url)
+        self.kept_for = history or HistorySettings()
+        self.names = Names(self.engine)
+        self.partitions = Partitions(self.engine)
+        self.history = History(self.engine, self.names, self.kept_for)
+        self.changes = ChangesOver(self.engine, self.names, self.history)
+        self.episodes = EpisodeStore(self.engine)
+        self.confirmations = Confirmations(self.engine)
+        self.marks = Marks(self.engine)
+        self.baselines = Baselines(self.engine, self.history)
+        self.told = Told(self.engine)
         self._last: dict[str, tuple[datetime, Any]] = {}
-        self._kept = 0
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
-        """Keep one poll: the snapshot always, the diagnosis when its verdict is news. A store in trouble is logged."""
-        if snapshot.taken_at is None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None = None) -> None:
+        """Keep one poll at once. A store in trouble is logged; the service goes through `Writer`, which loses nothing."""
+        record = record_of(snapshot, diagnosis, turn)
+        if record is None:
             return
-        verdict = [(one.cause, one.severity, one.confidence, one.child) for one in diagnosis.findings]
         try:
-            with Session(self._engine) as session, session.begin():
-                session.merge(_stored(snapshot, snapshot.taken_at))
-                news = self._is_news(diagnosis.database, verdict, snapshot.taken_at)
-                if news:
-                    session.merge(_stored_diagnosis(diagnosis, snapshot.taken_at))
-            if news:
-                self._last[diagnosis.database] = (snapshot.taken_at, verdict)
-            self._kept += 1
-            if self._kept % PRUNE_EVERY == 0:
-                self.prune(snapshot.taken_at)
-        except SQLAlchemyError as error:
-            log.error("store: a poll of %s was not kept: %s", snapshot.database, _brief(error))
+            self.write([record])
+        except (SQLAlchemyError, ValueError) as error:
+            log.error("store: a poll of %s was not kept: %s", snapshot.database, brief(error))
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Write polls in one transaction; one that is there already changes nothing. Raises SQLAlchemyError, NaiveTime."""
+        databases = self.names.databases({one.database for one in records})
+        items = self.names.items({item for one in records for item, _ in one.figures})
+        at = {millis(one.at) for one in records}
+        self.partitions.ensure("polls", at)
+        self.partitions.ensure("deltas", at)
+        last = dict(self._last)
+        with self.engine.begin() as connection:
+            self._write_snapshots(connection, records, last)
+            insert_raw(connection, table_of(StoredPoll), [_poll(databases[one.database], one) for one in records])
+            deltas = [
+                (databases[one.database], millis(one.at), items[item], value)
+                for one in records
+                for item, value in one.figures
+            ]
+            insert_raw(connection, table_of(StoredDelta), deltas)
+            mark_unrolled(connection, FIVE_MINUTES, {(databases[one.database], millis(one.at)) for one in records})
+            self.episodes.write(connection, [row for one in records for row in one.episodes])
+            self.confirmations.write(connection, [(one.database, row) for one in records for row in one.confirmed])
+        self._last = last
+
+    def _write_snapshots(
+        self, connection: Connection, records: Sequence[Record], last: dict[str, tuple[datetime, Any]]
+    ) -> None:
+        """The snapshot of each poll, the first of a day also as the day's frame, and each verdict that is news."""
+        news = [one for one in records if _is_news(one, last)]
+        snapshots = [{"database": one.database, "taken_at": one.at, "body": one.body} for one in records]
+        insert_new(connection, table_of(StoredSnapshot), snapshots)
+        frames = [{"database": one.database, "day": _day(one.at), "body": one.body} for one in records]
+        insert_new(connection, table_of(StoredFrame), frames)
+        upsert(connection, table_of(StoredDiagnosis), [_diagnosis(one) for one in news])
+
+    def latest(self, database: str, n: int = 2) -> tuple[Snapshot, ...]:
+        """The newest kept snapshots of a database, newest first."""
+        query = (
+            select(StoredSnapshot.body)
+            .where(StoredSnapshot.database == database)
+            .order_by(StoredSnapshot.taken_at.desc())
+            .limit(n)
+        )
+        with self.engine.connect() as connection:
+            return tuple(unpack(body, database) for body in connection.scalars(query))
 
     def last_snapshot(self, database: str) -> Snapshot | None:
         """The newest kept snapshot of a database."""
-        query = (
-            select(StoredSnapshot).where(StoredSnapshot.database == database).order_by(StoredSnapshot.taken_at.desc())
-        )
-        with Session(self._engine) as session:
-            stored = session.scalars(query.limit(1)).first()
-            return None if stored is None else _loaded(stored)
+        return next(iter(self.latest(database, 1)), None)
 
     def diagnoses(self, database: str, since: datetime, limit: int = 500) -> list[Diagnosis]:
         """Kept diagnoses of a database from `since` on, newest first, at most `limit`."""
@@ -89,35 +123,27 @@ class Repository:
             .order_by(StoredDiagnosis.taken_at.desc())
             .limit(limit)
         )
-        with Session(self._engine) as session:
-            return [Diagnosis.model_validate_json(body) for body in session.scalars(query)]
+        with Session(self.engine) as session:
+            return [read_diagnosis(body) for body in session.scalars(query)]
 
     def counts(self) -> dict[str, int]:
         """Rows kept, by table."""
-        with Session(self._engine) as session:
+        with Session(self.engine) as session:
             return {
                 table.__tablename__: session.scalar(select(func.count()).select_from(table)) or 0
                 for table in (StoredSnapshot, StoredDiagnosis)
             }
 
-    def prune(self, now: datetime) -> None:
-        """Delete what is past its retention, in slices so that nobody waits for long."""
-        for table, keep in ((StoredSnapshot, KEEP_SNAPSHOTS), (StoredDiagnosis, KEEP_DIAGNOSES)):
-            old = select(table.database, table.taken_at).where(table.taken_at < now - keep).limit(PRUNE_SLICE)
-            while True:
-                with Session(self._engine) as session, session.begin():
-                    keys = session.execute(old).all()
-                    for database, taken_at in keys:
-                        session.execute(delete(table).where(table.database == database, table.taken_at == taken_at))
-                if len(keys) < PRUNE_SLICE:
-                    break
+    def prune(self, now: datetime) -> dict[str, int]:
+        """Delete what is past its retention, in slices or whole partitions; how many rows or partitions, by table."""
+        return retention.prune(self.engine, self.partitions, self.kept_for, now)
 
     def reachable(self) -> bool:
         """Whether the store answers and its tables are there; a SQLite file that was deleted still answers, and is gone."""
-        if self._engine.dialect.name == "sqlite" and not Path(self._engine.url.database or "").exists():
+        if self.engine.dialect.name == "sqlite" and not Path(self.engine.url.database or "").exists():
             return False
         try:
-            with self._engine.connect() as connection:
+            with self.engine.connect() as connection:
                 connection.execute(select(StoredSnapshot.taken_at).limit(1))
             return True
         except SQLAlchemyError:
@@ -125,52 +151,57 @@ class Repository:
 
     def close(self) -> None:
         """Give back the store's connections."""
-        self._engine.dispose()
-
-    def _is_news(self, database: str, verdict: list[Any], at: datetime) -> bool:
-        last_at, last = self._last.get(database, (None, None))
-        return last != verdict or last_at is None or not timedelta(0) <= at - last_at < REPEAT_AFTER
+        self.engine.dispose()
 
 
-def _engine(url: str) -> Engine:
-    engine = create_engine(url, pool_pre_ping=True)
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _durable_sqlite)
-    return engine
+def unpack(body: bytes, database: str) -> Snapshot:
+    """A stored snapshot as it was."""
+    return load_snapshot(json.loads(zlib.decompress(body)), database, f"store, {database}")
 
 
-def _durable_sqlite(connection: Any, record: object) -> None:
-    """Write-ahead log: readers never wait for the writer, and a killed process leaves a consistent file."""
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000"):
-        connection.execute(f"pragma {pragma}")
-
-
-def _stored(snapshot: Snapshot, at: datetime) -> StoredSnapshot:
-    body = zlib.compress(json.dumps(dump_snapshot(snapshot)).encode())
-    return StoredSnapshot(database=snapshot.database, taken_at=at, body=body)
-
-
-def _loaded(stored: StoredSnapshot) -> Snapshot:
-    return load_snapshot(json.loads(zlib.decompress(stored.body)), stored.database, f"store, {stored.database}")
-
-
-def _stored_diagnosis(diagnosis: Diagnosis, at: datetime) -> StoredDiagnosis:
-    return StoredDiagnosis(
-        database=diagnosis.database,
-        taken_at=at,
-        severity=diagnosis.severity,
-        headline=diagnosis.headline,
-        body=diagnosis.model_dump_json(),
-    )
-
-
-def _masked(url: str) -> str:
-    """The URL without its password and its query, which may hold one; of one that cannot be read, only the scheme."""
+def _opened(url: str) -> Engine:
+    engine = None
     try:
-        return make_url(url).set(query={}).render_as_string()
-    except (SQLAlchemyError, ValueError):
-        return f"{url.partition('://')[0]}://…" if "://" in url else "without a scheme"
+        engine = make_engine(url)
+        upgrade(engine)
+        return engine
+    except CommandError as error:
+        why = f"it was last used by another latchscope ({brief(error)})"
+        refusal = StoreError(f"store {masked(url)} cannot be opened: {why}; use that one, or a new store")
+    except ValueError:
+        # Its text may hold a piece of the password.
+        why = "its port is no number; write special characters of a password as %XX"
+        refusal = StoreError(f"store {masked(url)} cannot be opened: {why}")
+    except (SQLAlchemyError, ModuleNotFoundError) as error:
+        refusal = StoreError(f"store {masked(url)} cannot be opened: {brief(error)}; set `store` in latchscope.yaml")
+    if engine is not None:
+        engine.dispose()
+    raise refusal
 
 
-def _brief(error: Exception) -> str:
-    return str(getattr(error, "orig", None) or error).splitlines()[0]
+def _is_news(record: Record, last: dict[str, tuple[datetime, Any]]) -> bool:
+    """Whether a verdict differs from the last one kept, or that one is old; notes it as the last."""
+    last_at, verdict = last.get(record.database, (None, None))
+    if verdict == record.verdict and last_at is not None and timedelta(0) <= record.at - last_at < REPEAT_AFTER:
+        return False
+    last[record.database] = (record.at, record.verdict)
+    return True
+
+
+def _day(at: datetime) -> str:
+    return at.astimezone(UTC).date().isoformat()
+
+
+def _poll(database: int, one: Record) -> tuple[Any, ...]:
+    told = (one.seconds, one.severity, one.share, one.waiting, one.missing, one.startup_time, one.why)
+    return (database, millis(one.at), *told)
+
+
+def _diagnosis(one: Record) -> dict[str, Any]:
+    return {
+        "database": one.database,
+        "taken_at": one.at,
+        "severity": one.severity,
+        "headline": one.headline,
+        "body": one.diagnosis,
+    }

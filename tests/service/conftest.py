@@ -4,12 +4,13 @@
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.service.stage import Stage
+from tests.service.stores import ENGINES, Place, Postgres
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 INCIDENT = Path(__file__).parents[1] / "recordings/undo-segments/incident-2010.json"
@@ -64,3 +65,20 @@ def capture_file(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One PostgreSQL server for the session; skips by name where its wheel is not installed."""
+    server = Postgres()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=ENGINES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """Where a store can be: once a SQLite file, once a PostgreSQL database, empty."""
+    server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    made = Place(request.param, tmp_path, server)
+    yield made
+    made.close()

@@ -29,7 +29,7 @@ class Kept:
 
     polls: list[tuple[Snapshot, Diagnosis]]
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: object = None) -> None:
         self.polls.append((snapshot, diagnosis))
 
 

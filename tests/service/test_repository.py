@@ -1,6 +1,7 @@
 """The store: what goes in comes out, verdicts are kept when they are news, and trouble is one line."""
 
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -12,19 +13,19 @@ from collectors.capture import dump_snapshot
 from collectors.delta import between
 from collectors.model import Delta, Rows, Snapshot
 from rules.model import Diagnosis
-from service.store import repository
-from service.store.repository import KEEP_DIAGNOSES, KEEP_SNAPSHOTS, REPEAT_AFTER, Repository, StoreError
+from service.settings import HistorySettings
+from service.store import retention
+from service.store.repository import REPEAT_AFTER, Repository, StoreError
 from tests.service.stage import Stage
+from tests.service.stores import Place
+
+KEEP_SNAPSHOTS = timedelta(seconds=HistorySettings().snapshots)
+KEEP_DIAGNOSES = timedelta(seconds=HistorySettings().diagnoses)
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "latchscope.db"
-
-
-@pytest.fixture
-def store(path: Path):  # type: ignore[no-untyped-def]
-    opened = Repository(f"sqlite:///{path}")
+def store(place: Place) -> Iterator[Repository]:
+    opened = Repository(place.url)
     yield opened
     opened.close()
 
@@ -148,14 +149,12 @@ def test_a_naive_poll_is_logged_and_not_kept(
 
 
 def test_a_verdict_that_could_not_be_kept_is_still_news(
-    store: Repository, path: Path, poll: tuple[Snapshot, Diagnosis], caplog: pytest.LogCaptureFixture
+    store: Repository, place: Place, poll: tuple[Snapshot, Diagnosis], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with sqlite3.connect(path) as other:
-        other.execute("alter table diagnoses rename to elsewhere")
-        store.keep(*poll)
-        assert "was not kept: no such table: diagnoses" in caplog.text
-        other.execute("alter table elsewhere rename to diagnoses")
-    other.close()
+    place.execute("alter table diagnoses rename to elsewhere")
+    store.keep(*poll)
+    assert "a poll of undo-storm was not kept" in caplog.text and "diagnoses" in caplog.text
+    place.execute("alter table elsewhere rename to diagnoses")
     store.keep(*poll)
     assert store.counts() == {"snapshots": 1, "diagnoses": 1}
 
@@ -163,7 +162,7 @@ def test_a_verdict_that_could_not_be_kept_is_still_news(
 def test_prune_deletes_what_is_past_its_time_in_slices(
     store: Repository, poll: tuple[Snapshot, Diagnosis], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repository, "PRUNE_SLICE", 3)
+    monkeypatch.setattr(retention, "SLICE", 3)
     snapshot, diagnosis = poll
     now = datetime(2026, 3, 1, tzinfo=UTC)
     for hours in range(10):
@@ -177,33 +176,27 @@ def test_prune_deletes_what_is_past_its_time_in_slices(
     assert store.counts() == {"snapshots": 2, "diagnoses": 11}
 
 
-def test_pruning_comes_of_itself(
-    store: Repository, poll: tuple[Snapshot, Diagnosis], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(repository, "PRUNE_EVERY", 2)
-    snapshot, diagnosis = poll
-    assert snapshot.taken_at is not None
-    store.keep(replace(snapshot, taken_at=snapshot.taken_at - KEEP_SNAPSHOTS - timedelta(seconds=1)), diagnosis)
-    store.keep(snapshot, diagnosis)
-    assert store.counts()["snapshots"] == 1
-
-
-def test_sqlite_writes_ahead(store: Repository, path: Path) -> None:
-    with sqlite3.connect(path) as other:
+def test_sqlite_writes_ahead(tmp_path: Path) -> None:
+    Repository(f"sqlite:///{tmp_path}/store.db").close()
+    with sqlite3.connect(tmp_path / "store.db") as other:
         assert other.execute("pragma journal_mode").fetchone() == ("wal",)
     other.close()
 
 
-def test_reachable_until_the_file_or_its_tables_are_gone(store: Repository, path: Path) -> None:
+def test_reachable_until_its_tables_are_gone(store: Repository, place: Place) -> None:
     assert store.reachable()
-    with sqlite3.connect(path) as other:
-        other.execute("alter table snapshots rename to elsewhere")
-        assert not store.reachable()
-        other.execute("alter table elsewhere rename to snapshots")
-    other.close()
-    assert store.reachable()
-    path.unlink()
+    place.execute("alter table snapshots rename to elsewhere")
     assert not store.reachable()
+    place.execute("alter table elsewhere rename to snapshots")
+    assert store.reachable()
+
+
+def test_a_deleted_file_is_not_reachable(tmp_path: Path) -> None:
+    store = Repository(f"sqlite:///{tmp_path}/store.db")
+    assert store.reachable()
+    (tmp_path / "store.db").unlink()
+    assert not store.reachable()
+    store.close()
 
 
 def garbage(folder: Path) -> str:

