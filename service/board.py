@@ -197,18 +197,27 @@ def _started(snapshot: Snapshot) -> datetime | None:
     return snapshot.taken_at - timedelta(seconds=snapshot.uptime_seconds)
 
 
+Follow = Callable[[Sequence[Watched], bool], None]
+"""Brings databases that are polled elsewhere up to date: all of them in short, or one as a whole."""
+
+
 class Board:
     """Every watched database by name, in the order of the configuration."""
 
     def __init__(self, watched: list[Watched]) -> None:
         self._watched = {one.name: one for one in watched}
-        self.follow: Callable[[Sequence[Watched], bool], None] = lambda elsewhere, whole: None
-        """Brings databases that are polled elsewhere up to date: all of them in short, or one as a whole."""
+        self._follow: Follow = lambda elsewhere, whole: None
+
+    def follow_others(self, follow: Follow) -> None:
+        """Let others poll: none is ours until it is taken, and whoever asks for one that is not sees what `follow` brings."""
+        self._follow = follow
+        for watched in self._watched.values():
+            watched.owned = False
 
     def __iter__(self) -> Iterator[Watched]:
         elsewhere = [one for one in self._watched.values() if not one.owned]
         if elsewhere:
-            self.follow(elsewhere, False)
+            self._follow(elsewhere, False)
         return iter(self._watched.values())
 
     def every(self) -> Iterator[Watched]:
@@ -226,5 +235,5 @@ class Board:
         """The database of that name, or None."""
         found = self._watched.get(name)
         if found is not None and not found.owned:
-            self.follow([found], True)
+            self._follow([found], True)
         return found

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from service.board import Watched, Word
 from service.leases import Lease
-from service.loop import Keeper, Opener, Worker
+from service.loop import Opener, Worker
+from service.pipeline import Keeper
 from service.settings import Settings
 from service.standing import Standing
 
@@ -18,7 +19,7 @@ log = logging.getLogger("latchscope.fleet")
 class Past(Protocol):
     """What the store knows of databases that others polled. Every method raises what the store raises."""
 
-    def all(self) -> Mapping[str, Standing]:
+    def standings(self) -> Mapping[str, Standing]:
         """The last word about every database."""
         ...
 
@@ -59,7 +60,7 @@ class Crew:
         if self._past is None or not ours:
             return {}
         try:
-            standings, newest = self._past.all(), self._past.polled([one.name for one in ours])
+            standings, newest = self._past.standings(), self._past.polled([one.name for one in ours])
         except self._errors as error:
             log.warning("it is not known when others polled last, so polls begin at once: %s", error)
             return {}

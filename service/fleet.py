@@ -7,9 +7,12 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from service.board import Board, Watched
 from service.leases import Lease, Leases, LeasesLost, Sharing
@@ -69,6 +72,11 @@ class Fleet:
         return post.worker if post else None
 
     @property
+    def every(self) -> float:
+        """Seconds between two rounds."""
+        return min(LONGEST_ROUND, self._shortest / 4)
+
+    @property
     def owned(self) -> int:
         """How many databases this replica polls."""
         return len(self._posts)
@@ -97,7 +105,7 @@ class Fleet:
         self._speak()
 
     def _run(self) -> None:
-        while not self._stopping.wait(min(LONGEST_ROUND, self._shortest / 4)):
+        while not self._stopping.wait(self.every):
             self.step()
 
     def step(self) -> None:
@@ -181,10 +189,21 @@ class Fleet:
             with watched.placing:
                 watched.forget()
                 watched.owned, watched.polled_by = True, self._leases.me.name
-        for (watched, lease), worker in zip(taken, self._hire(taken), strict=True):
+        try:
+            workers = self._hire(taken)
+        except Exception:
+            self._undo(taken)
+            raise
+        for (watched, lease), worker in zip(taken, workers, strict=True):
             self._free_since.pop(watched.name, None)
             self._posts[watched.name] = _Post(lease, worker)
             worker.start()
+
+    def _undo(self, taken: Sequence[tuple[Watched, Lease]]) -> None:
+        for watched, lease in taken:
+            with watched.placing:
+                watched.owned, watched.polled_by = False, None
+            self._leases.give(lease)
 
     def _place(self, sharing: Sharing) -> None:
         """Say of the others who polls them."""
@@ -205,3 +224,19 @@ class Fleet:
     def _speak(self) -> None:
         if self._herald is not None:
             self._herald.speak([self._watched[name] for name in self._posts], self.worker)
+
+
+class FleetMetrics(Collector):
+    """How the databases are shared, as this replica sees it, for /metrics."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+
+    def collect(self) -> Iterator[Metric]:
+        """Databases that are ours, and those that nobody polls."""
+        owned, unowned = float(self._fleet.owned), float(self._fleet.unowned)
+        yield GaugeMetricFamily("latchscope_databases_owned", "Databases that this replica polls.", value=owned)
+        said = (
+            "Databases that no replica has polled for two intervals, as this one sees it; every replica says the same."
+        )
+        yield GaugeMetricFamily("latchscope_databases_unowned", said, value=unowned)

@@ -80,7 +80,7 @@ class Followers:
             confirmed = self._archive.confirmed(watched.name)
             published = publication(snapshots, confirmed, standing.ahead if standing else 0.0)
         episodes = Episodes()
-        episodes.recall(self._archive.episodes(watched.name))
+        episodes.restore(self._archive.episodes(watched.name))
         with watched.placing:
             _hear(watched, standing)
             if not watched.owned:
@@ -117,9 +117,7 @@ def publication(snapshots: Sequence[Snapshot], confirmed: Mapping[str, Confirmed
     )
 
 
-def _with(
-    change: Delta | NotComparable, newest: Snapshot, confirmed: Mapping[str, Confirmed]
-) -> Delta | NotComparable:
+def _with(change: Delta | NotComparable, newest: Snapshot, confirmed: Mapping[str, Confirmed]) -> Delta | NotComparable:
     """The change with the results that count for this life of the instance."""
     if isinstance(change, NotComparable):
         return change

@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+import socket
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -92,6 +93,13 @@ class SpoolSettings(Strict):
     max_bytes: int = Field(256 * 2**20, ge=2**20, description="the oldest polls are dropped, loudly, beyond it")
 
 
+class ReplicaSettings(Strict):
+    """Which of several processes this one is; they share the databases of one PostgreSQL store, see docs/scale.md."""
+
+    name: str | None = Field(None, min_length=1, description="how the others know it; host:port when not set")
+    url: str | None = Field(None, description="where people reach it")
+
+
 class DatabaseSettings(Strict):
     """One database to watch: one instance, one connection."""
 
@@ -143,6 +151,7 @@ class Settings(BaseSettings):
     auth: AuthSettings = AuthSettings()
     history: HistorySettings = HistorySettings()
     spool: SpoolSettings = SpoolSettings()
+    replica: ReplicaSettings = ReplicaSettings()
     databases: list[DatabaseSettings] = []
 
     @field_validator("databases")
@@ -170,6 +179,16 @@ class Settings(BaseSettings):
         if defaults.interval < SHORTEST_REAL_INTERVAL:
             raise ValueError(f"interval is {defaults.interval:g} s; a real database is polled every 10 s at most")
         return defaults
+
+    @property
+    def replica_name(self) -> str:
+        """How other processes know this one."""
+        return self.replica.name or f"{socket.gethostname()}:{self.port}"
+
+    @property
+    def shortest_interval(self) -> float:
+        """Seconds between the polls of the quickest database."""
+        return min((self.interval_of(one) for one in self.databases), default=self.defaults.interval)
 
     @property
     def loopback(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Engine, delete, insert, select, text
+from sqlalchemy import Engine, delete, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service.standing import Request, Standing
@@ -11,9 +11,6 @@ from service.store.fleet_tables import StoredRequest, StoredStanding
 
 TOO_OLD = timedelta(minutes=1)
 """A request nobody took for so long is not carried out any more: its caller has long gone on."""
-_POLLED = text(
-    "select name, (select max(taken_at) from snapshots where database = name) from unnest(cast(:names as text[])) as name"
-)
 
 
 class Standings:
@@ -42,12 +39,6 @@ class Standings:
         with self._engine.connect() as connection:
             body = connection.scalar(select(StoredStanding.body).where(StoredStanding.database == database))
             return None if body is None else Standing.model_validate_json(body)
-
-    def polled(self, databases: Sequence[str]) -> dict[str, datetime]:
-        """The newest kept poll of each database, by the database's own clock."""
-        with self._engine.connect() as connection:
-            rows = connection.execute(_POLLED, {"names": list(databases)}).all()
-        return {name: at for name, at in rows if at is not None}
 
     def ask(self, request: Request) -> None:
         """Leave a request for whoever polls the database."""

@@ -41,7 +41,11 @@ def actions(board: Board, can: Actions, access: Access, audit: Audit) -> APIRout
     )
 
     def attempt(
-        caller: Caller, action: str, watched: Watched, run: Callable[[], T], outcome: Callable[[T], str] = lambda _: "done"
+        caller: Caller,
+        action: str,
+        watched: Watched,
+        run: Callable[[], T],
+        outcome: Callable[[T], str] = lambda _: "done",
     ) -> T:
         """Run an action, and record who asked for it and what came of it."""
         try:
@@ -105,9 +109,7 @@ def actions(board: Board, can: Actions, access: Access, audit: Audit) -> APIRout
     ) -> HoldersOut:
         """Look quickly at who holds the row cache latch, for some seconds and a number of looks at most."""
         watched = watched_in(board, db)
-        found = attempt(
-            caller, "profile holders", watched, lambda: can.profile(watched, wanted.seconds, wanted.looks)
-        )
+        found = attempt(caller, "profile holders", watched, lambda: can.profile(watched, wanted.seconds, wanted.looks))
         return views.holders_out(watched, found)
 
     return router
