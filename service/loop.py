@@ -105,7 +105,7 @@ class Worker:
             if self._failures:
                 due, in_turn = now + pause, False
             elif in_turn:
-                due = max(due + pause, now)
+                due = max(due + pause, now + pause / 2)  # a late poll is not followed at once by the next
             else:
                 due, in_turn = next_turn(self.watched.name, now, pause)
             self._rest(due)

@@ -12,7 +12,7 @@ from service.store.leases import SharedLeases
 from service.store.repository import Repository
 from service.store.standings import Standings
 
-SHORTEST_SILENCE = 2.0
+SHORTEST_SILENCE = 5.0
 """Seconds; a process on a busy machine must not be taken for dead."""
 
 
