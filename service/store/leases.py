@@ -69,13 +69,13 @@ class SharedLeases:
         return Sharing(tuple(sorted(pids.values(), key=lambda one: (one.name, one.id))), owners)
 
     def take(self, names: Sequence[str]) -> tuple[Lease, ...]:
-        """Leases on those of the databases that nobody holds. Raises LeasesLost."""
+        """Leases on those of the databases that nobody else holds. Raises LeasesLost."""
         with self._session() as session:
             wanted = {key_of("poll", name): name for name in names if name not in self._held}
             for key in session.scalars(_TAKE, {"keys": list(wanted)}):
                 name = wanted[key]
                 self._held[name] = Lease(name, self._holds)
-            return tuple(self._held[name] for name in wanted.values() if name in self._held)
+            return tuple(self._held[name] for name in names if name in self._held)
 
     def give(self, lease: Lease) -> None:
         """Let others have it. Whoever lost it already has nothing to give."""

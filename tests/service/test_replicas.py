@@ -3,11 +3,9 @@
 Poll times are read from the store, where every poll of every replica ends up.
 """
 
-import re
 import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from time import sleep
 
