@@ -257,4 +257,5 @@ def _notes(scene: Scene) -> tuple[str, ...]:
         if isinstance(reading, Missing) and reading.kind in ("refused", "failed")
     ]
     odd = [str(oddity) for oddity in scene.delta.oddities]
-    return (*assumed, *(str(one) for one in scene.map.disagreements), *implausible(scene.delta), *sorted(odd), *refused)
+    doubts = (str(one) for one in scene.map.disagreements)
+    return (*scene.delta.notes, *assumed, *doubts, *implausible(scene.delta), *sorted(odd), *refused)

@@ -24,6 +24,7 @@ from service import inputs, logs, preflight, report, settings
 from service.app import create_app
 from service.settings import Settings
 from service.store.repository import StoreError
+from service.store_command import store_cli
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -171,6 +172,7 @@ causes = typer.Typer(
     no_args_is_help=True, help="The knowledge base: what latchscope can find, and what to do about it."
 )
 cli.add_typer(causes, name="causes")
+cli.add_typer(store_cli, name="store")
 
 
 @causes.command("list")

@@ -1,14 +1,12 @@
 """delta_over(): what changed on a database between two times, made again from what is kept; it says from what."""
 
 import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import Engine, select
 
-from collectors.capture import load_snapshot
 from collectors.delta import between
 from collectors.model import Basis, Changes, Collector, Delta, Missing, NotComparable, Row, Rows, Snapshot
 from collectors.registry import collectors
@@ -16,6 +14,7 @@ from service.store.figures import COUNTED, LEVELS, counters_of, key_of
 from service.store.history import WIDTHS, History, Points, Resolution, Selector, Span
 from service.store.history_tables import StoredFrame
 from service.store.names import Names
+from service.store.record import unpack
 from service.store.tables import StoredSnapshot
 
 SLACK = 0.1
@@ -55,8 +54,10 @@ class ChangesOver:
         return NotComparable(database, None, why, "choose a time at which latchscope watched it")
 
     def _resolutions(self, begin: datetime, end: datetime) -> list[Resolution]:
+        """The one that fits first, then the coarser, then the finer, should those have nothing yet."""
         finest: list[Resolution] = ["poll", "5m", "1h"]
-        return finest[finest.index(self._history.resolution(begin, end)) :]
+        fits = finest.index(self._history.resolution(begin, end))
+        return [*finest[fits:], *reversed(finest[:fits])]
 
     def _ends(self, database: str, begin: datetime, end: datetime) -> tuple[Snapshot, Snapshot] | None:
         """The first and the last snapshot kept within the interval, when they cover nearly all of it."""
@@ -71,7 +72,7 @@ class ChangesOver:
             return None
         if last.taken_at - first.taken_at < (1 - SLACK) * (end - begin):
             return None
-        return unpacked(first.body, database), unpacked(last.body, database)
+        return unpack(first.body, database), unpack(last.body, database)
 
     def _frame(self, database: str, end: datetime) -> Snapshot | None:
         """A snapshot that names the rows: the last one before the end, else the first of a day near it."""
@@ -82,18 +83,13 @@ class ChangesOver:
         with self._engine.connect() as connection:
             for query in (newest, before, of_day.order_by(day.day)):
                 if (body := connection.scalar(query.limit(1))) is not None:
-                    return unpacked(body, database)
+                    return unpack(body, database)
         return None
 
 
 EVERYTHING = tuple(
     Selector(view, column) for view in COUNTED for column in (*counters_of(collectors()[view]), *LEVELS.get(view, ()))
 )
-
-
-def unpacked(body: bytes, database: str) -> Snapshot:
-    """A stored snapshot as it was."""
-    return load_snapshot(json.loads(zlib.decompress(body)), database, f"store, {database}")
 
 
 def summed(

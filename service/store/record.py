@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from collectors.capture import dump_snapshot
+from collectors.capture import dump_snapshot, load_snapshot
 from collectors.model import Delta, NotComparable, Snapshot
 from rules.model import Diagnosis
 from service.confirm import Confirmed
@@ -80,6 +80,11 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None) -> Re
 def pack(snapshot: Snapshot) -> bytes:
     """A snapshot in the form of a capture file's, compressed."""
     return zlib.compress(json.dumps(dump_snapshot(snapshot), separators=(",", ":")).encode())
+
+
+def unpack(body: bytes, database: str) -> Snapshot:
+    """A stored snapshot as it was. Raises InputError, ValueError or zlib.error where it is none."""
+    return load_snapshot(json.loads(zlib.decompress(body)), database, f"store, {database}")
 
 
 def to_bytes(record: Record) -> bytes:

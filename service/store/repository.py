@@ -1,8 +1,6 @@
 """The store behind one URL: what polls write, and the topics that others read. Each call is its own short transaction."""
 
-import json
 import logging
-import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +11,6 @@ from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from collectors.capture import load_snapshot
 from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.settings import HistorySettings
@@ -29,7 +26,7 @@ from service.store.marks import Marks
 from service.store.migrate import upgrade
 from service.store.names import Names
 from service.store.partitions import Partitions
-from service.store.record import Record, Turn, record_of
+from service.store.record import Record, Turn, record_of, unpack
 from service.store.rollup import FIVE_MINUTES, mark_unrolled
 from service.store.tables import StoredDiagnosis, StoredSnapshot
 
@@ -152,11 +149,6 @@ class Repository:
     def close(self) -> None:
         """Give back the store's connections."""
         self.engine.dispose()
-
-
-def unpack(body: bytes, database: str) -> Snapshot:
-    """A stored snapshot as it was."""
-    return load_snapshot(json.loads(zlib.decompress(body)), database, f"store, {database}")
 
 
 def _opened(url: str) -> Engine:

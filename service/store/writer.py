@@ -14,8 +14,8 @@ from prometheus_client.registry import Collector
 from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.store.engine import STORE_ERRORS, brief, out_of_order
-from service.store.record import Record, Turn, record_of
-from service.store.repository import Repository, unpack
+from service.store.record import Record, Turn, record_of, unpack
+from service.store.repository import Repository
 from service.store.spool import Spool
 
 log = logging.getLogger("latchscope.store")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from service.store.repository import Repository
 from tests.service.stage import Stage
 from tests.service.stores import ENGINES, Place, Postgres
 
@@ -82,3 +83,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     made = Place(request.param, tmp_path, server)
     yield made
     made.close()
+
+
+@pytest.fixture
+def store(place: Place) -> Iterator[Repository]:
+    """A store of its own on each engine."""
+    opened = Repository(place.url)
+    yield opened
+    opened.close()

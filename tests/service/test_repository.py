@@ -1,7 +1,6 @@
 """The store: what goes in comes out, verdicts are kept when they are news, and trouble is one line."""
 
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -21,13 +20,6 @@ from tests.service.stores import Place
 
 KEEP_SNAPSHOTS = timedelta(seconds=HistorySettings().snapshots)
 KEEP_DIAGNOSES = timedelta(seconds=HistorySettings().diagnoses)
-
-
-@pytest.fixture
-def store(place: Place) -> Iterator[Repository]:
-    opened = Repository(place.url)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -1,0 +1,193 @@
+"""The whole history as lines of JSON, out of one store and into another, whatever the engines.
+
+A line with a table's name and columns stands before its rows, which are lists. Numbers of databases and items are the
+file's own and are given anew on the way in. A row whose key is there already is left as it is.
+"""
+
+import base64
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Connection, Engine, LargeBinary, Table, literal, select, text, type_coerce
+
+from service.store.bulk import insert_new, insert_raw
+from service.store.history_tables import PARTITION_DAYS, Millis
+from service.store.repository import Repository
+from service.store.tables import Base, UtcTime
+
+FORMAT, VERSION = "latchscope-history", 1
+CHUNK = 5000
+_FIRST = ("databases", "items")
+
+
+class TransferError(Exception):
+    """A file that is no history: which line, and why."""
+
+
+def write_history(engine: Engine, path: Path, database: str | None = None) -> dict[str, int]:
+    """Write a store's history, or one database's, compressed; rows by table. Raises OSError, SQLAlchemyError.
+
+    It is of one moment, and held in memory row by row.
+    """
+    counts: dict[str, int] = {}
+    with gzip.open(path, "wt", encoding="utf-8", compresslevel=4) as file, engine.connect() as connection:
+        _one_moment(connection)
+        file.write(json.dumps({"format": FORMAT, "version": VERSION, "database": database}) + "\n")
+        for table in _tables():
+            query = _rows_of(table, database)
+            if query is None:
+                continue
+            file.write(json.dumps({"table": table.name, "columns": [column.name for column in table.columns]}) + "\n")
+            rows = connection.execution_options(stream_results=True, yield_per=CHUNK).execute(query)
+            counts[table.name] = 0
+            for row in rows:
+                file.write(json.dumps([_plain(cell) for cell in row]) + "\n")
+                counts[table.name] += 1
+    return counts
+
+
+def read_history(store: Repository, path: Path) -> dict[str, int]:
+    """Bring a file of `write_history` in; rows read, by table. Raises TransferError, OSError, SQLAlchemyError."""
+    counts: dict[str, int] = {}
+    databases: dict[int, int] = {}
+    items: dict[int, int] = {}
+    store.names.forget()
+    for table, columns, rows in _chunks(path):
+        counts[table.name] = counts.get(table.name, 0) + len(rows)
+        found = [dict(zip(columns, row, strict=True)) for row in rows]
+        if table.name == "databases":
+            known = store.names.databases(row["name"] for row in found)
+            databases |= {row["id"]: known[row["name"]] for row in found}
+        elif table.name == "items":
+            named = {row["id"]: (row["view"], row["key"], row["column"], bool(row["gauge"])) for row in found}
+            numbers = store.names.items(set(named.values()))
+            items |= {id: numbers[item] for id, item in named.items()}
+        else:
+            _put(store, table, columns, found, databases, items)
+    return counts
+
+
+def _put(
+    store: Repository,
+    table: Table,
+    columns: Sequence[str],
+    rows: list[dict[str, Any]],
+    databases: dict[int, int],
+    items: dict[int, int],
+) -> None:
+    for row in rows:
+        if "database_id" in row:
+            row["database_id"] = databases[row["database_id"]]
+        if "item_id" in row:
+            row["item_id"] = items[row["item_id"]]
+    if table.name in PARTITION_DAYS:
+        store.partitions.ensure(table.name, {row["at"] for row in rows})
+    with store.engine.begin() as connection:
+        if any(isinstance(column.type, Millis) for column in table.columns):
+            insert_raw(connection, table, [[row[name] for name in columns] for row in rows], columns)
+        elif table.name == "episodes":
+            store.episodes.write(connection, rows)
+        else:
+            kinds = {name: table.columns[name] for name in columns}
+            typed = [{name: _typed(kinds[name], value) for name, value in row.items()} for row in rows]
+            insert_new(connection, table, typed)
+
+
+def _tables() -> list[Table]:
+    """Every table, with those first that others refer to by number."""
+    return sorted(Base.metadata.tables.values(), key=lambda table: (table.name not in _FIRST, table.name))
+
+
+def _one_moment(connection: Connection) -> None:
+    """See the store as it is now until the end, whoever writes meanwhile."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("begin")
+    else:
+        connection.execute(text("set transaction isolation level repeatable read read only"))
+
+
+def _rows_of(table: Table, database: str | None) -> Any:
+    """What to write of a table; None where it has nothing to do with the one database that is asked for."""
+    columns = [type_coerce(c, BigInteger) if isinstance(c.type, Millis) else c for c in table.columns]
+    query = select(*columns)
+    if database is None or table.name == "items":
+        return query
+    names = Base.metadata.tables["databases"].columns
+    if table.name == "databases":
+        return query.where(names.name == database)
+    if "database_id" in table.columns:
+        number = select(names.id).where(names.name == literal(database)).scalar_subquery()
+        return query.where(table.columns.database_id == number)
+    if "database" in table.columns:
+        return query.where(table.columns.database == database)
+    return None
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, datetime):
+        return cell.isoformat()
+    return base64.b64encode(cell).decode() if isinstance(cell, bytes) else cell
+
+
+def _typed(column: Column[Any], value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(column.type, UtcTime):
+        return datetime.fromisoformat(value)
+    return base64.b64decode(value) if isinstance(column.type, LargeBinary) else value
+
+
+def _chunks(path: Path) -> Iterator[tuple[Table, list[str], list[list[Any]]]]:
+    """Rows of a file by table, some thousands at once."""
+    table: Table | None = None
+    columns: list[str] = []
+    rows: list[list[Any]] = []
+    for number, line in _lines(path):
+        if number == 1:
+            if not isinstance(line, dict) or (line.get("format"), line.get("version")) != (FORMAT, VERSION):
+                raise TransferError(
+                    f"{path} is no history of version {VERSION}; write one with `latchscope store export`"
+                )
+        elif isinstance(line, dict):
+            if table is not None and rows:
+                yield table, columns, rows
+            table, columns, rows = _header(path, number, line), line.get("columns", []), []
+        elif table is None or not isinstance(line, list) or len(line) != len(columns):
+            raise TransferError(
+                f"{path}, line {number}: not a row of {table.name if table is not None else 'any table'}"
+            )
+        else:
+            rows.append(line)
+            if len(rows) >= CHUNK:
+                yield table, columns, rows
+                rows = []
+    if table is not None and rows:
+        yield table, columns, rows
+
+
+def _header(path: Path, number: int, line: dict[str, Any]) -> Table:
+    table = Base.metadata.tables.get(str(line.get("table")))
+    columns = line.get("columns")
+    if table is None or not isinstance(columns, list) or not set(columns) <= set(table.columns.keys()):
+        raise TransferError(
+            f"{path}, line {number}: this latchscope does not know this table; use the one that wrote it"
+        )
+    return table
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+    number = 0
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                yield number, json.loads(line)
+    except (ValueError, EOFError, zlib.error, gzip.BadGzipFile):
+        why = "it is cut off or damaged; copy it again, or write it anew with `latchscope store export`"
+        raise TransferError(f"{path} cannot be read beyond line {number}: {why}") from None
+    if number == 0:
+        raise TransferError(f"{path} is empty; write one with `latchscope store export`")
