@@ -71,6 +71,8 @@ def with_gap(change: Delta | NotComparable, watched: Watched) -> Delta | NotComp
     """The change, saying so where it reaches back to a poll of an earlier run of latchscope."""
     if isinstance(change, NotComparable) or watched.published is not None:
         return change
+    if (change.basis.seconds or 0.0) <= 2 * watched.interval:
+        return change  # another replica watched, or hardly a poll was missed
     begin, end = change.basis.begin, change.basis.end
     gap = f"latchscope did not watch between {begin:%Y-%m-%d %H:%M:%S} and {end:%Y-%m-%d %H:%M:%S} UTC; these figures span it"
     return replace(change, notes=(*change.notes, gap))
