@@ -58,6 +58,8 @@ class Fleet:
         self._hire = hire
         self._herald = herald
         self._shortest = min((one.interval for one in board.every()), default=LONGEST_ROUND)
+        self._taken: dict[str, Lease] = {}
+        """Ours since the last round; see `_begin`."""
         self._posts: dict[str, _Post] = {}
         self._leaving: dict[str, _Post] = {}
         self._free_since: dict[str, float] = {}
@@ -105,7 +107,7 @@ class Fleet:
         self._speak()
 
     def _run(self) -> None:
-        while not self._stopping.wait(self.every):
+        while not self._stopping.wait(self.every / 4 if self._lost else self.every):
             self.step()
 
     def step(self) -> None:
@@ -114,6 +116,7 @@ class Fleet:
             self._reap()
             sharing = self._leases.look(self._watched)
             self._leave_lost(sharing)
+            self._begin(sharing)
             self._part(sharing)
             self._take(sharing)
             self._place(sharing)
@@ -151,6 +154,7 @@ class Fleet:
         self._lost = True
         for name in list(self._posts):
             self._dismiss(name)
+        self._taken.clear()
         self._note_free(self._watched)
 
     def _leave_lost(self, sharing: Sharing) -> None:
@@ -162,12 +166,14 @@ class Fleet:
 
     def _part(self, sharing: Sharing) -> None:
         """Give up what is beyond our share, once per change of the fleet and then rarely, so that nothing goes to and fro."""
-        surplus = len(self._posts) - sharing.share(len(self._watched))
+        surplus = len(self._posts) + len(self._taken) - sharing.share(len(self._watched))
         living = frozenset(one.id for one in sharing.replicas)
         before, at = self._parted
-        if surplus <= 0 or (living == before and time.monotonic() - at < PART_AGAIN):
+        if living == before and time.monotonic() - at < PART_AGAIN:
             return
         self._parted = (living, time.monotonic())
+        if surplus <= 0:
+            return
         log.info("%d of %d databases are for others to take", surplus, len(self._posts))
         for name in self._by_preference(self._posts)[-surplus:]:
             self._dismiss(name)
@@ -179,12 +185,20 @@ class Fleet:
         wanted = self._by_preference(name for name in free if name not in self._leaving)
         now = time.monotonic()
         overdue = [one for one in wanted if now - self._free_since[one] > max(PATIENCE, self._watched[one].interval)]
-        room = sharing.share(len(self._watched)) - len(self._posts)
+        room = sharing.share(len(self._watched)) - len(self._posts) - len(self._taken)
         chosen = dict.fromkeys([*wanted[: max(0, room)], *overdue])
         if chosen:
-            self._begin([(self._watched[lease.database], lease) for lease in self._leases.take(list(chosen))])
+            self._taken |= {lease.database: lease for lease in self._leases.take(list(chosen))}
+        if self._leases.alone:
+            self._begin(self._leases.look(self._watched))
 
-    def _begin(self, taken: Sequence[tuple[Watched, Lease]]) -> None:
+    def _begin(self, sharing: Sharing) -> None:
+        """Poll what was taken a round ago: by now the last poll of whoever had it before has reached the store."""
+        mine = {name for name, owner in sharing.owners.items() if owner and owner.id == self._leases.me.id}
+        taken = [(self._watched[name], lease) for name, lease in self._taken.items() if name in mine]
+        self._taken.clear()
+        if not taken:
+            return
         for watched, _ in taken:
             with watched.placing:
                 watched.forget()

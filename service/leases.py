@@ -48,6 +48,8 @@ class Leases(Protocol):
     """Where leases come from."""
 
     me: Replica
+    alone: bool
+    """Whether nobody else can hold any."""
 
     def look(self, databases: Iterable[str]) -> Sharing:
         """The fleet as it is now; this replica is part of it. Raises LeasesLost."""
@@ -72,6 +74,8 @@ class Leases(Protocol):
 
 class SoleLeases:
     """Leases of the one process that has a store of its own: everything is its."""
+
+    alone = True
 
     def __init__(self, name: str) -> None:
         self.me = Replica("sole", name, None)

@@ -39,16 +39,16 @@ def turn(
     """One poll of one database, from Oracle's rows to every face. Raises SessionError when the session is lost.
 
     `seen` are the waiting sessions sampled since the last poll. Raises LeasesLost, and nothing is shown or kept, where
-    the database is not ours any more (`holds`) when the rows have come.
+    the database is not ours any more (`holds`) when the diagnosis is made.
     """
     began = clock()
     previous = watched.published.snapshot if watched.published else watched.resume()
     snapshot = with_samples(poll(watched.name, connection, previous, clock), seen)
-    if not holds():
-        raise LeasesLost("the lease was lost during the poll")
     seconds = clock() - began
     change = with_gap(with_confirmations(difference(previous, snapshot), watched), watched)
     diagnosis = cannot_tell(change) if isinstance(change, NotComparable) else diagnose(change)
+    if not holds():
+        raise LeasesLost("the lease was lost during the poll")
     published = publish(watched, snapshot, change, diagnosis, seconds)
     keeper.keep(snapshot, diagnosis, kept_beside(watched, change, previous))
     return published

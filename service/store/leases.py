@@ -45,6 +45,8 @@ def key_of(kind: str, name: str) -> int:
 class SharedLeases:
     """The leases of one replica. Any thread may ask; one statement runs at a time, for at most `lasting` seconds."""
 
+    alone = False
+
     def __init__(self, url: str, name: str, address: str | None, lasting: float) -> None:
         """`lasting`: seconds of silence after which the server gives the leases of a replica to others."""
         self._engine = _engine(url, lasting)

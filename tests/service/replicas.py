@@ -15,10 +15,17 @@ from typing import Any
 import httpx
 import yaml
 
+from tests.oracle_standin.databases import Service
 from tests.service.running import ROOT, Running, free_port
+from tests.service.standin import idle
 from tests.service.stores import Place
 
 _UP = re.compile(r'^latchscope_up\{db="([^"]+)"[^}]*\} (\S+)$', re.MULTILINE)
+
+
+def sixty() -> dict[str, Service]:
+    """Sixty databases on which nothing happens; for `python -m tests.oracle_standin`."""
+    return {f"db-{number:02}": idle() for number in range(60)}
 
 
 class Replica(Running):

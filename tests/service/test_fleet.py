@@ -55,6 +55,7 @@ class Held:
         self._hub = hub
         self.me = Replica(name, name, None)
         self.away = False
+        self.alone = False
 
     def look(self, databases: Iterable[str]) -> Sharing:
         if self.away:
@@ -137,7 +138,7 @@ def test_shares_are_fair_complete_and_come_to_rest(databases: int, changes: list
             site.join(f"r{number}")
         else:
             site.leave(next(iter(site.fleets)))
-        site.rounds(4)
+        site.rounds(6)
         share = -(-databases // len(site.fleets))
         assert sum(site.owned().values()) == databases, "each is polled by somebody"
         assert max(site.owned().values()) <= share, "and nobody has more than the fair share"
@@ -155,29 +156,42 @@ def test_polled_by_is_said_by_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert told[0] == told[1] and sorted(told[0].values()) == ["a"] * 3 + ["b"] * 3  # type: ignore[type-var]
 
 
+def test_what_is_taken_is_polled_a_round_later() -> None:
+    site = Site(2)
+    fleet = site.join("a")
+    site.rounds(1)
+    assert (len(site.hub.holders), fleet.owned) == (2, 0), (
+        "the last poll of another may still be on its way to the store"
+    )
+    site.hub.holders["db-0"] = "b"
+    site.hub.replicas["b"] = Replica("b", "b", None)
+    site.rounds(1)
+    assert fleet.owned == 1 and fleet.worker("db-0") is None, "what was lost again meanwhile is not begun"
+
+
 def test_what_a_worker_hangs_at_is_not_given_away_before_it_ends() -> None:
     site = Site(4)
     site.hangs = True
     first = site.join("a")
-    site.rounds(2)
+    site.rounds(3)
     second = site.join("b")
     site.rounds(4)
     assert first.owned == 2 and second.owned == 0, "a poll is still on its way"
     assert len(list(site.boards["a"].own())) == 2, "but it is exported no more"
     for worker in site.workers:
         worker.alive = worker.told == []
-    site.rounds(2)
+    site.rounds(4)
     assert site.owned() == {"a": 2, "b": 2}
 
 
 def test_without_leases_nothing_is_polled_or_exported_and_all_comes_back() -> None:
     site = Site(4)
     fleet = site.join("a")
-    site.rounds(1)
+    site.rounds(2)
     assert fleet.owned == 4
     site.leases["a"].away = True
     site.leases["a"].lose()
-    site.rounds(1)
+    site.rounds(2)
     assert fleet.owned == 0 and site.exported() == [] and all(one.told == ["stop"] for one in site.workers)
     site.leases["a"].away = False
     site.rounds(2)
@@ -187,10 +201,10 @@ def test_without_leases_nothing_is_polled_or_exported_and_all_comes_back() -> No
 def test_a_lease_that_went_to_another_is_noticed() -> None:
     site = Site(2)
     fleet = site.join("a")
-    site.rounds(1)
+    site.rounds(2)
     site.hub.replicas["b"] = Replica("b", "b", None)
     site.hub.holders["db-0"] = "b"
-    site.rounds(1)
+    site.rounds(2)
     assert fleet.worker("db-0") is None and fleet.worker("db-1") is not None
     assert {one.name: one.polled_by for one in site.boards["a"].every()} == {"db-0": "b", "db-1": "a"}
 
@@ -198,9 +212,9 @@ def test_a_lease_that_went_to_another_is_noticed() -> None:
 def test_a_worker_that_ended_by_itself_is_replaced() -> None:
     site = Site(1)
     fleet = site.join("a")
-    site.rounds(1)
-    site.workers[0].alive = False
     site.rounds(2)
+    site.workers[0].alive = False
+    site.rounds(3)
     assert len(site.workers) == 2 and fleet.owned == 1
 
 
@@ -212,16 +226,16 @@ def test_what_nobody_polls_is_counted_and_taken_beyond_the_share(monkeypatch: py
     site.hub.replicas["idle"] = Replica("idle", "idle", None)  # lives, and takes nothing
     registry = CollectorRegistry()
     registry.register(FleetMetrics(fleet))
-    site.rounds(1)
+    site.rounds(2)
     assert (fleet.owned, fleet.unowned) == (2, 0), "half of them are for the other one to take"
     now += 14.0
-    site.rounds(1)
+    site.rounds(2)
     assert fleet.owned == 2
     now += 2.0
-    site.rounds(1)
+    site.rounds(2)
     assert (fleet.owned, fleet.unowned) == (4, 0), "an interval later somebody must"
     site.leases["a"].away = True
-    site.rounds(1)
+    site.rounds(2)
     now += 29.0
     assert fleet.unowned == 0
     now += 2.0
@@ -252,8 +266,8 @@ def test_a_round_that_fails_is_logged_and_the_next_goes_on(caplog: pytest.LogCap
     site = Site(1)
     fleet = site.join("a")
     hire, fleet._hire = fleet._hire, lambda taken: 1 / 0  # type: ignore[assignment,return-value]
-    site.rounds(1)
+    site.rounds(2)
     assert "a round of sharing failed" in caplog.text and site.hub.holders == {}
     fleet._hire = hire
-    site.rounds(1)
+    site.rounds(2)
     assert fleet.owned == 1
