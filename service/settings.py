@@ -16,6 +16,8 @@ DEMO = "demo:"
 """A dsn of this scheme names a scripted database instead of a real one."""
 SHORTEST_REAL_INTERVAL = 10.0
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$")
+_SIZE = re.compile(r"^(\d+)\s*(KiB|MiB)?$")
+_SIZES = {"KiB": 2**10, "MiB": 2**20, None: 1}
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 _DAY = 86400.0
 
@@ -34,7 +36,16 @@ def seconds(value: object) -> object:
     return float(match[1]) * _UNITS[match[2]]
 
 
+def size(value: object) -> object:
+    """'16MiB', '500KiB' or a plain number, as bytes."""
+    match = _SIZE.match(value.strip()) if isinstance(value, str) else None
+    if isinstance(value, str) and match is None:
+        raise ValueError(f"{value!r} is no size; write 16MiB or 500KiB")
+    return int(match[1]) * _SIZES[match[2]] if match else value
+
+
 Seconds = Annotated[float, BeforeValidator(seconds)]
+Bytes = Annotated[int, BeforeValidator(size)]
 
 
 class Strict(BaseModel):
@@ -90,7 +101,7 @@ class SpoolSettings(Strict):
     """Where polls wait on disk while the store cannot take them."""
 
     directory: Path | None = Field(None, description="a folder; next to a SQLite store when not set")
-    max_bytes: int = Field(256 * 2**20, ge=2**20, description="the oldest polls are dropped, loudly, beyond it")
+    max_bytes: Bytes = Field(256 * 2**20, ge=2**20, description="the oldest polls are dropped, loudly, beyond it")
 
 
 class ReplicaSettings(Strict):
