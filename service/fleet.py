@@ -15,6 +15,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from service.board import Board, Watched
+from service.families import FAMILIES
 from service.leases import Lease, Leases, LeasesLost, Sharing
 from service.loop import Worker
 
@@ -248,9 +249,6 @@ class FleetMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Databases that are ours, and those that nobody polls."""
-        owned, unowned = float(self._fleet.owned), float(self._fleet.unowned)
-        yield GaugeMetricFamily("latchscope_databases_owned", "Databases that this replica polls.", value=owned)
-        said = (
-            "Databases that no replica has polled for two intervals, as this one sees it; every replica says the same."
-        )
-        yield GaugeMetricFamily("latchscope_databases_unowned", said, value=unowned)
+        for name, value in (("owned", self._fleet.owned), ("unowned", self._fleet.unowned)):
+            family = FAMILIES[f"latchscope_databases_{name}"]
+            yield GaugeMetricFamily(family.name, family.help, value=float(value))
