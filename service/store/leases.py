@@ -31,7 +31,7 @@ _JOIN = text("insert into replicas (id, name, url) values (:id, :name, :url)")
 _REPLICAS = text("select id, name, url from replicas")
 _FORGET = text("delete from replicas where id = any(cast(:gone as text[]))")
 _SESSION = {
-    "application_name": "latchscope leases",
+    "application_name": "latchscope-leases",
     "idle_session_timeout": "{ms}ms",
     "statement_timeout": "{ms}ms",
 }

@@ -17,7 +17,7 @@ from tests.service.standin import becomes
 from tests.service.stores import Place, Postgres
 
 DATABASES = ("erp", "crm", "dwh")
-CUT = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchscope leases' and datname = '{}'"
+CUT = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchscope-leases' and datname = '{}'"
 Join = Callable[..., SharedLeases]
 
 
