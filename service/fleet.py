@@ -5,6 +5,7 @@ Every quarter of an interval it looks who lives and what is free, takes its fair
 
 import hashlib
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +25,10 @@ log = logging.getLogger("latchscope.fleet")
 LONGEST_ROUND = 5.0
 PATIENCE = 5.0
 """Seconds after which a free database is taken beyond the fair share: somebody did not do their part."""
+HANDOVER_SECONDS = 0.2
+"""How long a round waits for workers that rest between two polls, so that their databases change hands at once."""
+REJOIN_ROUNDS = 3
+"""Rounds for which a replica that had to join again reckons with as many others as before."""
 PART_AGAIN = 120.0
 """Seconds after which surplus is offered again when nobody took it, and nobody came or went."""
 
@@ -65,6 +70,10 @@ class Fleet:
         self._leaving: dict[str, _Post] = {}
         self._free_since: dict[str, float] = {}
         self._parted: tuple[frozenset[str], float] = (frozenset(), 0.0)
+        self._me = ""
+        self._patient = 0
+        self._fellows = 1
+        self._share = 0
         self._lost = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="fleet", daemon=True)
@@ -116,6 +125,7 @@ class Fleet:
         try:
             self._reap()
             sharing = self._leases.look(self._watched)
+            self._meet(sharing)
             self._leave_lost(sharing)
             self._begin(sharing)
             self._part(sharing)
@@ -158,6 +168,15 @@ class Fleet:
         self._taken.clear()
         self._note_free(self._watched)
 
+    def _meet(self, sharing: Sharing) -> None:
+        """Work out our share. Who has just lost its session will not be the only one, and leaves the others theirs."""
+        if self._leases.me.id != self._me:
+            self._me, self._patient = self._leases.me.id, REJOIN_ROUNDS
+        living = len(sharing.replicas)
+        self._fellows = max(living, self._fellows) if self._patient else living
+        self._patient = max(0, self._patient - 1)
+        self._share = math.ceil(len(self._watched) / self._fellows)
+
     def _leave_lost(self, sharing: Sharing) -> None:
         """What is no longer ours by the word of the store."""
         for name in list(self._posts):
@@ -167,7 +186,7 @@ class Fleet:
 
     def _part(self, sharing: Sharing) -> None:
         """Give up what is beyond our share, once per change of the fleet and then rarely, so that nothing goes to and fro."""
-        surplus = len(self._posts) + len(self._taken) - sharing.share(len(self._watched))
+        surplus = len(self._posts) + len(self._taken) - self._share
         living = frozenset(one.id for one in sharing.replicas)
         before, at = self._parted
         if living == before and time.monotonic() - at < PART_AGAIN:
@@ -176,8 +195,12 @@ class Fleet:
         if surplus <= 0:
             return
         log.info("%d of %d databases are for others to take", surplus, len(self._posts))
-        for name in self._by_preference(self._posts)[-surplus:]:
+        for name in (given := self._by_preference(self._posts)[-surplus:]):
             self._dismiss(name)
+        until = time.monotonic() + HANDOVER_SECONDS
+        for name in given:
+            self._leaving[name].worker.join(max(0.0, until - time.monotonic()))
+        self._reap()
 
     def _take(self, sharing: Sharing) -> None:
         """Fill our share from what is free; beyond it, what has been free for too long."""
@@ -186,7 +209,7 @@ class Fleet:
         wanted = self._by_preference(name for name in free if name not in self._leaving)
         now = time.monotonic()
         overdue = [one for one in wanted if now - self._free_since[one] > max(PATIENCE, self._watched[one].interval)]
-        room = sharing.share(len(self._watched)) - len(self._posts) - len(self._taken)
+        room = self._share - len(self._posts) - len(self._taken)
         chosen = dict.fromkeys([*wanted[: max(0, room)], *overdue])
         if chosen:
             self._taken |= {lease.database: lease for lease in self._leases.take(list(chosen))}

@@ -1,6 +1,5 @@
 """What it means to share databases: a lease is the right to poll one, and a fleet is whoever may hold leases."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -38,10 +37,6 @@ class Sharing:
 
     replicas: tuple[Replica, ...]
     owners: Mapping[str, Replica | None]
-
-    def share(self, databases: int) -> int:
-        """How many databases one replica takes at most, while all do their part."""
-        return math.ceil(databases / max(1, len(self.replicas)))
 
 
 class Leases(Protocol):

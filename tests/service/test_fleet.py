@@ -198,6 +198,30 @@ def test_without_leases_nothing_is_polled_or_exported_and_all_comes_back() -> No
     assert fleet.owned == 4 and len(site.workers) == 8
 
 
+def test_after_a_cut_of_all_sessions_nobody_takes_what_is_anothers_share() -> None:
+    site = Site(6)
+    for name in "abc":
+        site.join(name)
+    site.rounds(6)
+    assert site.owned() == {"a": 2, "b": 2, "c": 2}
+    site.hub.replicas.clear(), site.hub.holders.clear()
+    for leases in site.leases.values():
+        leases.me = Replica(f"{leases.me.id}-again", leases.me.name, None)
+    site.fleets["a"].step(), site.fleets["a"].step()
+    assert len(site.hub.holders) == 2, "the others will be back"
+    hired = len(site.workers)
+    site.rounds(4)
+    assert site.owned() == {"a": 2, "b": 2, "c": 2}
+    assert len(site.workers) - hired <= 6
+    for leases in site.leases.values():
+        leases.lose()
+    for name in "bc":
+        site.leave(name)
+    site.leases["a"].me = Replica("a-third", "a", None)
+    site.rounds(8)
+    assert site.owned() == {"a": 6}, "and if they are not, theirs are taken too"
+
+
 def test_a_lease_that_went_to_another_is_noticed() -> None:
     site = Site(2)
     fleet = site.join("a")
