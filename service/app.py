@@ -1,5 +1,6 @@
 """create_app(): the one place where the parts are put together."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -8,17 +9,22 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from rules.catalogue import catalogue
+from service.actions import Actions
 from service.audit import Audit
 from service.board import Board, Watched
 from service.connect import Connector
+from service.crew import Crew
 from service.feed import Feed
-from service.loop import Worker
+from service.fleet import Fleet, FleetMetrics
+from service.followers import Followers
+from service.herald import Herald
 from service.metrics import own_registry
 from service.resume import resume
 from service.settings import Settings
 from service.store.chores import Chores
-from service.store.engine import sqlite_file
+from service.store.engine import STORE_ERRORS, sqlite_file
 from service.store.repository import Repository
+from service.store.sharing import sharing
 from service.store.spool import Spool
 from service.store.writer import SpoolMetrics, Writer
 from service.uploads import Uploads
@@ -49,26 +55,31 @@ def create_app(settings: Settings) -> FastAPI:
     uploads = Uploads(store.reports, settings.reports.max_bytes)
     feed = Feed(store.episode_log)
     webhooks = Webhooks(settings, store, own)
-    workers = [_worker(watched, connector, writer, settings) for watched in board]
+    shared = sharing(settings.store, store, settings.replica_name, settings.replica.url, settings.shortest_interval)
+    crew = Crew(connector, writer, settings, lambda taken: resume(taken, store, writer), shared.archive, STORE_ERRORS)
+    herald = Herald(shared.words, STORE_ERRORS) if shared.words else None
+    fleet = Fleet(board, shared.leases, crew.hire, herald)
+    own.register(FleetMetrics(fleet))
+    if shared.archive is not None:
+        board.follow_others(Followers(shared.archive, fleet.every, STORE_ERRORS).follow)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         writer.catch_up()
-        resume(board, store, writer)
         writer.start()
         chores.start()
-        parts: list[Feed | Webhooks | Worker] = [feed, webhooks, *workers]
-        for part in parts:
-            part.start()
+        feed.start()
+        webhooks.start()
+        fleet.start()
         yield
-        for part in parts:
-            part.stop()
-        for worker in workers:
-            worker.join(STOP_SECONDS / max(len(workers), 1))
+        feed.stop()
+        webhooks.stop()
+        fleet.stop(STOP_SECONDS)
         feed.join(STOP_SECONDS)
         webhooks.join(STOP_SECONDS)
         chores.stop()
         writer.stop()
+        shared.close()
         store.close()
 
     app = FastAPI(
@@ -82,10 +93,10 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.feed = feed
     problems.install(app)
-    by_name = {one.watched.name: one for one in workers}
+    can = Actions(connector, shared.leases, fleet.worker, shared.words, STORE_ERRORS)
     app.include_router(api(board, access))
     app.include_router(streams(board, feed, access))
-    app.include_router(actions(board, by_name, connector, access, audit))
+    app.include_router(actions(board, can, access, audit))
     app.include_router(reports_api(uploads, access, audit))
     app.include_router(outside(board, own, writer.trouble, access))
     app.include_router(pages(board, access, uploads))
@@ -95,13 +106,12 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 def _spool(settings: Settings) -> Spool:
-    """Where polls wait for the store: as set, else next to a SQLite file, else in the folder latchscope runs in."""
+    """Where polls wait for the store: as set, else next to a SQLite file, else in the folder latchscope runs in.
+
+    Replicas on one host, with one configuration, have a folder each below it.
+    """
     file = sqlite_file(settings.store)
-    beside = file.with_name(f"{file.name}-spool") if file else Path("latchscope-spool")
-    return Spool(settings.spool.directory or beside, settings.spool.max_bytes)
-
-
-def _worker(watched: Watched, connector: Connector, writer: Writer, settings: Settings) -> Worker:
-    """A database's worker; a scripted one costs nobody anything, so its polls never slow down."""
-    budget = 1.0 if watched.settings.scripted else settings.defaults.budget
-    return Worker(watched, connector, writer, budget, settings.defaults.confirm == "once_per_episode")
+    if file is not None:
+        return Spool(settings.spool.directory or file.with_name(f"{file.name}-spool"), settings.spool.max_bytes)
+    own = re.sub(r"[^\w.-]", "_", settings.replica_name)
+    return Spool((settings.spool.directory or Path("latchscope-spool")) / own, settings.spool.max_bytes)

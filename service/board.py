@@ -6,9 +6,9 @@ A worker replaces a database's `Published` as a whole, so a reader that takes it
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from threading import Lock
 
 from collectors.model import Delta, Snapshot
@@ -74,6 +74,27 @@ class Failure:
         return found.group() if found else self.kind
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A database in short: its instance, and its last verdict in one sentence."""
+
+    release: str | None
+    instance: str | None
+    started_at: datetime | None
+    mechanism: str | None
+    severity: Severity
+    headline: str
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What another replica last told of a database."""
+
+    polled_at: float | None
+    """time.time() of the last good poll, by that replica's clock."""
+    summary: Summary | None
+
+
 @dataclass
 class Watched:
     """One database on the board."""
@@ -94,6 +115,14 @@ class Watched:
     resume: Callable[[], Snapshot | None] = lambda: None
     """The last poll of an earlier run, asked for once; what the first poll is held against."""
     history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY_POINTS))
+    polled_by: str | None = None
+    """The replica that polls it; None while nobody does."""
+    owned: bool = True
+    """Whether this process polls it; if not, the rest is what the store says."""
+    word: Word | None = None
+    """The last that another replica told."""
+    placing: Lock = field(default_factory=Lock)
+    """Held while `owned` changes, and while what the store says is put here."""
 
     @property
     def name(self) -> str:
@@ -113,7 +142,10 @@ class Watched:
     @property
     def age(self) -> float | None:
         """Seconds since the last good poll, or None before the first."""
-        return None if self.published is None else time.monotonic() - self.published.published_at
+        ages = [] if self.published is None else [time.monotonic() - self.published.published_at]
+        if self.word is not None and self.word.polled_at is not None:
+            ages.append(max(0.0, time.time() - self.word.polled_at))  # clocks of two hosts differ
+        return min(ages, default=None)
 
     @property
     def up(self) -> bool:
@@ -130,19 +162,78 @@ class Watched:
         """The last publication while it may be shown as now."""
         return self.published if self.up else None
 
+    @property
+    def summary(self) -> Summary | None:
+        """The last publication in short, or what another replica told since."""
+        told = self.word
+        if self.published is None or (told and told.summary and (told.polled_at or 0.0) > self.published.clock):
+            return told.summary if told else None
+        return summary_of(self.published)
+
+    def forget(self) -> None:
+        """Leave what was known to the store; another replica goes on."""
+        self.published, self.failure, self.word, self.pace, self.changes = None, None, None, 0.0, []
+        self.episodes, self.confirmed = Episodes(), {}
+        self.history.clear()
+
+
+def summary_of(published: Published) -> Summary:
+    """A publication in short."""
+    snapshot, diagnosis = published.snapshot, published.diagnosis
+    instance = snapshot.instance.get("instance_name")
+    return Summary(
+        release=snapshot.release,
+        instance=None if instance is None else str(instance),
+        started_at=_started(snapshot),
+        mechanism=diagnosis.mechanism,
+        severity=diagnosis.severity,
+        headline=diagnosis.headline,
+    )
+
+
+def _started(snapshot: Snapshot) -> datetime | None:
+    if snapshot.taken_at is None or snapshot.uptime_seconds is None:
+        return None
+    return snapshot.taken_at - timedelta(seconds=snapshot.uptime_seconds)
+
+
+Follow = Callable[[Sequence[Watched], bool], None]
+"""Brings databases that are polled elsewhere up to date: all of them in short, or one as a whole."""
+
 
 class Board:
     """Every watched database by name, in the order of the configuration."""
 
     def __init__(self, watched: list[Watched]) -> None:
         self._watched = {one.name: one for one in watched}
+        self._follow: Follow = lambda elsewhere, whole: None
+
+    def follow_others(self, follow: Follow) -> None:
+        """Let others poll: none is ours until it is taken, and whoever asks for one that is not sees what `follow` brings."""
+        self._follow = follow
+        for watched in self._watched.values():
+            watched.owned = False
 
     def __iter__(self) -> Iterator[Watched]:
+        elsewhere = [one for one in self._watched.values() if not one.owned]
+        if elsewhere:
+            self._follow(elsewhere, False)
         return iter(self._watched.values())
+
+    def every(self) -> Iterator[Watched]:
+        """Every database as it stands in this process, nothing asked of the store."""
+        return iter(self._watched.values())
+
+    def own(self) -> Iterator[Watched]:
+        """Those that this process polls."""
+        return (one for one in self._watched.values() if one.owned)
 
     def __len__(self) -> int:
         return len(self._watched)
 
     def get(self, name: str) -> Watched | None:
         """The database of that name, or None."""
-        return self._watched.get(name)
+        found = self._watched.get(name)
+        if found is not None and not found.owned:
+            self._follow([found], True)
+        return found

@@ -70,9 +70,13 @@ class Episodes:
         return tuple(sorted((*self.open, *self._ended), key=lambda one: one.begin, reverse=True))
 
     def restore(self, episodes: Iterable[Episode]) -> None:
-        """Take up episodes that lasted when latchscope stopped, so that none begins anew."""
-        for one in episodes:
-            self._tracks[one.cause] = _Track(seen=OPEN_AFTER, first=one.begin, episode=one)
+        """Take up episodes from the store: those that last go on, so that none begins anew."""
+        known = list(episodes)
+        for one in known:
+            if one.end is None:
+                self._tracks[one.cause] = _Track(seen=OPEN_AFTER, first=one.begin, episode=one)
+        ended = sorted((one for one in known if one.end is not None), key=lambda one: one.begin)
+        self._ended = [*ended, *self._ended][-KEEP:]
 
     def update(self, diagnosis: Diagnosis) -> list[Change]:
         """Take in one diagnosis; a diagnosis without an interval changes nothing."""

@@ -92,5 +92,11 @@ FAMILIES: Mapping[str, Family] = {
         Family(
             "latchscope_collector_round_trips", "gauge", "Network round trips reading the view took in the last poll."
         ),
+        Family("latchscope_databases_owned", "gauge", "Databases that this replica polls."),
+        Family(
+            "latchscope_databases_unowned",
+            "gauge",
+            "Databases no replica has polled for two intervals, as this one sees it; every replica says the same.",
+        ),
     )
 }

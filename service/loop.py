@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from collectors.errors import SessionError, SetupError, StatementError
@@ -12,7 +13,8 @@ from rules.catalogue import catalogue
 from rules.model import Severity
 from service import confirm
 from service.board import Failure, Published, Watched
-from service.pace import after_failure, interval_after, turn_of
+from service.leases import LeasesLost
+from service.pace import after_failure, interval_after, next_turn
 from service.pipeline import Keeper, turn
 
 log = logging.getLogger("latchscope.loop")
@@ -34,13 +36,24 @@ class Worker:
     """Polls one database until it is told to stop. `step` is one attempt; a test may call it in its own time."""
 
     def __init__(
-        self, watched: Watched, opener: Opener, keeper: Keeper, budget: float = 1.0, confirms: bool = False
+        self,
+        watched: Watched,
+        opener: Opener,
+        keeper: Keeper,
+        budget: float = 1.0,
+        confirms: bool = False,
+        *,
+        holds: Callable[[], bool] = lambda: True,
+        first: float | None = None,
     ) -> None:
+        """`holds`: whether the database is still ours to poll; `first`: time.monotonic() of the first poll, else at once."""
         self.watched = watched
         self._opener = opener
         self._keeper = keeper
         self._budget = budget
         self._confirms = confirms
+        self._holds = holds
+        self._first = first
         self._wake = threading.Event()
         self._stopping = False
         self._connection: Connection | None = None
@@ -65,6 +78,11 @@ class Worker:
         """Wait for the worker, at most so long."""
         self._thread.join(timeout)
 
+    @property
+    def alive(self) -> bool:
+        """Whether it still polls, or is about to end."""
+        return self._thread.is_alive()
+
     def ask_for_samples(self) -> None:
         """Sample waiting sessions after the next poll, which comes at once unless the database is being left in peace."""
         self._asked = True
@@ -79,29 +97,36 @@ class Worker:
         return stopped
 
     def _run(self) -> None:
-        due, in_turn = time.monotonic(), False
+        due, in_turn = self._first or time.monotonic(), False
+        self._rest(due)
         while not self._stopping:
             pause = self.step()
             now = time.monotonic()
             if self._failures:
                 due, in_turn = now + pause, False
             elif in_turn:
-                due = max(due + pause, now)
+                due = max(due + pause, now + pause / 2)  # a late poll is not followed at once by the next
             else:
-                due, in_turn = turn_of(self.watched.name, now + pause, pause), True
+                due, in_turn = next_turn(self.watched.name, now, pause)
             self._rest(due)
         self._drop()
 
     def step(self) -> float:
         """One attempt to poll; seconds until the next."""
         try:
+            if not self._holds():
+                raise LeasesLost("another replica may poll it")
             if self._login_stopped():
                 return self.watched.interval
             if self._connection is None:
                 self._tried = self._opener.credential(self.watched)
                 self._connection = self._opener.open(self.watched)
             seen = self._burst.taken() if self._burst else None
-            published = turn(self.watched, self._connection, self._keeper, seen=seen)
+            published = turn(self.watched, self._connection, self._keeper, seen=seen, holds=self._holds)
+        except LeasesLost as lost:
+            log.info("%s: polled no more from here: %s", self.watched.name, lost)
+            self.stop()
+            return self.watched.interval
         except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch over a database
             return self._failed(error)
         self._failures, self._refused = 0, None

@@ -46,3 +46,12 @@ def interval_after(recent: Sequence[float], interval: float, budget: float) -> f
 def turn_of(name: str, earliest: float, interval: float) -> float:
     """The first moment from `earliest` on that is this database's own, so that a fleet is not polled all at once."""
     return earliest + (crc32(name.encode()) / 2**32 * interval - earliest) % interval
+
+
+def next_turn(name: str, now: float, pause: float) -> tuple[float, bool]:
+    """When to poll next, and whether that is the database's own moment: never sooner than the pause, never much later.
+
+    So a database comes into its turn over a few polls, and nobody who starts or takes over leaves a gap of two intervals.
+    """
+    turn, latest = turn_of(name, now + pause, pause), now + 1.25 * pause
+    return (turn, True) if turn <= latest else (latest, False)

@@ -15,6 +15,7 @@ from rules.cache_map import CacheMap, cache_map
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis
 from service.board import Point, Published, Watched
+from service.leases import LeasesLost
 from service.metrics import render
 from service.store.record import Turn
 
@@ -33,10 +34,12 @@ def turn(
     keeper: Keeper,
     clock: Callable[[], float] = time.monotonic,
     seen: Reading | None = None,
+    holds: Callable[[], bool] = lambda: True,
 ) -> Published:
     """One poll of one database, from Oracle's rows to every face. Raises SessionError when the session is lost.
 
-    `seen` are the waiting sessions sampled since the last poll.
+    `seen` are the waiting sessions sampled since the last poll. Raises LeasesLost, and nothing is shown or kept, where
+    the database is not ours any more (`holds`) when the diagnosis is made.
     """
     began = clock()
     previous = watched.published.snapshot if watched.published else watched.resume()
@@ -44,6 +47,8 @@ def turn(
     seconds = clock() - began
     change = with_gap(with_confirmations(difference(previous, snapshot), watched), watched)
     diagnosis = cannot_tell(change) if isinstance(change, NotComparable) else diagnose(change)
+    if not holds():
+        raise LeasesLost("the lease was lost during the poll")
     published = publish(watched, snapshot, change, diagnosis, seconds)
     keeper.keep(snapshot, diagnosis, kept_beside(watched, change, previous))
     return published
@@ -66,6 +71,8 @@ def with_gap(change: Delta | NotComparable, watched: Watched) -> Delta | NotComp
     """The change, saying so where it reaches back to a poll of an earlier run of latchscope."""
     if isinstance(change, NotComparable) or watched.published is not None:
         return change
+    if (change.basis.seconds or 0.0) <= 2 * watched.interval:
+        return change  # another replica watched, or hardly a poll was missed
     begin, end = change.basis.begin, change.basis.end
     gap = f"latchscope did not watch between {begin:%Y-%m-%d %H:%M:%S} and {end:%Y-%m-%d %H:%M:%S} UTC; these figures span it"
     return replace(change, notes=(*change.notes, gap))

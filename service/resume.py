@@ -1,10 +1,13 @@
 """What latchscope takes up again at a start: the last poll of each database, open episodes, confirmations that still count."""
 
 import logging
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from service.board import Board
+from service.board import Watched
+from service.confirm import Confirmed
+from service.episodes import Episode
 from service.store.engine import STORE_ERRORS, brief
 from service.store.repository import Repository
 from service.store.writer import Writer
@@ -12,15 +15,16 @@ from service.store.writer import Writer
 log = logging.getLogger("latchscope.store")
 
 
-def resume(board: Board, store: Repository, writer: Writer) -> None:
-    """Give every watched database what was known of it. The last poll is read when the first one needs it."""
+def resume(databases: Sequence[Watched], store: Repository, writer: Writer) -> None:
+    """Give these databases what was known of them. The last poll is read when the first one needs it."""
+    episodes: dict[str, Sequence[Episode]] = {}
+    confirmed: dict[str, dict[str, Confirmed]] = {}
     try:
-        lasting = store.episodes.open()
+        episodes = {watched.name: store.episodes.recent(watched.name) for watched in databases}
         confirmed = store.confirmations.live(datetime.now(UTC))
     except STORE_ERRORS as error:
         log.warning("store: open episodes cannot be read, so they begin anew: %s", brief(error))
-        lasting, confirmed = (), {}
-    for watched in board:
+    for watched in databases:
         watched.resume = partial(writer.last_snapshot, watched.name)
-        watched.episodes.restore(one for one in lasting if one.database == watched.name)
+        watched.episodes.restore(episodes.get(watched.name, ()))
         watched.confirmed |= confirmed.get(watched.name, {})

@@ -1,51 +1,26 @@
 """Every setting with its default and its reason: latchscope.yaml, overridden by LATCHSCOPE_…__… in the environment."""
 
 import ipaddress
-import re
+import socket
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from collectors.scenarios import scenarios
+from service.quantities import Bytes, Seconds
 from service.webhook_settings import WebhookSettings, checked
 
 DEMO = "demo:"
 """A dsn of this scheme names a scripted database instead of a real one."""
 SHORTEST_REAL_INTERVAL = 10.0
-_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$")
-_SIZE = re.compile(r"^(\d+)\s*(KiB|MiB)?$")
-_SIZES = {"KiB": 2**10, "MiB": 2**20, None: 1}
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 _DAY = 86400.0
 
 
 class BadSettings(Exception):
     """A configuration that cannot be used: one line with the setting, what is wrong and the way out."""
-
-
-def seconds(value: object) -> object:
-    """'15s', '500ms', '2m', '90d' or a plain number, as seconds."""
-    if not isinstance(value, str):
-        return value
-    match = _DURATION.match(value.strip())
-    if match is None:
-        raise ValueError(f"{value!r} is no duration; write 15s, 500ms or 2m")
-    return float(match[1]) * _UNITS[match[2]]
-
-
-def size(value: object) -> object:
-    """'16MiB', '500KiB' or a plain number, as bytes."""
-    match = _SIZE.match(value.strip()) if isinstance(value, str) else None
-    if isinstance(value, str) and match is None:
-        raise ValueError(f"{value!r} is no size; write 16MiB or 500KiB")
-    return int(match[1]) * _SIZES[match[2]] if match else value
-
-
-Seconds = Annotated[float, BeforeValidator(seconds)]
-Bytes = Annotated[int, BeforeValidator(size)]
 
 
 class Strict(BaseModel):
@@ -110,6 +85,13 @@ class SpoolSettings(Strict):
     max_bytes: Bytes = Field(256 * 2**20, ge=2**20, description="the oldest polls are dropped, loudly, beyond it")
 
 
+class ReplicaSettings(Strict):
+    """Which of several processes this one is; they share the databases of one PostgreSQL store, see docs/scale.md."""
+
+    name: str | None = Field(None, min_length=1, description="how the others know it; host:port when not set")
+    url: str | None = Field(None, description="where people reach it")
+
+
 class DatabaseSettings(Strict):
     """One database to watch: one instance, one connection."""
 
@@ -164,6 +146,7 @@ class Settings(BaseSettings):
     spool: SpoolSettings = SpoolSettings()
     public_url: str | None = Field(None, pattern=r"^https?://[!-~]+$", description="where people reach the pages")
     webhooks: list[WebhookSettings] = []
+    replica: ReplicaSettings = ReplicaSettings()
     databases: list[DatabaseSettings] = []
 
     @field_validator("databases")
@@ -196,6 +179,16 @@ class Settings(BaseSettings):
         if defaults.interval < SHORTEST_REAL_INTERVAL:
             raise ValueError(f"interval is {defaults.interval:g} s; a real database is polled every 10 s at most")
         return defaults
+
+    @property
+    def replica_name(self) -> str:
+        """How other processes know this one."""
+        return self.replica.name or f"{socket.gethostname()}:{self.port}"
+
+    @property
+    def shortest_interval(self) -> float:
+        """Seconds between the polls of the quickest database."""
+        return min((self.interval_of(one) for one in self.databases), default=self.defaults.interval)
 
     @property
     def loopback(self) -> bool:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, and_, or_, select, update
 from rules.catalogue import catalogue
 from rules.model import Severity
 from service.confirm import VALID_SECONDS, Confirmed
-from service.episodes import Episode
+from service.episodes import KEEP, Episode
 from service.store.aliases import current, former
 from service.store.bulk import dialect_insert, insert_new, table_of, upsert
 from service.store.episode_tables import StoredBaseline, StoredConfirmation, StoredEpisode
@@ -79,6 +79,13 @@ class EpisodeStore:
             query = query.where(or_(one.began < at, before))
         found = self._read(query.order_by(one.began.desc(), one.database, one.cause).limit(limit + 1))
         return paged(found, limit, lambda last: (last.begin, last.database, last.cause))
+
+    def recent(self, database: str) -> tuple[Episode, ...]:
+        """As many of one database as are kept in memory: those that last, and the last that ended, the newest first."""
+        one = StoredEpisode
+        query = select(one).where(one.database == database)
+        ended = query.where(one.ended.is_not(None)).order_by(one.began.desc()).limit(KEEP)
+        return (*self._read(query.where(one.ended.is_(None)).order_by(one.began.desc())), *self._read(ended))
 
     def verdict(self, database: str, cause: str, begin: datetime, text: str) -> bool:
         """Note what a change did about an episode; False where there is no such episode."""

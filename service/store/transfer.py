@@ -23,8 +23,8 @@ from service.store.tables import Base, UtcTime
 FORMAT, VERSION = "latchscope-history", 1
 CHUNK = 5000
 _FIRST = ("databases", "items")
-_OWN = ("episode_changes", "deliveries")
-"""The log that streams and webhooks follow: its numbers are this store's own, and whoever was told was told."""
+_OWN = ("episode_changes", "deliveries", "replicas", "standings", "requests")
+"""What speaks of this store alone: the log that streams and webhooks follow, and how replicas stand."""
 
 
 class TransferError(Exception):

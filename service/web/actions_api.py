@@ -1,6 +1,6 @@
 """REST for what loads a database or changes state: every route needs the role operate and leaves a line in the audit log."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException
@@ -8,10 +8,9 @@ from fastapi import APIRouter, Depends, HTTPException
 from collectors.errors import SessionError, StatementError
 from rules.catalogue import catalogue
 from rules.cause import Condition
-from service.actions import Busy, run_confirmation, run_profile
+from service.actions import Actions, Busy, NotPassedOn
 from service.audit import Audit
 from service.board import Board, Watched
-from service.loop import Opener, Worker
 from service.web import views
 from service.web.access import Access, Caller
 from service.web.api import operation_id, watched_in
@@ -30,41 +29,57 @@ T = TypeVar("T")
 FAILED: dict[int | str, dict[str, Any]] = {
     409: {"model": Problem, "description": "Another action runs on the database."},
     502: {"model": Problem, "description": "The database refused or did not answer; `detail` has its words."},
+    503: {"model": Problem, "description": "Another replica polls the database and could not be asked."},
 }
 
 
-def actions(board: Board, workers: Mapping[str, Worker], opener: Opener, access: Access, audit: Audit) -> APIRouter:
+def actions(board: Board, can: Actions, access: Access, audit: Audit) -> APIRouter:
     """The POST routes below /api/v1/databases/{db}."""
     responses = REFUSED | NOT_FOUND | FAILED
     router = APIRouter(
         prefix="/api/v1/databases/{db}", tags=["actions"], generate_unique_id_function=operation_id, responses=responses
     )
 
-    def attempt(caller: Caller, action: str, watched: Watched, run: Callable[[], T]) -> T:
+    def attempt(
+        caller: Caller,
+        action: str,
+        watched: Watched,
+        run: Callable[[], T],
+        outcome: Callable[[T], str] = lambda _: "done",
+    ) -> T:
         """Run an action, and record who asked for it and what came of it."""
         try:
             done = run()
         except Busy as error:
             audit.record(caller.name, action, watched.name, "refused: busy")
             raise HTTPException(409, str(error)) from None
+        except NotPassedOn as error:
+            audit.record(caller.name, action, watched.name, f"failed: {error}")
+            raise HTTPException(503, str(error)) from None
         except (StatementError, SessionError) as error:
             audit.record(caller.name, action, watched.name, f"failed: {error}")
             raise HTTPException(502, f"{watched.name}: {error}") from None
-        audit.record(caller.name, action, watched.name, "done")
+        audit.record(caller.name, action, watched.name, outcome(done))
         return done
 
     @router.post("/login/resume")
     def resume_login(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> ResumeOut:
         """Try the same credential once more after a refused login stopped all further ones."""
-        resumed = workers[watched_in(board, db).name].resume_login()
-        audit.record(caller.name, "resume login", db, "resumed" if resumed else "was not stopped")
+        watched = watched_in(board, db)
+        resumed = attempt(
+            caller,
+            "resume login",
+            watched,
+            lambda: can.resume_login(watched),
+            lambda done: "resumed" if done else "was not stopped",
+        )
         return ResumeOut(database=db, resumed=resumed)
 
     @router.post("/samples")
     def run_sampling(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> SamplesOut:
         """Sample waiting sessions once a second from the next poll to the one after it; `who` then tells what was seen."""
-        workers[watched_in(board, db).name].ask_for_samples()
-        audit.record(caller.name, "sample sessions", db, "asked")
+        watched = watched_in(board, db)
+        attempt(caller, "sample sessions", watched, lambda: can.sample(watched), lambda _: "asked")
         return SamplesOut(database=db, asked=True)
 
     @router.post("/confirmations")
@@ -77,7 +92,7 @@ def actions(board: Board, workers: Mapping[str, Worker], opener: Opener, access:
         if cause is None or cause.confirm is None:
             raise HTTPException(404, f"no cause {wanted.cause} with a confirming query")
         query = cause.confirm
-        done = attempt(caller, f"confirm {cause.id}", watched, lambda: run_confirmation(watched, opener, cause))
+        done = attempt(caller, f"confirm {cause.id}", watched, lambda: can.confirm(watched, cause))
         test = Condition(signal="confirmation", needs=query.needs, because=query.reading) if query.needs else None
         return ConfirmationOut(
             database=db,
@@ -94,9 +109,7 @@ def actions(board: Board, workers: Mapping[str, Worker], opener: Opener, access:
     ) -> HoldersOut:
         """Look quickly at who holds the row cache latch, for some seconds and a number of looks at most."""
         watched = watched_in(board, db)
-        found = attempt(
-            caller, "profile holders", watched, lambda: run_profile(watched, opener, wanted.seconds, wanted.looks)
-        )
+        found = attempt(caller, "profile holders", watched, lambda: can.profile(watched, wanted.seconds, wanted.looks))
         return views.holders_out(watched, found)
 
     return router

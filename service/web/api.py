@@ -112,8 +112,8 @@ def outside(board: Board, own: CollectorRegistry, store_trouble: Callable[[], st
 
     @router.get("/metrics", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED)
     def get_metrics(request: Request) -> Response:
-        """Prometheus metrics of every database that answers, and of this process; OpenMetrics where asked for."""
-        page, content_type = exposition(board, own, request.headers.get("accept", ""))
+        """Prometheus metrics of every database this process polls, and of the process; OpenMetrics where asked for."""
+        page, content_type = exposition(board.own(), own, request.headers.get("accept", ""))
         return Response(page, media_type=content_type)
 
     @router.get(
@@ -124,6 +124,10 @@ def outside(board: Board, own: CollectorRegistry, store_trouble: Callable[[], st
         found = board.get(target)
         if found is None:
             raise HTTPException(404, f"no database named {target} is configured; a target is a name, not an address")
+        if not found.owned:
+            raise HTTPException(
+                404, f"{target} is polled by {found.polled_by or 'no replica'}; only its metrics are exported"
+            )
         page, content_type = probe(found, request.headers.get("accept", ""))
         return Response(page, media_type=content_type)
 

@@ -25,6 +25,7 @@ class DatabaseOut(BaseModel):
     up: bool
     data_age_seconds: float | None = Field(description="seconds since the last good poll; null before the first")
     interval_seconds: float
+    polled_by: str | None = Field(description="the replica that polls it; null while none does")
     release: str | None
     mechanism: str | None
     instance: str | None

@@ -1,7 +1,7 @@
 """What REST and pages show of the board: the last publication of a database, laid out as the schemas want it."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from collectors.grants import capabilities
 from collectors.holders import Holder, HolderProfile
@@ -28,22 +28,21 @@ from service.web.schemas import (
 
 def database_out(watched: Watched) -> DatabaseOut:
     """A database in short."""
-    published, failure = watched.published, watched.failure
-    snapshot = published.snapshot if published else None
-    shown = watched.current
-    instance = snapshot.instance.get("instance_name") if snapshot else None
+    failure, told = watched.failure, watched.summary
+    shown = told if watched.up else None
     return DatabaseOut(
         name=watched.name,
         cluster=watched.settings.cluster,
         up=watched.up,
         data_age_seconds=None if watched.age is None else round(watched.age, 3),
         interval_seconds=watched.interval,
-        release=snapshot.release if snapshot else None,
-        mechanism=shown.diagnosis.mechanism if shown else None,
-        instance=None if instance is None else str(instance),
-        started_at=_started(watched),
-        severity=shown.diagnosis.severity if shown else None,
-        headline=shown.diagnosis.headline if shown else None,
+        polled_by=watched.polled_by,
+        release=told.release if told else None,
+        mechanism=shown.mechanism if shown else None,
+        instance=told.instance if told else None,
+        started_at=told.started_at if told else None,
+        severity=shown.severity if shown else None,
+        headline=shown.headline if shown else None,
         failure=failure
         and FailureOut(
             kind=failure.kind,
@@ -215,10 +214,3 @@ def _missing(watched: Watched, delta: Delta | None, view: str) -> str | None:
         return next((f"{one.why}; {one.way_out}" for one in told.undetermined), told.headline)
     reading = delta.read(view)
     return f"{reading.why}; {reading.way_out}" if isinstance(reading, Missing) else None
-
-
-def _started(watched: Watched) -> datetime | None:
-    snapshot = watched.published.snapshot if watched.published else None
-    if snapshot is None or snapshot.taken_at is None or snapshot.uptime_seconds is None:
-        return None
-    return snapshot.taken_at - timedelta(seconds=snapshot.uptime_seconds)

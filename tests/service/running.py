@@ -54,7 +54,7 @@ class Running:
 def demo(folder: Path, *arguments: str) -> Iterator[Running]:
     """`latchscope demo` on a free port, its temporary files below `folder`; ended with the block."""
     log = folder / "stderr.txt"
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "service", "demo", "--port", str(port), *arguments]
     # A scripted poll costs no database anything, however busy this machine is.
     environment = {**os.environ, "TMPDIR": str(folder), "LATCHSCOPE_DEFAULTS__BUDGET": "1"}
@@ -70,7 +70,8 @@ def demo(folder: Path, *arguments: str) -> Iterator[Running]:
             process.wait(10)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port nobody listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

@@ -20,7 +20,7 @@ from collectors.model import Delta, Kind
 from collectors.registry import collectors
 from rules.catalogue import catalogue
 from rules.engine import diagnose
-from service import posting, settings
+from service import posting, quantities, settings
 from service.cli import cli
 from service.episodes import Episode
 from service.inputs import diagnose_all
@@ -114,7 +114,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
             assert written == ("defaults.interval" if name == "databases[].interval" else "none"), name
         else:
             default = ", ".join(field.default) if isinstance(field.default, list) else field.default
-            read = {float: settings.seconds, int: settings.size}.get(type(default), str)
+            read = {float: quantities.seconds, int: quantities.size}.get(type(default), str)
             assert read(written) == default, name
 
 

@@ -15,6 +15,7 @@ from collectors.scenarios import scenarios
 from service.app import create_app
 from service.board import Watched
 from service.connect import Connector
+from service.fleet import Fleet
 from service.loop import Worker
 from service.settings import DatabaseSettings, Settings
 from tests.oracle_standin.accounts import Account
@@ -111,11 +112,14 @@ def test_standin_login_resumed_by_an_operator_is_tried_once_more(
 ) -> None:
     site.write(PASSWORD)
     site.service.accounts.lock(USER)
-    workers: list[Worker] = []
-    monkeypatch.setattr("service.app.Worker", lambda *given: workers.append(Worker(*given)) or workers[-1])
+    fleets: list[Fleet] = []
+    monkeypatch.setattr("service.app.Fleet", lambda *given: fleets.append(Fleet(*given)) or fleets[-1])
+    monkeypatch.setattr("service.loop.Worker.start", lambda worker: None)
     settings = Settings(store=f"sqlite:///{site.folder}/store.db", oracle=QUICK, databases=[site.database])
     app = Client(create_app(settings))
-    (worker,) = workers
+    fleets[0].step()
+    worker = fleets[0].worker("erp")
+    assert worker is not None
     within(10.0, lambda: live(worker, TEN_MINUTES))
     assert site.logins == 1
     with caplog.at_level(logging.INFO, "latchscope.audit"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from service import settings
+from service import quantities, settings
 from service.settings import BadSettings, Settings
 
 
@@ -41,12 +41,12 @@ def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
     [("15s", 15.0), ("15", 15.0), ("1500ms", 1.5), ("2m", 120.0), ("1h", 3600.0), ("1.5 m", 90.0), (20, 20.0)],
 )
 def test_durations(written: object, seconds: float) -> None:
-    assert settings.seconds(written) == seconds
+    assert quantities.seconds(written) == seconds
 
 
 @pytest.mark.parametrize(("written", "size"), [("16MiB", 2**24), ("500 KiB", 512_000), ("77", 77), (77, 77)])
 def test_sizes(written: object, size: int) -> None:
-    assert settings.size(written) == size
+    assert quantities.size(written) == size
 
 
 @pytest.mark.parametrize("written", ["much", "", "16MB", "-1MiB", "1.5MiB"])

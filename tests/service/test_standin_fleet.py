@@ -82,14 +82,14 @@ def at(values: list[float], share: float) -> float:
 
 
 @contextmanager
-def stand_in() -> Iterator[dict[str, str]]:
-    """Name → dsn of the fifty databases."""
+def stand_in(backend: str = "tests.service.standin:fleet_of_fifty", databases: int = 50) -> Iterator[dict[str, str]]:
+    """Name → dsn of so many databases."""
     command = [sys.executable, "-m", "tests.oracle_standin", "--port", "0"]
-    command += ["--backend", "tests.service.standin:fleet_of_fifty"]
+    command += ["--backend", backend]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            lines = [within(10.0, process.stdout.readline) for _ in range(50)]
+            lines = [within(10.0, process.stdout.readline) for _ in range(databases)]
             dsns = [line.strip().partition("@")[2] for line in lines]
             yield {dsn.rpartition("/")[2]: dsn for dsn in dsns}
         finally:

@@ -2,10 +2,10 @@
 
 from alembic import context
 
-from service.store import change_tables, episode_tables, history_tables
+from service.store import change_tables, episode_tables, fleet_tables, history_tables
 from service.store.tables import Base
 
-assert change_tables and episode_tables and history_tables  # they add their tables to Base
+assert change_tables and episode_tables and fleet_tables and history_tables  # they add their tables to Base
 
 context.configure(
     connection=context.config.attributes["connection"], target_metadata=Base.metadata, render_as_batch=True

@@ -1,0 +1,100 @@
+"""What a replica costs: processor time per poll, a round of sharing, a question about somebody else's database.
+
+Processor seconds of this process, so that a busy machine changes little; rounds and writes also by the clock, for there
+PostgreSQL works too.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from rich.table import Table
+
+from collectors.replay import ScriptedDatabase
+from collectors.scenarios import scenarios
+from service.board import Watched
+from service.followers import publication
+from service.metrics import exposition
+from service.pipeline import turn
+from service.settings import DatabaseSettings
+from service.standing import standing_of
+from service.store.leases import SharedLeases
+from service.store.repository import Repository
+from service.store.standings import Standings
+from tests.service.stores import Place, Postgres
+
+NAME = "undo-storm"
+POLLS = 200
+FLEETS = (1000, 5000)
+
+
+def figures() -> Table:
+    """All of them."""
+    table = Table("what", "processor ms", "clock ms", title="One replica of several, on one PostgreSQL")
+    with _place() as place:
+        store = Repository(place.url)
+        watched = Watched(DatabaseSettings(name=NAME, dsn=f"demo:{NAME}"), 15.0)
+        began = datetime.now(UTC) - timedelta(hours=2)
+        moments = iter(range(40, 10**6, 15))
+
+        def once() -> None:
+            at = float(next(moments))
+            turn(watched, ScriptedDatabase(scenarios()[NAME], began, lambda: at), store)
+
+        once()
+        _row(table, "a poll, scripted, with its diagnosis, metrics and write", POLLS, once)
+        published = watched.published
+        assert published is not None
+        snapshots = store.latest(NAME, 2)
+        _row(
+            table,
+            "whole answer about a database of another replica",
+            50,
+            lambda: publication(store.latest(NAME, 2), {}, 0.0),
+        )
+        _row(table, "  of which reading two snapshots", 50, lambda: store.latest(NAME, 2))
+        table.add_row("series of the database", "", str(exposition([watched], None)[0].count(b'{db="')))
+        table.add_row("bytes of its page", "", f"{len(exposition([watched], None)[0]):,}")
+        body = place.execute("select avg(length(body)) from snapshots")[0][0]
+        table.add_row("bytes of a kept snapshot", "", f"{float(body):,.0f}")
+        assert snapshots
+        for databases in FLEETS:
+            _shared(table, place, store, watched, databases)
+        store.close()
+    return table
+
+
+def _shared(table: Table, place: Place, store: Repository, watched: Watched, databases: int) -> None:
+    names = [f"db-{number}" for number in range(databases)]
+    leases, words = SharedLeases(place.url, "bench", None, 60.0), Standings(store.engine)
+    leases.look(names)
+    _row(table, f"take {databases:,} leases at once", 1, lambda: leases.take(names))
+    (one,) = leases.take(names[:1])
+    _row(table, f"a round: who lives, who holds what of {databases:,}", 20, lambda: leases.look(names))
+    _row(table, "ask whether one lease holds", 200, one.held)
+    standings = [standing_of(watched).model_copy(update={"database": name}) for name in names]
+    _row(table, f"tell how {databases:,} databases stand", 3, lambda: words.put(standings))
+    _row(table, f"hear how {databases:,} databases stand", 5, words.all)
+    leases.close()
+
+
+def _row(table: Table, what: str, times: int, call: Callable[[], object]) -> None:
+    clock, processor = time.perf_counter(), time.process_time()
+    for _ in range(times):
+        call()
+    spent = (time.process_time() - processor, time.perf_counter() - clock)
+    table.add_row(what, *(f"{1000 * one / times:.2f}" for one in spent))
+
+
+@contextmanager
+def _place() -> Iterator[Place]:
+    server = Postgres()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place("postgresql", Path(folder), server)
+        try:
+            yield place
+        finally:
+            server.stop()

@@ -1,0 +1,33 @@
+"""Durations and sizes as people write them in a configuration."""
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$")
+_SIZE = re.compile(r"^(\d+)\s*(KiB|MiB)?$")
+_SIZES = {"KiB": 2**10, "MiB": 2**20, None: 1}
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
+
+
+def seconds(value: object) -> object:
+    """'15s', '500ms', '2m', '90d' or a plain number, as seconds."""
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.match(value.strip())
+    if match is None:
+        raise ValueError(f"{value!r} is no duration; write 15s, 500ms or 2m")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def size(value: object) -> object:
+    """'16MiB', '500KiB' or a plain number, as bytes."""
+    match = _SIZE.match(value.strip()) if isinstance(value, str) else None
+    if isinstance(value, str) and match is None:
+        raise ValueError(f"{value!r} is no size; write 16MiB or 500KiB")
+    return int(match[1]) * _SIZES[match[2]] if match else value
+
+
+Seconds = Annotated[float, BeforeValidator(seconds)]
+Bytes = Annotated[int, BeforeValidator(size)]

@@ -1,0 +1,118 @@
+"""Several `latchscope serve` on one PostgreSQL, as processes of their own, and what the store says of their polls."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from tests.oracle_standin.databases import Service
+from tests.service.running import ROOT, Running, free_port
+from tests.service.standin import idle
+from tests.service.stores import Place
+
+_UP = re.compile(r'^latchscope_up\{db="([^"]+)"[^}]*\} (\S+)$', re.MULTILINE)
+
+
+def sixty() -> dict[str, Service]:
+    """Sixty databases on which nothing happens; for `python -m tests.oracle_standin`."""
+    return {f"db-{number:02}": idle() for number in range(60)}
+
+
+class Replica(Running):
+    """One of them."""
+
+    name = ""
+
+    def up(self) -> dict[str, str]:
+        """Database → latchscope_up, as this replica exports it."""
+        return dict(_UP.findall(httpx.get(f"{self.url}/metrics", timeout=5).text))
+
+    def shares(self) -> dict[str | None, list[str]]:
+        """Who polls what, as this replica says."""
+        told: dict[str | None, list[str]] = {}
+        for one in self.json("/api/v1/databases"):
+            told.setdefault(one["polled_by"], []).append(one["name"])
+        return told
+
+
+class Replicas:
+    """Processes with one configuration but for their names."""
+
+    def __init__(self, place: Place, folder: Path, databases: list[dict[str, Any]], **more: object) -> None:
+        self.place = place
+        self.folder = folder
+        self.databases = databases
+        self._more = more
+        self.running: dict[str, Replica] = {}
+
+    def start(self, name: str) -> Replica:
+        """One more; it listens when this returns, and may poll nothing yet."""
+        port = free_port()
+        config = {
+            "listen": f"127.0.0.1:{port}",
+            "store": self.place.url,
+            "replica": {"name": name, "url": f"http://127.0.0.1:{port}"},
+            "spool": {"directory": str(self.folder / "spool")},
+            "databases": self.databases,
+            **self._more,
+        }
+        file, log = self.folder / f"{name}.yaml", self.folder / f"{name}.txt"
+        file.write_text(yaml.safe_dump(config), encoding="utf-8")
+        command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
+        with log.open("wb") as errors:
+            process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        self.running[name] = replica = Replica(process, f"http://127.0.0.1:{port}", log)
+        replica.name = name
+        replica.wait(lambda: httpx.get(f"{replica.url}/healthz").status_code == 200, 60.0)
+        return replica
+
+    def even(self, *names: str, seconds: float = 60.0) -> None:
+        """Wait until these replicas have the databases in even shares, and all of them say so."""
+        share = -(-len(self.databases) // len(names))
+
+        def shared() -> bool:
+            told = [self.running[name].shares() for name in names]
+            return all(
+                set(one) == set(names) and max(map(len, one.values())) <= share and one == told[0] for one in told
+            )
+
+        self.running[names[0]].wait(shared, seconds)
+
+    def kill(self, name: str, how: signal.Signals = signal.SIGKILL) -> None:
+        """End one."""
+        self.running.pop(name).stop(how)
+
+    def polls(self) -> dict[str, list[datetime]]:
+        """Database → the times of its kept polls."""
+        found: dict[str, list[datetime]] = {}
+        for name, at in self.place.execute("select database, taken_at from snapshots order by 1, 2"):
+            found.setdefault(name, []).append(at)
+        return found
+
+
+@contextmanager
+def replicas(place: Place, folder: Path, databases: list[dict[str, Any]], **more: object) -> Iterator[Replicas]:
+    """None at first; all that run are killed with the block."""
+    fleet = Replicas(place, folder, databases, **more)
+    try:
+        yield fleet
+    finally:
+        for one in fleet.running.values():
+            one.process.kill()
+            one.process.wait(10)
+
+
+def gaps(polls: dict[str, list[datetime]], since: datetime) -> list[tuple[float, str]]:
+    """Seconds from poll to poll, with the database, in order."""
+    pairs = [(name, *pair) for name, times in polls.items() for pair in pairwise(times)]
+    return sorted(((later - earlier).total_seconds(), name) for name, earlier, later in pairs if earlier >= since)

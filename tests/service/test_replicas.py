@@ -1,0 +1,127 @@
+"""Three processes, one PostgreSQL: every database is polled by exactly one of them, whatever happens to the others.
+
+Poll times are read from the store, where every poll of every replica ends up.
+"""
+
+import signal
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from time import sleep
+
+import httpx
+import pytest
+
+from tests.oracle_standin.scripted import PASSWORD, USER
+from tests.service.replicas import Replicas, gaps, replicas
+from tests.service.standin import becomes
+from tests.service.stores import Place, Postgres
+from tests.service.test_leases import CUT
+from tests.service.test_standin_fleet import stand_in
+
+NAMES = [f"db-{number:02}" for number in range(12)]
+SCRIPTS = ("undo-storm", "busy-but-fine", "parse-storm")
+
+
+@pytest.fixture
+def shared(postgres: Postgres, tmp_path: Path) -> Iterator[Place]:
+    """A database of its own on the PostgreSQL server."""
+    place = Place("postgresql", tmp_path, postgres)
+    yield place
+    place.close()
+
+
+def judge(fleet: Replicas, since: datetime, interval: float, capsys: pytest.CaptureFixture[str]) -> None:
+    """What must hold of the polls in the store, whatever happened."""
+    found = gaps(fleet.polls(), since)
+    doubled = [one for one in found if one[0] < 0.45 * interval]  # a worker leaves half an interval after a late poll
+    with capsys.disabled():
+        print(  # noqa: T201  figures are there to be read
+            f"\n{len(found) + len(fleet.databases)} polls of {len(fleet.databases)} databases: longest gap "
+            f"{found[-1][0]:.2f} s ({found[-1][1]}) at an interval of {interval:g} s, {len(doubled)} doubled polls"
+        )
+    assert not doubled, "polled by two, or by one successor too soon"
+    # Two intervals are the promise; the second is for a machine that starts replicas and runs other tests meanwhile.
+    assert found[-1][0] <= 2 * interval + 1.0
+    assert {name for _, name in found} == {one["name"] for one in fleet.databases}
+
+
+def test_a_killed_replica_is_replaced(shared: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    databases = [
+        {"name": name, "dsn": f"demo:{SCRIPTS[place % 3]}", "interval": "2s"} for place, name in enumerate(NAMES)
+    ]
+    with replicas(shared, tmp_path, databases) as fleet:
+        for name in "abc":
+            fleet.start(name)
+        fleet.even("a", "b", "c")
+        since = datetime.now(UTC)
+        disjoint(fleet)
+        same_answers(fleet)
+        fleet.kill("b")
+        fleet.even("a", "c")
+        shared.execute(CUT.format(shared.name))
+        sleep(1.0)
+        fleet.even("a", "c")
+        fleet.start("d")
+        fleet.even("a", "c", "d")
+        fleet.kill("a", signal.SIGTERM)
+        fleet.even("c", "d")
+        sleep(4.0)
+        disjoint(fleet)
+        judge(fleet, since, 2.0, capsys)
+    for name in "abcd":
+        assert "Traceback" not in (tmp_path / f"{name}.txt").read_text()
+
+
+@pytest.mark.soak
+def test_sixty_databases_through_the_driver(shared: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The long form: real logins, intervals as configured in life; kill, join, cut, and an orderly end."""
+    password = tmp_path / "password"
+    password.write_text(PASSWORD, encoding="utf-8")
+    with stand_in("tests.service.replicas:sixty", 60) as dsns:
+        databases = [
+            {"name": name, "dsn": dsn, "user": USER, "password_file": str(password), "interval": "10s"}
+            for name, dsn in dsns.items()
+        ]
+        with replicas(shared, tmp_path, databases) as fleet:
+            for name in "abc":
+                fleet.start(name)
+            fleet.even("a", "b", "c")
+            since = datetime.now(UTC)
+            sleep(30.0)
+            fleet.kill("b")
+            fleet.even("a", "c")
+            sleep(30.0)
+            fleet.start("d")
+            fleet.even("a", "c", "d")
+            shared.execute(CUT.format(shared.name))
+            sleep(30.0)
+            fleet.even("a", "c", "d")
+            fleet.kill("a", signal.SIGTERM)
+            fleet.even("c", "d")
+            sleep(30.0)
+            judge(fleet, since, 10.0, capsys)
+
+
+def disjoint(fleet: Replicas) -> None:
+    """No database is exported twice, and none is missing."""
+
+    def once() -> bool:
+        told = sorted(name for one in fleet.running.values() for name in one.up())
+        return told == NAMES
+
+    becomes(once, 10.0, "each database is in one /metrics")
+
+
+def same_answers(fleet: Replicas) -> None:
+    """Every replica answers every question, and they agree within a poll."""
+    for question in ("diagnosis", "latches", "caches", "capabilities", "episodes"):
+        path = f"/api/v1/databases/{NAMES[0]}/{question}"
+
+        def agree(path: str = path) -> bool:
+            told = [one.json(path) for one in fleet.running.values()]
+            return told.count(told[0]) == len(told)
+
+        becomes(agree, 20.0, f"all say the same of {path}")
+    for one in fleet.running.values():
+        assert httpx.get(f"{one.url}/db/{NAMES[0]}").status_code == 200
