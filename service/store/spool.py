@@ -42,10 +42,12 @@ class Spool:
             return self._number
 
     def append(self, number: int, record: Record) -> bool:
-        """Put a poll at its place; False, and an error in the log, when the disk does not take it."""
-        data = to_bytes(record)
+        """Put a poll at its place, once; False, and an error in the log, when the disk does not take it."""
         name = f"{number:016d}-{record.database}.poll"
         with self._lock:
+            if name in self._files:
+                return True
+            data = to_bytes(record)
             self._make_room(len(data))
             try:
                 self._write(name, data)

@@ -1,7 +1,7 @@
 """The writer: takes polls from the workers at once, and sees to it that each reaches the store, if need be by way of disk.
 
 In memory waits at most one poll of each database. Where a second comes before the first is written, or the store does
-not answer, polls go to the spool; and while anything is there, new polls queue behind it.
+not answer, polls go to the spool, in order; and while anything is there, new polls queue behind it.
 """
 
 import logging
@@ -95,7 +95,12 @@ class Writer:
         return None
 
     def _to_spool(self) -> None:
-        for number, record in self._queue:
+        """Put on disk what is in memory, the polls in flight first.
+
+        A poll must never be safer than the one it was measured from: were that one lost, its change would be too. A poll
+        in flight may so be written twice, which changes nothing.
+        """
+        for number, record in (*self._in_flight, *self._queue):
             self.spool.append(number, record)
         self._queue = []
 
@@ -123,7 +128,6 @@ class Writer:
         """Write what was taken from the queue; what the store does not take goes to the spool, at its place."""
         if self._in_flight and not self._written([record for _, record in self._in_flight]):
             with self._awake:
-                self._queue = [*self._in_flight, *self._queue]
                 self._to_spool()
         with self._awake:
             self._in_flight = []
