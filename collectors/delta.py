@@ -1,6 +1,6 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 
 from collectors.grants import grant
@@ -59,10 +59,24 @@ def reported(
     """
     oddities: list[Oddity] = []
     readings = {
-        view: _changes(collector, None, printed.get(view) or _not_printed(collector), oddities)
+        view: _printed(collector, printed.get(view) or _not_printed(collector), oddities)
         for view, collector in collectors().items()
     }
     return Delta(database, release, basis, readings, tuple(oddities), source="report", notes=notes)
+
+
+def _printed(collector: Collector, reading: Reading, oddities: list[Oddity]) -> Changes | Missing:
+    """Rows of a report: some print no key at all (of a dictionary cache the name alone), so their names tell them apart."""
+    if isinstance(reading, Missing):
+        return reading
+    keyed = _keyed(reading, lambda row: _printed_key(collector, row), oddities)
+    rows = [_totals(collector, key, row, oddities) for key, row in keyed.items()]
+    return Changes(collector.view, tuple(rows), reading.notes)
+
+
+def _printed_key(collector: Collector, row: Row) -> Key:
+    key = tuple(row[name] for name in collector.key if name in row)
+    return key or tuple(row[one.name] for one in collector.columns if one.kind is Kind.TEXT and one.name in row)
 
 
 def _not_printed(collector: Collector) -> Missing:
@@ -115,27 +129,31 @@ def _changes(collector: Collector, before: Reading | None, after: Reading, oddit
     if isinstance(before, Missing):
         why = f"{collector.view} was missing at the start of the interval ({before.why})"
         return Missing(collector.view, before.kind, why, before.way_out)
-    new = _keyed(collector, after, oddities)
+
+    def key_of(row: Row) -> Key:
+        return tuple(row.get(name) for name in collector.key)
+
+    new = _keyed(after, key_of, oddities)
     if before is None:
         rows = [_totals(collector, key, row, oddities) for key, row in new.items()]
         return Changes(collector.view, tuple(rows), after.notes)
-    old = _keyed(collector, before, [])
+    old = _keyed(before, key_of, [])
     if not collector.once and _has_counters(collector):
         oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in old.keys() - new.keys())
     rows = [_change(collector, key, old.get(key), row, oddities) for key, row in new.items()]
     return Changes(collector.view, tuple(rows), after.notes)
 
 
-def _keyed(collector: Collector, reading: Rows, oddities: list[Oddity]) -> Mapping[Key, Row]:
+def _keyed(reading: Rows, key_of: Callable[[Row], Key], oddities: list[Oddity]) -> Mapping[Key, Row]:
     keyed: dict[Key, Row] = {}
     repeated: set[Key] = set()
     for row in reading.rows:
-        key = tuple(row.get(name) for name in collector.key)
+        key = key_of(row)
         if key in keyed:
             repeated.add(key)
         keyed[key] = row
     for key in sorted(repeated, key=str):
-        oddities.append(Oddity(collector.view, key, "", "repeated", None, None))
+        oddities.append(Oddity(reading.view, key, "", "repeated", None, None))
         del keyed[key]
     return keyed
 

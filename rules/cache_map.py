@@ -84,10 +84,18 @@ class CacheMap:
 
 def cache_map(delta: Delta) -> CacheMap:
     """The map of this instance, with its self-check."""
-    rowcache = {_identifier(row): row for row in delta.rows("v$rowcache")}
+    # A report sums a parent and its subordinates into a row without a type, of which the load model knows nothing.
+    rowcache = {_identifier(row): row for row in delta.rows("v$rowcache") if row.get("type") is not None}
     read = delta.rows("x$kqrst")
     children = _read(read, rowcache) if read else _inferred(delta, list(rowcache.values()))
     return CacheMap(children, tuple(_disagreements(delta, children)))
+
+
+def why_not_inferred(delta: Delta) -> str:
+    """Why the gets of a child do not tell its cache, as the end of a sentence."""
+    if any(row.get("type") is None for row in delta.rows("v$rowcache")):
+        return "the caches are printed as sums of a parent and its subordinates, from which no child's gets follow"
+    return "its gets fit no cache, or several"
 
 
 def predicted_latch_gets(rows: Iterable[Row]) -> float | None:

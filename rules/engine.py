@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from collectors.model import Delta, Missing, NotComparable
+from collectors.model import Delta, NotComparable
+from rules.baseline import Usual
 from rules.catalogue import catalogue, conditions
 from rules.cause import AnyOf, Cause, Condition
 from rules.finding import Outcome, finding
@@ -17,7 +18,7 @@ from rules.model import (
     Undetermined,
     worst,
 )
-from rules.plausibility import implausible
+from rules.notes import notes
 from rules.ranking import ranked
 from rules.scene import IDLE_SESSIONS, NOTICEABLE_SHARE, Known, Scene, Unknown
 from rules.signals import SIGNALS, Subject
@@ -26,8 +27,14 @@ from rules.walk import groups, steps
 Verdict = Finding | RuledOut | Undetermined
 
 
-def diagnose(delta: Delta, causes: Mapping[str, Cause] | None = None) -> Diagnosis:
-    """The Diagnosis of a Delta. The order of view rows makes no difference to it."""
+def diagnose(
+    delta: Delta, causes: Mapping[str, Cause] | None = None, usual: Mapping[str, Usual] | None = None
+) -> Diagnosis:
+    """The Diagnosis of a Delta. The order of view rows makes no difference to it.
+
+    `usual` holds what is ordinary for this database by the names of `rules.baseline.figures`; it adds to the headline how
+    many times the usual the cost is, and changes no verdict.
+    """
     scene = Scene(delta)
     known = catalogue() if causes is None else causes
     judged = {name: cause for name, cause in known.items() if not cause.handbook}
@@ -40,7 +47,7 @@ def diagnose(delta: Delta, causes: Mapping[str, Cause] | None = None) -> Diagnos
         mechanism=scene.mechanism,
         basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
         severity=_unexplained(scene) if told is Severity.INFO else told,
-        headline=headline(scene, findings),
+        headline=headline(scene, findings, usual or {}),
         impact=scene.impact,
         steps=steps(scene, findings),
         findings=findings,
@@ -48,7 +55,7 @@ def diagnose(delta: Delta, causes: Mapping[str, Cause] | None = None) -> Diagnos
         undetermined=tuple(one for one in verdicts if isinstance(one, Undetermined)),
         who=groups(scene),
         candidates=_candidates(scene, known, findings),
-        notes=_notes(scene),
+        notes=notes(scene),
     )
 
 
@@ -243,18 +250,3 @@ def _too_cheap(verdict: Undetermined, scene: Scene, waited: float) -> RuledOut:
 def _unexplained(scene: Scene) -> Severity:
     """Without a finding above info, what row cache waits cost is still said, though never as an incident."""
     return (scene.gate or Severity.INFO).at_most(Severity.WARNING)
-
-
-def _notes(scene: Scene) -> tuple[str, ...]:
-    """Assumptions of the source, counters left out, disagreements of the map, views that gave nothing."""
-    readings = sorted(scene.delta.readings.items())
-    assumed = [
-        f"assumed: {note}" for _, reading in readings if not isinstance(reading, Missing) for note in reading.notes
-    ]
-    refused = [
-        f"{reading.why}; {reading.way_out}"
-        for _, reading in readings
-        if isinstance(reading, Missing) and reading.kind in ("refused", "failed")
-    ]
-    odd = [str(oddity) for oddity in scene.delta.oddities]
-    return (*assumed, *(str(one) for one in scene.map.disagreements), *implausible(scene.delta), *sorted(odd), *refused)

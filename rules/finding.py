@@ -118,7 +118,8 @@ def _confidence(cause: Cause, scene: Scene, outcomes: list[Outcome], identity: I
         confirmed = test.holds(result)
     map_fits = identity is Identity.SAMPLED or all(one.child != scene.hot_child for one in scene.map.disagreements)
     unknown = sum(1 for outcome in outcomes if outcome.holds is None)
-    return confidence(identity, held("discriminating"), held("shape"), unknown, confirmed, map_fits)
+    sure = confidence(identity, held("discriminating"), held("shape"), unknown, confirmed, map_fits)
+    return sure.at_most(Confidence.MEDIUM) if scene.printed else sure
 
 
 def _evidence(outcome: Outcome) -> Evidence:

@@ -1,25 +1,26 @@
 """The one sentence of a Diagnosis: what is wrong, where, and what it costs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from collectors.model import Missing
-from rules.model import Finding, Severity, Surface
-from rules.scene import MINIMUM_SLEEPS, Scene
+from rules.baseline import Usual, against_usual
+from rules.model import Finding, Impact, Severity, Surface
+from rules.scene import IDLE_SESSIONS, MINIMUM_SLEEPS, NOTICEABLE_SHARE, Scene
 from rules.waiters import MINIMUM_WAITERS
 from rules.words import over, percent, sentence
 
 
-def headline(scene: Scene, findings: Sequence[Finding]) -> str:
-    """One sentence for a list, an alert or a page title."""
+def headline(scene: Scene, findings: Sequence[Finding], usual: Mapping[str, Usual]) -> str:
+    """One sentence for a list, an alert or a page title; says how many times the usual it costs where that is known."""
     unexplained = _unexplained(scene, findings)
     if findings and not unexplained:
         top = findings[0]
         perhaps = ", perhaps" if top.identity == "candidate" else " on"
         where = f"{perhaps} {top.cache}" if top.cache else ""
-        return f"{top.title}{where}; {_cost(scene, top.surface)}"
+        return f"{top.title}{where}; {_cost(scene, usual, top.surface)}"
     if unexplained:
-        return sentence(f"{_cost(scene)}, {_where(scene)}; {_why_unexplained(scene)}")
-    return f"Nothing to do about the row cache; {_cost(scene)}"
+        return sentence(f"{_cost(scene, usual)}, {_where(scene)}; {_why_unexplained(scene)}")
+    return f"Nothing to do about the row cache; {_cost(scene, usual)}"
 
 
 def _where(scene: Scene) -> str:
@@ -46,7 +47,7 @@ def _why_unexplained(scene: Scene) -> str:
     return "no known cause explains it"
 
 
-def _cost(scene: Scene, surface: Surface | None = None) -> str:
+def _cost(scene: Scene, usual: Mapping[str, Usual], surface: Surface | None = None) -> str:
     """What the row cache costs; what the latch of the result cache costs, where that is what was found."""
     of_result_cache = surface == "result-cache"
     impact = scene.impact_of(["result-cache"]) if of_result_cache else scene.impact
@@ -54,7 +55,23 @@ def _cost(scene: Scene, surface: Surface | None = None) -> str:
     if impact is None:
         return "what it costs cannot be told from totals of unknown age"
     if impact.share_of_db_time is not None:
-        return f"{what} waits cost {percent(impact.share_of_db_time)} of DB time {over(scene.delta.basis)}"
+        of = _of_db_time(scene, impact)
+        told = f"{what} waits cost {percent(impact.share_of_db_time)} of {of} {over(scene.delta.basis)}"
+        return told + _usually("row_cache_wait_share", impact.share_of_db_time, {} if of_result_cache else usual)
     if impact.waiting_sessions is not None:
-        return f"{impact.waiting_sessions:.2f} sessions wait for the {what} on average {over(scene.delta.basis)}"
+        told = f"{impact.waiting_sessions:.2f} sessions wait for the {what} on average {over(scene.delta.basis)}"
+        return told + _usually("row_cache_waiting_sessions", impact.waiting_sessions, {} if of_result_cache else usual)
     return "what it costs cannot be told without v$system_event or v$latch"
+
+
+def _of_db_time(scene: Scene, impact: Impact) -> str:
+    """DB time; of an instance that does next to nothing with its seconds, as a large share of them is not much."""
+    idle = impact.waiting_sessions is not None and impact.waiting_sessions < IDLE_SESSIONS
+    if not idle or (impact.share_of_db_time or 0.0) < NOTICEABLE_SHARE:
+        return "DB time"
+    return f"the {scene.seconds_of('DB time') or 0.0:,.1f} s of DB time of an idle instance"
+
+
+def _usually(figure: str, value: float, usual: Mapping[str, Usual]) -> str:
+    told = against_usual(value, usual.get(figure))
+    return f", {told}" if told else ""

@@ -47,6 +47,10 @@ class Confidence(StrEnum):
         """0 (low) to 2 (high)."""
         return list(Confidence).index(self)
 
+    def at_most(self, cap: "Confidence") -> "Confidence":
+        """The lower of the two."""
+        return self if self.rank <= cap.rank else cap
+
 
 class Identity(IntEnum):
     """How the cache behind a trouble is known; higher is surer."""

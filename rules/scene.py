@@ -18,6 +18,7 @@ from collectors.model import (
 from collectors.release import at_least
 from rules.cache_map import CacheMap, Guarded, cache_map
 from rules.model import Impact, Severity, Surface
+from rules.printed import another, busier, more_of
 from rules.statistics import LatchStatistics, latch_statistics, ratio
 from rules.waiters import Crowd, crowd_of
 
@@ -63,6 +64,16 @@ class Scene:
     """What the signals look at. Everything is computed on first use, from the Delta alone."""
 
     delta: Delta
+
+    @property
+    def printed(self) -> bool:
+        """Whether all of this comes from a printed report."""
+        return self.delta.source == "report"
+
+    @property
+    def busier(self) -> str:
+        """The way out where too little happened to say anything."""
+        return busier(self.delta.source)
 
     @cached_property
     def mechanism(self) -> Literal["latch", "mutex"] | None:
@@ -156,13 +167,14 @@ class Scene:
         if surface == "result-cache":
             return self._micro("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")
         by_event = self.waited_seconds((SURFACE_EVENTS[surface],))
-        if by_event is not None or surface == "lock":
+        # A report need not print every event, so of one it does not print the latch or mutex itself is asked.
+        if surface == "lock" or by_event or (by_event is not None and not self.printed):
             return by_event
         if surface == "latch":
             waited = number(self.latch_row.get("wait_time"))
         else:
             waited = self.sum_of(self.delta.rows("v$mutex_sleep"), "wait_time")
-        return None if waited is None else waited / 1e6
+        return by_event if waited is None else waited / 1e6
 
     def costliest(self, among: Iterable[Surface]) -> Surface:
         """Of some surfaces the one most time was lost on; the first of several."""
@@ -227,6 +239,14 @@ class Scene:
         known = [cell for cell in cells if cell is not None]
         return sum(known) if known and len(known) == len(cells) else None
 
+    def by_name(self, column: str) -> Mapping[str, float]:
+        """A column of v$rowcache by cache name, most first; a cache of which a row lacks it is left out."""
+        rows = self.delta.rows("v$rowcache")
+        names = {str(row.get("parameter")) for row in rows if row.get("parameter") is not None}
+        sums = {name: self.sum_of([row for row in rows if row.get("parameter") == name], column) for name in names}
+        told = [(name, total) for name, total in sums.items() if total is not None]
+        return dict(sorted(told, key=lambda item: (-item[1], item[0])))
+
     def why_unknown(self, view: str, column: str = "") -> Unknown:
         """Why a figure of a view cannot be told: the view is missing, a counter misbehaved, or it was not published."""
         reading = self.delta.read(view)
@@ -234,9 +254,9 @@ class Scene:
             return Unknown(view, reading.why, reading.way_out)
         for oddity in self.delta.oddities:
             if oddity.view == view and oddity.column in ("", column):
-                return Unknown(view, str(oddity), "wait for the next interval")
+                return Unknown(view, str(oddity), another(self.delta.source))
         what = f"{view} has no {column}" if column else f"{view} has no such row"
-        return Unknown(view, f"{what} here", f"capture {column or 'that row'} of {view} as well")
+        return Unknown(view, f"{what} here", more_of(self.delta.source, view, column or "that row"))
 
 
 def _gate(impact: Impact | None) -> Severity | None:

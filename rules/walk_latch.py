@@ -1,10 +1,12 @@
 """The first steps of the walk where child latches guard the row cache: hot child → cache → v$rowcache → miss location."""
 
 from collectors.model import Missing, number
+from rules.cache_map import why_not_inferred
 from rules.model import Figure, Step
 from rules.scene import MINIMUM_SLEEPS, Known, Scene
 from rules.shape import shape_of
 from rules.signals import SIGNALS, Subject
+from rules.walk_printed import guessed_cache, no_child
 from rules.words import count, exact, over, part_of, percent, times
 
 
@@ -15,6 +17,8 @@ def latch_steps(scene: Scene) -> list[Step | None]:
 
 def _hot_child(scene: Scene) -> Step:
     total = scene.sum_of(scene.children, "sleeps")
+    if total is None and scene.printed:
+        return no_child(scene)
     if total is None:
         unknown = scene.why_unknown("v$latch_children", "sleeps")
         return Step(step="hot child", statement=f"Cannot tell which child is hot: {unknown.why}. {unknown.way_out}")
@@ -37,15 +41,17 @@ def _hot_child(scene: Scene) -> Step:
 
 
 def _cache(scene: Scene) -> Step | None:
+    if scene.printed and not scene.children:
+        return guessed_cache(scene)
     if scene.hot_child is None:
         return None
     guarded, names = scene.hot, scene.delta.read("v$rowcache")
     if guarded is None:
         kqrst = scene.why_unknown("x$kqrst")
-        why = f"{kqrst.why}, and its gets fit no cache or several" if scene.latch.gets else kqrst.why
-        return Step(
-            step="cache", statement=f"Cannot tell which cache child {scene.hot_child} guards: {why}. {kqrst.way_out}"
-        )
+        why = f"{kqrst.why}, and {why_not_inferred(scene.delta)}" if scene.latch.gets else kqrst.why
+        told = f"Cannot tell which cache child {scene.hot_child} guards: {why}."
+        guess = guessed_cache(scene) if scene.printed else Step(step="cache", statement=kqrst.way_out)
+        return Step(step="cache", statement=f"{told} {guess.statement}", figures=guess.figures)
     parents = [one for one in guarded.caches if one.type == "PARENT"]
     subordinates = [one for one in guarded.caches if one.type != "PARENT"]
     told = " and ".join(f"cache# {one.cache_id} {one.parameter or '(name unknown)'}" for one in parents)

@@ -12,7 +12,7 @@ from collectors.model import (
 from rules.model import Figure, Step
 from rules.scene import Scene
 from rules.shape import mutex_shape_of
-from rules.words import count, over, percent
+from rules.words import count, over, percent, sentence
 
 
 def mutex_steps(scene: Scene) -> list[Step | None]:
@@ -98,9 +98,11 @@ def _named_by_waiters(scene: Scene, event: str) -> Step:
     if not waiters or scene.crowd is None:
         unknown = scene.why_unknown("v$session")
         why = unknown.why if scene.crowd is None else f"no session waiting for {event} was met"
+        cure = f" {sentence(unknown.way_out)}." if scene.printed else ""
         return Step(
             step="cache",
-            statement=f"Cannot tell for certain which cache: {why}. No view counts {event} by cache; only its waiters name one.",
+            statement=f"Cannot tell for certain which cache: {why}. No view counts {event} by cache; only its waiters "
+            f"name one.{cure}",
         )
     ranked = scene.crowd.caches(event).most_common(3)
     shares = ", ".join(f"{cache} {percent(times / len(waiters))}" for cache, times in ranked)

@@ -4,6 +4,8 @@ import re
 
 from collectors.model import Basis
 
+LONG_SECONDS = 600.0
+
 
 def count(value: float) -> str:
     """24241645 → 24,241,645."""
@@ -31,7 +33,9 @@ def part_of(part: float, whole: float) -> str:
 
 
 def over(basis: Basis) -> str:
-    """The words that say over which interval a figure speaks."""
+    """The words that say over which interval a figure speaks; of a long one in whole seconds."""
+    if basis.kind == "interval" and (basis.seconds or 0.0) >= LONG_SECONDS:
+        return f"over an interval of {basis.seconds:,.0f} s"
     return f"over {basis}" if basis.kind == "interval" else f"in {basis}"
 
 
@@ -52,6 +56,16 @@ def number(value: float) -> str:
     if abs(value) >= 100:
         return f"{value:,.1f}"
     return f"{value:.3g}" if abs(value) < 0.001 else f"{value:,.4g}"
+
+
+def rough(value: float) -> str:
+    """A rate or an index for a sentence, to three significant digits: 8213.7 → 8,210, 0.01234 → 0.0123."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        magnitude = 10 ** (len(str(int(abs(value)))) - 3)
+        return f"{round(value / magnitude) * magnitude:,}"
+    return f"{value:.3g}"
 
 
 _NUMBERED = re.compile(r"^\[\d+\]\s*(\w+)")

@@ -15,12 +15,13 @@ KQRST = Collector(
         Column("type", Kind.KEY, "", "PARENT or SUBORDINATE (kqrsttyp 1 or 2)"),
         Column("subordinate#", Kind.KEY, "", "which subordinate (kqrstsno)"),
     ),
+    # Not decode(…, null, …), whose result would be text: it must equal the number in v$rowcache.
     statements={
         "11.2": """
             select /* latchscope x$kqrst */
                    kqrstcln as child#, kqrstcid as cache#,
                    decode(kqrsttyp, 1, 'PARENT', 'SUBORDINATE') as type,
-                   decode(kqrsttyp, 1, null, kqrstsno) as subordinate#
+                   case when kqrsttyp <> 1 then kqrstsno end as subordinate#
               from sys.x_$kqrst""",
     },
     without="the certain way from a child latch to its cache; a map inferred from gets takes its place where it can",

@@ -64,11 +64,11 @@ def share(part: Reading, whole: Reading) -> Reading:
     return Known(part.value / whole.value, part_of(part.value, whole.value))
 
 
-def enough_sleeps(sleeps: float, view: str) -> Reading:
+def enough_sleeps(scene: Scene, sleeps: float, view: str) -> Reading:
     """The sleeps as a whole that shares may be made of, or Unknown when they are too few."""
     if sleeps < MINIMUM_SLEEPS:
         why = f"too few events: {count(sleeps)} sleeps, at least {MINIMUM_SLEEPS} are needed"
-        return Unknown(view, why, "wait for a busier interval")
+        return Unknown(view, why, scene.busier)
     return Known(sleeps)
 
 

@@ -1,11 +1,14 @@
 """Signals of the dictionary caches themselves: gets, misses, changes and entries of the caches a cause is about."""
 
 from collectors.model import Missing, Row
+from rules.printed import SCRIPT
 from rules.scene import MINIMUM_CACHE_GETS, Known, Reading, Scene, Unknown
 from rules.signals import Subject, share, signal
 from rules.words import count
 
 MINIMUM_MODIFICATIONS = 20
+LEVELS = ("count", "usage", "fixed")
+"""Columns that stay as they are while nobody asks; a report leaves out caches nobody asked."""
 
 
 def _cache_rows(scene: Scene, subject: Subject) -> tuple[Row, ...]:
@@ -13,10 +16,15 @@ def _cache_rows(scene: Scene, subject: Subject) -> tuple[Row, ...]:
 
 
 def cache_sum(scene: Scene, subject: Subject, column: str) -> Reading:
-    """A column of v$rowcache summed over the subject's caches; zero when the instance has no such cache."""
+    """A column of v$rowcache summed over the subject's caches; zero when the instance has no such cache.
+
+    A report prints the caches that were asked for something: another one had no traffic, and as many entries as ever.
+    """
     if isinstance(scene.delta.read("v$rowcache"), Missing):
         return scene.why_unknown("v$rowcache", column)
     rows = _cache_rows(scene, subject)
+    if not rows and scene.printed and column in LEVELS:
+        return Unknown("v$rowcache", f"the report has no row of {' or '.join(subject.caches)}, as nobody asked", SCRIPT)
     if not rows:
         return Known(0.0, f"no cache named {' or '.join(subject.caches)} here")
     total = scene.sum_of(rows, column)
@@ -30,7 +38,7 @@ def all_dictionary_gets(scene: Scene) -> Reading:
         return scene.why_unknown("v$rowcache", "gets")
     if gets < MINIMUM_CACHE_GETS:
         why = f"too few events: {count(gets)} dictionary gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
-        return Unknown("v$rowcache", why, "wait for a busier interval")
+        return Unknown("v$rowcache", why, scene.busier)
     return Known(gets)
 
 
@@ -86,7 +94,7 @@ def share_of_modifications(scene: Scene, subject: Subject) -> Reading:
         return scene.why_unknown("v$rowcache", "modifications")
     if total < MINIMUM_MODIFICATIONS:
         why = f"too few events: {count(total)} modifications, at least {MINIMUM_MODIFICATIONS} are needed"
-        return Unknown("v$rowcache", why, "wait for a busier interval")
+        return Unknown("v$rowcache", why, scene.busier)
     return share(cache_sum(scene, subject, "modifications"), Known(total))
 
 

@@ -60,7 +60,7 @@ def _waits_to_row_cache(scene: Scene, events: Iterable[str]) -> Reading:
     if others is None or own is None:
         return scene.why_unknown("v$system_event", "time_waited_micro")
     if own == 0:
-        return Unknown("v$system_event", "nobody waited for the row cache", "wait for a busier interval")
+        return Unknown("v$system_event", "nobody waited for the row cache", scene.busier)
     return Known(others / own, f"{others:,.2f} s against {own:,.2f} s of row cache waits")
 
 

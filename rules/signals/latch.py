@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from statistics import median
 
 from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
+from rules.cache_map import why_not_inferred
 from rules.scene import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
 from rules.signals import Subject, enough_sleeps, share, signal
 from rules.signals.caches import all_dictionary_gets
@@ -17,7 +18,7 @@ def _total_sleeps(scene: Scene) -> Reading:
     sleeps = scene.sum_of(scene.children, "sleeps")
     if sleeps is None:
         return scene.why_unknown("v$latch_children", "sleeps")
-    return enough_sleeps(sleeps, "v$latch_children")
+    return enough_sleeps(scene, sleeps, "v$latch_children")
 
 
 @signal(unit="ratio", of="v$latch_children", surface="latch")
@@ -40,7 +41,7 @@ def _unmapped(scene: Scene) -> Unknown:
     why = f"which cache child {scene.hot_child} guards is unknown: {missing.why}"
     if scene.sum_of(scene.children, "gets") is None:
         return Unknown("x$kqrst", f"{why}, and no child gets to infer it from", missing.way_out)
-    return Unknown("x$kqrst", f"{why}, and its gets fit no cache, or several", missing.way_out)
+    return Unknown("x$kqrst", f"{why}, and {why_not_inferred(scene.delta)}", missing.way_out)
 
 
 @signal(unit="ratio", of="v$latch_children", surface="latch")
@@ -58,10 +59,10 @@ def share_of_holders(scene: Scene, subject: Subject) -> Reading:
     total = scene.sum_of(rows, "sleep_count")
     if total is None:
         if not rows and not isinstance(scene.delta.read("v$latch_misses"), Missing):
-            return enough_sleeps(0.0, "v$latch_misses")
+            return enough_sleeps(scene, 0.0, "v$latch_misses")
         return scene.why_unknown("v$latch_misses", "sleep_count")
     here = sum(number(row.get("sleep_count")) or 0.0 for row in rows if row.get("location") == subject.location)
-    return share(Known(here), enough_sleeps(total, "v$latch_misses"))
+    return share(Known(here), enough_sleeps(scene, total, "v$latch_misses"))
 
 
 @signal(unit="ratio", of="v$latch_children, v$rowcache", surface="latch")
@@ -73,18 +74,19 @@ def hold_anomaly_index(scene: Scene, subject: Subject) -> Reading:
     total = _total_sleeps(scene)
     if isinstance(total, Unknown):
         return total
-    if scene.hot is None:
-        return _unmapped(scene)
+    return _unmapped(scene) if scene.hot is None else hold_anomaly(scene, scene.hot.child)
+
+
+def hold_anomaly(scene: Scene, child: int) -> Reading:
+    """The hold anomaly index as if the given child were the hot one."""
     all_gets = all_dictionary_gets(scene)
     if isinstance(all_gets, Unknown):
         return all_gets
-    hot, others = _sleeps_and_gets(scene, all_gets.value)
+    hot, others = _sleeps_and_gets(scene, child, all_gets.value)
     if hot is None or not hot[1]:
         return scene.why_unknown("v$rowcache", "gets")
     if not others:
-        return Unknown(
-            "v$rowcache", "no other child has 1 % of the dictionary gets to compare with", "wait for other work"
-        )
+        return Unknown("v$rowcache", "no other child has 1 % of the dictionary gets to compare with", scene.busier)
     # A child without a single sleep counts as one sleep, so the index is a lower bound then.
     usual = median(max(sleeps, 1.0) / gets for sleeps, gets in others.values())
     names = ", ".join(sorted(scene.map.name(child) for child in others))
@@ -92,16 +94,16 @@ def hold_anomaly_index(scene: Scene, subject: Subject) -> Reading:
 
 
 def _sleeps_and_gets(
-    scene: Scene, all_gets: float
+    scene: Scene, hottest: int, all_gets: float
 ) -> tuple[tuple[float, float] | None, Mapping[int, tuple[float, float]]]:
-    """Sleeps and dictionary gets of the hot child, and of every other child with at least 1 % of the gets."""
+    """Sleeps and dictionary gets of one child, and of every other child with at least 1 % of the gets."""
     pairs: dict[int, tuple[float, float]] = {}
     for row in scene.children:
         guarded = scene.map.children.get(int(number(row.get("child#")) or 0))
         gets = scene.sum_of(guarded.rows, "gets") if guarded else None
         if guarded and gets:
             pairs[guarded.child] = (number(row.get("sleeps")) or 0.0, gets)
-    hot = pairs.pop(scene.hot_child, None) if scene.hot_child is not None else None
+    hot = pairs.pop(hottest, None)
     return hot, {child: pair for child, pair in pairs.items() if pair[1] >= 0.01 * all_gets}
 
 
@@ -112,7 +114,7 @@ def misses_per_get(scene: Scene, latch: Row) -> Reading:
         return scene.why_unknown("v$latch", "misses")
     if gets < MINIMUM_CACHE_GETS:
         why = f"too few events: {count(gets)} latch gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
-        return Unknown("v$latch", why, "wait for a busier interval")
+        return Unknown("v$latch", why, scene.busier)
     return Known(misses / gets, part_of(misses, gets))
 
 
@@ -123,7 +125,7 @@ def sleeps_of_a_miss(scene: Scene, latch: Row) -> Reading:
         return scene.why_unknown("v$latch", "sleeps")
     if misses < MINIMUM_SLEEPS:
         why = f"too few events: {count(misses)} misses, at least {MINIMUM_SLEEPS} are needed"
-        return Unknown("v$latch", why, "wait for a busier interval")
+        return Unknown("v$latch", why, scene.busier)
     return Known(sleeps / misses, part_of(sleeps, misses))
 
 
@@ -132,7 +134,7 @@ def time_of_a_sleep(scene: Scene, latch: Row) -> Reading:
     waited, sleeps = number(latch.get("wait_time")), number(latch.get("sleeps"))
     if waited is None or sleeps is None:
         return scene.why_unknown("v$latch", "wait_time")
-    enough = enough_sleeps(sleeps, "v$latch")
+    enough = enough_sleeps(scene, sleeps, "v$latch")
     if isinstance(enough, Unknown):
         return enough
     return Known(waited / 1000 / sleeps, f"{waited / 1e6:,.1f} s in {count(sleeps)} sleeps")
@@ -169,7 +171,7 @@ def recurrent_sleep_ratio(scene: Scene, subject: Subject) -> Reading:
     repeated = scene.latch.recurrent_sleep_ratio
     if repeated is None:
         return scene.why_unknown("v$latch", "spin_gets")
-    enough = enough_sleeps(scene.latch.sleeps or 0.0, "v$latch")
+    enough = enough_sleeps(scene, scene.latch.sleeps or 0.0, "v$latch")
     return enough if isinstance(enough, Unknown) else Known(repeated)
 
 

@@ -39,5 +39,5 @@ def overall_getmiss_ratio(scene: Scene, subject: Subject) -> Reading:
         return scene.why_unknown("v$rowcache", "getmisses")
     if gets < MINIMUM_CACHE_GETS:
         why = f"too few events: {count(gets)} dictionary gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
-        return Unknown("v$rowcache", why, "wait for a busier interval")
+        return Unknown("v$rowcache", why, scene.busier)
     return Known(misses / gets, part_of(misses, gets))

@@ -30,7 +30,7 @@ def average_mutex_sleep(scene: Scene, subject: Subject) -> Reading:
     sleeps, waited = _total(scene, "sleeps"), _total(scene, "wait_time")
     if isinstance(sleeps, Unknown) or isinstance(waited, Unknown):
         return sleeps if isinstance(sleeps, Unknown) else waited
-    enough = enough_sleeps(sleeps.value, "v$mutex_sleep")
+    enough = enough_sleeps(scene, sleeps.value, "v$mutex_sleep")
     if isinstance(enough, Unknown):
         return enough
     return Known(waited.value / 1000 / sleeps.value, f"{waited.value / 1e6:,.1f} s in {count(sleeps.value)} sleeps")

@@ -8,6 +8,9 @@ LONG_SLEEP_MS = 50.0
 MINIMUM_NEIGHBOUR_SLEEPS = 10
 """Fewer sleeps of one latch than this say nothing about how long it makes sessions sleep."""
 
+ROUNDING_US = 500_000.0
+"""A report prints the time waited for a latch in whole seconds; of a few sleeps that is most of it."""
+
 
 @signal(unit="latches", of="v$latch")
 def slow_neighbours(scene: Scene, subject: Subject) -> Reading:
@@ -15,16 +18,17 @@ def slow_neighbours(scene: Scene, subject: Subject) -> Reading:
     others = [
         row for row in scene.delta.rows("v$latch") if row.get("name") not in (ROW_CACHE_LATCH, RESULT_CACHE_LATCH)
     ]
-    told = [(str(row.get("name")), average) for row in others if (average := _average_sleep(row)) is not None]
+    rounded = ROUNDING_US if scene.printed else 0.0
+    told = [(str(row.get("name")), average) for row in others if (average := _average_sleep(row, rounded)) is not None]
     if not told:
         return scene.why_unknown("v$latch", "wait_time")
     slow = sorted((name, average) for name, average in told if average >= LONG_SLEEP_MS)
     return Known(float(len(slow)), ", ".join(f"{name} {average:,.0f} ms" for name, average in slow))
 
 
-def _average_sleep(row: Row) -> float | None:
-    """Milliseconds per sleep, zero where hardly anybody slept, None where it cannot be told."""
+def _average_sleep(row: Row, rounded: float) -> float | None:
+    """Milliseconds per sleep at least, zero where hardly anybody slept, None where it cannot be told."""
     sleeps, waited = number(row.get("sleeps")), number(row.get("wait_time"))
     if sleeps is None or waited is None:
         return None
-    return waited / 1000 / sleeps if sleeps >= MINIMUM_NEIGHBOUR_SLEEPS else 0.0
+    return max(waited - rounded, 0.0) / 1000 / sleeps if sleeps >= MINIMUM_NEIGHBOUR_SLEEPS else 0.0

@@ -50,7 +50,7 @@ def share_of_result_cache_holders(scene: Scene, subject: Subject) -> Reading:
     total = scene.sum_of(rows, "sleep_count")
     if total is None:
         return scene.why_unknown("v$latch_misses", "sleep_count")
-    enough = enough_sleeps(total, "v$latch_misses")
+    enough = enough_sleeps(scene, total, "v$latch_misses")
     if isinstance(enough, Unknown):
         return enough
     here = sum(number(row.get("sleep_count")) or 0.0 for row in rows if row.get("location") == subject.location)

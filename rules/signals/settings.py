@@ -1,6 +1,7 @@
 """Signals of settings and of undo: parameters as numbers, retention, segments held against concurrency."""
 
 from collectors.model import Missing, number
+from rules.printed import SCRIPT
 from rules.scene import Known, Reading, Scene, Unknown
 from rules.signals import Subject, signal
 from rules.signals.caches import cache_sum
@@ -19,6 +20,8 @@ def parameter_value(scene: Scene, subject: Subject) -> Reading:
     if value is None:
         if name.startswith("_"):
             return Known(0.0, f"{name} is not set")
+        if scene.printed:
+            return Unknown("v$parameter", f"the report does not print {name}, as it was not set", SCRIPT)
         return Unknown("v$parameter", f"this release has no parameter {name}", "nothing to do on this release")
     told = str(value).upper()
     try:

@@ -63,12 +63,12 @@ def share_of_mutex_sleeps(scene: Scene, subject: Subject) -> Reading:
     total = scene.sum_of(rows, "sleeps")
     if total is None:
         if not rows and not isinstance(scene.delta.read("v$mutex_sleep"), Missing):
-            return enough_sleeps(0.0, "v$mutex_sleep")
+            return enough_sleeps(scene, 0.0, "v$mutex_sleep")
         return scene.why_unknown("v$mutex_sleep", "sleeps")
     here = sum(
         number(row.get("sleeps")) or 0.0 for row in rows if function_of(str(row.get("location"))) == subject.location
     )
-    return share(Known(here), enough_sleeps(total, "v$mutex_sleep"))
+    return share(Known(here), enough_sleeps(scene, total, "v$mutex_sleep"))
 
 
 def _event_share(scene: Scene, event: str) -> Reading:
@@ -96,5 +96,5 @@ def average_lock_wait(scene: Scene, subject: Subject) -> Reading:
         return scene.why_unknown("v$system_event", "total_waits")
     if waits < MINIMUM_WAITERS:
         why = f"too few events: {waits:.0f} waits for row cache lock, at least {MINIMUM_WAITERS} are needed"
-        return Unknown("v$system_event", why, "wait for a busier interval")
+        return Unknown("v$system_event", why, scene.busier)
     return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits")

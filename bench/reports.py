@@ -1,0 +1,98 @@
+"""How fast reports are read, beside the least that any reader must do: parse the HTML, or decode the text and split its lines."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.table import Table
+from selectolax.lexbor import LexborHTMLParser
+
+from collectors.model import Delta
+from collectors.reports.read import read
+from rules.engine import diagnose
+from tests.conftest import ROOT, SHARED
+from tests.recordings.reports import make
+
+SECONDS = 2.0
+"""How long each way is repeated."""
+PEAK = """
+import sys
+from pathlib import Path
+if sys.argv[1] == "read":
+    from collectors.reports.read import read
+elif sys.argv[1] == "parse":
+    from selectolax.lexbor import LexborHTMLParser
+for name in sys.argv[2:]:
+    data = Path(name).read_bytes()
+    if sys.argv[1] == "read":
+        read(data, name)
+    elif sys.argv[1] == "parse":
+        LexborHTMLParser(data)
+print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024)
+"""
+
+
+def figures() -> Table:
+    """One table: reports per second by format, the ratio to the bare minimum, and the memory of a process that reads all."""
+    folder, which = (
+        (SHARED / "reports", "the shared set") if (SHARED / "reports").is_dir() else (make.HOME, "the synthetic set")
+    )
+    table = Table(title=f"reading reports: {which}", title_justify="left")
+    for heading in ("what", "HTML", "text"):
+        table.add_column(heading, justify="left" if heading == "what" else "right")
+    columns = [sorted(folder.glob(f"*.{kind}")) for kind in ("html", "txt")]
+    for row in zip(
+        *(_column(files, minimum) for files, minimum in zip(columns, (_parsed, _split), strict=True)), strict=True
+    ):
+        table.add_row(row[0][0], *(cell for _, cell in row))
+    return table
+
+
+def _column(files: Sequence[Path], minimum: Callable[[bytes], object]) -> list[tuple[str, str]]:
+    contents = [path.read_bytes() for path in files]
+    size = sum(len(data) for data in contents)
+    ours = _per_second(contents, lambda data: read(data, "bench"))
+    told = _per_second(contents, _diagnosed)
+    least = _per_second(contents, minimum)
+    html = files[0].suffix == ".html"
+    return [
+        ("files", f"{len(files)}"),
+        ("MB", f"{size / 1e6:.2f}"),
+        ("read, reports per second", f"{ours:,.1f}"),
+        ("read, MB per second", f"{ours * size / len(files) / 1e6:,.1f}"),
+        ("read and diagnosed, reports per second", f"{told:,.1f}"),
+        ("least: parsed by selectolax | decoded and split, per second", f"{least:,.1f}"),
+        ("reading takes times the least", f"{least / ours:,.2f}"),
+        ("peak memory of reading all, MiB", f"{_peak('read', files):,.0f}"),
+        ("peak memory of parsing all by selectolax, MiB", f"{_peak('parse', files):,.0f}" if html else "–"),
+        ("peak memory of a bare interpreter, MiB", f"{_peak('nothing', files):,.0f}"),
+    ]
+
+
+def _per_second(contents: Sequence[bytes], work: Callable[[bytes], object]) -> float:
+    """Reports per second, all in turn until the time is over."""
+    done, began = 0, time.perf_counter()
+    while (spent := time.perf_counter() - began) < SECONDS:
+        for data in contents:
+            work(data)
+        done += len(contents)
+    return done / spent
+
+
+def _diagnosed(data: bytes) -> object:
+    return [diagnose(one) for one in read(data, "bench") if isinstance(one, Delta)]
+
+
+def _parsed(data: bytes) -> object:
+    return LexborHTMLParser(data)
+
+
+def _split(data: bytes) -> object:
+    return data.decode("utf-8", "replace").split("\n")
+
+
+def _peak(how: str, files: Sequence[Path]) -> float:
+    command = [sys.executable, "-c", PEAK, how, *map(str, files)]
+    return float(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)

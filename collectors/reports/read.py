@@ -1,0 +1,78 @@
+"""read(): the bytes of a report → the changes over its interval, or why nothing may be said. The way in to this folder."""
+
+from collections.abc import Mapping
+
+from collectors.delta import reported
+from collectors.errors import InputError
+from collectors.model import Delta, NotComparable, Reading, Rows
+from collectors.reports import compare, html, text
+from collectors.reports.decode import decode
+from collectors.reports.detect import Kind, is_html, is_of_pdb, kind_of, looks_like_report, refusal_of
+from collectors.reports.header import Header, header
+from collectors.reports.readers import readers
+from collectors.reports.remarks import remarks
+from collectors.reports.tables import MOST_TABLES, Document, Printed, TooManyTables
+
+__all__ = ["looks_like_report", "read"]
+
+RESTART = ("span an instance shutdown", "instance was shutdown between snapshots")
+
+
+def read(data: bytes, name: str) -> tuple[Delta | NotComparable, ...]:
+    """One element for a report, two for a compare-periods report, first and second period in that order.
+
+    Raises InputError, one line that begins with `name`: no report, a report that cannot be read, or not even its
+    interval readable.
+    """
+    content = decode(data, name)
+    kind = _kind(content, name)
+    document = _document(content, name)
+    if kind == "compare":
+        return tuple(
+            _period(content, compare.period(document, which), compare.header_of(document, which), kind, name)
+            for which in compare.PERIODS
+        )
+    return (_period(content, document, header(document), kind, name),)
+
+
+def _document(content: str, name: str) -> Document:
+    try:
+        return html.parse(content) if is_html(content) else text.parse(content)
+    except TooManyTables:
+        raise InputError(f"{name} has more than {MOST_TABLES:,} tables; give one report at a time") from None
+
+
+def _kind(content: str, name: str) -> Kind:
+    refusal = refusal_of(content)
+    if refusal:
+        raise InputError(f"{name} is {refusal[0]}; {refusal[1]}")
+    kind = kind_of(content)
+    if kind is None:
+        raise InputError(f"{name} is no AWR or Statspack report; run awrrpt.sql or spreport.sql and give its output")
+    return kind
+
+
+def _period(content: str, document: Document, head: Header, kind: Kind, name: str) -> Delta | NotComparable:
+    if head.restarted or any(sign in content for sign in RESTART):
+        why = "the instance restarted between the two snapshots, so the counters of the report are worthless"
+        return NotComparable(head.database, head.release, why, "make a report from two snapshots after the restart")
+    if head.basis is None:
+        raise InputError(f"{name} is a report without its begin and end time; copy it again from its first line on")
+    printed = _laid_open(document, head, kind)
+    readings: Mapping[str, Reading] = {view: reader.read(printed) for view, reader in readers().items()}
+    of_pdb = is_of_pdb(content)
+    if of_pdb and not _has_latches(readings):
+        raise InputError(f"{name} is a report of one PDB, which has no latch sections; make it in CDB$ROOT instead")
+    instance = {"v$instance": Rows("v$instance", (head.row,))}
+    return reported(head.database, head.release, head.basis, {**readings, **instance}, remarks(head, printed, of_pdb))
+
+
+def _laid_open(document: Document, head: Header, kind: Kind) -> Printed:
+    printed = Printed(document, kind)
+    printed.cpus, printed.year = head.cpus, head.end.year if head.end else None
+    printed.db_time_micro = None if head.db_time_minutes is None else round(head.db_time_minutes * 60e6)
+    return printed
+
+
+def _has_latches(readings: Mapping[str, Reading]) -> bool:
+    return any(isinstance(readings[view], Rows) for view in ("v$latch", "v$mutex_sleep"))

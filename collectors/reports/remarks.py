@@ -1,0 +1,45 @@
+"""What people must know about a report before they believe it: layout, window, sections that are not there."""
+
+from collectors.reports import compare
+from collectors.reports.header import Header
+from collectors.reports.tables import Printed
+
+VERIFIED = {
+    ("AWR", "html"): ("11.2.0.3", "11.2.0.4", "12.1.0.2", "12.2.0.1", "19."),
+    ("AWR", "text"): ("11.2.0.3", "11.2.0.4", "12.2."),
+    ("Statspack", "text"): ("11.2.0.3", "12.1.0.2"),
+}
+"""Releases of which real reports were read and held against their figures."""
+LONG, SHORT = 4 * 3600, 5 * 60
+
+
+def remarks(head: Header, printed: Printed, of_pdb: bool) -> tuple[str, ...]:
+    """The notes on one period, in the order in which they matter."""
+    said = [*_layout(head, printed), *_window(head)]
+    if printed.kind == "compare":
+        said += [compare.NOTE, compare.UNIT_NOTE]
+    if of_pdb:
+        said.append("made inside a PDB: latches and mutexes belong to the whole instance, so make it in CDB$ROOT")
+    if printed.cut:
+        said.append(f"the file ends inside {', '.join(printed.cut)}, which is therefore not used")
+    if printed.absent:
+        said.append(f"sections the report does not have: {', '.join(printed.absent)}")
+    return (*said, *printed.notes)
+
+
+def _layout(head: Header, printed: Printed) -> list[str]:
+    known = VERIFIED.get((printed.kind, printed.document.form), ())
+    if head.release and head.release.startswith(known):
+        return []
+    form = "HTML" if printed.document.form == "html" else "text"
+    kind = "AWR compare-periods" if printed.kind == "compare" else printed.kind
+    return [f"layout not verified for {kind} {form} of release {head.release or 'unknown'}"]
+
+
+def _window(head: Header) -> list[str]:
+    seconds = head.seconds or 0.0
+    if seconds > LONG:
+        return [f"a window of {seconds / 3600:,.1f} hours: averages over it hide short storms"]
+    if seconds < SHORT:
+        return [f"a window of {seconds:,.0f} s: too short for many events to happen"]
+    return []

@@ -1,0 +1,72 @@
+"""v$latch from Latch Activity (gets, wait time) and Latch Sleep Breakdown (misses, sleeps and spin gets, exact)."""
+
+from collections.abc import Iterable
+
+from collectors.model import Reading, Rows, Value
+from collectors.reports.numbers import count
+from collectors.reports.readers import Reader, added, asked, missing, told
+from collectors.reports.tables import Printed, Record
+
+VIEW = "v$latch"
+ACTIVITY, BREAKDOWN = "Latch Activity", "Latch Sleep Breakdown"
+WAIT_NOTE = "wait_time of latches is printed in whole seconds, so 0 means less than half a second"
+SLEEPS_NOTE = "a latch that Latch Sleep Breakdown does not list did not sleep; it lists only latches with sleeps"
+MISSES_NOTE = "misses of a latch without sleeps are its gets times a rounded percentage"
+
+
+def read(printed: Printed) -> Reading:
+    """Latches we follow; sleeps of one that the breakdown leaves out are zero, of one without breakdown unknown."""
+    activity = printed.section(ACTIVITY, summary="This table displays latch statistics")
+    breakdown = printed.section(BREAKDOWN, summary="This table displays latch sleep statistics")
+    if activity is None and breakdown is None:
+        return missing(VIEW, ACTIVITY)
+    rows: dict[str, dict[str, Value]] = {}
+    for name, records in _by_name(activity or ()).items():
+        rows[name] = {
+            "name": name,
+            "gets": added(one.count("getrequests") for one in records),
+            "wait_time": added(one.micro("s", "waittimes") for one in records),
+        }
+        if breakdown is not None:
+            rows[name] |= {"sleeps": 0, "misses": _few_misses(records)}
+    for name, records in _by_name(breakdown or ()).items():
+        rows[name] = rows.get(name, {"name": name}) | _exact(records)
+    notes = (WAIT_NOTE, *((SLEEPS_NOTE, MISSES_NOTE) if breakdown is not None else ()))
+    return Rows(VIEW, tuple(told(row) for row in rows.values()), notes)
+
+
+def _exact(records: list[Record]) -> dict[str, Value]:
+    columns = {"gets": "getrequests", "misses": "misses", "sleeps": "sleeps"}
+    exact: dict[str, Value] = {
+        column: added(one.count(heading) for one in records) for column, heading in columns.items()
+    }
+    return exact | {"spin_gets": added(_spin_gets(one) for one in records)}
+
+
+def _spin_gets(one: Record) -> int | float | None:
+    """Spin gets; 9.2 prints them before the sleeps in one column: 60831/377/0/0/0."""
+    together = one.text("spinsleeps14")
+    return count(together.partition("/")[0]) if together else one.count("spingets")
+
+
+def _few_misses(records: list[Record]) -> Value:
+    """Misses of a latch without sleeps, from the percentage; 0.0 % of many gets is not none, so unknown."""
+    found: list[int | float | None] = []
+    for one in records:
+        gets, percent = one.count("getrequests"), one.real("pctgetmiss")
+        derived = round(gets * percent / 100) if gets and percent and 0 < percent <= 100 else None
+        found.append(0 if gets == 0 else derived)
+    return added(found)
+
+
+def _by_name(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The records of each latch we follow: several where a CDB report splits them by PDB."""
+    found: dict[str, list[Record]] = {}
+    for one in records:
+        name = one.name(asked(VIEW), "latchname", "latch")
+        if name in asked(VIEW):
+            found.setdefault(name, []).append(one)
+    return found
+
+
+LATCH = Reader(VIEW, read)

@@ -1,0 +1,36 @@
+"""v$latch_misses from Latch Miss Sources: where holders and waiters of the latches we follow were."""
+
+from collectors.model import Reading, Rows, Value
+from collectors.reports.readers import Reader, added, asked, missing, told
+from collectors.reports.tables import Printed, Record
+
+VIEW = "v$latch_misses"
+TITLE = "Latch Miss Sources"
+LONG_LOCATIONS = ("kqrpre1: post after loading",)
+"""Locations longer than the 26 characters a text report has for them."""
+
+
+def read(printed: Printed) -> Reading:
+    """Miss locations; a report lists only latches with sleeps, so none of ours may be among them."""
+    records = printed.section(TITLE, summary="This table displays latch miss sources")
+    if records is None:
+        return missing(VIEW, TITLE)
+    found: dict[tuple[str, str], list[Record]] = {}
+    for one in records:
+        latch = one.name(asked(VIEW), "latchname", "latch")
+        if latch in asked(VIEW):
+            found.setdefault((latch, one.name(LONG_LOCATIONS, "where")), []).append(one)
+    return Rows(VIEW, tuple(told(_row(key, ones)) for key, ones in found.items()))
+
+
+def _row(key: tuple[str, str], records: list[Record]) -> dict[str, Value]:
+    return {
+        "parent_name": key[0],
+        "location": key[1],
+        "nwfail_count": added(one.count("nowaitmisses") for one in records),
+        "sleep_count": added(one.count("sleeps") for one in records),
+        "wtr_slp_count": added(one.count("waitersleeps") for one in records),
+    }
+
+
+LATCH_MISSES = Reader(VIEW, read)

@@ -1,0 +1,28 @@
+"""v$parameter from init.ora Parameters, which lists the settings that somebody made."""
+
+from collectors.model import Reading, Rows
+from collectors.reports.readers import Reader, asked, missing
+from collectors.reports.tables import Printed
+
+VIEW = "v$parameter"
+TITLE = "init.ora Parameters"
+OTHERS = ("Modified Parameters", "init.ora Parameters Modified by this Container", "init.ora Parameters Multi-Valued")
+NOTE = "a report lists only parameters that are not at their default"
+
+
+def read(printed: Printed) -> Reading:
+    """Settings we follow; the end value where it differs from the begin value."""
+    records = printed.section(TITLE, *OTHERS, summary="This table displays name and value of")
+    if records is None:
+        return missing(VIEW, TITLE)
+    found: dict[str, str] = {}
+    for one in records:
+        name = one.name(asked(VIEW), "parametername", "parameter")
+        value = one.text("endvalueifdifferent", "endvalue") or one.text("beginvalue", "value")
+        if name in asked(VIEW) and value:
+            found.setdefault(name, value)
+    rows = tuple({"name": name, "value": value, "isdefault": "FALSE"} for name, value in found.items())
+    return Rows(VIEW, rows, (NOTE,))
+
+
+PARAMETER = Reader(VIEW, read)

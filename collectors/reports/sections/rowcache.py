@@ -1,0 +1,63 @@
+"""v$rowcache from Dictionary Cache Stats, which sums parents and subordinates of one name and knows no cache numbers."""
+
+from collectors.model import Reading, Rows, Value
+from collectors.reports.readers import Reader, missing, told
+from collectors.reports.tables import Printed, Record
+
+VIEW = "v$rowcache"
+TITLE = "Dictionary Cache Stats"
+MERGED_NOTE = "a report sums the parent and the subordinate caches of one name, and lists only caches with activity"
+MISSES_NOTE = "getmisses and scanmisses are gets and scans times a percentage that is printed rounded"
+
+
+def read(printed: Printed) -> Reading:
+    """Dictionary caches by name; cluster counters where the report has a RAC section that is filled (up to 12.1)."""
+    records = printed.section(
+        TITLE, "Dictionary Cache Statistics", summary="This table displays dictionary cache statistics. Get requests"
+    )
+    if records is None:
+        return missing(VIEW, TITLE)
+    cluster = _cluster(printed)
+    rows = [_row(one, printed) | cluster.get(one.text("cache"), {}) for one in records if one.text("cache")]
+    return Rows(VIEW, tuple(told(row) for row in rows), (MERGED_NOTE, MISSES_NOTE))
+
+
+def _row(one: Record, printed: Printed) -> dict[str, Value]:
+    gets, scans = one.count("getrequests"), one.count("scanreqs", "scanrequests")
+    return {
+        "parameter": one.text("cache"),
+        "usage": one.count("finalusage"),
+        "gets": gets,
+        "getmisses": _share(gets, one, "pctmiss", printed),
+        "scans": scans,
+        "scanmisses": _share(scans, one, "pctmiss#2", printed),
+        "modifications": one.count("modreqs", "modrequests"),
+    }
+
+
+def _share(whole: int | float | None, one: Record, heading: str, printed: Printed) -> int | None:
+    """The whole times the printed percentage; none of nothing, and unknown where the percentage cannot be right."""
+    if whole == 0:
+        return 0
+    percent = one.real(heading)
+    if percent is not None and not 0 <= percent <= 100:
+        note = f"{TITLE}: {percent:g} % misses of {one.text('cache')} cannot be right and is not used"
+        printed.notes[note] = None
+        return None
+    return None if whole is None or whole < 0 or percent is None else round(whole * percent / 100)
+
+
+def _cluster(printed: Printed) -> dict[str, dict[str, Value]]:
+    summary = "This table displays dictionary cache statistics. Ges requests"
+    records = printed.section(f"{TITLE} (RAC)", summary=summary, wanted=False) or ()
+    return {
+        one.text("cache"): {
+            "dlm_requests": one.count("gesrequests"),
+            "dlm_conflicts": one.count("gesconflicts"),
+            "dlm_releases": one.count("gesreleases"),
+        }
+        for one in records
+    }
+
+
+ROWCACHE = Reader(VIEW, read)

@@ -1,0 +1,33 @@
+"""v$sga_resize_ops from Memory Resize Ops: whether the shared pool grew or shrank."""
+
+from collectors.model import Reading, Rows, Value
+from collectors.reports.readers import Reader, missing, told
+from collectors.reports.tables import Printed, Record
+
+VIEW = "v$sga_resize_ops"
+TITLE = "Memory Resize Ops"
+MEGABYTE = 2**20
+OPERATIONS = {"GRO": "GROW", "SHR": "SHRINK"}
+
+
+def read(printed: Printed) -> Reading:
+    """Resizes of the shared pool within the interval; an empty section means none."""
+    records = printed.section(TITLE, summary="This table displays memory resize ops", wanted=False)
+    if records is None:
+        return missing(VIEW, TITLE)
+    rows = [_row(one) for one in records if one.text("component").startswith("shared")]
+    return Rows(VIEW, tuple(told(row) for row in rows if row["oper_type"]))
+
+
+def _row(one: Record) -> dict[str, Value]:
+    before, after = one.real("initsizem", "initm"), one.real("finalm", "final")
+    return {
+        "component": "shared pool",
+        "start_time": one.text("start", "starttime"),
+        "oper_type": OPERATIONS.get(one.text("opertypmod", "opertypemode")[:3].upper()),
+        "initial_size": None if before is None else round(before * MEGABYTE),
+        "final_size": None if after is None else round(after * MEGABYTE),
+    }
+
+
+SGA_RESIZE_OPS = Reader(VIEW, read)

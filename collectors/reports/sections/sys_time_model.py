@@ -1,0 +1,32 @@
+"""v$sys_time_model from Time Model Statistics; DB time also from the head, when the section is not printed."""
+
+from collectors.model import Reading, Row, Rows, Value
+from collectors.reports.readers import Reader, asked, missing
+from collectors.reports.tables import Printed
+
+VIEW = "v$sys_time_model"
+TITLE = "Time Model Statistics"
+ZERO_NOTE = "the section lists only statistics that grew, so one that is not listed is 0"
+HEAD_NOTE = "DB time is that of the report's head"
+
+
+def read(printed: Printed) -> Reading:
+    """Time model in microseconds, printed to a tenth of a second."""
+    records = printed.section(TITLE, "Time Model System Stats", summary="This table displays different time model")
+    if records is None:
+        if printed.db_time_micro is None:
+            return missing(VIEW, TITLE)
+        return Rows(VIEW, ({"stat_name": "DB time", "value": printed.db_time_micro},), (HEAD_NOTE,))
+    listed = {
+        one.name(asked(VIEW), "statisticname", "statistic"): one.micro("s", "times", "timeseconds") for one in records
+    }
+    if listed.get("DB time") is None and printed.db_time_micro is not None:
+        listed["DB time"] = printed.db_time_micro
+    values: dict[str, Value] = {name: listed.get(name, 0 if "DB time" in listed else None) for name in asked(VIEW)}
+    rows: tuple[Row, ...] = tuple(
+        {"stat_name": name, "value": value} for name, value in values.items() if value is not None
+    )
+    return Rows(VIEW, rows, (ZERO_NOTE,))
+
+
+SYS_TIME_MODEL = Reader(VIEW, read)

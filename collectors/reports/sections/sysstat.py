@@ -1,0 +1,27 @@
+"""v$sysstat from the Instance Activity Stats sections, of which later releases print several."""
+
+from collectors.model import Reading, Rows
+from collectors.reports.readers import Reader, asked, missing
+from collectors.reports.tables import Printed
+
+VIEW = "v$sysstat"
+TITLE = "Instance Activity Stats"
+
+
+def read(printed: Printed) -> Reading:
+    """Totals of the statistics we follow; the same statistic in two sections is one."""
+    sections = [
+        printed.section(TITLE, "Other Instance Activity Stats", summary="This table displays Instance activity"),
+        printed.section(f"Key {TITLE}", summary="This table displays Key Instance activity", wanted=False),
+    ]
+    if all(section is None for section in sections):
+        return missing(VIEW, TITLE)
+    found: dict[str, int | float | None] = {}
+    for one in (one for section in sections for one in section or ()):
+        name = one.name(asked(VIEW), "statistic")
+        if name in asked(VIEW):
+            found.setdefault(name, one.count("total", "value"))
+    return Rows(VIEW, tuple({"name": name, "value": value} for name, value in found.items() if value is not None))
+
+
+SYSSTAT = Reader(VIEW, read)

@@ -1,0 +1,47 @@
+"""v$undostat from Undo Segment Stats: concurrency and retention of undo in ten-minute rows."""
+
+import re
+from datetime import datetime, timedelta
+
+from collectors.model import Reading, Row, Rows
+from collectors.reports.header import month_of
+from collectors.reports.readers import Reader, missing, told
+from collectors.reports.tables import Printed, Record
+
+VIEW = "v$undostat"
+TITLE = "Undo Segment Stats"
+NEWEST = 6
+"""Rows of the last hour, as many as we read of the view."""
+
+
+def read(printed: Printed) -> Reading:
+    """The newest rows; the report prints the end of each without its year."""
+    records = printed.section(TITLE, summary="This table displays the 35 most recent Undostat rows", wanted=False)
+    if records is None:
+        return missing(VIEW, TITLE)
+    rows = [row for one in records if (row := _row(one, printed.year))]
+    return Rows(VIEW, tuple(sorted(rows, key=lambda row: str(row["begin_time"]), reverse=True)[:NEWEST]))
+
+
+def _row(one: Record, year: int | None) -> Row | None:
+    match = re.fullmatch(r"(\d{1,2})-([^\s-]+) (\d{1,2}):(\d{2})", one.text("endtime"))
+    month = month_of(match[2]) if match else None
+    if match is None or month is None:
+        return None
+    try:
+        end = datetime(year or 2000, month, int(match[1]), int(match[3]), int(match[4]))  # noqa: DTZ001
+    except ValueError:
+        return None
+    retention = one.count("tunretmins")
+    return told(
+        {
+            "begin_time": (end - timedelta(minutes=10)).strftime("%Y-%m-%d %H:%M:%S"),
+            "txncount": one.count("numberoftransactions", "transactions"),
+            "maxconcurrency": one.count("maxtxconcy", "maxtxconcurcy"),
+            "maxquerylen": one.count("maxqrylens"),
+            "tuned_undoretention": None if retention is None else retention * 60,
+        }
+    )
+
+
+UNDOSTAT = Reader(VIEW, read)

@@ -1,0 +1,156 @@
+"""What both parsers give: the tables of a report by section, and one way to read their cells, whatever printed them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from collectors.reports.numbers import count, is_overflow, micro, real
+
+
+def squeeze(heading: str) -> str:
+    """A heading without case, blanks and signs: 'Avg Slps /Miss' → 'avgslpsmiss', alike in HTML and above a ruler."""
+    return re.sub(r"[^a-z0-9]", "", heading.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One printed table: squeezed section and column headings, cells as printed without surrounding blanks.
+
+    `widths` are the column widths of a text report, where names are cut; empty for HTML.
+    """
+
+    section: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    summary: str = ""
+    widths: tuple[int, ...] = ()
+
+
+MOST_TABLES = 5_000
+"""Reports have some fifty to a few hundred, pages of text among them."""
+
+
+class TooManyTables(Exception):
+    """More tables than any report has; reading on would only fill the memory."""
+
+
+def add(tables: list[Table], table: Table) -> None:
+    """Append a table. Raises TooManyTables."""
+    if len(tables) >= MOST_TABLES:
+        raise TooManyTables
+    tables.append(table)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed report. `silent` sections say themselves that they have no data; `cut` ones end with the file."""
+
+    form: Literal["html", "text"]
+    tables: tuple[Table, ...]
+    silent: frozenset[str] = frozenset()
+    cut: frozenset[str] = frozenset()
+    head: str = ""
+    """Plain text of what precedes the first section."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row, read by column heading; of two columns with one heading the second is asked for as '…#2'."""
+
+    cells: Mapping[str, str]
+    widths: Mapping[str, int]
+    section: str
+    notes: dict[str, None]
+
+    def text(self, *headings: str) -> str:
+        """The cell under the first of some headings that the table has; empty when it has none or the cell is blank."""
+        return next((self.cells[name] for name in headings if name in self.cells), "")
+
+    def name(self, known: tuple[str, ...], *headings: str) -> str:
+        """A name, restored where a text report cut it at the column's width and one known name alone begins so."""
+        heading = next((name for name in headings if name in self.cells), "")
+        printed = self.cells.get(heading, "")
+        if printed in known or len(printed) < self.widths.get(heading, 1_000) - 1:
+            return printed
+        full = [name for name in known if name.startswith(printed)]
+        return full[0] if len(full) == 1 else printed
+
+    def count(self, *headings: str) -> int | float | None:
+        """A number, or None where it is blank, N/A, or did not fit its column."""
+        return count(self._number(*headings))
+
+    def real(self, *headings: str) -> float | None:
+        """A number with decimals, or None."""
+        return real(self._number(*headings))
+
+    def micro(self, unit: str, *headings: str) -> int | None:
+        """A time in microseconds; `unit` is the unit of cells that carry none."""
+        return micro(self._number(*headings), unit)
+
+    def _number(self, *headings: str) -> str:
+        cell = self.text(*headings)
+        if is_overflow(cell):
+            self.notes[f"{self.section}: a number too wide for its column is printed as {cell} and not used"] = None
+        return cell
+
+
+@dataclass(slots=True)
+class Printed:
+    """A report laid open to the section readers; they leave here what people must know about it."""
+
+    document: Document
+    kind: Literal["AWR", "Statspack", "compare"]
+    db_time_micro: int | None = None
+    cpus: int | None = None
+    year: int | None = None
+    """Year of the end snapshot, for sections that print none."""
+    notes: dict[str, None] = field(default_factory=dict)
+    """Ordered and without repetition, as keys."""
+    absent: dict[str, None] = field(default_factory=dict)
+    cut: dict[str, None] = field(default_factory=dict)
+
+    def section(self, *titles: str, summary: str = "", wanted: bool = True) -> tuple[Record, ...] | None:
+        """The rows of a section under any of its titles, pages joined; None when it is not printed or cut off.
+
+        `summary` is how the `summary` attribute of its HTML table begins, which is steadier than the heading.
+        A `wanted` section that is absent is told to the reader of the report.
+        """
+        names = {squeeze(title) for title in titles}
+        tables = [t for t in self.document.tables if _is(t, names, summary)]
+        if names & self.document.cut or any(t.section in self.document.cut for t in tables):
+            self.cut[titles[0]] = None
+            return None
+        if tables or names & self.document.silent:
+            return tuple(self._records(titles[0], tables))
+        if wanted:
+            self.absent[titles[0]] = None
+        return None
+
+    def _records(self, title: str, tables: list[Table]) -> Iterator[Record]:
+        seen: set[tuple[str, ...]] = set()
+        for table in tables:
+            names = _numbered(table.headings)
+            widths = dict(zip(names, table.widths, strict=False))
+            for row in table.rows:
+                # A page printed twice repeats whole rows; rows of several PDBs differ at least in the PDB's name.
+                if row not in seen:
+                    seen.add(row)
+                    yield Record(dict(zip(names, row, strict=False)), widths, title, self.notes)
+
+
+def _is(table: Table, names: set[str], summary: str) -> bool:
+    by_summary = bool(summary) and table.summary.lower().startswith(summary.lower())
+    return by_summary or table.section in names
+
+
+def _numbered(headings: tuple[str, ...]) -> list[str]:
+    names: list[str] = []
+    for heading in headings:
+        again = 2
+        name = heading
+        while name in names:
+            name = f"{heading}#{again}"
+            again += 1
+        names.append(name)
+    return names

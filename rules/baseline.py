@@ -1,0 +1,101 @@
+"""What is ordinary for a database at an hour of the week: medians and quantiles of its own history, never a verdict."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Literal
+
+import numpy as np
+
+from collectors.model import Delta, Missing
+from rules.model import Frozen
+from rules.scene import Scene
+from rules.statistics import ratio
+from rules.words import times
+
+Scope = Literal["hour of the week", "hour of the day", "all hours"]
+
+SCOPES: Sequence[tuple[Scope, int, Callable[[datetime], tuple[int, ...]]]] = (
+    ("hour of the week", 8, lambda when: (when.weekday(), when.hour)),
+    ("hour of the day", 8, lambda when: (when.hour,)),
+    ("all hours", 24, lambda when: ()),
+)
+"""What to compare with, the closest first, and how many samples of it are enough."""
+
+RATES: Mapping[str, str] = {
+    "executions_per_second": "execute count",
+    "hard_parses_per_second": "parse count (hard)",
+    "logons_per_second": "logons cumulative",
+}
+"""Figures that are rates of a statistic of v$sysstat."""
+
+
+class Usual(Frozen):
+    """The ordinary range of one figure: its median, and the 5 % and 95 % quantiles, in the figure's own unit."""
+
+    median: float
+    low: float
+    high: float
+    samples: int
+    scope: Scope
+
+    @property
+    def words(self) -> str:
+        """What it speaks of: `the usual for this hour of the week`."""
+        return "the usual of all hours" if self.scope == "all hours" else f"the usual for this {self.scope}"
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is within the ordinary range, ends included."""
+        return self.low <= value <= self.high
+
+
+def ordinary(samples: Sequence[tuple[datetime, float]], at: datetime) -> Usual | None:
+    """What is ordinary at a time: of the same hour of the week, else of the day, else of all hours; None on too few.
+
+    Hours are those of the clock the samples were stamped with; `at` must be by the same clock.
+    """
+    for scope, enough, hour in SCOPES:
+        values = [value for when, value in samples if hour(when) == hour(at) and np.isfinite(value)]
+        if len(values) >= enough:
+            low, median, high = (float(one) for one in np.quantile(values, (0.05, 0.5, 0.95)))
+            return Usual(median=median, low=low, high=high, samples=len(values), scope=scope)
+    return None
+
+
+def times_usual(value: float, usual: Usual) -> float | None:
+    """How many times the usual a value is; None where the usual is nothing."""
+    return ratio(value, usual.median)
+
+
+def against_usual(value: float | None, usual: Usual | None) -> str:
+    """`12.0 × the usual for this hour of the week`; nothing where either is not known or the usual is nothing."""
+    factor = None if value is None or usual is None else times_usual(value, usual)
+    return "" if factor is None or usual is None else f"{times(factor)} {usual.words}"
+
+
+def figures(delta: Delta) -> Mapping[str, float]:
+    """The figures kept as history for baselines, by name; only those that this Delta can tell, none from totals."""
+    scene = Scene(delta)
+    seconds = delta.basis.seconds if delta.basis.kind == "interval" else None
+    impact = scene.impact if seconds else None
+    gets = scene.sum_of(delta.rows("v$rowcache"), "gets")
+    latch = scene.latch if scene.mechanism != "mutex" else None
+    told = {
+        "row_cache_wait_share": impact.share_of_db_time if impact else None,
+        "row_cache_waiting_sessions": impact.waiting_sessions if impact else None,
+        "sleeps_per_second": ratio(sleeps_of(scene), seconds),
+        "latch_gets_per_second": ratio(latch.gets, seconds) if latch else None,
+        "dictionary_gets_per_second": ratio(gets, seconds),
+        "db_time_per_second": ratio(scene.seconds_of("DB time"), seconds),
+        **{name: ratio(scene.work(statistic), seconds) for name, statistic in RATES.items()},
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def sleeps_of(scene: Scene) -> float | None:
+    """Sleeps on what guards the row cache here: mutexes from 12.2 on, before that the latch; None when not known."""
+    if scene.mechanism != "mutex":
+        return scene.latch.sleeps
+    rows = scene.delta.rows("v$mutex_sleep")
+    if not rows:
+        return None if isinstance(scene.delta.read("v$mutex_sleep"), Missing) else 0.0
+    return scene.sum_of(rows, "sleeps")

@@ -1,0 +1,82 @@
+"""The words of a comparison: Side, Change, Comparison, and whether an episode's end was verified. JSON of the REST interface."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from rules.model import DiagnosisBasis, Frozen, Surface
+
+Direction = Literal["rose", "fell", "same", "cannot tell"]
+Verdict = Literal["changed", "within noise", "within the usual", "cannot tell"]
+
+
+class Side(Frozen):
+    """One side of a comparison: what was read, over which time, and how much work was done then."""
+
+    database: str
+    release: str | None
+    mechanism: Literal["latch", "mutex"] | None
+    source: Literal["views", "report"]
+    basis: DiagnosisBasis
+    work: Mapping[str, float] = Field(description="kinds of work per second; empty where no rate can be told")
+
+
+class Change(Frozen):
+    """One figure on both sides, in a unit that both have."""
+
+    name: str = Field(description="stable key, such as latch_sleeps or cache_gets")
+    title: str
+    of: str | None = Field(description="the cache or miss location it is about")
+    surface: Surface | None
+    before: float | None = Field(description="in `unit`; null where it cannot be told, which is never zero")
+    after: float | None
+    unit: str
+    counted_before: float | None = Field(description="the count or the seconds behind it, before it was put per unit")
+    counted_after: float | None
+    due_after: float | None = Field(
+        description="what would have been counted after at the rate before; null for levels"
+    )
+    factor: float | None = Field(description="after / before; null where either is zero or cannot be told")
+    direction: Direction
+    verdict: Verdict
+    outside_usual: bool | None = Field(
+        description="whether a side leaves what is ordinary here; null without a baseline"
+    )
+    why: str = Field("", description="why it cannot be told")
+    sentence: str
+
+
+class Comparison(Frozen):
+    """Before against after, figure by figure."""
+
+    database: str
+    before: Side
+    after: Side
+    comparable: bool = Field(description="false where latches guard one side and mutexes the other")
+    mark: str | None
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...]
+    sentence: str
+
+    def find(self, name: str, of: str | None = None) -> Change | None:
+        """The change of that name, of that cache or location where one is given."""
+        return next((one for one in self.changes if one.name == name and of in (None, one.of)), None)
+
+
+class Verified(Frozen):
+    """The trouble of a cause is gone, or much less, while the work went on."""
+
+    verdict: Literal["verified"] = "verified"
+    cause: str
+    because: str
+    change: Change
+
+
+class NotVerified(Frozen):
+    """That the trouble of a cause ended cannot be put down to what was changed, and why not."""
+
+    verdict: Literal["not verified"] = "not verified"
+    cause: str
+    reason: Literal["no data after", "too few events", "the load went too", "sleeps did not fall"]
+    because: str

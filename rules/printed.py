@@ -1,0 +1,28 @@
+"""What a printed report cannot tell, in words: the way out of a gap, and what to remember of every figure in it."""
+
+from typing import Literal
+
+SCRIPT = "run the script that `latchscope script` prints on the instance while it is slow, and diagnose its output"
+"""What brings the views that no report holds."""
+
+REMEMBER = (
+    "judged from a printed report: figures are rounded, times are the host's local time, a cache and its subordinates "
+    "stand in one row, and no child latch is tied to a cache"
+)
+
+Source = Literal["views", "report"]
+
+
+def busier(source: Source) -> str:
+    """The way out where too little happened to say anything."""
+    return "take a report of a busier hour" if source == "report" else "wait for a busier interval"
+
+
+def another(source: Source) -> str:
+    """The way out where a counter misbehaved."""
+    return "take a report of another hour" if source == "report" else "wait for the next interval"
+
+
+def more_of(source: Source, view: str, what: str) -> str:
+    """The way out where a view is there and lacks something."""
+    return SCRIPT if source == "report" else f"capture {what} of {view} as well"

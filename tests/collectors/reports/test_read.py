@@ -1,0 +1,283 @@
+"""Real reports: every figure of the shared set to the digit, HTML against text, and what is refused and why."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.errors import InputError
+from collectors.model import ROW_CACHE_LATCH, Changes, Delta, NotComparable, number
+from collectors.reports import html, text
+from collectors.reports.decode import decode
+from collectors.reports.header import header
+from collectors.reports.read import looks_like_report, read
+from collectors.reports.tables import Document, Printed, Record
+
+WITH_FIGURES = ("AWR html",)
+
+
+@pytest.fixture(scope="module")
+def reports(shared_data: Path) -> Path:
+    return shared_data / "reports"
+
+
+@pytest.fixture(scope="module")
+def verdicts(reports: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((reports / "verdicts.json").read_text(encoding="utf-8"))
+    assert len(found) == 19
+    return found
+
+
+@pytest.fixture(scope="module")
+def deltas(reports: Path, verdicts: list[dict[str, Any]]) -> Mapping[str, Delta]:
+    return {one["file"]: only(read((reports / one["file"]).read_bytes(), one["file"])) for one in verdicts}
+
+
+def only(found: tuple[Delta | NotComparable, ...]) -> Delta:
+    (delta,) = found
+    assert isinstance(delta, Delta)
+    return delta
+
+
+def document(path: Path) -> Document:
+    content = decode(path.read_bytes(), path.name)
+    return html.parse(content) if path.suffix == ".html" else text.parse(content)
+
+
+def listed(path: Path, title: str) -> tuple[Record, ...]:
+    return Printed(document(path), "AWR").section(title) or ()
+
+
+def cells(one: Record, *names: str) -> list[str]:
+    return [one.text(name) for name in names]
+
+
+def test_begin_end_release_elapsed_and_db_time(
+    reports: Path, verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]
+) -> None:
+    for one in verdicts:
+        delta = deltas[one["file"]]
+        assert delta.source == "report"
+        assert (delta.release or "").startswith(one["release"]), one["file"]
+        if one["format"] not in WITH_FIGURES:
+            continue
+        begin, end = (datetime.strptime(one[key], "%d-%b-%y %H:%M:%S") for key in ("begin", "end"))  # noqa: DTZ007
+        assert (delta.basis.begin, delta.basis.end) == (begin, end), one["file"]
+        assert delta.basis.seconds == one["elapsed_s"], one["file"]
+        head = header(document(reports / one["file"]))
+        assert round((head.db_time_minutes or 0) * 60) == one["db_time_s"], one["file"]
+        db_time = (delta.cell("v$sys_time_model", "stat_name", "DB time", "value") or 0) / 1e6
+        assert abs(db_time - one["db_time_s"]) <= 0.9, one["file"]
+        assert (delta.rows("v$instance")[0]["parallel"] == "YES") is one["rac"], one["file"]
+
+
+def test_every_latch_figure(reports: Path, verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]) -> None:
+    titles = ("latchname", "getrequests", "pctgetmiss", "avgslpsmiss", "waittimes", "nowaitrequests", "pctnowaitmiss")
+    for one in (one for one in verdicts if one["format"] in WITH_FIGURES):
+        (latch,) = deltas[one["file"]].rows("v$latch")[:0] or [
+            row for row in deltas[one["file"]].rows("v$latch") if row["name"] == ROW_CACHE_LATCH
+        ]
+        printed = [r for r in listed(reports / one["file"], "Latch Activity") if r.text("latchname") == ROW_CACHE_LATCH]
+        wanted = next(value for key, value in one.items() if key.startswith("latch_activity"))
+        assert [" | ".join(cells(r, *titles)) for r in printed] == [wanted], one["file"]
+        gets, waited = wanted.split(" | ")[1], wanted.split(" | ")[4]
+        assert latch["gets"] == int(gets.replace(",", ""))
+        assert latch["wait_time"] == int(waited) * 1_000_000
+        exact = next(value for key, value in one.items() if key.startswith("latch_sleep_breakdown"))
+        columns = ("gets", "misses", "sleeps", "spin_gets")
+        told = " | ".join([ROW_CACHE_LATCH, *(f"{latch[column]:,}" for column in columns if column in latch)])
+        assert told == exact if exact else latch["sleeps"] == 0, one["file"]
+
+
+def test_every_miss_source_mutex_and_cache(
+    reports: Path, verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]
+) -> None:
+    for one in (one for one in verdicts if one["format"] in WITH_FIGURES):
+        delta = deltas[one["file"]]
+        sources = "; ".join(
+            f"{row['location']}/{row['nwfail_count']}/{row['sleep_count']}/{row['wtr_slp_count']}"
+            for row in delta.rows("v$latch_misses")
+            if row["parent_name"] == ROW_CACHE_LATCH
+        )
+        assert sources == one["miss_sources (where/nowait/sleeps/waiter sleeps)"], one["file"]
+        mutexes = "; ".join(
+            f"{row['mutex_type']}/{row['location']}/{row['sleeps']}/{(number(row['wait_time']) or 0) / 1000:.0f}"
+            for row in delta.rows("v$mutex_sleep")
+        )
+        assert mutexes == one["row_cache_mutexes (location/sleeps/ms)"], one["file"]
+        caches = sorted(delta.rows("v$rowcache"), key=lambda row: -(number(row["gets"]) or 0))[:4]
+        printed = {r.text("cache"): r for r in listed(reports / one["file"], "Dictionary Cache Stats")}
+        top = "; ".join(
+            f"{row['parameter']}/{row['gets']:,}/{printed[str(row['parameter'])].text('pctmiss')}"
+            f"/{row['modifications']:,}/{row['usage']:,}"
+            for row in caches
+        )
+        assert top == one["dictionary_top4 (name/gets/miss %/mods/usage)"], one["file"]
+
+
+def test_every_row_cache_event(reports: Path, verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]) -> None:
+    for one in (one for one in verdicts if one["format"] in WITH_FIGURES):
+        wanted = one["row_cache_events (event=waits/seconds/average/% of DB time)"]
+        told = []
+        front = listed(reports / one["file"], "Foreground Wait Events")
+        back = {r.text("event"): r.count("waits") for r in listed(reports / one["file"], "Background Wait Events")}
+        for r in front:
+            if r.text("event") in ("latch: row cache objects", "row cache lock", "row cache mutex"):
+                average = r.text("avgwaitms", "avgwait")
+                told.append(
+                    f"{r.text('event')}={r.text('waits')}/{r.text('totalwaittimes')}/{average}/{r.text('dbtime')}"
+                )
+                waits = deltas[one["file"]].cell("v$system_event", "event", r.text("event"), "total_waits")
+                assert waits == (r.count("waits") or 0) + (back.get(r.text("event")) or 0), one["file"]
+        assert "; ".join(told) == wanted, one["file"]
+
+
+def test_the_figures_in_the_words_of_the_text_reports(
+    verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]
+) -> None:
+    said = {one["file"]: one["verdict"] for one in verdicts}
+    mutex = deltas["awr-12.2-parse-heavy.txt"]
+    for place, sleeps, ms in re.findall(
+        r"(\[\d+\] \w+) ([\d,]+)(?: sleeps)? / (\d+) ms", said["awr-12.2-parse-heavy.txt"]
+    ):
+        assert mutex.cell("v$mutex_sleep", "location", place, "sleeps") == int(sleeps.replace(",", ""))
+        assert mutex.cell("v$mutex_sleep", "location", place, "wait_time") == int(ms) * 1000
+    assert mutex.cell("v$system_event", "event", "row cache mutex", "total_waits") == 1390
+    waited = mutex.cell("v$system_event", "event", "row cache mutex", "time_waited_micro")
+    assert waited == pytest.approx(0.6e6, abs=0.05e6)
+    healthy = deltas["statspack-12.1.0.2-healthy.txt"]
+    assert healthy.cell("v$latch", "name", ROW_CACHE_LATCH, "gets") == 846_321
+    assert healthy.cell("v$latch", "name", ROW_CACHE_LATCH, "sleeps") == 0
+    assert {row["event"] for row in healthy.rows("v$system_event")} == {"latch free", "latch: shared pool"} or all(
+        "idle" not in str(row["event"]) for row in healthy.rows("v$system_event")
+    )
+
+
+TOLERANCES = {"value": 50_000.0, "bytes": 0.1 * 2**20}
+"""Microseconds and bytes that the coarser of the two forms rounds away; counts are printed in full."""
+
+
+def test_html_and_text_of_the_same_snapshots_agree(verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]) -> None:
+    pairs = [(one["file"], one["same_snapshots_as"]) for one in verdicts if "same_snapshots_as" in one]
+    assert len(pairs) == 2
+    for printed, page in pairs:
+        one, other = deltas[printed], deltas[page]
+        assert (one.database, one.release, one.basis) == (other.database, other.release, other.basis)
+        for view in sorted(set(one.readings) - {"v$instance"}):
+            agree(one.read(view), other.read(view), f"{printed} {view}")
+
+
+def agree(one: object, other: object, where: str) -> None:
+    assert isinstance(one, Changes) == isinstance(other, Changes), where
+    if not isinstance(one, Changes) or not isinstance(other, Changes):
+        return
+    assert len(one.rows) == len(other.rows), where
+    for left, right in zip(sorted(one.rows, key=str), sorted(other.rows, key=str), strict=True):
+        for name in left.keys() & right.keys():
+            a, b = left[name], right[name]
+            if name in ("getmisses", "scanmisses", "misses") and isinstance(a, int) and isinstance(b, int):
+                assert abs(a - b) <= 1 + 0.0005 * (number(left["gets"]) or 0), f"{where} {left} {right}"
+            elif name in TOLERANCES and where.endswith(("model", "sgastat")):
+                assert abs((number(a) or 0) - (number(b) or 0)) <= TOLERANCES[name], f"{where} {left} {right}"
+            else:
+                assert a == b, f"{where} {name}: {left} {right}"
+
+
+def test_nothing_is_said_against_the_shared_reports_but_what_they_lack(deltas: Mapping[str, Delta]) -> None:
+    for name, delta in deltas.items():
+        assert delta.oddities == (), name
+        notes = [note for note in delta.notes if not note.startswith("sections the report does not have")]
+        assert notes == (["a window of 153.0 hours: averages over it hide short storms"] if "153" in name else []), name
+
+
+def test_every_shared_report_looks_like_one(reports: Path, verdicts: list[dict[str, Any]]) -> None:
+    assert all(looks_like_report((reports / one["file"]).read_bytes()) for one in verdicts)
+    assert not looks_like_report((reports / "verdicts.json").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b" \r\n\f", "is empty"),
+        (b"\x1f\x8b\x08\0\0\0", "is binary"),
+        (b"hello", "is no AWR or Statspack report"),
+        (b"ASH Report For ERP1/erp1\n", "ASH report"),
+        (b"   ADDM Report for Task 'TASK_1'\n", "ADDM report"),
+        (b"WORKLOAD REPOSITORY SQL Report\n", "AWR SQL report"),
+        (b"WORKLOAD REPOSITORY REPORT (RAC)\n", "all instances of a cluster"),
+        (b"<html><h1>WORKLOAD REPOSITORY report for</h1></html>", "without its begin and end time"),
+        (b"STATSPACK report for\n", "without its begin and end time"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_line(content: bytes, words: str) -> None:
+    with pytest.raises(InputError) as error:
+        read(content, "x.html")
+    assert str(error.value).startswith("x.html is ")
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+HEAD = """
+WORKLOAD REPOSITORY {kind}report for{what}
+
+DB Name         DB Id    Instance     Inst Num Startup Time    Release     RAC
+------------ ----------- ------------ -------- --------------- ----------- ---
+ERP           1234567890 erp2                2 {started} 11.2.0.4.0  YES
+
+              Snap Id      Snap Time      Sessions Curs/Sess
+            --------- ------------------- -------- ---------
+Begin Snap:      1822 23-Apr-14 18:30:05        58       1.5
+  End Snap:      1823 23-Apr-14 18:45:06        59       1.5
+   Elapsed:               15.03 (mins)
+   DB Time:              106.74 (mins)
+"""
+STARTED = "23-Apr-14 16:33"
+
+
+def head(kind: str = "", what: str = "", started: str = STARTED) -> str:
+    return HEAD.format(kind=kind, what=what, started=started)
+
+
+def test_a_head_alone_gives_db_time_and_says_what_is_missing() -> None:
+    delta = only(read(head().encode(), "x.txt"))
+    assert delta.database == "ERP/2"
+    assert delta.cell("v$sys_time_model", "stat_name", "DB time", "value") == 106.74 * 60e6
+    (note,) = delta.notes
+    assert note.startswith("sections the report does not have: ")
+    assert all(title in note for title in ("Latch Activity", "Mutex Sleep Summary", "Foreground Wait Events"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_encodings_read_alike(encoding: str) -> None:
+    text = head().replace("erp2 ", "erpé ").replace("\n", "\r\n")
+    assert only(read(text.encode(encoding), "x.txt")).rows("v$instance")[0]["instance_name"] == "erpé"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        head(started="23-Apr-14 18:40"),
+        head() + "\nERROR: Snapshots chosen span an instance shutdown: RESULTS ARE INVALID\n",
+    ],
+)
+def test_a_restart_within_the_interval_makes_it_worthless(content: str) -> None:
+    (found,) = read(content.encode(), "x.txt")
+    assert isinstance(found, NotComparable)
+    assert "restarted" in found.why and "after the restart" in found.way_out
+
+
+def test_a_report_of_a_pdb_without_latches_asks_for_the_root() -> None:
+    with pytest.raises(InputError, match=r"x\.txt is a report of one PDB.*CDB\$ROOT"):
+        read(head(kind="PDB ", what=" (PDB snapshots)").encode(), "x.txt")
+
+
+def test_an_unknown_layout_and_a_short_window_are_said() -> None:
+    text = head().replace("11.2.0.4.0", "10.2.0.4.0").replace("15.03", "2.00")
+    notes = only(read(text.encode(), "x.txt")).notes
+    assert notes[0] == "layout not verified for AWR text of release 10.2.0.4.0"
+    assert notes[1].startswith("a window of 120 s")

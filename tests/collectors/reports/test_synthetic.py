@@ -1,0 +1,279 @@
+"""Every synthetic report is read back to the figures it was made from: counts exactly, times as finely as they are printed."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+import pytest
+
+from collectors.model import Changes, Delta, Missing, NotComparable, Row, number
+from collectors.registry import collectors
+from collectors.reports.read import read
+from tests.recordings.reports import make
+from tests.recordings.reports.interval import Interval, Latch
+from tests.recordings.reports.time_sections import together
+
+TOLD = make.told()
+FILES = sorted(name for name, one in TOLD.items() if not one.restarted)
+RESTARTED = sorted(name for name, one in TOLD.items() if one.restarted)
+COMPARED = "awrdd-11.2.0.4.0-before-and-during.html"
+VERIFIED = (
+    *("awr-11.2.0.3.0-", "awr-11.2.0.4.0-", "awr-12.1.0.2.0-undo-storm.html", "awr-12.2.0.1.0-", "day-"),
+    *("awr-19.0.0.0.0-users-mutex.html", "awr-19.0.0.0.0-cluster-", "awr-19.0.0.0.0-idle.html"),
+    *("statspack-11.2.0.3.0-", "statspack-12.1.0.2.0-"),
+)
+"""Layouts of which real reports were read."""
+
+
+@cache
+def report(name: str) -> Delta:
+    (delta,) = read((make.HOME / name).read_bytes(), name)
+    assert isinstance(delta, Delta), delta
+    return delta
+
+
+def asked(view: str) -> str:
+    """The newest statement of a view; a report prints more than it asks for, and no more is read."""
+    return list(collectors()[view].statements.values())[-1]
+
+
+def rows_of(delta: Delta, view: str, key: str) -> Mapping[str, Row]:
+    reading = delta.read(view)
+    assert isinstance(reading, Changes), reading
+    names = [str(row[key]) for row in reading.rows]
+    assert len(names) == len(set(names)), f"{view} repeats {names}"
+    return dict(zip(names, reading.rows, strict=True))
+
+
+def near(value: object, wanted: float, within: float) -> bool:
+    return isinstance(value, int | float) and abs(value - wanted) <= within + 1e-6 * abs(wanted)
+
+
+def is_text(name: str) -> bool:
+    return name.endswith(".txt")
+
+
+def test_the_maker_writes_these_very_files() -> None:
+    kept = {path.name: path.read_bytes() for path in make.HOME.iterdir() if path.suffix in (".html", ".txt")}
+    made = {name: text.encode() for name, text in make.written().items()}
+    assert sorted(kept) == sorted(made)
+    assert [name for name in kept if kept[name] != made[name]] == []
+
+
+def test_they_stay_small() -> None:
+    assert sum(len(text) for text in make.written().values()) < 600_000
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_which_database_and_when(name: str) -> None:
+    told, delta = TOLD[name], report(name)
+    assert delta.source == "report"
+    assert delta.database.partition("/")[0] == told.database
+    assert delta.release == told.release
+    assert delta.basis.kind == "interval"
+    assert delta.basis.begin == told.begin and delta.basis.end == told.end
+    assert near(delta.basis.seconds, told.seconds, 1.0)
+    (row,) = delta.rows("v$instance")
+    assert row["instance_name"] == told.instance
+    assert row["parallel"] == ("YES" if told.cluster else "NO")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_latches(name: str) -> None:
+    found = rows_of(report(name), "v$latch", "name")
+    wanted = [one for one in TOLD[name].latches if f"'{one.name}'" in asked("v$latch")]
+    assert sorted(found) == sorted(one.name for one in wanted)
+    for one in wanted:
+        row = found[one.name]
+        assert row["gets"] == one.gets
+        assert near(row["wait_time"], 1e6 * one.seconds, 0.5e6)
+        if one.sleeps:
+            assert (row["misses"], row["sleeps"], row["spin_gets"]) == (one.misses, one.sleeps, one.spin_gets)
+        else:
+            check_without_sleeps(row, one)
+
+
+def check_without_sleeps(row: Row, one: Latch) -> None:
+    """The breakdown lists latches that slept; of the others misses are known as a rounded share, or not at all."""
+    if row.get("misses") is not None:
+        assert near(row["misses"], one.misses, 0.0005 * one.gets)
+    if row.get("sleeps") is not None:
+        assert near(row["sleeps"], 0, 0.05 * one.misses + 0.5)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_miss_sources(name: str) -> None:
+    wanted = [one for one in TOLD[name].sources if one.latch == "row cache objects"]
+    if not wanted:
+        assert [row for row in report(name).rows("v$latch_misses") if row["parent_name"] == "row cache objects"] == []
+        return
+    found = rows_of(report(name), "v$latch_misses", "location")
+    assert len(found) == len(wanted)
+    for one in wanted:
+        row = found[one.where]
+        assert (row["sleep_count"], row["wtr_slp_count"], row["nwfail_count"]) == (one.sleeps, one.waiter_sleeps, 0)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_caches(name: str) -> None:
+    told, found = TOLD[name], rows_of(report(name), "v$rowcache", "parameter")
+    assert sorted(found) == sorted(one.name for one in told.caches)
+    for one in told.caches:
+        row = found[one.name]
+        assert (row["gets"], row["usage"], row["modifications"]) == (one.gets, one.usage, one.modifications)
+        assert near(row["getmisses"], one.misses, (0.0005 if is_text(name) else 0.00005) * one.gets + 1)
+        if len(f"{one.scans:,}") > 7 and is_text(name):
+            assert "scans" not in row, "the column printed hashes"
+        else:
+            assert row["scans"] == one.scans
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].cluster])
+def test_caches_in_a_cluster(name: str) -> None:
+    told, found = TOLD[name], rows_of(report(name), "v$rowcache", "parameter")
+    for one in told.caches:
+        printed = one.cluster if told.version < (12, 2) else None
+        keys = ("dlm_requests", "dlm_conflicts", "dlm_releases")
+        assert tuple(found[one.name].get(key) for key in keys) == (printed or (None, None, None))
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].version >= (11,)])
+def test_mutexes(name: str) -> None:
+    wanted = {one.location: one for one in TOLD[name].mutexes if one.kind == "Row Cache"}
+    if not wanted:
+        assert report(name).rows("v$mutex_sleep") == ()
+        return
+    found = rows_of(report(name), "v$mutex_sleep", "location")
+    assert sorted(found) == sorted(wanted)
+    for location, one in wanted.items():
+        assert found[location]["sleeps"] == one.sleeps
+        assert near(found[location]["wait_time"], 1000 * one.milliseconds, 50_000 if "statspack" in name else 500)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_events_of_sessions_and_background_processes_together(name: str) -> None:
+    found = rows_of(report(name), "v$system_event", "event")
+    told = TOLD[name]
+    # Before 11g the first list has the background processes in it already.
+    wanted = [wait for wait in together(told) if f"'{wait.event}'" in asked("v$system_event")]
+    assert sorted(found) == sorted(wait.event for wait in wanted)
+    for wait in wanted:
+        row = found[wait.event]
+        assert row["total_waits"] == wait.waits
+        assert near(row["time_waited_micro"], 1e6 * wait.seconds, 1e6), wait.event
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].time_model])
+def test_time_model(name: str) -> None:
+    found = rows_of(report(name), "v$sys_time_model", "stat_name")
+    told = {**TOLD[name].time_model, "DB time": TOLD[name].db_time}
+    wanted = {stat: seconds for stat, seconds in told.items() if f"'{stat}'" in asked("v$sys_time_model")}
+    assert sorted(found) == sorted(wanted)
+    for stat, seconds in wanted.items():
+        assert near(found[stat]["value"], 1e6 * seconds, 50_000 if is_text(name) else 5_000), stat
+
+
+def test_9i_has_no_time_model_and_says_so() -> None:
+    assert isinstance(report("statspack-9.2.0.6.0-undo-storm.txt").read("v$sys_time_model"), Missing)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_activity(name: str) -> None:
+    found = rows_of(report(name), "v$sysstat", "name")
+    wanted = {stat: value for stat, value in TOLD[name].activity.items() if f"'{stat}'" in asked("v$sysstat")}
+    assert {stat: row["value"] for stat, row in found.items()} == wanted
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].host])
+def test_host(name: str) -> None:
+    found = rows_of(report(name), "v$osstat", "stat_name")
+    for stat, (begin, end) in TOLD[name].host.items():
+        if f"'{stat}'" not in asked("v$osstat"):
+            continue
+        level = stat in ("NUM_CPUS", "NUM_CPU_CORES", "LOAD", "PHYSICAL_MEMORY_BYTES")
+        value = number(found[stat].get("level_now" if level else "total"))
+        assert value in ((begin, end) if stat == "LOAD" else (begin,)), stat
+        assert found[stat].get("total" if level else "level_now") is None
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].parameters])
+def test_parameters(name: str) -> None:
+    found = rows_of(report(name), "v$parameter", "name")
+    wanted = {key: value for key, value in TOLD[name].parameters.items() if f"'{key}'" in asked("v$parameter")}
+    assert {key: row["value"] for key, row in found.items()} == wanted
+
+
+def test_children_where_they_are_printed() -> None:
+    name = "statspack-11.2.0.3.0-undo-storm-level-10.txt"
+    found = {row["child#"]: row for row in report(name).rows("v$latch_children")}
+    for one in TOLD[name].children:
+        row = found[one.number]
+        assert (row["gets"], row["misses"], row["sleeps"], row["spin_gets"]) == (
+            *(one.gets, one.misses, one.sleeps),
+            one.spin_gets,
+        )
+    assert len(found) == len(TOLD[name].children)
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if not TOLD[name].children])
+def test_children_are_missing_elsewhere_and_the_script_is_named(name: str) -> None:
+    missing = report(name).read("v$latch_children")
+    assert isinstance(missing, Missing)
+    assert "latchscope script" in missing.way_out
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_layout_without_a_real_report_says_so(name: str) -> None:
+    said = [note for note in report(name).notes if "not verified" in note]
+    if name.startswith(VERIFIED):
+        assert said == []
+    elif not name.startswith(("awr-18", "awr-12.1.0.2.0-")):
+        assert len(said) == 1
+
+
+@pytest.mark.parametrize("name", RESTARTED)
+def test_a_report_across_a_restart_compares_nothing(name: str) -> None:
+    (found,) = read((make.HOME / name).read_bytes(), name)
+    assert isinstance(found, NotComparable)
+    assert "restart" in found.why and found.way_out
+
+
+def test_the_compare_report_gives_both_hours() -> None:
+    found = read((make.HOME / COMPARED).read_bytes(), COMPARED)
+    assert len(found) == 2
+    for told, delta in zip(make.compared(), found, strict=True):
+        assert isinstance(delta, Delta)
+        check_compared(told, delta)
+
+
+def check_compared(told: Interval, delta: Delta) -> None:
+    assert (delta.basis.begin, delta.basis.end) == (told.begin, told.end)
+    assert delta.database == told.database and delta.release == told.release
+    latches = rows_of(delta, "v$latch", "name")
+    for one in wanted_latches(told.latches):
+        row = latches[one.name]
+        assert (row["gets"], row["misses"], row["sleeps"]) == (one.gets, one.misses, one.sleeps)
+        assert row["spin_gets"] == one.spin_gets
+        assert "wait_time" not in row, "its unit is in doubt"
+    caches = rows_of(delta, "v$rowcache", "parameter")
+    assert {one.name: (one.gets, one.usage) for one in told.caches} == {
+        name: (row["gets"], row["usage"]) for name, row in caches.items()
+    }
+
+
+def wanted_latches(latches: Iterable[Latch]) -> list[Latch]:
+    return [one for one in latches if f"'{one.name}'" in asked("v$latch")]
+
+
+@pytest.mark.parametrize("ends", ["\r\n", "\r"])
+@pytest.mark.parametrize("name", ["awr-11.2.0.4.0-undo-storm.txt", "awr-11.2.0.4.0-undo-storm.html"])
+def test_copies_with_other_line_ends_and_without_form_feeds_read_the_same(name: str, ends: str) -> None:
+    text = (make.HOME / name).read_text(encoding="utf-8")
+    (copied,) = read(text.replace("\f", "").replace("\n", ends).encode(), name)
+    assert copied == report(name)
+
+
+@pytest.mark.parametrize("name", ["awr-11.2.0.4.0-undo-storm.txt", "awr-11.2.0.4.0-undo-storm.html"])
+def test_the_encoding_does_not_matter(name: str) -> None:
+    text = (make.HOME / name).read_text(encoding="utf-8")
+    for encoding in ("utf-16", "utf-8-sig"):
+        assert read(text.encode(encoding), name) == (report(name),)

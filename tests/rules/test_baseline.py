@@ -1,0 +1,106 @@
+"""What is ordinary: the same hour of the week, else of the day, else all hours; and a headline that says how many times."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rules.baseline import Usual, against_usual, figures, ordinary, sleeps_of, times_usual
+from rules.engine import diagnose
+from rules.scene import Scene
+from tests.rules.printed import printed, scripted
+from tests.rules.rich import RICH
+from tests.rules.scenes import TOTALS, delta_of, scene_of
+
+MONDAY_9 = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+
+
+def weeks(count: int, value: float, hour: int = 9, day: int = 0) -> list[tuple[datetime, float]]:
+    start = datetime(2025, 11, 3, hour, 5, tzinfo=UTC) + timedelta(days=day)
+    return [(start + timedelta(weeks=week), value + week / 100) for week in range(count)]
+
+
+def test_the_same_hour_of_the_week_is_what_counts() -> None:
+    other = [one for day in range(1, 7) for one in weeks(10, 500.0, day=day)]
+    usual = ordinary([*weeks(9, 3.0), *other], MONDAY_9)
+    assert usual is not None
+    assert (usual.scope, usual.samples, usual.median) == ("hour of the week", 9, pytest.approx(3.04))
+    assert usual.low < usual.median < usual.high < 4
+
+
+def test_too_few_weeks_fall_back_to_the_hour_of_the_day_and_then_to_all_hours() -> None:
+    few = weeks(3, 3.0)
+    days = [one for day in range(1, 4) for one in weeks(3, 5.0, day=day)]
+    of_day = ordinary([*few, *days], MONDAY_9)
+    assert of_day is not None
+    assert of_day.scope == "hour of the day"
+    nights = weeks(30, 9.0, hour=2)
+    told = ordinary([*few, *nights], MONDAY_9)
+    assert told is not None
+    assert (told.scope, told.samples) == ("all hours", 33)
+    assert ordinary(weeks(23, 9.0, hour=2), MONDAY_9) is None
+    assert ordinary([], MONDAY_9) is None
+
+
+def test_an_outlier_moves_nothing_much_and_what_is_no_number_is_left_out() -> None:
+    usual = ordinary([*weeks(19, 3.0), (MONDAY_9, 9e9), (MONDAY_9, float("nan"))], MONDAY_9)
+    assert usual is not None
+    assert (usual.samples, round(usual.median, 1)) == (20, 3.1)
+
+
+def usual(median: float) -> Usual:
+    return Usual(median=median, low=0.0, high=2 * median, samples=12, scope="hour of the week")
+
+
+def test_times_the_usual_needs_something_usual() -> None:
+    assert times_usual(6.0, usual(0.5)) == 12.0
+    assert times_usual(6.0, usual(0.0)) is None
+    assert against_usual(6.0, usual(0.5)) == "12.0 × the usual for this hour of the week"
+    assert against_usual(6.0, None) == against_usual(None, usual(1)) == against_usual(6.0, usual(0)) == ""
+    of_all = usual(0.5).model_copy(update={"scope": "all hours"})
+    assert against_usual(6.0, of_all) == "12.0 × the usual of all hours"
+    assert (usual(0.5).holds(1.0), usual(0.5).holds(1.1)) == (True, False)
+
+
+def test_the_headline_says_how_many_times_and_nothing_else_changes() -> None:
+    delta = delta_of()
+    plain = diagnose(delta)
+    told = diagnose(delta, usual={"row_cache_wait_share": usual(0.025 / 12)})
+    assert told.headline == plain.headline.replace("30.0 s", "30.0 s, 12.0 × the usual for this hour of the week", 1)
+    assert told.model_copy(update={"headline": ""}) == plain.model_copy(update={"headline": ""})
+    assert diagnose(delta, usual={}) == plain
+    without = delta_of(refused=["v$sys_time_model"])
+    assert "8.3 × the usual" in diagnose(without, usual={"row_cache_waiting_sessions": usual(0.01)}).headline
+
+
+def test_figures_are_what_a_delta_can_tell_per_second() -> None:
+    assert figures(delta_of(RICH)) == pytest.approx(
+        {
+            "row_cache_wait_share": 0.025,
+            "row_cache_waiting_sessions": 2.5 / 30,
+            "sleeps_per_second": 1_000 / 30,
+            "latch_gets_per_second": 40_000 / 30,
+            "dictionary_gets_per_second": 20_000 / 30,
+            "db_time_per_second": 100 / 30,
+            "executions_per_second": 4_000 / 30,
+            "hard_parses_per_second": 20.0,
+            "logons_per_second": 2.0,
+        }
+    )
+
+
+def test_what_cannot_be_told_is_no_figure() -> None:
+    assert figures(delta_of(basis=TOTALS)) == {}
+    assert "sleeps_per_second" not in figures(delta_of(refused=["v$latch", "v$latch_children"]))
+    mutexes = figures(scripted("healthy-19c", 30.0))
+    assert "latch_gets_per_second" not in mutexes
+    assert mutexes["sleeps_per_second"] >= 0
+    assert figures(printed(scripted("undo-storm", 60.0))).keys() == figures(scripted("undo-storm", 60.0)).keys()
+
+
+def test_sleeps_are_those_of_what_guards_the_row_cache() -> None:
+    nineteen = {"release": "19.0.0.0.0"}
+    rows = {"v$mutex_sleep": RICH["v$mutex_sleep"], "v$latch": RICH["v$latch"]}
+    assert sleeps_of(scene_of(rows, **nineteen)) == 400
+    assert sleeps_of(scene_of({"v$mutex_sleep": []}, **nineteen)) == 0
+    assert sleeps_of(scene_of({}, **nineteen)) is None
+    assert sleeps_of(Scene(delta_of())) == 1_000

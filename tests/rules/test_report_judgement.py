@@ -1,0 +1,198 @@
+"""A Delta of a printed report: no more certainty than shares give, no false zero, no row counted twice, and words that fit."""
+
+from dataclasses import replace
+
+import pytest
+
+from collectors.model import Changes, Delta, Missing, Row
+from rules.cache_map import cache_map
+from rules.catalogue import catalogue
+from rules.engine import diagnose
+from rules.finding import NAMING
+from rules.model import Confidence, Severity
+from rules.printed import SCRIPT
+from rules.scene import Known, Scene, Unknown
+from rules.signals import SIGNALS, Subject
+from tests.rules.printed import printed, scripted
+from tests.rules.scenes import steps_of
+
+NAMES = ("undo-storm", "parse-storm", "users-mutex", "nocache-sequence-1", "busy-but-fine", "healthy-19c")
+LIVE_WORDS = ("wait for", "capture ", "next interval", "next poll", "two snapshots")
+
+
+def storm(children: bool = False) -> Delta:
+    return printed(scripted("undo-storm", 60.0), children)
+
+
+def changed(delta: Delta, view: str, *rows: Row) -> Delta:
+    return replace(delta, readings={**delta.readings, view: Changes(view, rows)})
+
+
+@pytest.mark.parametrize("children", [False, True])
+def test_an_undo_storm_is_found_from_shares_and_shape_with_low_confidence(children: bool) -> None:
+    (top,) = diagnose(storm(children)).findings
+    assert (top.cause, top.severity, top.confidence) == ("undo-segments", Severity.CRITICAL, Confidence.LOW)
+    assert (top.cache, top.identity, top.child, top.caches) == ("dc_rollback_segments", "candidate", None, ())
+    assert "perhaps dc_rollback_segments" in diagnose(storm(children)).headline
+
+
+def test_the_same_rows_from_the_views_are_sure_where_the_report_is_not() -> None:
+    (top,) = diagnose(scripted("undo-storm", 60.0)).findings
+    assert (top.cause, top.confidence, top.child) == ("undo-segments", Confidence.HIGH, 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_report_gives_high_confidence_or_names_a_child(name: str) -> None:
+    for children in (False, True):
+        got = diagnose(printed(scripted(name, 60.0), children))
+        assert all(one.confidence is not Confidence.HIGH and one.child is None for one in got.findings)
+        named = [one for one in got.findings if one.identity is not None]
+        assert all(one.identity == "candidate" and one.confidence is Confidence.LOW for one in named)
+
+
+def test_a_cause_that_is_no_cache_is_medium_at_most_where_the_views_were_sure() -> None:
+    delta = scripted("parse-storm", 60.0)
+    sure = {one.cause: one.confidence for one in diagnose(delta).findings}
+    told = {one.cause: one.confidence for one in diagnose(replace(delta, source="report")).findings}
+    assert sure["hard-parse-storm"] is Confidence.HIGH
+    assert told["hard-parse-storm"] is Confidence.MEDIUM
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_way_out_fits_a_report(name: str) -> None:
+    got = diagnose(printed(scripted(name, 60.0)))
+    outs = [one.way_out for one in got.undetermined] + [step.statement for step in got.steps if step.step != "remedy"]
+    assert [out for out in outs if any(words in out for words in LIVE_WORDS)] == []
+    assert not name.startswith("undo") or any(SCRIPT in one.way_out for one in got.undetermined)
+
+
+def test_every_signal_fits_a_report_in_its_way_out() -> None:
+    quiet = printed(scripted("healthy-19c", 30.0, 10.0), children=True)
+    tiny: list[Row] = [{"parameter": "dc_users", "gets": 9, "getmisses": 0, "modifications": 3, "usage": 4}]
+    scene = Scene(changed(changed(quiet, "v$rowcache", *tiny), "v$latch_misses"))
+    subject = Subject(("dc_users",), "kqrso", "undo_retention")
+    readings = [one.read(scene, subject) for one in SIGNALS.values()]
+    outs = {one.way_out for one in readings if isinstance(one, Unknown)}
+    assert [out for out in outs if any(words in out for words in LIVE_WORDS)] == []
+    assert "take a report of a busier hour" in outs
+
+
+def test_the_steps_say_what_cannot_be_told_and_go_on() -> None:
+    told = steps_of(diagnose(storm()))
+    assert told["hot child"].startswith("A report cannot name the child latch: it prints row cache objects as a whole")
+    assert "The script that `latchscope script` prints adds the children" in told["hot child"]
+    assert "is a guess from shares: of 2,321,430 dictionary gets dc_rollback_segments 68.6 %" in told["cache"]
+    assert "dc_rollback_segments holds the most entries, 14,600" in told["cache"]
+    assert "gets for each dictionary get, as it must be" in told["cache"]
+    assert told["miss location"].startswith("Holders by location: kqrpre: find obj 85.")
+    assert "confirming query" in told
+
+
+def test_child_latches_without_a_map_are_never_tied_to_a_cache_by_gets() -> None:
+    delta = storm(children=True)
+    assert cache_map(delta).children == {}
+    assert cache_map(delta).disagreements == ()
+    told = steps_of(diagnose(delta))
+    assert told["hot child"].startswith("Child 1 of latch# 270")
+    assert "Cannot tell which cache child 1 guards" in told["cache"]
+    assert "sums of a parent and its subordinates" in told["cache"]
+    assert "guess from shares" in told["cache"]
+
+
+def test_sums_infer_no_cache_even_where_a_sum_happens_to_fit() -> None:
+    delta = storm(children=True)
+    gets = delta.cell("v$rowcache", "parameter", "dc_users", "gets")
+    assert gets is not None
+    fits: Row = {"latch#": 270, "child#": 8, "gets": 3 * int(gets), "sleeps": 900}
+    assert cache_map(changed(delta, "v$latch_children", fits)).children == {}
+    fits_as_subordinate: Row = {**fits, "gets": int(gets)}
+    assert cache_map(changed(delta, "v$latch_children", fits_as_subordinate)).children == {}
+
+
+def test_the_notes_of_the_report_stand_first() -> None:
+    delta = printed(scripted("undo-storm", 60.0), notes=("the window is 153 hours long",))
+    notes = diagnose(delta).notes
+    assert notes[0].startswith("judged from a printed report")
+    assert notes[1] == "the window is 153 hours long"
+    assert not any("repeated" in note or "more than once" in note for note in notes)
+
+
+def test_summed_rows_are_each_counted_once() -> None:
+    live, told = Scene(scripted("undo-storm", 60.0)), Scene(storm())
+    for name in ("share_of_dictionary_gets", "modification_ratio", "getmiss_ratio", "overall_getmiss_ratio"):
+        for cache in ("dc_users", "dc_rollback_segments"):
+            subject = Subject((cache,))
+            assert SIGNALS[name].read(told, subject) == SIGNALS[name].read(live, subject), (name, cache)
+
+
+def test_what_needs_children_map_or_sessions_is_unknown_and_not_zero() -> None:
+    scene = Scene(storm())
+    absent = (*NAMING, "hold_anomaly_index", "hottest_child_share_of_sleeps", "exclusive_share_of_lock_waiters")
+    for name in (*absent, "row_cache_memory", "shared_pool_shrinks", "tuned_retention_ratio", "cluster_conflict_ratio"):
+        reading = SIGNALS[name].read(scene, Subject(("dc_rollback_segments",)))
+        assert isinstance(reading, Unknown) or name == "cluster_conflict_ratio", name
+
+
+def test_a_cache_the_report_leaves_out_had_no_traffic_and_as_many_entries_as_ever() -> None:
+    scene, subject = Scene(storm()), Subject(("dc_outlines_of_another_day",))
+    assert SIGNALS["share_of_dictionary_gets"].read(scene, subject) == Known(
+        0.0, "0 of " + f"{scene.sum_of(scene.delta.rows('v$rowcache'), 'gets'):,.0f}"
+    )
+    entries = SIGNALS["entries_used"].read(scene, subject)
+    assert isinstance(entries, Unknown)
+    assert entries.way_out == SCRIPT
+    assert isinstance(SIGNALS["entries_used"].read(Scene(scripted("undo-storm", 60.0)), subject), Known)
+
+
+def test_a_parameter_the_report_does_not_print_was_not_set() -> None:
+    rows: Row = {"name": "undo_retention", "value": "900"}
+    scene = Scene(changed(storm(), "v$parameter", rows))
+    assert SIGNALS["parameter_value"].read(scene, Subject(parameter="undo_retention")) == Known(
+        900.0, "undo_retention = 900"
+    )
+    absent = SIGNALS["parameter_value"].read(scene, Subject(parameter="cursor_sharing"))
+    assert isinstance(absent, Unknown)
+    assert "the report does not print cursor_sharing" in absent.why
+
+
+def test_severity_comes_from_the_printed_latch_where_its_event_is_not_printed() -> None:
+    delta = changed(storm(), "v$system_event", {"event": "row cache lock", "total_waits": 1, "time_waited_micro": 9})
+    got = diagnose(delta)
+    assert got.findings[0].severity is Severity.CRITICAL
+    views = replace(delta, source="views")
+    assert diagnose(views).impact != got.impact, "of the views, an event nobody waited for is zero"
+
+
+def test_a_second_of_rounding_makes_no_latch_slow() -> None:
+    row: Row = {"name": "shared pool", "sleeps": 12, "wait_time": 1_000_000}
+    assert SIGNALS["slow_neighbours"].read(Scene(changed(storm(), "v$latch", row)), Subject()) == Known(0.0, "")
+    live = Scene(changed(scripted("undo-storm", 60.0), "v$latch", row))
+    assert SIGNALS["slow_neighbours"].read(live, Subject()) == Known(1.0, "shared pool 83 ms")
+
+
+def test_a_mutex_report_ranks_caches_and_says_who_would_name_one() -> None:
+    got = diagnose(printed(scripted("users-mutex", 60.0)))
+    told = steps_of(got)
+    assert told["cache"].startswith("Cannot tell for certain which cache: a report does not hold v$session")
+    assert SCRIPT in told["cache"].lower() or SCRIPT[1:] in told["cache"]
+    assert got.severity.rank >= Severity.NOTICE.rank
+
+
+def test_an_interval_of_a_report_is_told_in_whole_seconds() -> None:
+    delta = storm()
+    hour = replace(delta, basis=replace(delta.basis, seconds=3614.0))
+    assert "over an interval of 3,614 s" in diagnose(hour).headline
+    basis = diagnose(hour).basis
+    assert basis is not None
+    assert basis.begin is not None
+    assert basis.begin.tzinfo is None
+
+
+def test_nothing_is_asked_of_views_a_report_lacks_by_any_cause() -> None:
+    empty = replace(storm(), readings={})
+    got = diagnose(empty)
+    assert got.findings == ()
+    assert {one.cause for one in got.undetermined} | {one.cause for one in got.ruled_out} == {
+        name for name, cause in catalogue().items() if not cause.handbook
+    }
+    assert isinstance(empty.read("v$latch"), Missing)

@@ -1,0 +1,29 @@
+"""The verdicts on the shared reports: a report that shows no row cache trouble raises none."""
+
+import json
+from pathlib import Path
+
+from collectors.model import Delta
+from collectors.reports.read import read
+from rules.engine import diagnose
+from rules.model import Severity
+
+MOST = {
+    "not involved": Severity.INFO,
+    "seen, not a cause": Severity.INFO,
+    "noticeable, not the main cause": Severity.NOTICE,
+}
+ORDER = [Severity.INFO, Severity.NOTICE, Severity.WARNING, Severity.CRITICAL]
+
+
+def test_no_shared_report_is_judged_above_its_verdict(shared_data: Path) -> None:
+    verdicts = json.loads((shared_data / "reports" / "verdicts.json").read_text(encoding="utf-8"))
+    assert {one["row_cache_is"] for one in verdicts} == set(MOST)
+    for one in verdicts:
+        (delta,) = read((shared_data / "reports" / one["file"]).read_bytes(), one["file"])
+        assert isinstance(delta, Delta)
+        diagnosis = diagnose(delta)
+        most = ORDER.index(MOST[one["row_cache_is"]])
+        assert ORDER.index(diagnosis.severity) <= most, f"{one['file']}: {diagnosis.headline}"
+        assert all(ORDER.index(found.severity) <= most for found in diagnosis.findings), one["file"]
+        assert all(found.confidence != "high" for found in diagnosis.findings), one["file"]
