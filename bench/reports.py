@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from lxml import html
 from rich.table import Table
-from selectolax.lexbor import LexborHTMLParser
 
 from collectors.model import Delta
 from collectors.reports.read import read
@@ -23,13 +23,13 @@ from pathlib import Path
 if sys.argv[1] == "read":
     from collectors.reports.read import read
 elif sys.argv[1] == "parse":
-    from selectolax.lexbor import LexborHTMLParser
+    from lxml import html as lxml_html
 for name in sys.argv[2:]:
     data = Path(name).read_bytes()
     if sys.argv[1] == "read":
         read(data, name)
     elif sys.argv[1] == "parse":
-        LexborHTMLParser(data)
+        lxml_html.document_fromstring(data)
 print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024)
 """
 
@@ -56,17 +56,17 @@ def _column(files: Sequence[Path], minimum: Callable[[bytes], object]) -> list[t
     ours = _per_second(contents, lambda data: read(data, "bench"))
     told = _per_second(contents, _diagnosed)
     least = _per_second(contents, minimum)
-    html = files[0].suffix == ".html"
+    is_html = files[0].suffix == ".html"
     return [
         ("files", f"{len(files)}"),
         ("MB", f"{size / 1e6:.2f}"),
         ("read, reports per second", f"{ours:,.1f}"),
         ("read, MB per second", f"{ours * size / len(files) / 1e6:,.1f}"),
         ("read and diagnosed, reports per second", f"{told:,.1f}"),
-        ("least: parsed by selectolax | decoded and split, per second", f"{least:,.1f}"),
+        ("least: parsed by lxml | decoded and split, per second", f"{least:,.1f}"),
         ("reading takes times the least", f"{least / ours:,.2f}"),
         ("peak memory of reading all, MiB", f"{_peak('read', files):,.0f}"),
-        ("peak memory of parsing all by selectolax, MiB", f"{_peak('parse', files):,.0f}" if html else "–"),
+        ("peak memory of parsing all by lxml, MiB", f"{_peak('parse', files):,.0f}" if is_html else "–"),
         ("peak memory of a bare interpreter, MiB", f"{_peak('nothing', files):,.0f}"),
     ]
 
@@ -86,7 +86,7 @@ def _diagnosed(data: bytes) -> object:
 
 
 def _parsed(data: bytes) -> object:
-    return LexborHTMLParser(data)
+    return html.document_fromstring(data)
 
 
 def _split(data: bytes) -> object:

@@ -17,14 +17,18 @@ from service.resume import resume
 from service.settings import Settings
 from service.store.chores import Chores
 from service.store.engine import sqlite_file
+from service.store.reports import Reports
 from service.store.repository import Repository
 from service.store.spool import Spool
 from service.store.writer import SpoolMetrics, Writer
+from service.uploads import Uploads
 from service.web import problems
 from service.web.access import Access, read_tokens
 from service.web.actions_api import actions
 from service.web.api import api, outside
 from service.web.pages import pages, static
+from service.web.reports_api import reports_api
+from service.web.reports_pages import reports_pages
 
 STOP_SECONDS = 2.0
 
@@ -38,6 +42,7 @@ def create_app(settings: Settings) -> FastAPI:
     connector = Connector(settings.oracle)
     access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
     audit = Audit(settings.auth.audit_file)
+    uploads = Uploads(Reports(store.engine), settings.reports.max_bytes)
     workers = [_worker(watched, connector, writer, settings) for watched in board]
 
     @asynccontextmanager
@@ -72,8 +77,10 @@ def create_app(settings: Settings) -> FastAPI:
     by_name = {one.watched.name: one for one in workers}
     app.include_router(api(board, access))
     app.include_router(actions(board, by_name, connector, access, audit))
+    app.include_router(reports_api(uploads, access, audit))
     app.include_router(outside(board, own, writer.trouble, access))
-    app.include_router(pages(board, access))
+    app.include_router(pages(board, access, uploads))
+    app.include_router(reports_pages(board, uploads, access, audit))
     app.mount("/static", static, name="static")
     return app
 

@@ -12,29 +12,20 @@ from typing import Annotated, NoReturn
 
 import typer
 import uvicorn
-from pydantic import TypeAdapter
 
 from collectors.capture import dump
 from collectors.errors import CollectError
 from collectors.grants import script
 from collectors.scenarios import scenarios
 from rules.catalogue import catalogue
-from rules.model import Diagnosis, Severity, worst
-from service import inputs, logs, preflight, report, settings
+from service import logs, preflight, report, script_command, settings
 from service.app import create_app
+from service.diagnose_command import diagnose
 from service.settings import Settings
 from service.store.repository import StoreError
 from service.store_command import store_cli
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-
-
-class Format(StrEnum):
-    """How a diagnosis is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
 
 
 class Target(StrEnum):
@@ -125,31 +116,8 @@ def capture(
     typer.echo(f"{output}: {len(taken.snapshots)} snapshots of {database}", err=True)
 
 
-@cli.command()
-def diagnose(
-    files: Annotated[list[str], typer.Argument(help="capture files, or - for standard input")],
-    format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
-    fail_on: Annotated[Severity | None, typer.Option(help="exit 1 when anything this severe is found")] = None,
-) -> None:
-    """Diagnose captures without a connection. Exit 0 whatever is found, 2 when an input could not be read."""
-    told, errors = inputs.diagnose_all(files)
-    if format is Format.JSON:
-        _print_json(list(told.values()), single=len(files) == 1)
-    elif told:
-        typer.echo(report.as_text(told) if format is Format.TEXT else report.as_markdown(told))
-    for error in errors:
-        typer.echo(f"latchscope: {error}", err=True)
-    if errors:
-        raise typer.Exit(2)
-    if fail_on and worst(one.severity for one in told.values()).rank >= fail_on.rank:
-        raise typer.Exit(1)
-
-
-def _print_json(told: list[Diagnosis], *, single: bool) -> None:
-    if single and told:
-        typer.echo(told[0].model_dump_json(indent=2))
-    elif not single:
-        typer.echo(TypeAdapter(list[Diagnosis]).dump_json(told, indent=2).decode())
+cli.command()(diagnose)
+cli.command()(script_command.script)
 
 
 @cli.command()

@@ -1,22 +1,59 @@
 """A Diagnosis as text for a terminal and as Markdown for a ticket: the same walk in the same order."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from collectors.model import Basis
 from rules.cause import AnyOf, Cause, Condition
 from rules.model import Diagnosis, DiagnosisBasis
 from rules.words import number as spelled
 from rules.words import percent
+from service.inputs import Diagnosed
+from service.summary import HEADINGS, Group, groups, lines
 
 
-def as_text(told: Mapping[str, Diagnosis]) -> str:
-    """Plain text, one block per input."""
-    return "\n".join("\n".join(_text(name, one)) for name, one in told.items())
+def as_text(told: Sequence[Diagnosed]) -> str:
+    """Plain text: of several inputs a table first, then each database with its inputs in the order of time."""
+    if len(told) == 1:
+        return "\n".join(_text(told[0].name, told[0].diagnosis))
+    return "\n".join([*_table(told), "", *(line for group in groups(told) for line in _text_of(group))])
 
 
-def as_markdown(told: Mapping[str, Diagnosis]) -> str:
-    """Markdown, one section per input."""
-    return "\n".join("\n".join(_markdown(name, one)) for name, one in told.items())
+def as_markdown(told: Sequence[Diagnosed]) -> str:
+    """Markdown, in the same order."""
+    if len(told) == 1:
+        return "\n".join(_markdown(told[0].name, told[0].diagnosis))
+    return "\n".join([*_markdown_table(told), "", *(line for group in groups(told) for line in _markdown_of(group))])
+
+
+def _table(told: Sequence[Diagnosed]) -> Iterator[str]:
+    rows = [HEADINGS, *(one.cells for one in lines(told))]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(HEADINGS))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _markdown_table(told: Sequence[Diagnosed]) -> Iterator[str]:
+    yield _row(HEADINGS)
+    yield "|---" * len(HEADINGS) + "|"
+    yield from (_row(one.cells) for one in lines(told))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _text_of(group: Group) -> Iterator[str]:
+    if group.series:
+        yield f"{group.database}: {group.series.sentence}\n"
+    for one in group.told:
+        yield from _text(one.name, one.diagnosis)
+
+
+def _markdown_of(group: Group) -> Iterator[str]:
+    if group.series:
+        yield f"# {group.database}\n\n{group.series.sentence}\n"
+    for one in group.told:
+        yield from _markdown(one.name, one.diagnosis)
 
 
 def cause_as_text(cause: Cause) -> str:

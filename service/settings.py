@@ -15,6 +15,8 @@ DEMO = "demo:"
 """A dsn of this scheme names a scripted database instead of a real one."""
 SHORTEST_REAL_INTERVAL = 10.0
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$")
+_SIZE = re.compile(r"^(\d+)\s*(KiB|MiB)?$")
+_SIZES = {"KiB": 2**10, "MiB": 2**20, None: 1}
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 _DAY = 86400.0
 
@@ -33,7 +35,16 @@ def seconds(value: object) -> object:
     return float(match[1]) * _UNITS[match[2]]
 
 
+def size(value: object) -> object:
+    """'16MiB', '500KiB' or a plain number, as bytes."""
+    match = _SIZE.match(value.strip()) if isinstance(value, str) else None
+    if isinstance(value, str) and match is None:
+        raise ValueError(f"{value!r} is no size; write 16MiB or 500KiB")
+    return int(match[1]) * _SIZES[match[2]] if match else value
+
+
 Seconds = Annotated[float, BeforeValidator(seconds)]
+Bytes = Annotated[int, BeforeValidator(size)]
 
 
 class Strict(BaseModel):
@@ -92,6 +103,12 @@ class SpoolSettings(Strict):
     max_bytes: int = Field(256 * 2**20, ge=2**20, description="the oldest polls are dropped, loudly, beyond it")
 
 
+class ReportSettings(Strict):
+    """What may be uploaded."""
+
+    max_bytes: Bytes = Field(16 * 2**20, gt=0, le=64 * 2**20, description="of one uploaded file, as it is sent")
+
+
 class DatabaseSettings(Strict):
     """One database to watch: one instance, one connection."""
 
@@ -143,6 +160,7 @@ class Settings(BaseSettings):
     auth: AuthSettings = AuthSettings()
     history: HistorySettings = HistorySettings()
     spool: SpoolSettings = SpoolSettings()
+    reports: ReportSettings = ReportSettings()
     databases: list[DatabaseSettings] = []
 
     @field_validator("databases")

@@ -1,21 +1,17 @@
-"""HTML reports: a flat walk over the tags, which is all a report needs, in time linear in its length.
+"""HTML reports, read by lxml as a stream of tags: no tree is built, so nesting and size cost nothing but time."""
 
-A tree parser is not used on purpose: a megabyte of nested tags, harmless here, keeps one busy for a minute.
-"""
-
-import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import unescape
+
+from lxml import etree
 
 from collectors.reports.tables import Document, Table, add, squeeze
 
-_COMMENT_OPEN, _COMMENT_CLOSE = "<!--", "-->"
-_TOKEN = re.compile(r"""<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[^<>"']|"[^"<>]*"|'[^'<>]*')*+)>|([^<]+)|<""")
-_SUMMARY = re.compile(r"""\bsummary\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 MOST_COLUMNS = 300
 """Oracle's widest table has some forty; what a row has beyond is dropped, so that spans cannot fill the memory."""
-_SPAN = re.compile(r"""\bcolspan\s*=\s*["']?\s*(\d{1,2})\b""", re.IGNORECASE)
+PIECE = 1 << 20
+PADDING = b" " * 100
+"""What lxml may hold back until it is closed, so that every tag of the report has gone by before."""
 _HEADINGS = {"h1", "h2", "h3", "h4"}
 _SILENT = "No data exists for this section"
 _INVISIBLE = {"style", "script"}
@@ -23,33 +19,16 @@ _BREAKS = {"br", "p", "div", "li"}
 
 
 def parse(text: str) -> Document:
-    """The tables of an HTML report, each under the nearest heading before it."""
+    """The tables of an HTML report, each under the nearest heading before it. Raises TooManyTables."""
     walk = _Walk()
-    for closing, tag, attributes, words in _tokens(text):
-        if words:
-            walk.words(words)
-        elif closing:
-            walk.close(tag)
-        else:
-            walk.open(tag, attributes)
-    return walk.document()
-
-
-def _tokens(text: str) -> Iterator[tuple[bool, str, str, str]]:
-    for part in _outside_comments(text):
-        for match in _TOKEN.finditer(part):
-            yield bool(match[1]), (match[2] or "").lower(), match[3] or "", match[4] or ""
-
-
-def _outside_comments(text: str) -> Iterator[str]:
-    begin = 0
-    while (opened := text.find(_COMMENT_OPEN, begin)) >= 0:
-        yield text[begin:opened]
-        closed = text.find(_COMMENT_CLOSE, opened)
-        if closed < 0:
-            return
-        begin = closed + len(_COMMENT_CLOSE)
-    yield text[begin:]
+    # lxml calls those methods of a target that it has; the stubs want all of them.
+    parser = etree.HTMLParser(target=walk, encoding="utf-8", huge_tree=True)  # type: ignore[call-overload]
+    data = text.replace("\0", " ").encode(errors="replace") + PADDING
+    for begin in range(0, len(data), PIECE):
+        parser.feed(data[begin : begin + PIECE])
+    walk.whole = True
+    document: Document = parser.close()
+    return document
 
 
 @dataclass(slots=True)
@@ -102,8 +81,11 @@ class _Walk:
         self.heading: list[str] | None = None
         self.table: _Open | None = None
         self.hidden = False
+        self.whole = False
+        """Whether all of the file has gone by; what is ended after that was cut off with it."""
+        self.cut: set[str] = set()
 
-    def open(self, tag: str, attributes: str) -> None:
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Take an opening tag; it ends what cannot hold it, as browsers do."""
         if tag in _INVISIBLE:
             self.hidden = True
@@ -112,24 +94,22 @@ class _Walk:
             self.heading = []
         elif tag == "table":
             self._end_table()
-            found = _SUMMARY.search(attributes)
-            self.table = _Open(_clean([found[1] or found[2] or ""]) if found else "")
+            self.table = _Open(_clean([attributes.get("summary", "")]))
         elif tag in _BREAKS:
-            self.words(" ")
+            self.data(" ")
         elif self.table:
             self._open_cell(self.table, tag, attributes)
 
-    def _open_cell(self, table: _Open, tag: str, attributes: str) -> None:
+    def _open_cell(self, table: _Open, tag: str, attributes: Mapping[str, str]) -> None:
         if tag == "tr":
             table.end_row()
             table.row, table.row_is_heading = [], False
         elif tag in ("td", "th"):
             table.end_cell()
-            span = _SPAN.search(attributes)
-            table.cell, table.span = [], max(1, int(span[1])) if span else 1
+            table.cell, table.span = [], _span(attributes)
             table.row_is_heading |= tag == "th"
 
-    def close(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
         """Take a closing tag."""
         if tag in _INVISIBLE:
             self.hidden = False
@@ -142,7 +122,7 @@ class _Walk:
         elif tag == "tr" and self.table:
             self.table.end_row()
 
-    def words(self, words: str) -> None:
+    def data(self, words: str) -> None:
         """Take text between tags."""
         if self.hidden:
             return
@@ -155,18 +135,25 @@ class _Walk:
         if not self.tables:
             self.head.append(words)
 
-    def document(self) -> Document:
+    def close(self) -> Document:
         """The report, after its last tag."""
-        cut = frozenset({self.section} if self.table else ())
         self._end_table()
-        return Document("html", tuple(self.tables), frozenset(self.silent), cut, _clean(self.head))
+        return Document("html", tuple(self.tables), frozenset(self.silent), frozenset(self.cut), _clean(self.head))
 
     def _end_table(self) -> None:
         if self.table:
+            if self.whole:
+                self.cut.add(self.section)
             self.table.end_row()
             add(self.tables, Table(self.section, self.table.named(), tuple(self.table.rows), self.table.summary))
         self.table = None
 
 
 def _clean(pieces: list[str]) -> str:
-    return " ".join(unescape("".join(pieces)).replace("\xa0", " ").split())
+    return " ".join("".join(pieces).replace("\xa0", " ").split())
+
+
+def _span(attributes: Mapping[str, str]) -> int:
+    """Columns that a cell covers."""
+    told = attributes.get("colspan", "").strip()
+    return int(told) if told.isdecimal() and 1 <= int(told[:4]) <= MOST_COLUMNS else 1

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import DateTime, Dialect, Index, LargeBinary, String, Text, TypeDecorator
+from sqlalchemy import BigInteger, DateTime, Dialect, Index, LargeBinary, String, Text, TypeDecorator
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
@@ -57,3 +57,21 @@ class StoredDiagnosis(Base):
     severity: Mapped[str] = mapped_column(String(8))
     headline: Mapped[str] = mapped_column(Text)
     body: Mapped[str] = mapped_column(Text)
+
+
+class StoredReport(Base):
+    """An uploaded report: the original, compressed, and what was told of it as JSON; the id is the content's SHA-256."""
+
+    __tablename__ = "reports"
+    __table_args__ = (Index("reports_by_time", "uploaded_at"),)
+
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    uploaded_at: Mapped[datetime] = mapped_column(UtcTime)
+    name: Mapped[str] = mapped_column(Text)
+    size: Mapped[int] = mapped_column(BigInteger)
+    who: Mapped[str] = mapped_column(Text)
+    databases: Mapped[str] = mapped_column(Text)
+    severity: Mapped[str] = mapped_column(String(8))
+    headline: Mapped[str] = mapped_column(Text)
+    told: Mapped[str] = mapped_column(Text)
+    body: Mapped[bytes] = mapped_column(LargeBinary)

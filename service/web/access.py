@@ -75,6 +75,8 @@ class Access:
             raise HTTPException(403, f"{caller.name} may read; this needs the role operate")
         if self._tokens is None:
             self._from_here(request)
+        elif request.headers.get("authorization", "").lower().startswith("basic "):
+            _from_own_page(request)
         return caller
 
     def _from_here(self, request: Request) -> None:
@@ -85,6 +87,14 @@ class Access:
                 raise HTTPException(
                     403, f"actions without a token are taken from this machine only, not for {header} {value}"
                 )
+
+
+def _from_own_page(request: Request) -> None:
+    """A browser sends the password of HTTP Basic along with what a page of somebody else's site makes it send."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    own = site in ("same-origin", "none") if site else origin in (None, f"{request.url.scheme}://{request.url.netloc}")
+    if not own:
+        raise HTTPException(403, "actions by HTTP Basic are taken from our own pages only; send the token as Bearer")
 
 
 def _token(request: Request) -> str:

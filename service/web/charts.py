@@ -1,6 +1,7 @@
 """Charts as SVG text, drawn on the server: no script, no picture library, the same bytes for the same points."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from markupsafe import Markup, escape
@@ -8,7 +9,19 @@ from markupsafe import Markup, escape
 WIDTH, HEIGHT = 640, 120
 LEFT, BOTTOM = 56, 18
 
+ROW, NAMES = 18, 220
+
 Series = Sequence[tuple[datetime, float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One interval of a chart over reports: its value, None where it could not be told, and whether it is marked."""
+
+    begin: datetime
+    end: datetime
+    value: float | None
+    marked: bool = False
 
 
 def line(points: Series, title: str, unit: str) -> Markup:
@@ -29,6 +42,60 @@ def line(points: Series, title: str, unit: str) -> Markup:
         f'<text x="{LEFT}" y="{HEIGHT - 4}">{begin:%H:%M:%S} UTC</text>'
         f'<text x="{WIDTH}" y="{HEIGHT - 4}" text-anchor="end">{end:%H:%M:%S} UTC</text>'
         f"{paths}</svg></figure>"
+    )
+
+
+def spans(told: Sequence[Span], title: str, unit: str, mark: str) -> Markup:
+    """A bar for each interval as wide as the interval; `mark` says what the marked one is. None is a dashed stretch."""
+    placed = [Span(one.begin.replace(tzinfo=None), one.end.replace(tzinfo=None), one.value, one.marked) for one in told]
+    known = [one.value for one in placed if one.value is not None]
+    if not known:
+        return Markup('<p class="quiet">{}: unknown in every interval.</p>').format(title)
+    top = _round_up(max(known))
+    begin, end = min(one.begin for one in placed), max(one.end for one in placed)
+    drawn = "".join(_span(one, begin, (end - begin).total_seconds() or 1.0, top) for one in placed)
+    legend = f' <span class="mark-bad">■</span> {escape(mark)}' if any(one.marked for one in placed) else ""
+    return Markup(
+        f'<figure><figcaption>{escape(title)} <span class="unit">({escape(unit)})</span>{legend}</figcaption>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f'<line class="grid" x1="{LEFT}" y1="8" x2="{WIDTH}" y2="8"/>'
+        f'<text x="{LEFT - 6}" y="12" text-anchor="end">{_label(top)}</text>'
+        f'<text x="{LEFT - 6}" y="{HEIGHT - BOTTOM + 4}" text-anchor="end">0</text>'
+        f'<text x="{LEFT}" y="{HEIGHT - 4}">{begin:%Y-%m-%d %H:%M}</text>'
+        f'<text x="{WIDTH}" y="{HEIGHT - 4}" text-anchor="end">{end:%Y-%m-%d %H:%M}</text>'
+        f'{drawn}<line class="axis" x1="{LEFT}" y1="{HEIGHT - BOTTOM}" x2="{WIDTH}" y2="{HEIGHT - BOTTOM}"/></svg></figure>'
+    )
+
+
+def bars(told: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
+    """A row for each name with its bar and its number, in the order given. Values are not negative."""
+    top = max((value for _, value in told), default=0.0) or 1.0
+    height = ROW * len(told)
+    rows = "".join(_bar(place, name, value, value / top) for place, (name, value) in enumerate(told))
+    return Markup(
+        f'<figure><figcaption>{escape(title)} <span class="unit">({escape(unit)})</span></figcaption>'
+        f'<svg class="bars" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{rows}</svg></figure>'
+    )
+
+
+def _span(one: Span, begin: datetime, seconds: float, top: float) -> str:
+    left = LEFT + (one.begin - begin).total_seconds() / seconds * (WIDTH - LEFT)
+    width = max(2.0, (one.end - one.begin).total_seconds() / seconds * (WIDTH - LEFT) - 1)
+    if one.value is None:
+        y = HEIGHT - BOTTOM - 3
+        return f'<line class="unknown" x1="{left:.1f}" y1="{y}" x2="{left + width:.1f}" y2="{y}"/>'
+    high = one.value / top * (HEIGHT - BOTTOM - 8)
+    kind = "bar bad" if one.marked else "bar"
+    return f'<rect class="{kind}" x="{left:.1f}" y="{HEIGHT - BOTTOM - high:.1f}" width="{width:.1f}" height="{high:.1f}"/>'
+
+
+def _bar(place: int, name: str, value: float, share: float) -> str:
+    y, width = place * ROW, max(1.0, share * (WIDTH - NAMES - 90))
+    short = name if len(name) <= 40 else f"{name[:39]}…"
+    return (
+        f'<text x="{NAMES - 6}" y="{y + 13}" text-anchor="end">{escape(short)}</text>'
+        f'<rect class="bar" x="{NAMES}" y="{y + 3}" width="{width:.1f}" height="{ROW - 6}"/>'
+        f'<text x="{NAMES + width + 5:.1f}" y="{y + 13}">{_label(value)}</text>'
     )
 
 

@@ -2,35 +2,30 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from pathlib import Path
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
-from fastapi.templating import Jinja2Templates
 from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.catalogue import catalogue
 from rules.cause import Condition
 from rules.signals import SIGNALS
-from rules.words import count, percent
-from rules.words import number as spelled
 from service.board import Board, Point, Watched
+from service.store.reports import Kept
+from service.store.repository import StoreError
+from service.uploads import Uploads
 from service.web import charts, runbooks, views
 from service.web.access import Access
+from service.web.layout import HERE, page
 
-HERE = Path(__file__).parent
-FRAME = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'"
-)
-
-templates = Jinja2Templates(HERE / "templates")
-templates.env.filters |= {"count": count, "percent": percent, "spelled": spelled}
+LISTED = 10
+"""Uploaded reports shown on the page of their database."""
 static = StaticFiles(directory=HERE / "static")
 
 
-def pages(board: Board, access: Access) -> APIRouter:
+def pages(board: Board, access: Access, uploads: Uploads) -> APIRouter:
     """The HTML routes; they show what REST shows."""
     router = APIRouter(
         include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
@@ -40,14 +35,14 @@ def pages(board: Board, access: Access) -> APIRouter:
     def fleet(request: Request) -> Response:
         told = [views.database_out(one) for one in board]
         order = sorted(told, key=lambda one: (-(one.severity.rank if one.severity else -1), one.name))
-        return _page(request, "fleet.html", databases=order)
+        return page(request, "fleet.html", databases=order)
 
     @router.get("/db/{db}")
     def database(request: Request, db: str) -> Response:
         watched = board.get(db)
         if watched is None:
-            return _page(request, "missing.html", 404, what=f"No database named {db} is watched.", back="/")
-        return _page(
+            return page(request, "missing.html", 404, what=f"No database named {db} is watched.", back="/")
+        return page(
             request,
             "database.html",
             database=views.database_out(watched),
@@ -57,30 +52,39 @@ def pages(board: Board, access: Access) -> APIRouter:
             episodes=views.episodes_out(watched),
             causes=catalogue(),
             charts=_charts(watched),
+            reports=_reports(uploads, watched),
         )
 
     @router.get("/causes")
     def causes(request: Request) -> Response:
-        return _page(request, "causes.html", causes=catalogue().values())
+        return page(request, "causes.html", causes=catalogue().values())
 
     @router.get("/causes/{id}")
     def cause(request: Request, id: str) -> Response:
         if id not in catalogue():
-            return _page(request, "missing.html", 404, what=f"There is no cause {id}.", back="/causes")
-        return _page(request, "cause.html", cause=catalogue()[id], signals=SIGNALS, single=Condition)
+            return page(request, "missing.html", 404, what=f"There is no cause {id}.", back="/causes")
+        return page(request, "cause.html", cause=catalogue()[id], signals=SIGNALS, single=Condition)
 
     @router.get("/runbooks")
     def runbooks_list(request: Request) -> Response:
-        return _page(request, "runbooks.html", names=runbooks.names())
+        return page(request, "runbooks.html", names=runbooks.names())
 
     @router.get("/runbooks/{name}")
     def runbook(request: Request, name: str) -> Response:
         text = runbooks.runbook(name)
         if text is None:
-            return _page(request, "missing.html", 404, what=f"There is no runbook {name}.", back="/runbooks")
-        return _page(request, "runbook.html", name=name, text=text)
+            return page(request, "missing.html", 404, what=f"There is no runbook {name}.", back="/runbooks")
+        return page(request, "runbook.html", name=name, text=text)
 
     return router
+
+
+def _reports(uploads: Uploads, watched: Watched) -> list[Kept] | None:
+    """Uploaded reports of a database; None when the store does not answer, which must not take the page away."""
+    try:
+        return uploads.newest(LISTED, watched.name)
+    except StoreError:
+        return None
 
 
 def _charts(watched: Watched) -> list[Markup]:
@@ -101,10 +105,3 @@ def _with_gaps(history: Iterable[Point], longest: float) -> Iterator[Point]:
             yield Point(last, None, None, one.severity)
         yield one
         last = one.at
-
-
-def _page(request: Request, template: str, status: int = 200, **values: object) -> Response:
-    answer = templates.TemplateResponse(request, template, values, status_code=status)
-    answer.headers["Content-Security-Policy"] = FRAME
-    answer.headers["X-Content-Type-Options"] = "nosniff"
-    return answer

@@ -5,6 +5,7 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 from rules.model import CacheRef, DiagnosisBasis, Severity
+from service.uploads import Told
 
 
 class FailureOut(BaseModel):
@@ -199,6 +200,27 @@ class CauseOut(BaseModel):
     status: str
     caches: tuple[str, ...]
     surfaces: tuple[str, ...]
+
+
+class ReportShortOut(BaseModel):
+    """An uploaded report; `severity` and `headline` are those of its worst Diagnosis."""
+
+    id: str = Field(description="SHA-256 of the content")
+    name: str = Field(description="as its sender called it")
+    uploaded_at: datetime
+    who: str
+    size: int = Field(description="bytes, as it was sent")
+    databases: tuple[str, ...]
+    severity: Severity
+    headline: str
+
+
+class ReportOut(ReportShortOut):
+    """An uploaded report with all that was told of it."""
+
+    known: bool = Field(description="whether the same content had been uploaded before")
+    diagnoses: tuple[Told, ...]
+    unread: tuple[str, ...] = Field(description="parts of an archive that were not read, each with the reason")
 
 
 class Health(BaseModel):

@@ -6,6 +6,7 @@ import select
 import subprocess
 import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 FLAGS = (
@@ -85,6 +86,11 @@ class Chromium:
         self.events.clear()
         self.run(f"document.querySelector({json.dumps(selector)}).click()")
         self.wait_for("Page.loadEventFired")
+
+    def choose(self, selector: str, file: Path) -> None:
+        """Choose a file in a file input, as its reader would in the dialogue."""
+        node = self.call("Runtime.evaluate", expression=f"document.querySelector({json.dumps(selector)})")
+        self.call("DOM.setFileInputFiles", files=[str(file)], objectId=node["result"]["objectId"])
 
     def until(self, script: str, seconds: float = 10.0) -> None:
         """Wait until an expression is true."""

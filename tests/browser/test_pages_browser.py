@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from collectors.scenarios import scenarios
+from service.html_report import as_html
+from service.inputs import diagnose_all
 from tests.browser.chromium import Chromium
 from tests.service.running import Running, demo
 
 BINARY = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(BINARY is None, reason="chromium is not installed (Debian package chromium)")
+REPORT = Path(__file__).parents[1] / "recordings/reports/awr-11.2.0.4.0-undo-storm.html"
 HASTE = "{ const slowly = setInterval; window.setInterval = (what, ms) => slowly(what, ms / 20); }"
 """Pages refresh every few seconds; nobody wants to wait for that."""
 
@@ -63,7 +66,7 @@ def test_a_database_page_has_its_tables_and_charts(served: Running, browser: Chr
 
 
 def test_the_page_stays_within_its_window(served: Running, browser: Chromium) -> None:
-    for path in ("/", "/db/parse-storm", "/causes", "/causes/undo-segments"):
+    for path in ("/", "/db/parse-storm", "/reports", "/causes", "/causes/undo-segments"):
         browser.open(f"{served.url}{path}")
         assert browser.run("document.documentElement.scrollWidth <= innerWidth"), path
 
@@ -94,6 +97,45 @@ def test_every_link_of_the_pages_leads_somewhere(served: Running, browser: Chrom
         )
         assert statuses
         assert {status for _, status in statuses} == {200}, statuses
+
+
+def test_a_report_is_uploaded_and_leads_to_its_diagnosis(served: Running, browser: Chromium) -> None:
+    browser.open(f"{served.url}/")
+    browser.click("nav a[href='/reports']")
+    assert browser.run("document.querySelector('main').textContent").count("None was uploaded yet") == 1
+    browser.choose("input[type=file]", REPORT)
+    browser.click("button")
+    assert browser.run("location.pathname").startswith("/reports/")
+    assert browser.run("document.querySelector('h1').textContent") == REPORT.name
+    assert browser.run("document.querySelectorAll('svg.bars rect.bar').length") > 4
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    browser.open(f"{served.url}/reports")
+    browser.click("td a")
+    assert browser.run("document.querySelector('.tag').textContent") == "critical"
+
+
+def test_a_file_that_is_not_taken_is_said_on_the_page(served: Running, browser: Chromium, tmp_path: Path) -> None:
+    (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
+    browser.open(f"{served.url}/reports")
+    browser.choose("input[type=file]", tmp_path / "alert.log")
+    browser.click("button")
+    assert "alert.log is not an AWR" in browser.run("document.querySelector('.failure').textContent")
+    assert any("415" in one for one in browser.complaints), "the browser notes the status itself"
+    browser.complaints.clear()
+
+
+def test_the_page_to_be_mailed_opens_from_a_file_and_its_policy_lets_its_style_be(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    days = [str(REPORT.with_name(f"day-{day}.txt")) for day in range(1, 6)]
+    (tmp_path / "mailed.html").write_text(as_html(diagnose_all(days)), encoding="utf-8")
+    browser.open((tmp_path / "mailed.html").as_uri())
+    assert (
+        browser.run("getComputedStyle(document.querySelector('.tag.critical')).backgroundColor") != "rgba(0, 0, 0, 0)"
+    )
+    assert browser.run("document.querySelectorAll('rect.bad').length") == 2
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    browser.complaints[:] = [one for one in browser.complaints if not one.startswith("asked file:")]
 
 
 def test_an_outage_keeps_the_page_and_says_so(served: Running, browser: Chromium) -> None:

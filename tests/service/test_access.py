@@ -115,6 +115,27 @@ def test_without_tokens_this_machine_may_act_and_a_page_from_elsewhere_may_not(t
 
 
 @pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"sec-fetch-site": "same-origin", "origin": "https://behind.a.proxy"}, 200),
+        ({"sec-fetch-site": "none"}, 200),
+        ({"origin": "http://127.0.0.1:8000"}, 200),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site", "origin": "http://127.0.0.1:8000"}, 403),
+        ({"origin": "https://elsewhere.example"}, 403),
+        ({"origin": "null"}, 403),
+    ],
+)
+def test_a_page_from_elsewhere_cannot_use_the_password_a_browser_remembers(
+    tmp_path: Path, tokens: Path, headers: dict[str, str], status: int
+) -> None:
+    app = client(tmp_path, tokens)
+    assert app.get(RESUME, "POST", headers=basic(OPERATE) | headers).status_code == status
+    assert app.get(RESUME, "POST", headers=bearer(OPERATE) | headers).status_code == 200, "no browser sends a bearer"
+
+
+@pytest.mark.parametrize(
     ("content", "said"),
     [
         ("grafana read 123", "line 1"),

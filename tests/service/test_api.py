@@ -11,6 +11,7 @@ from rules.model import Diagnosis
 from service.board import Failure
 from service.store.repository import Repository
 from service.web.schemas import CachesOut, CauseOut, DatabaseOut, LatchesOut, Problem
+from tests.service.conftest import INCIDENT
 from tests.service.stage import Client, Stage
 
 DB = "/api/v1/databases/undo-storm"
@@ -217,11 +218,13 @@ def test_every_reference_of_the_document_leads_somewhere(app: Client) -> None:
 
 def test_answers_fit_the_document(app: Client) -> None:
     """Every GET of the document answers with what the document promises."""
-    examples = {"db": "undo-storm", "id": "undo-segments", "target": "undo-storm"}
+    report = app.get("/api/v1/reports", "POST", files=[("file", ("x", INCIDENT.read_bytes()))]).json()[0]["id"]
     for path, method, operation in operations(app):
         if method != "get":
             continue
-        query = {one["name"]: examples[one["name"]] for one in operation.get("parameters", ()) if one["in"] == "query"}
-        answer = app.get(path.format(**examples), params=query)
+        id = report if path.startswith("/api/v1/reports") else "undo-segments"
+        examples = {"db": "undo-storm", "id": id, "target": "undo-storm"}
+        parameters = [one for one in operation.get("parameters", ()) if one["in"] == "query" and one["required"]]
+        answer = app.get(path.format(**examples), params={one["name"]: examples[one["name"]] for one in parameters})
         assert answer.status_code == 200, path
         assert answer.headers["content-type"].split(";")[0] in operation["responses"]["200"]["content"], path

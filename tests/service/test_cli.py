@@ -17,6 +17,8 @@ from rules.catalogue import catalogue
 from rules.model import Diagnosis, Severity
 from service.cli import cli
 
+REPORTS = Path(__file__).parents[1] / "recordings" / "reports"
+
 
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,17 +89,18 @@ def test_an_unreadable_input_counts_for_more_than_a_finding(incident: Path, tmp_
     assert run("diagnose", incident, tmp_path / "none", "--fail-on", "info").exit_code == 2
 
 
-@pytest.mark.parametrize("format", ["text", "json", "markdown"])
+@pytest.mark.parametrize("format", ["text", "json", "markdown", "html"])
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"", "is empty"),
-        (b"\x00\x01\xff", "is not text"),
-        (b"nonsense", "is not valid JSON at line 1 column 1"),
+        (b"\x00\x01\xff", "is not an AWR or Statspack report"),
+        (b"nonsense", "is not an AWR or Statspack report"),
+        (b"{nonsense", "is not valid JSON at line 1 column 2"),
         (b'{"format": "latchscope-capture", "ver', "it ends too early"),
         (b'{"format": "latchscope-capture", "version": 2}', "is a capture of version 2"),
     ],
-    ids=["empty", "binary", "malformed", "truncated", "another version"],
+    ids=["empty", "binary", "words", "malformed", "truncated", "another version"],
 )
 def test_a_bad_file_is_one_line_and_exit_code_2(tmp_path: Path, content: bytes, said: str, format: str) -> None:
     path = tmp_path / "bad.json"
@@ -111,11 +114,60 @@ def test_a_file_of_200_megabytes_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         file.truncate(200 * 2**20)
-    assert "is 200 MiB; a capture is at most 64 MiB" in one_line(run("diagnose", path))
+    assert "is 200 MiB; an input is at most 64 MiB" in one_line(run("diagnose", path))
 
 
-def test_a_folder_is_one_line(tmp_path: Path) -> None:
-    assert "is a directory" in one_line(run("diagnose", tmp_path))
+def test_a_folder_without_files_is_one_line(tmp_path: Path) -> None:
+    assert "is a directory without files" in one_line(run("diagnose", tmp_path))
+
+
+def test_a_folder_is_read_and_what_is_not_ours_is_said(incident: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(incident.read_bytes())
+    (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
+    told = run("diagnose", tmp_path, "--format", "json")
+    assert told.exit_code == 0, "what merely stands there is no error"
+    assert json.loads(told.stdout)["database"] == "undo-segments"
+    assert re.fullmatch(r"latchscope: skipped: .*alert\.log is not an AWR or Statspack report.*\n", told.stderr)
+
+
+def test_json_of_a_folder_with_a_bad_file_is_a_list(incident: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(incident.read_bytes())
+    (tmp_path / "b.json").write_bytes(incident.read_bytes()[:500])
+    told = run("diagnose", tmp_path, "--format", "json")
+    assert told.exit_code == 2 and "it ends too early" in told.stderr
+    assert [one["database"] for one in json.loads(told.stdout)] == ["undo-segments"]
+
+
+def test_a_compare_report_is_one_input_and_two_diagnoses() -> None:
+    told = run("diagnose", REPORTS / "awrdd-11.2.0.4.0-before-and-during.html", "--format", "json")
+    before, during = json.loads(told.stdout)
+    assert before["basis"]["end"] <= during["basis"]["begin"]
+
+
+def test_several_reports_are_a_table_a_sentence_and_the_details() -> None:
+    told = run("diagnose", *(REPORTS / f"day-{day}.txt" for day in range(1, 6)))
+    assert (told.exit_code, told.stderr) == (0, "")
+    lines = told.stdout.splitlines()
+    assert lines[0].startswith("file ") and "day-5.txt" in lines[5]
+    assert lines[7].startswith("ORDERS: 5 intervals") and "day-3.txt" in lines[7]
+    assert told.stdout.count("figures are of an interval") == 5
+
+
+def test_html_goes_where_it_is_wanted(incident: Path, tmp_path: Path) -> None:
+    told = run("diagnose", incident, "--format", "html")
+    assert told.exit_code == 0 and told.stdout.startswith("<!doctype html>")
+    path = tmp_path / "told.html"
+    assert run("diagnose", incident, "--format", "html", "-o", path).stdout == ""
+    assert path.read_text(encoding="utf-8") == told.stdout
+    assert "cannot be written" in one_line(run("diagnose", incident, "-o", tmp_path / "none" / "x"))
+
+
+def test_what_comes_from_a_file_sends_nothing_to_the_terminal(capture_file: Callable[..., Path]) -> None:
+    rows = {"columns": ["cache#", "type", "parameter", "gets"], "rows": [[1, "PARENT", "dc_\x1b]0;owned\x07", 9]]}
+    path = capture_file(snapshots=[{"taken_at": None, "views": {"v$rowcache": rows}}])
+    for format in ("text", "markdown"):
+        told = run("diagnose", path, "--format", format)
+        assert "owned" in told.stdout and "\x1b" not in told.stdout and "\x07" not in told.stdout
 
 
 def configured(tmp_path: Path, text: str) -> Path:

@@ -17,7 +17,7 @@ from rules.catalogue import catalogue
 from rules.engine import diagnose
 from service import settings
 from service.cli import cli
-from service.inputs import diagnose_input
+from service.inputs import diagnose_all
 from service.metrics import FAMILIES
 from service.report import as_text
 from service.settings import Settings
@@ -101,8 +101,8 @@ def test_every_setting_is_documented_with_its_default() -> None:
         elif field.default is None or field.default == []:
             assert written == ("defaults.interval" if name == "databases[].interval" else "none"), name
         else:
-            wanted = settings.seconds(written) if isinstance(field.default, float) else written
-            assert wanted == field.default, name
+            read = {float: settings.seconds, int: settings.size}.get(type(field.default), str)
+            assert read(written) == field.default, name
 
 
 def test_the_complete_configuration_is_complete_and_can_be_read(
@@ -115,7 +115,7 @@ def test_the_complete_configuration_is_complete_and_can_be_read(
     assert [one.name for one in told.databases] == ["erp1", "erp2", "billing", "example"]
     assert told.model_fields_set == set(Settings.model_fields)
     assert set().union(*(one.model_fields_set for one in told.databases)) == set(settings.DatabaseSettings.model_fields)
-    for group in ("oracle", "defaults", "auth"):
+    for group in ("oracle", "defaults", "auth", "reports"):
         one = getattr(told, group)
         assert one.model_fields_set == set(type(one).model_fields)
         assert one == type(one)(), f"{group} of the example shows the defaults"
@@ -175,7 +175,7 @@ def test_the_problem_of_the_document_is_the_real_one(stage: Stage) -> None:
 
 def test_the_shortened_output_is_the_real_one(incident: Path) -> None:
     shown = next(block for block in fenced("README.md", "") if "WARNING" in block)
-    real = as_text({"x": diagnose_input(str(incident))})
+    real = as_text(diagnose_all([str(incident)]).told)
     place = 0
     for piece in re.split(r"…\n?|\n", shown):
         words = piece.strip()

@@ -24,7 +24,13 @@ def app(stage: Stage) -> Client:
 
 
 def paths() -> list[str]:
-    return ["/", "/causes", *(f"/db/{one}" for one in scenarios()), *(f"/causes/{one}" for one in catalogue())]
+    return [
+        "/",
+        "/reports",
+        "/causes",
+        *(f"/db/{one}" for one in scenarios()),
+        *(f"/causes/{one}" for one in catalogue()),
+    ]
 
 
 def test_every_page_renders_safely(app: Client) -> None:

@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from collectors.model import NotComparable
 from rules.model import Diagnosis
-from service.inputs import diagnose_input
+from service.inputs import Diagnosed, diagnose_data
 from service.report import as_markdown, as_text
 from tests.service.stage import Stage
 
@@ -16,8 +18,8 @@ NAME = "incident-2010.json"
 
 
 @pytest.fixture
-def told(incident: Path) -> dict[str, Diagnosis]:
-    return {NAME: diagnose_input(str(incident))}
+def told(incident: Path) -> list[Diagnosed]:
+    return diagnose_data(incident.read_bytes(), NAME).told
 
 
 SHOWN = (
@@ -45,31 +47,27 @@ SHOWN = (
 
 
 @pytest.mark.parametrize("words", SHOWN)
-def test_the_model_incident_is_told_with_its_numbers(told: dict[str, Diagnosis], words: str) -> None:
+def test_the_model_incident_is_told_with_its_numbers(told: list[Diagnosed], words: str) -> None:
     assert words.lower() in as_text(told).lower()
     assert words.lower() in as_markdown(told).lower()
 
 
-def test_there_is_no_rate_without_an_interval(told: dict[str, Diagnosis]) -> None:
+def test_there_is_no_rate_without_an_interval(told: list[Diagnosed]) -> None:
     for text in (as_text(told), as_markdown(told)):
         assert not re.search(r"per second|/s\b|sessions wait(ing)? on average", text)
         assert "totals since an unknown instance start" in text
 
 
-def test_the_text_of_the_model_incident_is_frozen(
-    told: dict[str, Diagnosis], golden: Callable[[str, str], None]
-) -> None:
+def test_the_text_of_the_model_incident_is_frozen(told: list[Diagnosed], golden: Callable[[str, str], None]) -> None:
     golden("incident-2010.txt", as_text(told))
 
 
-def test_the_json_of_the_model_incident_is_frozen(
-    told: dict[str, Diagnosis], golden: Callable[[str, str], None]
-) -> None:
-    golden("incident-2010.json", told[NAME].model_dump_json(indent=2) + "\n")
+def test_the_json_of_the_model_incident_is_frozen(told: list[Diagnosed], golden: Callable[[str, str], None]) -> None:
+    golden("incident-2010.json", told[0].diagnosis.model_dump_json(indent=2) + "\n")
 
 
-def test_the_json_is_the_contracts(told: dict[str, Diagnosis]) -> None:
-    document = json.loads(told[NAME].model_dump_json())
+def test_the_json_is_the_contracts(told: list[Diagnosed]) -> None:
+    document = json.loads(told[0].diagnosis.model_dump_json())
     assert {
         "database",
         "release",
@@ -104,19 +102,19 @@ def test_the_json_is_the_contracts(told: dict[str, Diagnosis]) -> None:
     assert finding["caches"] == [
         {"cache_id": 3, "parameter": "dc_rollback_segments", "type": "PARENT", "subordinate": None}
     ]
-    assert Diagnosis.model_validate(document) == told[NAME]
+    assert Diagnosis.model_validate(document) == told[0].diagnosis
 
 
-def test_markdown_has_the_same_walk(told: dict[str, Diagnosis]) -> None:
+def test_markdown_has_the_same_walk(told: list[Diagnosed]) -> None:
     text = as_markdown(told)
-    steps = [one.step for one in told[NAME].steps]
+    steps = [one.step for one in told[0].diagnosis.steps]
     assert re.findall(r"^\d+\. \*\*(.+?)\*\*:", text, re.M) == steps
     for line in (one for one in text.splitlines() if one.startswith("|")):
         assert line.endswith("|"), line
 
 
 def test_a_diagnosis_that_cannot_tell_reads_so(stage: Stage) -> None:
-    one = {"poll": stage.poll("undo-storm", at=1).diagnosis}
+    one = [polled(stage)]
     for text in (as_text(one), as_markdown(one)):
         assert "Cannot tell yet: the first poll has nothing to compare with" in text
         assert "figures are not available yet" in text
@@ -124,10 +122,24 @@ def test_a_diagnosis_that_cannot_tell_reads_so(stage: Stage) -> None:
         assert "Found" not in text
 
 
-def test_several_inputs_are_told_one_after_the_other(told: dict[str, Diagnosis], stage: Stage) -> None:
-    several = {**told, "poll": stage.poll("undo-storm", at=1).diagnosis}
-    assert re.findall(r"^## (\S+) \((.+)\)$", as_markdown(several), re.M) == [
-        ("undo-segments", NAME),
-        ("undo-storm", "poll"),
-    ]
-    assert as_text(several).count("figures are") == 2
+def polled(stage: Stage) -> Diagnosed:
+    diagnosis = stage.poll("undo-storm", at=1).diagnosis
+    return Diagnosed("poll", NotComparable("undo-storm", None, "", ""), diagnosis)
+
+
+def test_several_inputs_are_a_table_and_then_one_after_the_other(told: list[Diagnosed], stage: Stage) -> None:
+    several = [*told, polled(stage)]
+    text, markdown = as_text(several), as_markdown(several)
+    assert re.findall(r"^## (\S+) \((.+)\)$", markdown, re.M) == [("undo-segments", NAME), ("undo-storm", "poll")]
+    assert text.count("figures are") == 2
+    head, first, second, empty = text.splitlines()[:4]
+    assert head.split("  ")[0] == "file" and head.endswith("headline")
+    assert re.search(r"incident-2010.json\s+undo-segments\s+totals\s+11.2\s+warning\s+unknown\s+Too many undo", first)
+    assert re.search(r"poll\s+undo-storm\s+none\s+11.2.0.4.0\s+info\s+unknown\s+Cannot tell yet", second)
+    assert empty == ""
+    assert markdown.startswith("| file | database | period | release | severity | DB time lost | headline |\n|---|")
+
+
+def test_a_bar_in_a_name_does_not_break_the_table(told: list[Diagnosed]) -> None:
+    hostile = [replace(one, name="a|b") for one in (*told, *told)]
+    assert "| a\\|b | undo-segments |" in as_markdown(hostile)

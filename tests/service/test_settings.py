@@ -44,6 +44,22 @@ def test_durations(written: object, seconds: float) -> None:
     assert settings.seconds(written) == seconds
 
 
+@pytest.mark.parametrize(("written", "size"), [("16MiB", 2**24), ("500 KiB", 512_000), ("77", 77), (77, 77)])
+def test_sizes(written: object, size: int) -> None:
+    assert settings.size(written) == size
+
+
+@pytest.mark.parametrize("written", ["much", "", "16MB", "-1MiB", "1.5MiB"])
+def test_what_is_no_size_says_how_to_write_one(tmp_path: Path, written: str) -> None:
+    said = refused(tmp_path, f'reports: {{max_bytes: "{written}"}}')
+    assert f"reports.max_bytes: '{written}' is no size; write 16MiB or 500KiB" in said
+
+
+@pytest.mark.parametrize("wrong", ["0", "65MiB"])
+def test_a_size_nobody_could_use(tmp_path: Path, wrong: str) -> None:
+    assert "reports.max_bytes" in refused(tmp_path, f"reports: {{max_bytes: {wrong}}}")
+
+
 @pytest.mark.parametrize("written", ["soon", "", "15 parsecs", "-5s", "1e3s", "5s5s"])
 def test_what_is_no_duration_says_how_to_write_one(tmp_path: Path, written: str) -> None:
     said = refused(tmp_path, f'defaults: {{interval: "{written}"}}')

@@ -1,0 +1,163 @@
+"""Bytes as they arrive, plain, gzipped or zipped, unpacked within limits: nothing is written, names are labels only.
+
+Sizes an archive claims are checked before anything is unpacked, and what comes out is counted as it comes, so that an
+archive that lies costs no more memory than an honest one.
+"""
+
+import gzip
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, cast
+
+from collectors.capture import LIMIT_BYTES
+from collectors.errors import InputError
+
+GZIP = b"\x1f\x8b"
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+MIB = 2**20
+_ENTRY = b"PK\x01\x02"
+_CHUNK = MIB
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The others cannot be unpacked piece by piece here, so nothing would bound them."""
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, OverflowError, struct.error)
+
+
+class TooLarge(InputError):
+    """An input beyond a limit; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may come out of one input."""
+
+    one: int = LIMIT_BYTES
+    """Bytes of a file, and of each member of an archive."""
+    total: int = 512 * MIB
+    """Bytes of all members of an archive together."""
+    members: int = 1000
+    ratio: int = 200
+    """Unpacked bytes per packed byte; reports come to 10 or 20. Not asked of the first few MiB."""
+    unasked: int = 8 * MIB
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file within an archive: its label and its bytes, or why it was not unpacked."""
+
+    label: str
+    data: bytes | InputError
+
+
+def label(name: str) -> str:
+    """A name as it may be shown: one line of printable characters, not too long."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in name)
+    return shown if len(shown) <= 300 else f"{shown[:200]}…{shown[-60:]}"
+
+
+def mib(size: int) -> str:
+    """Bytes as MiB for a sentence: 64, 1.5, 0.38."""
+    return f"{size / MIB:,.0f}" if size >= 10 * MIB else f"{size / MIB:.2g}"
+
+
+def is_archive(data: bytes) -> bool:
+    """Whether the bytes are a zip archive or gzipped, by how they begin."""
+    return data.startswith((GZIP, *ZIP))
+
+
+def is_zip(data: bytes) -> bool:
+    """Whether the bytes are a zip archive, by how they begin."""
+    return data.startswith(ZIP)
+
+
+def sized(data: bytes, name: str, limits: Limits = LIMITS) -> bytes:
+    """The bytes themselves, when there are not too many. Raises TooLarge."""
+    if len(data) > limits.one:
+        raise TooLarge(f"{name} is more than {mib(limits.one)} MiB; an input is at most that")
+    return data
+
+
+def gunzipped(data: bytes, name: str, limits: Limits = LIMITS) -> bytes:
+    """What a gzipped file holds. Raises InputError."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            return _within(cast(IO[bytes], file), len(data), name, limits)
+    except _BROKEN as error:
+        raise InputError(f"{name} is damaged ({_brief(error)}); copy it again") from None
+
+
+def members(data: bytes, name: str, limits: Limits = LIMITS) -> Iterator[Member]:
+    """The files of a zip archive one after the other, hidden ones left out. Raises InputError when none may be unpacked."""
+    if data.count(_ENTRY) > limits.members:  # told before a million entries are read into memory
+        raise TooLarge(f"{name} has more than {limits.members:,} members; pack fewer reports into one archive")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = [one for one in archive.infolist() if not one.is_dir() and not _hidden(one.filename)]
+            _claimed(entries, name, limits)
+            for one in entries:
+                yield _member(archive, one, label(f"{name}!{one.filename}"), limits)
+    except _BROKEN as error:
+        raise InputError(f"{name} is a damaged zip archive ({_brief(error)}); copy it again") from None
+
+
+def _claimed(entries: list[zipfile.ZipInfo], name: str, limits: Limits) -> None:
+    """Refuse an archive that says itself that it holds too much; no member can give more than it claims."""
+    total, packed = sum(one.file_size for one in entries), sum(one.compress_size for one in entries)
+    if total > limits.total:
+        raise TooLarge(f"{name} unpacks to {mib(total)} MiB; at most {mib(limits.total)} MiB are unpacked")
+    if _swollen(total, packed, limits):
+        raise TooLarge(_bomb(name, limits))
+
+
+def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, limits: Limits) -> Member:
+    try:
+        if entry.flag_bits & 0x1:
+            raise InputError(f"{name} is encrypted; unpack the archive and name the files")
+        if entry.compress_type not in _METHODS:
+            raise InputError(f"{name} is packed by a method other than deflate; unpack the archive and name the files")
+        if entry.file_size > limits.one:
+            raise TooLarge(f"{name} is {mib(entry.file_size)} MiB; an input is at most {mib(limits.one)} MiB")
+        with archive.open(entry) as file:
+            return Member(name, _within(file, entry.compress_size, name, limits))
+    except InputError as error:
+        return Member(name, error)
+    except _BROKEN as error:
+        return Member(name, InputError(f"{name} is damaged ({_brief(error)}); pack it again"))
+
+
+def _within(file: IO[bytes], packed: int, name: str, limits: Limits) -> bytes:
+    """Read to the end in pieces, and stop as soon as there is too much."""
+    pieces: list[bytes] = []
+    total = 0
+    while piece := file.read(_CHUNK):
+        total += len(piece)
+        if total > limits.one:
+            raise TooLarge(f"{name} unpacks to more than {mib(limits.one)} MiB; an input is at most that")
+        if _swollen(total, packed, limits):
+            raise TooLarge(_bomb(name, limits))
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _swollen(unpacked: int, packed: int, limits: Limits) -> bool:
+    return unpacked > limits.unasked and unpacked > packed * limits.ratio
+
+
+def _bomb(name: str, limits: Limits) -> str:
+    return f"{name} unpacks to more than {limits.ratio} times its size, as no report does; unpack it and name the files"
+
+
+def _hidden(path: str) -> bool:
+    return any(part.startswith(".") and part not in (".", "..") for part in path.split("/")) or path.startswith(
+        "__MACOSX/"
+    )
+
+
+def _brief(error: Exception) -> str:
+    return label(str(error).splitlines()[0] if str(error) else type(error).__name__)

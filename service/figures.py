@@ -1,0 +1,52 @@
+"""The figures of one change that are drawn beside its Diagnosis: gets by cache, sleeps by location."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from collectors.model import ROW_CACHE_LATCH, Delta, NotComparable, Row, number
+from rules.model import Frozen
+
+MOST = 12
+"""Bars of one chart; the others are too small to be looked at."""
+
+
+class Bar(Frozen):
+    """One bar: whose, and how much."""
+
+    label: str
+    value: float
+
+
+class Bars(Frozen):
+    """Bars of one chart, highest first; `left_out` counts the smaller ones that are not drawn."""
+
+    title: str
+    unit: str
+    bars: tuple[Bar, ...]
+    left_out: int = 0
+
+
+def figures(change: Delta | NotComparable) -> tuple[Bars, ...]:
+    """The charts for which the change has figures; none where it has none."""
+    return () if isinstance(change, NotComparable) else tuple(_charts(change))
+
+
+def _charts(delta: Delta) -> Iterator[Bars]:
+    holders = [row for row in delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
+    yield from _bars("Dictionary cache gets", "gets", delta.rows("v$rowcache"), "parameter", "gets")
+    yield from _bars(
+        "Row cache latch: sleeps by the location that held it", "sleeps", holders, "location", "sleep_count"
+    )
+    mutexes = delta.rows("v$mutex_sleep")
+    yield from _bars("Row cache mutexes: sleeps by location", "sleeps", mutexes, "location", "sleeps")
+
+
+def _bars(title: str, unit: str, rows: Iterable[Row], key: str, column: str) -> Iterator[Bars]:
+    """One chart, where anything is above zero. Rows of the same name, such as a cache's subordinates, are added up."""
+    sums: dict[str, float] = defaultdict(float)
+    for row in rows:
+        sums[str(row.get(key))] += number(row.get(column)) or 0.0
+    highest = sorted(((name, value) for name, value in sums.items() if value > 0), key=lambda one: (-one[1], one[0]))
+    if highest:
+        told = tuple(Bar(label=name, value=value) for name, value in highest[:MOST])
+        yield Bars(title=title, unit=unit, bars=told, left_out=max(0, len(highest) - MOST))
