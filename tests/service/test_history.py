@@ -52,7 +52,9 @@ def test_every_poll_is_a_span_and_every_change_a_value(store: Repository, stage:
 
 def test_zero_is_not_stored_and_is_zero(store: Repository, stage: Stage, place: Place) -> None:
     keep(store, stage, 40, 42)
-    assert place.execute("select count(*) from deltas join items on id = item_id where value = 0 and not gauge") == [(0,)]
+    assert place.execute("select count(*) from deltas join items on id = item_id where value = 0 and not gauge") == [
+        (0,)
+    ]
     points = store.history.points(DB, [GETS, Selector("v$sysstat", "value")], BEGAN, LATE, "poll")
     still = replace(points.series[0], values={})
     assert still.at(points.spans[1]) == 0.0
@@ -115,19 +117,19 @@ def test_the_same_polls_twice_change_nothing(store: Repository, stage: Stage, pl
 
 
 def test_roll_ups_are_the_sums_of_the_polls(store: Repository, stage: Stage) -> None:
-    deltas = keep(store, stage, *range(10, 4000, 50))
+    deltas = keep(store, stage, *range(10, 4000, 200))
     assert roll_up(store.engine, store.partitions, LATE) == 14 + 2
     for resolution, buckets in (("5m", 14), ("1h", 2)):
         points = store.history.points(DB, [SLEEPS, GETS], BEGAN, LATE, resolution)  # type: ignore[arg-type]
         assert len(points.spans) == buckets
         assert sum(one.polls for one in points.spans) == len(deltas) + 1
-        assert sum(one.seconds or 0 for one in points.spans) == pytest.approx(3950)
+        assert sum(one.seconds or 0 for one in points.spans) == pytest.approx(3800)
         for column in ("sleeps", "gets"):
             sums = sum(v.total for one in points.series if one.column == column for v in one.values.values())
             assert sums == pytest.approx(total(deltas, "v$latch_children", column))
     hot = next(one for one in points.series if one.key["child#"] == 1 and one.column == "gets")
     rates = [
-        number(row["gets"]) / 50
+        number(row["gets"]) / 200
         for delta in deltas
         for row in delta.rows("v$latch_children")
         if row["child#"] == 1  # type: ignore[operator]
@@ -232,7 +234,7 @@ def test_between_two_kept_snapshots_it_is_their_difference(store: Repository, st
 
 @pytest.mark.parametrize("source", ["poll", "5m", "1h"])
 def test_without_snapshots_it_is_the_sum_of_figures(store: Repository, stage: Stage, place: Place, source: str) -> None:
-    keep(store, stage, *range(0, 3601, 60))
+    keep(store, stage, *range(0, 3601, 240))
     snapshots = store.latest(DB, 100)
     whole = between(snapshots[-1], snapshots[0])
     assert isinstance(whole, Delta)
@@ -246,7 +248,7 @@ def test_without_snapshots_it_is_the_sum_of_figures(store: Repository, stage: St
         place.execute("delete from buckets where width = 300")
     told = store.changes.delta_over(DB, at(0), at(3601) if source == "poll" else at(3900))
     assert isinstance(told, Delta)
-    assert told.basis.seconds == pytest.approx(3600 if source != "1h" else 3540 + 60)
+    assert told.basis.seconds == pytest.approx(3600 if source != "1h" else 3360 + 240)
     for view in COUNTED:
         real, again = whole.read(view), told.read(view)
         if isinstance(real, Missing):

@@ -1,0 +1,58 @@
+"""A process that polls two scripted databases as fast as it can into a store, until somebody kills it.
+
+`python -m tests.service.crashing URL FOLDER BEGAN`: each poll is noted in FOLDER/polls.txt as soon as its keeper has
+taken it. Everything between the poll and the disk is the product's own.
+"""
+
+import os
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from collectors.replay import ScriptedDatabase
+from collectors.scenarios import scenarios
+from service.board import Board, Watched
+from service.pipeline import turn
+from service.resume import resume
+from service.settings import DatabaseSettings
+from service.store import chores as chores_module
+from service.store.chores import Chores
+from service.store.repository import Repository
+from service.store.spool import Spool
+from service.store.writer import Writer
+
+NAMES = ("undo-storm", "parse-storm")
+
+
+def main(url: str, folder: Path, began: float) -> None:
+    """Poll for ever."""
+    chores_module.EVERY_SECONDS = 0.3
+    store = Repository(url)
+    writer = Writer(store, Spool(folder / "spool", 2**30))
+    board = Board([Watched(DatabaseSettings(name=name, dsn=f"demo:{name}"), 1.0) for name in NAMES])
+    writer.catch_up()
+    resume(board, store, writer)
+    writer.start()
+    Chores(store).start()
+    noted = os.open(folder / "polls.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    start = datetime.fromtimestamp(began, UTC)
+
+    def watch(watched: Watched) -> None:
+        # A day passes in minutes, so that buckets close while the process lives.
+        database = ScriptedDatabase(scenarios()[watched.name], start, lambda: 100 * (time.time() - began), ())
+        while True:
+            published = turn(watched, database, writer)
+            os.write(noted, f"{watched.name} {published.snapshot.taken_at.isoformat()}\n".encode())  # type: ignore[union-attr]
+            time.sleep(0.02)
+
+    threads = [threading.Thread(target=watch, args=(watched,), daemon=True) for watched in board]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]))

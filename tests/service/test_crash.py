@@ -1,0 +1,106 @@
+"""kill -9 at any moment, and a store that goes away: it stays whole, and nothing but the poll in flight is lost.
+
+The short forms run always; the long ones are 200 kills and five minutes of outage.
+"""
+
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from service.store.check import problems
+from service.store.history_tables import millis
+from service.store.repository import Repository
+from service.store.rollup import roll_up
+from service.store.spool import Spool
+from service.store.writer import Writer
+from tests.service.crashing import NAMES
+from tests.service.stores import Place
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def polling(place: Place, began: float) -> Iterator[None]:
+    """The process, once its polls are coming; killed with the block."""
+    before = len(noted(place))
+    command = [sys.executable, "-m", "tests.service.crashing", place.url, str(place.folder), str(began)]
+    with (place.folder / "stderr.txt").open("ab") as errors:
+        process = subprocess.Popen(command, cwd=ROOT, stderr=errors)
+    try:
+        until = time.monotonic() + 60
+        while len(noted(place)) < before + 4:
+            said = (place.folder / "stderr.txt").read_text()
+            assert process.poll() is None and time.monotonic() < until, f"it does not poll:\n{said}"
+            time.sleep(0.02)
+        yield
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def noted(place: Place) -> list[tuple[str, int]]:
+    """Every poll that a keeper has taken: database and milliseconds."""
+    file = place.folder / "polls.txt"
+    lines = [line.split() for line in file.read_text().splitlines()] if file.exists() else []
+    return [(name, millis(datetime.fromisoformat(at))) for name, at in lines]
+
+
+def finished(place: Place) -> Repository:
+    """The store after a last start that brings in what the spool holds."""
+    store = Repository(place.url)
+    spool = Spool(place.folder / "spool", 2**30)
+    Writer(store, spool).catch_up()
+    assert len(spool) == 0
+    roll_up(store.engine, store.partitions, datetime.now(UTC) + timedelta(days=400))
+    return store
+
+
+def stored(place: Place) -> set[tuple[str, int]]:
+    rows = place.execute("select d.name, p.at from polls p join databases d on d.id = p.database_id")
+    return {(name, at) for name, at in rows}
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(200, marks=pytest.mark.soak)])
+def test_a_killed_process_leaves_a_whole_store(place: Place, kills: int) -> None:
+    chance = random.Random(kills)
+    began = time.time()
+    for _ in range(kills):
+        with polling(place, began):
+            time.sleep(chance.uniform(0, 0.7))
+    store = finished(place)
+    assert list(problems(store.engine)) == [], "no gap, nothing twice, every roll-up the sum of its polls"
+    lost = Counter(name for name, at in set(noted(place)) - stored(place))
+    assert all(lost[name] <= kills for name in NAMES), f"at most the poll in flight of each: {lost}"
+    firsts = place.execute("select count(*) from polls where seconds is null")
+    assert firsts == [(len(NAMES),)], "each restart goes on where the last poll was kept"
+    assert place.execute("select count(*) from five_minutes")[0][0] > 0
+    print(f"{place.kind}: {kills} kills, {len(noted(place))} polls, lost in flight {dict(lost)}")  # noqa: T201  figures for `make soak`
+    store.close()
+
+
+@pytest.mark.parametrize("seconds", [1.0, pytest.param(300.0, marks=pytest.mark.soak)])
+def test_an_outage_under_load_loses_nothing(place: Place, seconds: float) -> None:
+    with polling(place, time.time()):
+        with place.away():
+            time.sleep(seconds)
+            during = len(noted(place))
+        waiting = len(list((place.folder / "spool").glob("*.poll")))
+        time.sleep(1.0)
+        assert len(noted(place)) > during, "polls go on"
+    store = finished(place)
+    assert list(problems(store.engine)) == []
+    lost = Counter(name for name, at in set(noted(place)) - stored(place))
+    assert all(lost[name] <= 1 for name in NAMES), f"nothing but what the kill at the end cost: {lost}"
+    assert waiting > 0
+    print(  # noqa: T201  figures for `make soak`
+        f"{place.kind}: {seconds:g} s away, {waiting} polls in the spool, {len(noted(place))} polls, lost {dict(lost)}"
+    )
+    store.close()
