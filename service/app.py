@@ -11,6 +11,7 @@ from rules.catalogue import catalogue
 from service.audit import Audit
 from service.board import Board, Watched
 from service.connect import Connector
+from service.jobs import jobs_of
 from service.loop import Worker
 from service.metrics import own_registry
 from service.resume import resume
@@ -26,6 +27,7 @@ from service.web import problems
 from service.web.access import Access, read_tokens
 from service.web.actions_api import actions
 from service.web.api import api, outside
+from service.web.history_api import history_api
 from service.web.pages import pages, static
 from service.web.reports_api import reports_api
 from service.web.reports_pages import reports_pages
@@ -44,6 +46,7 @@ def create_app(settings: Settings) -> FastAPI:
     audit = Audit(settings.auth.audit_file)
     uploads = Uploads(Reports(store.engine), settings.reports.max_bytes)
     workers = [_worker(watched, connector, writer, settings) for watched in board]
+    jobs = jobs_of(store, board, connector.began)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -51,6 +54,8 @@ def create_app(settings: Settings) -> FastAPI:
         resume(board, store, writer)
         writer.start()
         chores.start()
+        for job in jobs:
+            job.start()
         for worker in workers:
             worker.start()
         yield
@@ -58,6 +63,8 @@ def create_app(settings: Settings) -> FastAPI:
             worker.stop()
         for worker in workers:
             worker.join(STOP_SECONDS / max(len(workers), 1))
+        for job in jobs:
+            job.stop()
         chores.stop()
         writer.stop()
         store.close()
@@ -76,6 +83,7 @@ def create_app(settings: Settings) -> FastAPI:
     own.register(SpoolMetrics(writer.spool))
     by_name = {one.watched.name: one for one in workers}
     app.include_router(api(board, access))
+    app.include_router(history_api(board, store, access, audit))
     app.include_router(actions(board, by_name, connector, access, audit))
     app.include_router(reports_api(uploads, access, audit))
     app.include_router(outside(board, own, writer.trouble, access))

@@ -123,6 +123,7 @@ class ResumeOut(BaseModel):
 class EpisodeOut(BaseModel):
     """One trouble from its start over its peak to its end; `end` is null while it lasts."""
 
+    database: str
     cause: str
     cache: str | None
     title: str
@@ -134,6 +135,7 @@ class EpisodeOut(BaseModel):
     peak_at: datetime
     peak_share_of_db_time: float | None
     headline: str
+    verdict: str | None = Field(description="whether a change mark ended it, and why; null where none was set")
 
 
 class ConfirmationIn(BaseModel):
