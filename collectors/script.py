@@ -136,6 +136,13 @@ class Scenario:
     mutexes: bool = False
     """Mutexes, not child latches, guard the row cache (12.2 and later)."""
     interval_seconds: float = 2.0
+    marks: tuple[tuple[float, str], ...] = ()
+    """Seconds into the loop, and what somebody changes then, in their words."""
+
+    @property
+    def length(self) -> float:
+        """Seconds of one loop."""
+        return sum(seconds for seconds, _ in self.loop)
 
 
 def ramp(start: Load, end: Load, seconds: float, steps: int = 5) -> tuple[tuple[float, Load], ...]:

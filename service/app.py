@@ -18,6 +18,7 @@ from service.feed import Feed
 from service.fleet import Fleet, FleetMetrics
 from service.followers import Followers
 from service.herald import Herald
+from service.jobs import Job, jobs_of
 from service.metrics import own_registry
 from service.resume import resume
 from service.settings import Settings
@@ -32,6 +33,7 @@ from service.web import problems
 from service.web.access import Access, read_tokens
 from service.web.actions_api import actions
 from service.web.api import api, outside
+from service.web.history_api import history_api
 from service.web.pages import pages, static
 from service.web.reports_api import reports_api
 from service.web.reports_pages import reports_pages
@@ -55,6 +57,7 @@ def create_app(settings: Settings) -> FastAPI:
     uploads = Uploads(store.reports, settings.reports.max_bytes)
     feed = Feed(store.episode_log)
     webhooks = Webhooks(settings, store, own)
+    jobs = jobs_of(store, board, connector.began)
     shared = sharing(settings.store, store, settings.replica_name, settings.replica.url, settings.shortest_interval)
     crew = Crew(connector, writer, settings, lambda taken: resume(taken, store, writer), shared.archive, STORE_ERRORS)
     herald = Herald(shared.words, STORE_ERRORS) if shared.words else None
@@ -68,12 +71,13 @@ def create_app(settings: Settings) -> FastAPI:
         writer.catch_up()
         writer.start()
         chores.start()
-        feed.start()
-        webhooks.start()
+        parts: list[Feed | Webhooks | Job] = [feed, webhooks, *jobs]
+        for part in parts:
+            part.start()
         fleet.start()
         yield
-        feed.stop()
-        webhooks.stop()
+        for part in parts:
+            part.stop()
         fleet.stop(STOP_SECONDS)
         feed.join(STOP_SECONDS)
         webhooks.join(STOP_SECONDS)
@@ -96,6 +100,7 @@ def create_app(settings: Settings) -> FastAPI:
     can = Actions(connector, shared.leases, fleet.worker, shared.words, STORE_ERRORS)
     app.include_router(api(board, access))
     app.include_router(streams(board, feed, access))
+    app.include_router(history_api(board, store, access, audit))
     app.include_router(actions(board, can, access, audit))
     app.include_router(reports_api(uploads, access, audit))
     app.include_router(outside(board, own, writer.trouble, access))

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from threading import Lock
 
 from collectors.model import Delta, Snapshot
+from rules.baseline import Usual
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis, Severity
 from service.confirm import Confirmed
@@ -114,6 +115,8 @@ class Watched:
     """Held by an action that has a session of its own: never more than two sessions on a database."""
     resume: Callable[[], Snapshot | None] = lambda: None
     """The last poll of an earlier run, asked for once; what the first poll is held against."""
+    usual: Callable[[datetime], Mapping[str, Usual]] = lambda at: {}
+    """What is usual here at a time, as far as it is at hand."""
     history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY_POINTS))
     polled_by: str | None = None
     """The replica that polls it; None while nobody does."""

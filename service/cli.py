@@ -18,7 +18,7 @@ from collectors.errors import CollectError
 from collectors.grants import script
 from collectors.scenarios import scenarios
 from rules.catalogue import catalogue
-from service import logs, preflight, report, script_command, settings
+from service import compare_command, logs, preflight, report, script_command, settings
 from service.app import create_app
 from service.diagnose_command import diagnose
 from service.settings import Settings
@@ -39,6 +39,7 @@ class Target(StrEnum):
 
 Config = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
 CONFIG = Path("latchscope.yaml")
+DEMO = "latchscope demo: http://{address}/ (the undo storm builds up after 20 s); its store: STORE"
 
 
 @cli.callback()
@@ -54,7 +55,7 @@ def demo(
     """Serve scripted databases: an undo storm, a busy but healthy one, a parse storm."""
     with tempfile.TemporaryDirectory(prefix="latchscope-") as folder:
         chosen = settings.demo(list(scenarios()), port, f"sqlite:///{folder}/demo.db", interval)
-        _serve(chosen, greeting="latchscope demo: http://{address}/ (the undo storm builds up after 20 s)")
+        _serve(chosen, greeting=DEMO.replace("STORE", chosen.store))
 
 
 @cli.command()
@@ -119,6 +120,8 @@ def capture(
 
 cli.command()(diagnose)
 cli.command()(script_command.script)
+cli.command()(compare_command.compare)
+cli.command()(compare_command.mark)
 
 
 @cli.command()

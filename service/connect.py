@@ -18,7 +18,7 @@ class Connector:
 
     def __init__(self, oracle: OracleSettings) -> None:
         self._oracle = oracle
-        self._began = datetime.now(UTC)
+        self.began = datetime.now(UTC)
         self._zero = time.monotonic()
 
     def open(self, watched: Watched) -> Connection:
@@ -42,7 +42,7 @@ class Connector:
     def _scripted(self, name: str) -> Connection:
         if name not in scenarios():
             raise SetupError(f"there is no scripted database {name}; there are {', '.join(scenarios())}")
-        return ScriptedDatabase(scenarios()[name], self._began, lambda: time.monotonic() - self._zero)
+        return ScriptedDatabase(scenarios()[name], self.began, lambda: time.monotonic() - self._zero)
 
 
 def target_of(database: DatabaseSettings) -> Target:

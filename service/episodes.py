@@ -34,6 +34,8 @@ class Episode:
     peak_share_of_db_time: float | None
     headline: str
     """Of the peak."""
+    verdict: str | None = None
+    """Whether a change mark ended it, as the store has it."""
 
 
 @dataclass(frozen=True, slots=True)

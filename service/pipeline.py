@@ -46,12 +46,19 @@ def turn(
     snapshot = with_samples(poll(watched.name, connection, previous, clock), seen)
     seconds = clock() - began
     change = with_gap(with_confirmations(difference(previous, snapshot), watched), watched)
-    diagnosis = cannot_tell(change) if isinstance(change, NotComparable) else diagnose(change)
+    diagnosis = judged(watched, change)
     if not holds():
         raise LeasesLost("the lease was lost during the poll")
     published = publish(watched, snapshot, change, diagnosis, seconds)
     keeper.keep(snapshot, diagnosis, kept_beside(watched, change, previous))
     return published
+
+
+def judged(watched: Watched, change: Delta | NotComparable) -> Diagnosis:
+    """The diagnosis of a change, which says how many times the usual it costs where that is known."""
+    if isinstance(change, NotComparable):
+        return cannot_tell(change)
+    return diagnose(change, usual=watched.usual(change.basis.end) if change.basis.end else None)
 
 
 def with_samples(snapshot: Snapshot, seen: Reading | None) -> Snapshot:

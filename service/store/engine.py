@@ -9,6 +9,8 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyErro
 CONNECT_SECONDS = 5
 """For a PostgreSQL that does not answer."""
 
+DATABASE_ERROR = SQLAlchemyError
+"""What every trouble with the database behind the store is."""
 STORE_ERRORS = (SQLAlchemyError, OSError)
 """What a reader of the store must expect."""
 

@@ -1,7 +1,7 @@
 """What happened: episodes, confirmations, what is usual. Every query of these tables."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
@@ -31,7 +31,7 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What is usual for a metric in one hour of the week: 0 is Monday 00:00 UTC."""
+    """What is usual for a metric in one hour of the week: 0 is Monday 00:00 UTC; beyond 167, see service/baselines.py."""
 
     database: str
     metric: str
@@ -143,11 +143,17 @@ class Baselines:
         self._history = history
 
     def samples(
-        self, database: str, metric: str, since: datetime, until: datetime
+        self,
+        database: str,
+        metric: str,
+        since: datetime,
+        until: datetime,
+        match: Mapping[str, object] | None = None,
     ) -> tuple[tuple[datetime, float], ...]:
         """A metric, as "view.column" summed over its rows, by the hour: its rate per second. Hours unknown are left out."""
         view, _, column = metric.rpartition(".")
-        points = self._history.points(database, [Selector(view, column)], since, until, "1h", limit=100_000)
+        wanted = [Selector(view, column, match or {})]
+        points = self._history.points(database, wanted, since, until, "1h", limit=100_000)
         told = []
         for span in points.spans:
             if span.seconds and view not in span.missing and f"{view} {{}} {column}" not in span.missing:
@@ -158,6 +164,13 @@ class Baselines:
         """Keep what is usual in place of what was."""
         with self._engine.begin() as connection:
             upsert(connection, table_of(StoredBaseline), [_members(row, Baseline) for row in rows])
+
+    def at(self, database: str, hours: Sequence[int]) -> tuple[Baseline, ...]:
+        """What is usual in some hours of the week, for every metric."""
+        one = StoredBaseline
+        query = select(*table_of(one).c).where(one.database == database, one.hour_of_week.in_(hours))
+        with self._engine.connect() as connection:
+            return tuple(Baseline(**row._mapping) for row in connection.execute(query))
 
     def of(self, database: str, metric: str) -> dict[int, Baseline]:
         """What is usual for a metric, by hour of the week."""
@@ -208,4 +221,5 @@ def _episode(row: Any) -> Episode:
         peak_at=row.peak_at,
         peak_share_of_db_time=row.peak_share,
         headline=row.headline,
+        verdict=row.verdict,
     )

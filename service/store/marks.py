@@ -36,6 +36,14 @@ class Marks:
             insert_new(connection, table_of(StoredMark), [row])
         return mark
 
+    def get(self, database: str, which: str) -> Mark | None:
+        """The mark of this id, or the `last` one; None where the database has no such mark."""
+        one = StoredMark
+        query = select(*table_of(one).c).where(one.database == database).order_by(one.at.desc(), one.id).limit(1)
+        with self._engine.connect() as connection:
+            row = connection.execute(query if which == "last" else query.where(one.id == which)).first()
+        return None if row is None else Mark(row.id, row.database, row.at, row.text, row.who)
+
     def between(
         self, database: str | None, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
     ) -> Page[Mark]:

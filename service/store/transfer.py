@@ -23,7 +23,7 @@ from service.store.tables import Base, UtcTime
 FORMAT, VERSION = "latchscope-history", 1
 CHUNK = 5000
 _FIRST = ("databases", "items")
-_OWN = ("episode_changes", "deliveries", "replicas", "standings", "requests")
+OWN = ("episode_changes", "deliveries", "replicas", "standings", "requests")
 """What speaks of this store alone: the log that streams and webhooks follow, and how replicas stand."""
 
 
@@ -102,7 +102,7 @@ def _put(
 
 def _tables() -> list[Table]:
     """Every table, with those first that others refer to by number."""
-    kept = (table for table in Base.metadata.tables.values() if table.name not in _OWN)
+    kept = (table for table in Base.metadata.tables.values() if table.name not in OWN)
     return sorted(kept, key=lambda table: (table.name not in _FIRST, table.name))
 
 

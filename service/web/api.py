@@ -15,7 +15,7 @@ from service.metrics import exposition, probe
 from service.web import views
 from service.web.access import Access
 from service.web.problems import NOT_FOUND, REFUSED
-from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, DatabaseOut, EpisodeOut, Health, LatchesOut
+from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, DatabaseOut, Health, LatchesOut
 from service.web.tags import UNCHANGED, tagged
 
 
@@ -74,11 +74,6 @@ def api(board: Board, access: Access) -> APIRouter:
     def get_capabilities(db: str) -> CapabilitiesOut:
         """What can be read on this database, what is lost without the rest, and the SQL that opens it."""
         return views.capabilities_out(watched(db))
-
-    @router.get("/databases/{db}/episodes", tags=["diagnosis"], responses=NOT_FOUND)
-    def list_episodes(db: str) -> list[EpisodeOut]:
-        """Troubles from start to end, newest first; those that last have no end."""
-        return views.episodes_out(watched(db))
 
     @router.get("/causes", tags=["causes"])
     def list_causes() -> list[CauseOut]:

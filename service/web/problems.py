@@ -8,6 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from service.store.engine import DATABASE_ERROR, brief
 from service.web.schemas import Problem
 
 log = logging.getLogger("latchscope.web")
@@ -44,6 +45,11 @@ def install(app: FastAPI) -> None:
     def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         told = "; ".join(f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors())
         return problem(request, 422, "Not understood", told)
+
+    @app.exception_handler(DATABASE_ERROR)
+    def _store(request: Request, error: Exception) -> JSONResponse:
+        log.warning("store: %s cannot be answered: %s", request.url.path, brief(error))
+        return problem(request, 503, "The store does not answer", "Polls go on and wait for it; ask again later.")
 
     @app.exception_handler(Exception)
     def _bug(request: Request, error: Exception) -> JSONResponse:

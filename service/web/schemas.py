@@ -124,6 +124,7 @@ class ResumeOut(BaseModel):
 class EpisodeOut(BaseModel):
     """One trouble from its start over its peak to its end; `end` is null while it lasts."""
 
+    database: str
     cause: str
     cache: str | None
     title: str
@@ -135,6 +136,7 @@ class EpisodeOut(BaseModel):
     peak_at: datetime
     peak_share_of_db_time: float | None
     headline: str
+    verdict: str | None = Field(description="whether a change mark ended it, and why; null where none was set")
 
 
 class ConfirmationIn(BaseModel):

@@ -1,6 +1,7 @@
 """What REST and pages show of the board: the last publication of a database, laid out as the schemas want it."""
 
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 from collectors.grants import capabilities
@@ -11,6 +12,9 @@ from rules.engine import cannot_tell
 from rules.model import Diagnosis, DiagnosisBasis
 from rules.statistics import latch_statistics, ratio
 from service.board import Watched
+from service.episodes import Episode
+from service.store.episodes import Page, paged
+from service.store.repository import Repository
 from service.web.schemas import (
     CacheOut,
     CachesOut,
@@ -24,6 +28,7 @@ from service.web.schemas import (
     LatchesOut,
     ReadableOut,
 )
+from service.web.window import Window
 
 
 def database_out(watched: Watched) -> DatabaseOut:
@@ -162,9 +167,40 @@ def capabilities_out(watched: Watched) -> CapabilitiesOut:
 
 
 def episodes_out(watched: Watched) -> list[EpisodeOut]:
-    """Episodes of a database, newest first."""
-    wanted = EpisodeOut.model_fields
-    return [EpisodeOut(**{name: getattr(one, name) for name in wanted}) for one in watched.episodes.all]
+    """Episodes of a database that are in memory, newest first."""
+    return [episode_out(one) for one in watched.episodes.all]
+
+
+def episode_out(one: Episode) -> EpisodeOut:
+    """One episode."""
+    return EpisodeOut(**{name: getattr(one, name) for name in EpisodeOut.model_fields})
+
+
+def episode_page(
+    store: Repository, watched: Iterable[Watched], db: str | None, within: Window, cursor: str | None, limit: int
+) -> Page[Episode]:
+    """Kept episodes, newest first; the first page has those of this moment too, which may not be written yet.
+
+    Raises BadCursor.
+    """
+    page = store.episodes.between(db, within.begin, within.end, cursor, limit)
+    if cursor is not None:
+        return page
+    found = {(one.database, one.cause, one.begin): one for one in page.items}
+    reached = page.items[-1].begin if page.cursor else within.begin
+    for one in (each for on_board in watched for each in on_board.episodes.all):
+        key = (one.database, one.cause, one.begin)
+        if key in found:
+            found[key] = replace(one, verdict=found[key].verdict)
+        elif one.begin < within.end and (one.end or within.end) >= reached:
+            found[key] = one
+    ordered = sorted(sorted(found.values(), key=lambda one: (one.database, one.cause)), key=_begin, reverse=True)
+    told = paged(ordered, limit, lambda last: (last.begin, last.database, last.cause))
+    return replace(told, cursor=told.cursor or page.cursor)
+
+
+def _begin(one: Episode) -> datetime:
+    return one.begin
 
 
 def holders_out(watched: Watched, found: HolderProfile) -> HoldersOut:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,9 +18,14 @@ from rules.model import Diagnosis
 from service.app import create_app
 from service.board import Board, Published, Watched
 from service.pipeline import turn
-from service.settings import DatabaseSettings, Settings
+from service.settings import DatabaseSettings, HistorySettings, Settings
+from service.store.record import Record, Turn, record_of
+from service.store.repository import Repository
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+CENTURY = 100 * 365 * 86400.0
+FOR_EVER = HistorySettings(polls=CENTURY, five_minutes=CENTURY, hourly=CENTURY)
+"""Whenever the tests run, the polls of the stage are not too old to be shown one by one."""
 
 
 @dataclass
@@ -28,9 +33,18 @@ class Kept:
     """A keeper that remembers."""
 
     polls: list[tuple[Snapshot, Diagnosis]]
+    records: list[Record] = field(default_factory=list)
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: object = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None = None) -> None:
         self.polls.append((snapshot, diagnosis))
+        if (record := record_of(snapshot, diagnosis, turn)) is not None:
+            self.records.append(record)
+
+    def write(self, url: str) -> None:
+        """Put into a store what was kept so far."""
+        store = Repository(url)
+        store.write(self.records)
+        store.close()
 
 
 class Stage:
@@ -74,9 +88,12 @@ class Stage:
                 self.poll(watched.name, moment)
 
     def app(self, store: str | None = None) -> "Client":
-        """The real app over this board; its workers are not started."""
+        """The real app over this board, and over a store of its polls; its workers are not started."""
         self._monkeypatch.setattr("service.app.Board", lambda watched: self.board)
-        chosen = Settings(store=store or f"sqlite:///{self.folder}/store.db", databases=self.databases)
+        url = store or f"sqlite:///{self.folder}/store.db"
+        if store is None and isinstance(self.keeper, Kept) and self.keeper.records:
+            self.keeper.write(url)
+        chosen = Settings(store=url, databases=self.databases, history=FOR_EVER)
         return Client(create_app(chosen))
 
 

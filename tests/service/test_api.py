@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -11,6 +12,7 @@ from rules.model import Diagnosis
 from service.board import Failure
 from service.store.repository import Repository
 from service.web.schemas import CachesOut, CauseOut, DatabaseOut, LatchesOut, Problem
+from service.web.window import iso
 from tests.service.conftest import INCIDENT
 from tests.service.stage import Client, Stage
 
@@ -216,15 +218,19 @@ def test_every_reference_of_the_document_leads_somewhere(app: Client) -> None:
     assert used == known, "every schema is used, and every used one is there"
 
 
-def test_answers_fit_the_document(app: Client) -> None:
+def test_answers_fit_the_document(app: Client, stage: Stage) -> None:
     """Every GET of the document answers with what the document promises."""
+    stage.keeper.write(f"sqlite:///{stage.folder}/store.db")
+    window = f"{iso(stage.began + timedelta(seconds=40))}/{iso(stage.began + timedelta(seconds=42))}"
+    either = {"/api/v1/databases/{db}/compare": {"before": window, "after": window}}
     report = app.get("/api/v1/reports", "POST", files=[("file", ("x", INCIDENT.read_bytes()))]).json()[0]["id"]
     for path, method, operation in operations(app):
         if method != "get" or path.endswith("/stream"):  # a stream never ends by itself; test_stream has it
             continue
         id = report if path.startswith("/api/v1/reports") else "undo-segments"
-        examples = {"db": "undo-storm", "id": id, "target": "undo-storm"}
+        examples = {"db": "undo-storm", "id": id, "target": "undo-storm", "metric": "child_gets"}
         parameters = [one for one in operation.get("parameters", ()) if one["in"] == "query" and one["required"]]
-        answer = app.get(path.format(**examples), params={one["name"]: examples[one["name"]] for one in parameters})
+        required = {one["name"]: examples[one["name"]] for one in parameters}
+        answer = app.get(path.format(**examples), params=required | either.get(path, {}))
         assert answer.status_code == 200, path
         assert answer.headers["content-type"].split(";")[0] in operation["responses"]["200"]["content"], path

@@ -1,4 +1,4 @@
-"""Episodes, marks, confirmations, what is usual and who was told: what goes in comes out, page by page, under today's names."""
+"""Episodes, marks, confirmations, what is usual: what goes in comes out, page by page, under today's names."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +10,7 @@ from rules.model import Severity
 from service.episodes import Episode
 from service.store import aliases
 from service.store.aliases import current, former, read_diagnosis
-from service.store.episodes import Baseline, Telling
+from service.store.episodes import Baseline
 from service.store.history import BadCursor
 from service.store.partitions import Partitions
 from service.store.record import Turn
@@ -109,7 +109,6 @@ def test_old_cause_ids_are_read_as_todays(
     store: Repository, put: Put, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(episode(cause="rollback-names"))
-    store.told.put(Telling("erp1", "rollback-names", BEGAN, "begin", "ops", BEGAN, 1, "waiting"))
     old = stage.poll("undo-storm", 42).diagnosis
     finding = old.findings[0].model_copy(update={"cause": "rollback-names"})
     body = old.model_copy(update={"findings": (finding,)}).model_dump_json()
@@ -119,7 +118,6 @@ def test_old_cause_ids_are_read_as_todays(
     assert set(former("undo-segments")) == {"undo-segments", "undo-names", "rollback-names"}
     assert read_diagnosis(body).findings[0].cause == "undo-segments"
     assert [one.cause for one in store.episodes.open()] == ["undo-segments"]
-    assert [one.cause for one in store.told.of("erp1", "undo-segments", BEGAN)] == ["undo-segments"]
     assert store.episodes.verdict("erp1", "undo-segments", BEGAN, "found under its old name")
     assert current("a", {"a": "b", "b": "a"}) in ("a", "b"), "a circle ends"
 
@@ -155,19 +153,6 @@ def test_baselines_are_replaced_and_samples_are_hourly_rates(store: Repository, 
     assert [at for at, _ in hours] == [BEGAN, BEGAN + timedelta(hours=1)]
     gets = sum(row["gets"] for one in published[1:3] for row in one.delta.rows("v$latch_children"))  # type: ignore[union-attr, misc]
     assert hours[0][1] == pytest.approx(gets / 3490)
-
-
-def test_a_telling_is_kept_until_it_is_settled(store: Repository) -> None:
-    first = Telling("erp1", "undo-segments", BEGAN, "begin", "ops", BEGAN, 1, "waiting")
-    store.told.put(first)
-    store.told.put(replace(first, target="boss", outcome="delivered"))
-    assert store.told.unsettled() == (first,)
-    store.told.put(replace(first, attempts=2, outcome="delivered"))
-    assert store.told.unsettled() == ()
-    assert {one.target: one.attempts for one in store.told.of("erp1", "undo-segments", BEGAN)} == {"ops": 2, "boss": 1}
-
-
-# retention
 
 
 def test_each_tier_goes_when_its_time_is_over(store: Repository, place: Place, stage: Stage, put: Put) -> None:

@@ -1,0 +1,98 @@
+"""A Comparison as text for a terminal and as Markdown for a ticket: one sentence, then what changed and what did not."""
+
+from collections.abc import Iterator
+
+from rules.change import Change, Comparison, Side
+from rules.words import percent, rough
+
+Cells = tuple[str, str, str, str, str, str]
+HEADER: Cells = ("figure", "before", "after", "unit", "factor", "verdict")
+RIGHT = (1, 2, 4)
+"""Columns of numbers."""
+
+
+def as_text(told: Comparison) -> str:
+    """The sentence, what the sides are, a table, and what to remember."""
+    table = [HEADER, *rows(told)]
+    widths = [max(len(row[place]) for row in table) for place in range(len(HEADER))]
+    lines = [told.sentence, "", *_sides(told), ""]
+    lines += [
+        "  ".join(
+            cell.rjust(w) if i in RIGHT else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
+    return "\n".join([*lines, *_remarks(told)])
+
+
+def as_markdown(told: Comparison) -> str:
+    """The same as Markdown."""
+    lines = [f"**{_safe(told.sentence)}**", "", *(f"- {_safe(one)}" for one in _sides(told)), ""]
+    lines += [_row(HEADER), _row(("---", "---:", "---:", "---", "---:", "---"))]
+    lines += [_row(tuple(_safe(cell) for cell in row)) for row in rows(told)]
+    remarks = list(_remarks(told))
+    return "\n".join([*lines, *([""] if remarks else []), *(f"- {_safe(one)}" for one in remarks if one)])
+
+
+def rows(told: Comparison) -> Iterator[Cells]:
+    """One row for each figure that can be compared, in the order of the Comparison."""
+    for one in told.changes:
+        if one.verdict != "cannot tell":
+            yield (one.title, _value(one, one.before), _value(one, one.after), one.unit, _factor(one), _verdict(one))
+
+
+def _value(change: Change, value: float | None) -> str:
+    """A figure in its unit; one that cannot be compared shows nothing, which is not zero."""
+    if value is None:
+        return "–"
+    return percent(value) if change.unit.startswith("of ") else rough(value)
+
+
+def _factor(change: Change) -> str:
+    if change.factor is None:
+        return "–"
+    return f"{rough(change.factor)} ×" if change.factor >= 1 else f"1/{rough(1 / change.factor)}"
+
+
+def _verdict(change: Change) -> str:
+    """The verdict in the fewest words."""
+    usual = "" if change.outside_usual is not True else ", outside the usual here"
+    return f"{change.direction if change.verdict == 'changed' else change.verdict}{usual}"
+
+
+def _sides(told: Comparison) -> Iterator[str]:
+    yield f"before: {_side(told.before)}"
+    yield f"after:  {_side(told.after)}"
+    if told.mark:
+        yield f"mark:   {told.mark}"
+
+
+def _side(side: Side) -> str:
+    basis, source = side.basis, "a printed report" if side.source == "report" else "views"
+    times = " to ".join(f"{one:%Y-%m-%d %H:%M:%S}" for one in (basis.begin, basis.end) if one is not None)
+    length = "" if basis.seconds is None else f", {basis.seconds:,.0f} s"
+    kind = "" if basis.kind == "interval" else f", {basis.kind.replace('_', ' ')}"
+    return (
+        f"{side.database}, release {side.release or 'unknown'}, {times or 'time unknown'}{length}{kind}, from {source}"
+    )
+
+
+def _remarks(told: Comparison) -> Iterator[str]:
+    """What cannot be told, by the reason, and the notes; an empty line before them."""
+    untold: dict[str, list[str]] = {}
+    for one in told.changes:
+        if one.verdict == "cannot tell":
+            untold.setdefault(one.why, []).append(one.title)
+    if told.notes or untold:
+        yield ""
+    yield from (f"Cannot tell: {', '.join(names)}, because {why}" for why, names in untold.items())
+    yield from (f"Note: {one}" for one in told.notes)
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _safe(text: str) -> str:
+    """Text that Markdown leaves as it is."""
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")

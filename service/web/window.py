@@ -1,0 +1,102 @@
+"""A stretch of time by its address: as RFC 3339 or relative to now, and the ways from it to others."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
+
+PRESETS: Sequence[tuple[str, str]] = (
+    ("1 hour", "-1h"),
+    ("6 hours", "-6h"),
+    ("24 hours", "-24h"),
+    ("7 days", "-7d"),
+    ("30 days", "-30d"),
+    ("90 days", "-90d"),
+)
+LONGEST = timedelta(days=1100)
+SHORTEST = timedelta(seconds=10)
+YEARS = (1990, 2200)
+_RELATIVE = re.compile(r"-(\d{1,6})([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class BadWindow(ValueError):
+    """A time or a window that cannot be understood; its text says the way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From `begin` up to and without `end`, both aware UTC."""
+
+    begin: datetime
+    end: datetime
+
+    @property
+    def length(self) -> timedelta:
+        """How long it is."""
+        return self.end - self.begin
+
+    @property
+    def query(self) -> str:
+        """The window as the query of an address."""
+        return urlencode({"begin": iso(self.begin), "end": iso(self.end)})
+
+    @property
+    def dots(self) -> str:
+        """The window as one word: begin..end."""
+        return f"{iso(self.begin)}..{iso(self.end)}"
+
+    def moved(self, share: float) -> "Window":
+        """As long, and later by a share of its length; earlier where that is negative."""
+        return Window(self.begin + share * self.length, self.end + share * self.length)
+
+    def scaled(self, factor: float) -> "Window":
+        """Around the same middle, so many times as long, within what a window may be."""
+        middle = self.begin + self.length / 2
+        half = min(max(self.length * factor, SHORTEST), LONGEST) / 2
+        return Window(middle - half, middle + half)
+
+
+def iso(at: datetime) -> str:
+    """RFC 3339 in UTC, with as many digits as it takes."""
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """A time from RFC 3339 with a zone, `now`, or relative to it such as -6h. Raises BadWindow."""
+    told = text.strip()
+    if told in ("", "now"):
+        return now
+    try:
+        if relative := _RELATIVE.fullmatch(told):
+            return now - timedelta(**{_UNITS[relative[2]]: int(relative[1])})
+        # The + of an offset that was not escaped arrives as a space.
+        at = datetime.fromisoformat(told.replace(" ", "+") if "T" in told else told)
+        if at.tzinfo is None:
+            raise BadWindow(f"{told} has no time zone; write it in UTC with a Z, such as 2026-03-01T12:00Z")
+        return at.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, BadWindow):
+            raise
+        raise BadWindow(f"{told[:40]} is no time; write 2026-03-01T12:00Z, -6h or now") from None
+
+
+def window(begin: str, end: str, now: datetime) -> Window:
+    """The window between two times. Raises BadWindow."""
+    told = Window(moment(begin, now), moment(end, now))
+    if told.end <= told.begin:
+        raise BadWindow("the end is not after the begin; give the earlier time first")
+    if told.begin.year < YEARS[0] or told.end.year > YEARS[1]:
+        raise BadWindow(f"the window must lie between the years {YEARS[0]} and {YEARS[1]}")
+    if told.length > LONGEST:
+        raise BadWindow(f"the window is longer than {LONGEST.days} days; choose a shorter one")
+    return told
+
+
+def parted(text: str, now: datetime) -> Window:
+    """The window written as begin..end. Raises BadWindow."""
+    begin, dots, end = text.partition("..")
+    if not dots or not begin.strip():
+        raise BadWindow(f"{text[:60]!r} is no window; write begin..end, such as 2026-03-01T12:00Z..2026-03-01T12:30Z")
+    return window(begin, end, now)
