@@ -122,7 +122,9 @@ def outside(board: Board, own: CollectorRegistry, store_trouble: Callable[[], st
         if found is None:
             raise HTTPException(404, f"no database named {target} is configured; a target is a name, not an address")
         if not found.owned:
-            raise HTTPException(404, f"{target} is polled by {found.polled_by or 'no replica'}; only its metrics are exported")
+            raise HTTPException(
+                404, f"{target} is polled by {found.polled_by or 'no replica'}; only its metrics are exported"
+            )
         page, content_type = probe(found, request.headers.get("accept", ""))
         return Response(page, media_type=content_type)
 
