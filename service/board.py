@@ -5,7 +5,6 @@ A worker replaces a database's `Published` as a whole, so a reader that takes it
 
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,22 +13,10 @@ from threading import Lock
 from collectors.model import Delta, Snapshot
 from rules.baseline import Usual
 from rules.cache_map import CacheMap
-from rules.model import Diagnosis, Severity
+from rules.model import Diagnosis
 from service.confirm import Confirmed
 from service.episodes import Change, Episodes
 from service.settings import DatabaseSettings
-
-HISTORY_POINTS = 240
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One poll on a chart. Rates per second; None where it could not be told."""
-
-    at: datetime
-    sleeps_per_second: float | None
-    share_of_db_time: float | None
-    severity: Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +83,6 @@ class Watched:
     """The last poll of an earlier run, asked for once; what the first poll is held against."""
     usual: Callable[[datetime], Mapping[str, Usual]] = lambda at: {}
     """What is usual here at a time, as far as it is at hand."""
-    history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY_POINTS))
 
     @property
     def name(self) -> str:
