@@ -33,7 +33,10 @@ from service.web import problems
 from service.web.access import Access, read_tokens
 from service.web.actions_api import actions
 from service.web.api import api, outside
+from service.web.compare_pages import compare_pages
 from service.web.history_api import history_api
+from service.web.history_pages import history_pages
+from service.web.marks_pages import marks_pages
 from service.web.pages import pages, static
 from service.web.reports_api import reports_api
 from service.web.reports_pages import reports_pages
@@ -104,7 +107,10 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(actions(board, can, access, audit))
     app.include_router(reports_api(uploads, access, audit))
     app.include_router(outside(board, own, writer.trouble, access))
-    app.include_router(pages(board, access, uploads))
+    app.include_router(pages(board, access, uploads, store))
+    app.include_router(history_pages(board, store, access))
+    app.include_router(compare_pages(board, store, access))
+    app.include_router(marks_pages(board, store, access, audit))
     app.include_router(reports_pages(board, uploads, access, audit))
     app.mount("/static", static, name="static")
     return app

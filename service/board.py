@@ -5,7 +5,6 @@ A worker replaces a database's `Published` as a whole, so a reader that takes it
 
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -18,18 +17,6 @@ from rules.model import Diagnosis, Severity
 from service.confirm import Confirmed
 from service.episodes import Change, Episodes
 from service.settings import DatabaseSettings
-
-HISTORY_POINTS = 240
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One poll on a chart. Rates per second; None where it could not be told."""
-
-    at: datetime
-    sleeps_per_second: float | None
-    share_of_db_time: float | None
-    severity: Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +104,6 @@ class Watched:
     """The last poll of an earlier run, asked for once; what the first poll is held against."""
     usual: Callable[[datetime], Mapping[str, Usual]] = lambda at: {}
     """What is usual here at a time, as far as it is at hand."""
-    history: deque[Point] = field(default_factory=lambda: deque(maxlen=HISTORY_POINTS))
     polled_by: str | None = None
     """The replica that polls it; None while nobody does."""
     owned: bool = True
@@ -177,7 +163,6 @@ class Watched:
         """Leave what was known to the store; another replica goes on."""
         self.published, self.failure, self.word, self.pace, self.changes = None, None, None, 0.0, []
         self.episodes, self.confirmed = Episodes(), {}
-        self.history.clear()
 
 
 def summary_of(published: Published) -> Summary:

@@ -3,18 +3,17 @@
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 from typing import Protocol
 
 from collectors.delta import between, since_startup
-from collectors.model import Delta, NotComparable, Reading, Snapshot, number
+from collectors.model import Delta, NotComparable, Reading, Snapshot
 from collectors.poll import Connection, poll
 from collectors.sampling import VIEW as SESSIONS
 from collectors.sampling import not_sampled
 from rules.cache_map import CacheMap, cache_map
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis
-from service.board import Point, Published, Watched
+from service.board import Published, Watched
 from service.leases import LeasesLost
 from service.metrics import render
 from service.store.record import Turn
@@ -120,8 +119,6 @@ def publish(
         clock=time.time(),
     )
     watched.published, watched.failure = published, None
-    if snapshot.taken_at is not None:
-        watched.history.append(_point(snapshot.taken_at, delta, diagnosis))
     return published
 
 
@@ -132,18 +129,3 @@ def _labels(last: Published | None, snapshot: Snapshot, caches: CacheMap) -> Cac
     taken = {guarded.name for guarded in caches.children.values()}
     kept = {child: one for child, one in last.labels.children.items() if one.name not in taken}
     return CacheMap({**kept, **caches.children})
-
-
-SLEEPS = {"latch": "v$latch_children", "mutex": "v$mutex_sleep"}
-"""Where sessions sleep for the row cache, by what guards it."""
-
-
-def _point(at: datetime, delta: Delta | None, diagnosis: Diagnosis) -> Point:
-    """One poll on the charts; a gap where there is no interval, as across a restart."""
-    if delta is None:
-        return Point(at, None, None, diagnosis.severity)
-    sleeps = [number(row.get("sleeps")) for row in delta.rows(SLEEPS[diagnosis.mechanism or "latch"])]
-    known = [one for one in sleeps if one is not None]
-    rate = sum(known) / delta.basis.seconds if known and delta.basis.seconds else None
-    share = diagnosis.impact.share_of_db_time if diagnosis.impact else None
-    return Point(at, rate, share, diagnosis.severity)

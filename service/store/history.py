@@ -163,6 +163,17 @@ class History:
         ]
         return tuple(Poll(*each) for each in told)
 
+    def breaks(
+        self, database: str, begin: datetime, end: datetime, limit: int = 200
+    ) -> tuple[tuple[datetime, str], ...]:
+        """When a poll had no interval, as after a restart, and why; oldest first, as long as polls are kept."""
+        number = self._names.database(database)
+        one = StoredPoll
+        query = select(one.at, one.why).where(one.database_id == number, one.at >= begin, one.at < end)
+        query = query.where(one.seconds.is_(None), one.why.is_not(None)).order_by(one.at).limit(limit)
+        with self._engine.connect() as connection:
+            return tuple((at, why or "") for at, why in connection.execute(query)) if number is not None else ()
+
     def resolution(self, begin: datetime, end: datetime, now: datetime | None = None) -> Resolution:
         """The resolution for a stretch: fine for a short one, and never finer than what is still kept at its begin."""
         age = ((now or datetime.now(UTC)) - begin).total_seconds()

@@ -1,31 +1,36 @@
 """The pages: the fleet, one database in the order of a DBA's walk, and the knowledge base."""
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
-from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.catalogue import catalogue
 from rules.cause import Condition
 from rules.signals import SIGNALS
-from service.board import Board, Point, Watched
+from service.board import Board, Watched
+from service.store.engine import STORE_ERRORS
 from service.store.reports import Kept
-from service.store.repository import StoreError
+from service.store.repository import Repository, StoreError
 from service.uploads import Uploads
-from service.web import charts, runbooks, views
+from service.web import overview, runbooks, timeline, views
 from service.web.access import Access
+from service.web.happenings import as_events, happenings, of_mark
+from service.web.history_pages import names_of
 from service.web.layout import HERE, page
+from service.web.window import Window
 
 LISTED = 10
-"""Uploaded reports shown on the page of their database."""
+"""Uploaded reports and change marks shown on the page of their database."""
+RECENT_POLLS = 240
+DAY, MARKS_SINCE = timedelta(days=1), timedelta(days=7)
 static = StaticFiles(directory=HERE / "static")
 
 
-def pages(board: Board, access: Access, uploads: Uploads) -> APIRouter:
+def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> APIRouter:
     """The HTML routes; they show what REST shows."""
     router = APIRouter(
         include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
@@ -35,7 +40,7 @@ def pages(board: Board, access: Access, uploads: Uploads) -> APIRouter:
     def fleet(request: Request) -> Response:
         told = [views.database_out(one) for one in board]
         order = sorted(told, key=lambda one: (-(one.severity.rank if one.severity else -1), one.name))
-        return page(request, "fleet.html", databases=order)
+        return page(request, "fleet.html", databases=order, **_lately(store))
 
     @router.get("/db/{db}")
     def database(request: Request, db: str) -> Response:
@@ -51,7 +56,7 @@ def pages(board: Board, access: Access, uploads: Uploads) -> APIRouter:
             caches=views.caches_out(watched),
             episodes=views.episodes_out(watched),
             causes=catalogue(),
-            charts=_charts(watched),
+            **_recent(store, watched),
             reports=_reports(uploads, watched),
         )
 
@@ -87,21 +92,30 @@ def _reports(uploads: Uploads, watched: Watched) -> list[Kept] | None:
         return None
 
 
-def _charts(watched: Watched) -> list[Markup]:
-    points = list(_with_gaps(watched.history, 3 * max(watched.interval, watched.pace) + 5))
-    sleeps = [(one.at, one.sleeps_per_second) for one in points]
-    shares = [(one.at, None if one.share_of_db_time is None else one.share_of_db_time * 100) for one in points]
-    return [
-        charts.line(sleeps, "Row cache sleeps", "per second"),
-        charts.line(shares, "DB time lost in row cache waits", "%"),
+def _lately(store: Repository) -> dict[str, Any]:
+    """What happened on any database within a day; the page stands without it when the store does not answer."""
+    now = datetime.now(UTC)
+    window = Window(now - DAY, now)
+    try:
+        told = happenings(store, None, window)
+    except STORE_ERRORS:
+        return {"happened": None}
+    return {"happened": told, "timeline": timeline.events(as_events(told, now, of_many=True), timeline.Axis(window))}
+
+
+def _recent(store: Repository, watched: Watched) -> dict[str, Any]:
+    """The last polls as charts, from the store, so that a restart keeps them; and the latest marks."""
+    try:
+        last = watched.published.snapshot if watched.published else store.last_snapshot(watched.name)
+        end = ((last and last.taken_at) or datetime.now(UTC)) + timedelta(milliseconds=1)
+        window = Window(end - RECENT_POLLS * timedelta(seconds=max(watched.interval, watched.pace)), end)
+        drawn = (overview.SHARE, overview.CHILDREN, overview.MUTEXES)
+        told = overview.overview(store, watched.name, window, names_of(watched), drawn, tier="poll")
+        marks = store.marks.between(watched.name, end - MARKS_SINCE, datetime.now(UTC), limit=LISTED).items
+    except STORE_ERRORS:
+        return {"charts": None, "marks": []}
+    axis = timeline.Axis(told.since())
+    charts = [
+        timeline.chart(one, axis, told.stretches, told.gaps) for one in told.panels if one.key in ("sleeps", "share")
     ]
-
-
-def _with_gaps(history: Iterable[Point], longest: float) -> Iterator[Point]:
-    """The points, with an unknown one where polls were missed, so that no line is drawn over an outage."""
-    last: datetime | None = None
-    for one in history:
-        if last is not None and (one.at - last).total_seconds() > longest:
-            yield Point(last, None, None, one.severity)
-        yield one
-        last = one.at
+    return {"charts": charts if len(told.stretches) > 1 else [], "marks": [of_mark(one) for one in marks]}

@@ -12,7 +12,7 @@ from collectors.scenarios import scenarios
 from service.app import create_app
 from service.board import Watched
 from service.settings import AuthSettings, DatabaseSettings, Settings
-from tests.service.stage import Client, Stage
+from tests.service.stage import BEGAN, Client, Stage
 from tests.service.test_access import LOOPBACK, READ, bearer, digest
 
 DB = "/api/v1/databases/undo-storm"
@@ -28,6 +28,7 @@ class Site:
         self.fault: Exception | None = None
         self.closed = 0
         self.sessions = 0
+        self.began = BEGAN
         stage.watch(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"))
         monkeypatch.setattr("service.app.Board", lambda watched: stage.board)
         monkeypatch.setattr("service.app.Connector", lambda oracle: self)

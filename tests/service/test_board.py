@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.board import HISTORY_POINTS, Board, Failure, Watched
+from service.board import Board, Failure, Watched
 from service.settings import DatabaseSettings
 from tests.service.stage import Stage
 
@@ -35,16 +35,6 @@ def test_a_failure_hides_what_was_known_and_a_poll_brings_it_back(stage: Stage) 
     stage.poll("undo-storm", at=3)
     assert watched.failure is None
     assert watched.up
-
-
-def test_history_is_bounded(stage: Stage) -> None:
-    stage.poll_all(1, 3)
-    history = stage["busy-but-fine"].history
-    last = history[-1]
-    history.extend([last] * HISTORY_POINTS)
-    stage.poll("busy-but-fine", at=5)
-    assert len(history) == HISTORY_POINTS
-    assert history[-1].at > last.at
 
 
 def test_the_order_is_that_of_the_configuration() -> None:
