@@ -19,7 +19,7 @@ from service.app import create_app
 from service.board import Board, Published, Watched
 from service.pipeline import turn
 from service.settings import DatabaseSettings, HistorySettings, Settings
-from service.store.record import Record, Turn, record_of
+from service.store.record import Turn, record_of
 from service.store.repository import Repository
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -33,17 +33,17 @@ class Kept:
     """A keeper that remembers."""
 
     polls: list[tuple[Snapshot, Diagnosis]]
-    records: list[Record] = field(default_factory=list)
+    turns: list[Turn | None] = field(default_factory=list)
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None = None) -> None:
         self.polls.append((snapshot, diagnosis))
-        if (record := record_of(snapshot, diagnosis, turn)) is not None:
-            self.records.append(record)
+        self.turns.append(turn)
 
     def write(self, url: str) -> None:
         """Put into a store what was kept so far."""
+        told = (record_of(*poll, turn) for poll, turn in zip(self.polls, self.turns, strict=True))
         store = Repository(url)
-        store.write(self.records)
+        store.write([one for one in told if one is not None])
         store.close()
 
 
@@ -91,7 +91,7 @@ class Stage:
         """The real app over this board, and over a store of its polls; its workers are not started."""
         self._monkeypatch.setattr("service.app.Board", lambda watched: self.board)
         url = store or f"sqlite:///{self.folder}/store.db"
-        if store is None and isinstance(self.keeper, Kept) and self.keeper.records:
+        if store is None and isinstance(self.keeper, Kept) and self.keeper.polls:
             self.keeper.write(url)
         chosen = Settings(store=url, databases=self.databases, history=FOR_EVER)
         return Client(create_app(chosen))
