@@ -12,7 +12,7 @@ from service.episodes import Episode
 from service.store.history import Poll
 from service.store.marks import Mark
 from service.store.repository import Repository
-from service.web.window import Window
+from service.window import Window
 
 SPAN = timedelta(minutes=30)
 """The longest window on either side of a mark, where nobody asks for another."""

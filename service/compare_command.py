@@ -20,7 +20,7 @@ from service.marking import BadMark, set_mark
 from service.store.engine import STORE_ERRORS, brief, sqlite_file
 from service.store.repository import Repository, StoreError
 from service.web.asked import duration, one_window
-from service.web.window import BadWindow, iso, moment
+from service.window import BadWindow, iso, moment
 
 CONFIG = Path("latchscope.yaml")
 Config = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]

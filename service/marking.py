@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from service.store.marks import Mark
 from service.store.repository import Repository
-from service.web.window import iso
+from service.window import iso
 
 LONGEST = 500
 AHEAD = timedelta(minutes=5)

@@ -9,7 +9,7 @@ from fastapi import HTTPException, Request, Response
 
 from service.quantities import seconds
 from service.store.history import BadCursor
-from service.web.window import BadWindow, Window, iso, parted, window
+from service.window import BadWindow, Window, iso, parted, window
 
 T = TypeVar("T")
 LONGEST_SPAN = timedelta(days=31)

@@ -27,7 +27,7 @@ from service.web.happenings import as_events, happenings, of_mark
 from service.web.history_pages import GONE, names_of, refused
 from service.web.layout import page
 from service.web.lines import Panel, together
-from service.web.window import BadWindow, Window
+from service.window import BadWindow, Window
 
 LISTED = 20
 MARKS_SINCE = timedelta(days=90)

@@ -9,7 +9,7 @@ from service.episodes import Episode
 from service.store.marks import Mark
 from service.store.repository import Repository
 from service.web.timeline import Event
-from service.web.window import Window
+from service.window import Window
 
 MOST = 100
 SIDE = timedelta(minutes=30)

@@ -22,7 +22,7 @@ from service.web.asked import asked_window, duration, link_next, one_window, und
 from service.web.history_schemas import HistoryOut, MarkIn, MarkOut, SeriesOut
 from service.web.problems import NOT_FOUND, REFUSED
 from service.web.schemas import EpisodeOut, Problem
-from service.web.window import BadWindow, Window, iso
+from service.window import BadWindow, Window, iso
 
 CSV = "text/csv"
 STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description": "The store does not answer."}}

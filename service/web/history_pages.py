@@ -20,7 +20,7 @@ from service.web.happenings import as_events, happenings
 from service.web.layout import page
 from service.web.lines import thinned
 from service.web.overview import Overview, overview
-from service.web.window import PRESETS, BadWindow, Window, window
+from service.window import PRESETS, BadWindow, Window, window
 
 ROWS = 60
 GONE = "the store does not answer, so nothing that was kept can be shown; /readyz says why"

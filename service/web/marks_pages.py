@@ -17,7 +17,7 @@ from service.store.repository import Repository
 from service.web.access import Access, Caller
 from service.web.history_pages import refused
 from service.web.layout import page
-from service.web.window import BadWindow, moment
+from service.window import BadWindow, moment
 
 MOST_BODY = 8192
 

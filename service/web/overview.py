@@ -11,7 +11,7 @@ from service.store.figures import IMPACT
 from service.store.history import WIDTHS, Points, Resolution, Selector, Series, Span
 from service.store.repository import Repository
 from service.web.lines import TOP, Line, Panel, Stretch, thinned, top
-from service.web.window import Window
+from service.window import Window
 
 MOST = 480
 """Stretches drawn; more could not be told apart."""

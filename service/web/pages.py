@@ -21,7 +21,7 @@ from service.web.access import Access
 from service.web.happenings import as_events, happenings, of_mark
 from service.web.history_pages import names_of
 from service.web.layout import HERE, page
-from service.web.window import Window
+from service.window import Window
 
 LISTED = 10
 """Uploaded reports and change marks shown on the page of their database."""

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from service.web.charts import label, round_up
 from service.web.lines import Line, Panel, Stretch
 from service.web.overview import Gap
-from service.web.window import Window
+from service.window import Window
 
 WIDTH, HEIGHT = 760, 190
 LEFT, RIGHT, TOP, BOTTOM = 76, 14, 12, 30

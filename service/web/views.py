@@ -28,7 +28,7 @@ from service.web.schemas import (
     LatchesOut,
     ReadableOut,
 )
-from service.web.window import Window
+from service.window import Window
 
 
 def database_out(watched: Watched) -> DatabaseOut:

@@ -50,6 +50,7 @@ UNIT = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 QUIET_HERE = {
     "LatchscopeDataStale-warning": "its limit, ten minutes, is a number of seconds and not a duration",
     "LatchscopePollTooCostly-warning": "a scripted database answers in milliseconds",
+    "LatchscopeDatabasesUnowned-critical": "a single process polls every database it is given",
 }
 """Alerts whose expression has no data in this test, and why. Their promtool tests show them fire."""
 

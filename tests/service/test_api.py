@@ -12,7 +12,7 @@ from rules.model import Diagnosis
 from service.board import Failure
 from service.store.repository import Repository
 from service.web.schemas import CachesOut, CauseOut, DatabaseOut, LatchesOut, Problem
-from service.web.window import iso
+from service.window import iso
 from tests.service.conftest import INCIDENT
 from tests.service.stage import Client, Stage
 

@@ -6,7 +6,7 @@ import pytest
 
 from service.compare import SETTLE, CannotCompare, NoMark, around, at_mark, comparison
 from service.store.repository import Repository
-from service.web.window import Window
+from service.window import Window
 from tests.service.marked import DB, MARKED, at, marked, polled
 from tests.service.stage import Stage
 

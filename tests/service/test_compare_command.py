@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 from rules.change import Comparison
 from service.cli import cli
 from service.store.repository import Repository
-from service.web.window import iso
+from service.window import iso
 from tests.service.marked import DB, at, marked, polled
 from tests.service.stage import Stage
 from tests.service.stores import Place

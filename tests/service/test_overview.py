@@ -8,7 +8,7 @@ from rules.cache_map import CacheMap
 from service.store.repository import Repository
 from service.store.rollup import roll_up
 from service.web.overview import Overview, overview
-from service.web.window import Window
+from service.window import Window
 from tests.service.stage import BEGAN, FOR_EVER, Stage
 
 DB = "undo-storm"

@@ -10,7 +10,7 @@ import pytest
 from service.web.lines import Line, Panel, Stretch
 from service.web.overview import Gap
 from service.web.timeline import BOTTOM, HEIGHT, LANE, LEFT, RIGHT, TOP, WIDTH, Axis, Event, chart, events, path
-from service.web.window import Window
+from service.window import Window
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 AXIS = Axis(Window(BEGAN, BEGAN + timedelta(seconds=100)))

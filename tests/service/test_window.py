@@ -5,7 +5,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from service.web.window import LONGEST, BadWindow, Window, moment, parted, window
+from service.window import LONGEST, BadWindow, Window, moment, parted, window
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
