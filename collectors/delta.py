@@ -51,7 +51,14 @@ def since_startup(snapshot: Snapshot) -> Delta:
 
 
 def reported(
-    database: str, release: str | None, basis: Basis, printed: Mapping[str, Reading], notes: tuple[str, ...] = ()
+    database: str,
+    release: str | None,
+    basis: Basis,
+    printed: Mapping[str, Reading],
+    notes: tuple[str, ...] = (),
+    *,
+    dbid: str | None = None,
+    cut_off: bool = False,
 ) -> Delta:
     """What a report prints of an interval, as a Delta: its counters are differences already, its views few.
 
@@ -62,7 +69,9 @@ def reported(
         view: _printed(collector, printed.get(view) or _not_printed(collector), oddities)
         for view, collector in collectors().items()
     }
-    return Delta(database, release, basis, readings, tuple(oddities), source="report", notes=notes)
+    return Delta(
+        database, release, basis, readings, tuple(oddities), source="report", notes=notes, dbid=dbid, cut_off=cut_off
+    )
 
 
 def _printed(collector: Collector, reading: Reading, oddities: list[Oddity]) -> Changes | Missing:

@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from collectors.spans import lasting
+
 Value = int | float | str | datetime | None
 """What a cell may hold. None is Oracle's NULL; a column nobody read is absent from its row instead."""
 
@@ -176,8 +178,8 @@ class Basis:
         if self.kind == "totals":
             return "totals since an unknown instance start"
         if self.kind == "since_startup":
-            return f"totals since instance start, {self.seconds:,.0f} s"
-        return f"an interval of {self.seconds:,.1f} s"
+            return f"totals since instance start, {lasting(self.seconds or 0.0)}"
+        return f"an interval of {lasting(self.seconds or 0.0)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +240,10 @@ class Delta:
     """Whether Oracle's views were read, or a report printed from them, which rounds and leaves out."""
     notes: tuple[str, ...] = ()
     """What the reader of this Delta must know about its source: a layout not verified, a very long window."""
+    dbid: str | None = None
+    """The DB Id that a report prints, digits; None of captures and polls, which name their database otherwise."""
+    cut_off: bool = False
+    """Whether the file ended before the report did, so that a view may be missing for that reason alone."""
 
     def read(self, view: str) -> Changes | Missing:
         """The changes of a view, or Missing with its reason."""
@@ -264,6 +270,8 @@ class NotComparable:
     release: str | None
     why: str
     way_out: str
+    dbid: str | None = None
+    """As in a Delta."""
 
 
 def unread(view: str) -> Missing:

@@ -23,6 +23,7 @@ LATEST = ("v$latch_children",)
 """Comes last in each snapshot: the one view whose cost grows with the SGA, so the one most likely to hang."""
 BINDS = {"latch": "(select latch# from v$latchname where name = 'row cache objects')"}
 """What stands for a bind of ours where there is nobody to bind."""
+PART = "' || :ls_part || '"
 LONGEST_TEXT = 200
 """Characters of a text that are kept; a record must stay within the 4,000 bytes of a string."""
 
@@ -33,6 +34,28 @@ EITHER = "decode(substr(dump(q.{0}, 10, 1, 1), 1, 6), 'Typ=2 ', null, '\"') || s
 ENCODED = """translate(replace(replace(asciistr(cells), '~', '\\007E'), '|', '\\007C'),
                                            ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|')"""
 """A row of cells parted by chr(1) as one word of ASCII: blanks become ~, cells are parted by |, chr(0) vanishes."""
+
+
+SECOND = """\
+begin
+  :ls_part := '2';
+end;
+/
+"""
+CONFIRMING = """\
+--                Then @MANY@ confirming queries, which count over DBA_ views and over the cursors in v$sql. They can run
+--                long on a sick instance, and nothing limits their time but Ctrl-C.
+"""
+STAYS = "Then type  exit, or start it with  </dev/null, and it leaves by itself."
+RESTORED = """\
+set feedback on
+set heading on
+set pagesize 14
+set linesize 80
+"""
+KQRST = """\
+prompt latchscope: x$kqrst comes twice, once through a view and once as SYS reads it; that one of them fails is expected
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +78,32 @@ class _Section:
 
     @property
     def mark(self) -> str:
-        """The SQL that begins each record; looks are numbered by a bind."""
-        part = "look' || :n || '" if self.part == "look" else self.part
+        """The SQL that begins each record; binds number the looks and the two snapshots, so that their texts are one."""
+        part = {"look": "look' || :n || '", "1": PART, "2": PART}.get(self.part, self.part)
         return f"'{{ls|{part}|{self.view}|'"
 
 
-def script(seconds: int = 30, looks: int = 30, questions: Iterable[Question] = ()) -> str:
-    """The whole script: two snapshots `seconds` apart, `looks` at who waits in between, and the questions last."""
+def script(seconds: int = 30, looks: int = 30, questions: Iterable[Question] = (), *, leave: bool = False) -> str:
+    """The whole script: two snapshots `seconds` apart, `looks` at who waits in between, and the questions last.
+
+    `leave`: it ends SQL*Plus when it is done.
+    """
     look = _Section("look", SAMPLED, collectors()[SAMPLED].statements)
     before, after, confirming = list(_snapshot("1")), [*_snapshot("2"), *_once()], list(_confirming(questions))
     watching = _watching(look, looks, seconds / looks) if looks else _waiting(seconds)
-    blocks = [*map(_block, before), watching, *map(_block, [*after, *confirming])]
+    blocks = [*map(_block, before), watching, SECOND, *map(_block, [*after, *confirming])]
     floors = {floor for one in (*before, look, *after, *confirming) for floor in _floors(one)[1:]}
+    many = len(confirming)
     return _filled(
         SECONDS=str(seconds),
         LOOKS=str(looks),
         FORMAT=str(FORMAT),
         VIEWS=_listed([one.view for one in collectors().values()], bool(confirming)),
-        STATEMENTS=str(len(before) + len(after) + len(confirming) + looks + 3),
+        STATEMENTS=str(len(before) + len(after) + looks + 3),
+        CONFIRMING=CONFIRMING.replace("@MANY@", str(many)) if many else "",
+        LONGER=f", then {many} confirming queries that nothing limits" if many else "",
+        ENDING="It leaves SQL*Plus when it is done." if leave else STAYS,
+        LEAVE="exit\n" if leave else RESTORED,
         DEFINES="\n".join(_defines(sorted(floors, key=parts))),
         SWITCHES="\n".join(_switches(sorted(floors, key=parts))),
         SECTIONS="\n".join(blocks),
@@ -141,6 +172,8 @@ def _block(section: _Section) -> str:
         f"prompt reading {{ls|{section.part}|{section.view}|open|0|}}",
         "set termout off",
     ]
+    if section.part == "once" and section.view.startswith("x$"):
+        opened.insert(1, KQRST.rstrip())
     return "\n".join([*opened, "select ls_line from (", *_variants(section), ")", "/", ""])
 
 

@@ -1,20 +1,33 @@
 -- latchscope.sql, made by `latchscope script`
 -- What it does   Reads the views in which an Oracle instance tells about its dictionary cache, twice, @SECONDS@ s apart, and
 --                looks @LOOKS@ times in between at who waits. Writes ONE text file, latchscope_INSTANCE_TIME.txt, into
---                the current directory. Take that file to wherever latchscope is:  latchscope diagnose FILE
+--                the directory you start it from, which you must be able to write to. Take that file to wherever
+--                latchscope is:  latchscope diagnose FILE
 -- How to run it  sqlplus / as sysdba @latchscope.sql      (any user with the grants of `latchscope grants` will do)
 --                sql / as sysdba @latchscope.sql          (SQLcl)
---                In a session of its own: it changes SET options. In CDB$ROOT, on the instance that is slow.
+--                In a session of its own. In CDB$ROOT, on the instance that is slow.
+--                @ENDING@
 -- What it reads  @VIEWS@
--- What it costs  @STATEMENTS@ small SELECTs, one at a time, in @SECONDS@ s and what they take themselves; @LOOKS@ of them one a second
+-- What it costs  @STATEMENTS@ SELECTs, one at a time, in @SECONDS@ s and what they take themselves; @LOOKS@ of them one a second
 --                at v$session. Each holds a comment with the word latchscope, by which v$sql shows whose it is.
--- Licences       None is needed: it reads no session history, no workload repository, no SQL monitor.
--- Safety         SELECTs only, and blocks that sleep or open a SELECT. It creates, changes and locks nothing, alters
---                neither system nor session, and names itself in v$session.module.
--- If it hangs    Ctrl-C ends the statement that hangs. The file is good up to there, and says what is missing.
+@CONFIRMING@-- Licences       None is needed: it reads no session history, no workload repository, no SQL monitor.
+-- Safety         SELECTs, and blocks that sleep, open a SELECT or name the session. In the database it creates, changes
+--                and locks nothing. Of its own session it changes the module in v$session, which it puts back at the
+--                end, and SET options of SQL*Plus, most of which stay: leave the session afterwards.
+-- If it hangs    Ctrl-C ends the statement that hangs. If the prompt comes back, type  spool off  and then  exit.
+--                The file is good up to there, and says what is missing. kill -9 loses what was not yet written.
 
+set termout off
 whenever sqlerror continue
 whenever oserror continue
+-- Put back what a login script may have changed; an option that this program does not know does no harm.
+set sqlformat default
+set markup html off
+set markup csv off
+set serveroutput off
+set null ''
+set colsep ' '
+set blockterminator .
 set echo off
 set verify off
 set feedback off
@@ -38,7 +51,6 @@ set linesize 32767
 set arraysize 100
 set flush on
 set pause off
-set termout off
 
 -- What the release decides: a text that is not for it is commented out. Oldest texts, should the release be hidden.
 @DEFINES@
@@ -60,13 +72,24 @@ select 'latchscope_' || translate(lower(sys_context('userenv', 'instance_name'))
   from dual
 /
 
-spool &ls_file
 set termout on
-prompt latchscope: reading this instance for about @SECONDS@ s; Ctrl-C ends a statement that hangs
+prompt latchscope: writing &ls_file in the directory you started from
+prompt latchscope: if this file cannot be created, cd to a directory that you can write to and start again
+whenever oserror exit failure
+spool &ls_file
+whenever oserror continue
+prompt latchscope: reading this instance for about @SECONDS@ s@LONGER@; Ctrl-C ends a statement that hangs
+prompt latchscope: if the prompt comes back, type  spool off  and then  exit
 prompt {ls|head|latchscope-spool-@FORMAT@|open|0|}
 set termout off
 
+-- One text for both snapshots, told apart by a bind, so that the second is no new statement to be parsed.
+variable ls_part varchar2(1)
+variable ls_module varchar2(64)
+variable ls_action varchar2(64)
 begin
+  :ls_part := '1';
+  dbms_application_info.read_module(:ls_module, :ls_action);
   dbms_application_info.set_module('latchscope', 'script');
 end;
 /
@@ -97,10 +120,12 @@ select '{ls|head|wait|1/1|' || length(how) || '|' || how || '}' as ls_line
 /
 
 @SECTIONS@
-spool off
+begin
+  dbms_application_info.set_module(:ls_module, :ls_action);
+end;
+/
 set termout on
-prompt latchscope: done. Take this file home: &ls_file
-set feedback on
-set heading on
-set pagesize 14
-set linesize 80
+spool off
+prompt latchscope: read to the end. Unless an error above says that the file could not be created,
+prompt latchscope: take &ls_file home, from the directory you started from
+@LEAVE@

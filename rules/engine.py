@@ -76,8 +76,13 @@ def _candidates(scene: Scene, causes: Mapping[str, Cause], findings: Sequence[Fi
     )
 
 
-def cannot_tell(gap: NotComparable, causes: Mapping[str, Cause] | None = None) -> Diagnosis:
-    """The Diagnosis where there is no Delta, as before the second poll or across a restart: everything undetermined."""
+def cannot_tell(
+    gap: NotComparable, causes: Mapping[str, Cause] | None = None, *, more_to_come: bool = True
+) -> Diagnosis:
+    """The Diagnosis where there is no Delta, as before the second poll or across a restart: everything undetermined.
+
+    `more_to_come`: whether another poll may change that; of a file nothing more will come.
+    """
     known = catalogue() if causes is None else causes
     return Diagnosis(
         database=gap.database,
@@ -85,7 +90,7 @@ def cannot_tell(gap: NotComparable, causes: Mapping[str, Cause] | None = None) -
         mechanism=None,
         basis=None,
         severity=Severity.INFO,
-        headline=f"Cannot tell yet: {gap.why}",
+        headline=f"Cannot tell{' yet' * more_to_come}: {gap.why}",
         impact=None,
         steps=(),
         findings=(),

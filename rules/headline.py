@@ -4,23 +4,44 @@ from collections.abc import Mapping, Sequence
 
 from collectors.model import Missing
 from rules.baseline import Usual, against_usual
-from rules.model import Finding, Impact, Severity, Surface
+from rules.model import Confidence, Finding, Impact, Severity, Surface
 from rules.scene import IDLE_SESSIONS, MINIMUM_SLEEPS, NOTICEABLE_SHARE, Scene
 from rules.waiters import MINIMUM_WAITERS
-from rules.words import over, percent, sentence
+from rules.words import over, percent, sentence, within
+
+NEEDED = ("v$latch", "v$rowcache", "v$system_event", "v$sys_time_model")
+"""The views without which a verdict on the row cache is not whole."""
+TELLING = ("v$latch", "v$latch_children", "v$mutex_sleep", "v$rowcache", "v$system_event", "v$session")
+"""The views of which one at least it takes to say anything."""
 
 
 def headline(scene: Scene, findings: Sequence[Finding], usual: Mapping[str, Usual]) -> str:
     """One sentence for a list, an alert or a page title; says how many times the usual it costs where that is known."""
+    told = _headline(scene, findings, usual)
+    lacking = [view for view in NEEDED if isinstance(scene.delta.read(view), Missing)]
+    return f"As far as the file goes: {told}" if scene.delta.cut_off and lacking and told[:6] != "Cannot" else told
+
+
+def _headline(scene: Scene, findings: Sequence[Finding], usual: Mapping[str, Usual]) -> str:
     unexplained = _unexplained(scene, findings)
+    if not findings and all(isinstance(scene.delta.read(view), Missing) for view in TELLING):
+        why = "the file is cut off before them" if scene.delta.cut_off else "they could not be read"
+        return f"Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and {why}"
     if findings and not unexplained:
         top = findings[0]
-        perhaps = ", perhaps" if top.identity == "candidate" else " on"
-        where = f"{perhaps} {top.cache}" if top.cache else ""
-        return f"{top.title}{where}; {_cost(scene, usual, top.surface)}"
+        return f"{_named(top)}; {_cost(scene, usual, top.surface)}"
     if unexplained:
         return sentence(f"{_cost(scene, usual)}, {_where(scene)}; {_why_unexplained(scene)}")
     return f"Nothing to do about the row cache; {_cost(scene, usual)}"
+
+
+def _named(top: Finding) -> str:
+    """The cause and its cache, hedged where little speaks for them."""
+    if top.confidence is Confidence.LOW:
+        where = f" on {top.cache}" if top.cache else ""
+        return f"Perhaps {within(top.title)}{where} (low confidence)"
+    perhaps = ", perhaps" if top.identity == "candidate" else " on"
+    return f"{top.title}{perhaps} {top.cache}" if top.cache else top.title
 
 
 def _where(scene: Scene) -> str:

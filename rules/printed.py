@@ -1,5 +1,6 @@
 """What a printed report cannot tell, in words: the way out of a gap, and what to remember of every figure in it."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 SCRIPT = "run the script that `latchscope script` prints on the instance while it is slow, and diagnose its output"
@@ -9,6 +10,30 @@ REMEMBER = (
     "judged from a printed report: figures are rounded, times are the host's local time, a cache and its subordinates "
     "stand in one row, and no child latch is tied to a cache"
 )
+
+SECTIONS: Mapping[str, str] = {
+    "v$instance": "head of the report",
+    "v$latch": "Latch Activity, Latch Sleep Breakdown",
+    "v$latch_children": "Child Latch Statistics",
+    "v$latch_misses": "Latch Miss Sources",
+    "v$mutex_sleep": "Mutex Sleep Summary",
+    "v$osstat": "Operating System Statistics",
+    "v$parameter": "init.ora Parameters",
+    "v$rowcache": "Dictionary Cache Stats",
+    "v$sga_resize_ops": "Memory Resize Ops",
+    "v$sgastat": "SGA breakdown difference",
+    "v$sys_time_model": "Time Model Statistics",
+    "v$sysstat": "Instance Activity Stats",
+    "v$system_event": "Wait Events",
+    "v$undostat": "Undo Segment Stats",
+}
+"""The section of a report that stands for a view."""
+
+
+def section_of(views: str) -> str:
+    """Where a report prints what comes from some views: 'v$latch, v$sysstat' → the names of its sections."""
+    return ", ".join(SECTIONS.get(one, one) for one in views.split(", "))
+
 
 Source = Literal["views", "report"]
 

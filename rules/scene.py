@@ -253,6 +253,14 @@ class Scene:
         told = [(name, total) for name, total in sums.items() if total is not None]
         return dict(sorted(told, key=lambda item: (-item[1], item[0])))
 
+    def unlisted(self, latch: str) -> Unknown | None:
+        """Why nothing is known of a latch that a report does not list; None where it does, or where views were read."""
+        rows = self.delta.rows("v$latch")
+        if not self.printed or not rows or any(row.get("name") == latch for row in rows):
+            return None
+        why = f"the report lists no {latch} (it lists latches with activity only)"
+        return Unknown("v$latch", why, busier(self.delta.source))
+
     def why_unknown(self, view: str, column: str = "") -> Unknown:
         """Why a figure of a view cannot be told: the view is missing, a counter misbehaved, or it was not published."""
         reading = self.delta.read(view)

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from collectors.model import Delta, Missing
+from collectors.spans import hours
 from rules.baseline import sleeps_of
 from rules.change import Comparison
 from rules.comparison import comparable_times, compare
@@ -22,6 +23,8 @@ from rules.words import percent, rough, sentence
 SPREADS = 5.0
 """Median deviations above the median of the others from which on a rate is not one of theirs."""
 DOUBLE = 2.0
+GAP_SECONDS = 60.0
+"""Between two intervals: from here on something may have happened that neither tells."""
 FIGURES = {
     "share_of_db_time": "row cache waits as a share of DB time",
     "sleeps_per_second": "sleeps per second",
@@ -79,7 +82,7 @@ def series(deltas: Sequence[Given]) -> Series:
         why_bad=why,
         before_after=around,
         notes=(*repeated, *_notes(given)),
-        sentence=_sentence(points, trends, bad, why),
+        sentence=_sentence(points, trends, _where(given, bad, why)),
     )
 
 
@@ -116,7 +119,7 @@ def _says(one: Given) -> tuple[int, int]:
 
 def _same_interval(one: Delta, other: Delta) -> bool:
     known = one.basis.begin is not None
-    return known and (_instance(one), one.basis) == (_instance(other), other.basis)
+    return known and (one.dbid, _instance(one), one.basis) == (other.dbid, _instance(other), other.basis)
 
 
 def _instance(delta: Delta) -> str:
@@ -185,6 +188,9 @@ def _notes(given: Sequence[Given]) -> Iterator[str]:
     instances = sorted({_instance(one[1]) for one in given})
     if len(instances) > 1:
         yield f"intervals of several instances stand together: {', '.join(instances)}"
+    ids = sorted({one[1].dbid for one in given if one[1].dbid})
+    if len(ids) > 1:
+        yield f"intervals of several databases stand together: DB Id {', '.join(ids)}"
     if len({one[1].basis.begin.tzinfo is None for one in given if one[1].basis.begin is not None}) > 1:
         yield "reports print the host's local time and captures UTC, so the order of the two may be wrong"
     for name, delta, _ in given:
@@ -194,22 +200,45 @@ def _notes(given: Sequence[Given]) -> Iterator[str]:
         yield from _between(first, earlier, second, later)
 
 
-def _between(first: str, earlier: Delta, second: str, later: Delta) -> Iterator[str]:
+def _apart(earlier: Delta, later: Delta) -> float:
+    """Seconds from the end of one interval to the begin of the next; negative when they overlap, 0 when unknown."""
     end, begin = earlier.basis.end, later.basis.begin
-    if comparable_times(end, begin) and end is not None and begin is not None and end > begin:
+    if end is None or begin is None or not comparable_times(end, begin):
+        return 0.0
+    return (begin - end).total_seconds()
+
+
+def _between(first: str, earlier: Delta, second: str, later: Delta) -> Iterator[str]:
+    apart = _apart(earlier, later)
+    if apart < 0:
         yield f"{second} begins before {first} ends: the two overlap"
+    if apart > GAP_SECONDS:
+        yield f"nothing is known of {hours(apart)} between {first} and {second}"
     starts = [next(iter(one.rows("v$instance")), {}).get("startup_time") for one in (earlier, later)]
     if None not in starts and starts[0] != starts[1]:
         yield f"the instance restarted between {first} and {second}"
     if earlier.release != later.release:
-        yield f"the release changed between {first} and {second}"
+        told = f"from {earlier.release or 'unknown'} to {later.release or 'unknown'}"
+        yield f"the release changed {told} between {first} and {second}"
 
 
-def _sentence(points: Sequence[Point], trends: Sequence[Trend], bad: int | None, why: str) -> str:
+def _where(given: Sequence[Given], bad: int | None, why: str) -> str:
+    """Where the trouble begins, as far as the intervals tell."""
+    if bad is None:
+        return ""
+    name = given[bad][0]
+    if not bad:
+        return f"it is there from the first interval on, {name}, {why}"
+    before = given[bad - 1]
+    if _apart(before[1], given[bad][1]) > GAP_SECONDS:
+        return f"it begins between {before[0]} and {name}, {why}"
+    return f"it begins with {name}, {why}"
+
+
+def _sentence(points: Sequence[Point], trends: Sequence[Trend], where: str) -> str:
     shares = [one.share_of_db_time for one in points if one.share_of_db_time is not None]
     cost = f", at most {percent(max(shares))} of DB time lost in row cache waits" if shares else ""
     many = f"{len(points)} interval" + "s" * (len(points) > 1)
     moving = [one.sentence.rstrip(".") for one in trends if one.direction in ("rising", "falling")]
-    where = " without row cache trouble" if bad is None else f"; it begins with {points[bad].name}, {why}"
-    told = f"{many}{where}{cost}" if bad is None else f"{many}{cost}{where}"
+    told = f"{many}{cost}; {where}" if where else f"{many} without row cache trouble{cost}"
     return sentence("; ".join([told, *moving]) + ".")

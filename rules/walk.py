@@ -20,7 +20,7 @@ def steps(scene: Scene, findings: Sequence[Finding]) -> tuple[Step, ...]:
     surface = findings[0].surface if findings else scene.costliest(scene.surfaces)
     told = [*FIRST_STEPS[surface](scene), as_printed(scene), _who(scene)]
     if findings:
-        told += _remedy_steps(findings[0])
+        told += _remedy_steps(findings[0], scene)
     return tuple(step for step in told if step is not None)
 
 
@@ -69,13 +69,15 @@ def _identified(one: WaiterGroup) -> str:
     return ", ".join(parts)
 
 
-def _remedy_steps(top: Finding) -> list[Step]:
+def _remedy_steps(top: Finding, scene: Scene) -> list[Step]:
     sure = {"high": "High", "medium": "Medium", "low": "Low"}[top.confidence]
     open_points = f" Not known: {'; '.join(top.unknown)}." if top.unknown else ""
+    by_cost = "" if scene.gate_of((top.surface,)) is None else " by what the waits cost"
     told = [
         Step(
             step="cause",
-            statement=f"{top.title} ({top.cause}), severity {top.severity}. {top.explanation} {sure} confidence.{open_points}",
+            statement=f"{top.title} ({top.cause}), severity {top.severity}{by_cost}. {top.explanation} "
+            f"{sure} confidence.{open_points}",
             figures=tuple(
                 Figure(name=one.signal, value=one.value, unit=one.unit, of=SIGNALS[one.signal].of)
                 for one in top.evidence

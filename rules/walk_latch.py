@@ -7,7 +7,7 @@ from rules.scene import MINIMUM_SLEEPS, Known, Scene
 from rules.shape import shape_of
 from rules.signals import SIGNALS, Subject
 from rules.walk_printed import guessed_cache, no_child
-from rules.words import count, exact, over, part_of, percent, times
+from rules.words import count, counted, exact, over, part_of, percent, times
 
 
 def latch_steps(scene: Scene) -> list[Step | None]:
@@ -90,10 +90,12 @@ def _confirmation(scene: Scene) -> Step | None:
         Figure(name="share of dictionary gets", value=gets / total, unit="ratio", of="v$rowcache"),
         Figure(name="gets", value=exact(gets), unit="gets", of="v$rowcache"),
     ]
-    statement = f"{name} had {count(gets)} gets = {percent(gets / total)} of {count(total)} {over(scene.delta.basis)}."
+    statement = (
+        f"{name} had {counted(gets, 'gets')} = {percent(gets / total)} of {count(total)} {over(scene.delta.basis)}."
+    )
     used = scene.sum_of(rows, "usage")
     if used is not None:
-        statement += f" It holds {count(used)} entries."
+        statement += f" It holds {counted(used, 'entries')}."
         figures.append(Figure(name="entries used", value=exact(used), unit="entries", of="v$rowcache"))
     index = SIGNALS["hold_anomaly_index"].read(scene, Subject())
     if isinstance(index, Known):

@@ -5,28 +5,39 @@ from dataclasses import dataclass
 from itertools import chain
 
 from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
-from rules.model import Figure, Step
+from rules.model import Figure, Severity, Step
 from rules.printed import SCRIPT
 from rules.scene import SURFACE_EVENTS, Scene
 from rules.shape import shape_of
 from rules.statistics import ratio
-from rules.words import count, exact, over, percent, sentence
+from rules.words import count, counted, exact, over, percent, sentence
 
 FEWEST_PER_GET, MOST_PER_GET = 0.9, 3.3
 """Latch gets per dictionary get that can be: one of a subordinate, three of a parent, a tenth of slack either way."""
 
 
+TO_NAME_IT = "The script that `latchscope script` prints adds the children and the caches they guard."
+
+
+def quiet(scene: Scene) -> bool:
+    """Whether the row cache waits of a report cost nothing, so that no cache has to be named."""
+    return scene.printed and (scene.gate is Severity.INFO or (scene.gate is None and scene.latch.sleeps == 0))
+
+
 def no_child(scene: Scene) -> Step:
     """Which child is hot, which a report that prints the latch as a whole cannot tell."""
     slept = scene.latch.sleeps
-    told = f", with {count(slept)} sleeps {over(scene.delta.basis)}" if slept is not None else ""
+    told = f", with {counted(slept, 'sleeps')} {over(scene.delta.basis)}" if slept is not None else ""
+    more = "" if quiet(scene) else f" {TO_NAME_IT}"
     figures = () if slept is None else (Figure(name="sleeps", value=int(slept), unit="sleeps", of="v$latch"),)
     return Step(
         step="hot child",
-        statement=f"A report cannot name the child latch: it prints row cache objects as a whole{told}. The script that "
-        "`latchscope script` prints adds the children and the caches they guard.",
+        statement=f"A report cannot name the child latch: it prints row cache objects as a whole{told}.{more}",
         figures=figures,
     )
+
+
+NOTHING_TO_EXPLAIN = "No cache needs to be named: row cache waits cost next to nothing here."
 
 
 def guessed_cache(scene: Scene) -> Step:
@@ -38,6 +49,9 @@ def guessed_cache(scene: Scene) -> Step:
         return Step(step="cache", statement=f"Cannot tell which cache: {unknown.why}. {sentence(unknown.way_out)}.")
     leading = list(gets.items())[:3]
     shares = ", ".join(f"{name} {percent(part / total)}" for name, part in leading)
+    if quiet(scene):
+        few = f"{NOTHING_TO_EXPLAIN} Of {count(total)} dictionary gets {shares}.{_plausible(scene, total)}"
+        return Step(step="cache", statement=few)
     return Step(
         step="cache",
         statement=f"Which cache the sleeps belong to is a guess from shares: of {count(total)} dictionary gets {shares}."
@@ -66,7 +80,11 @@ def _plausible(scene: Scene, dictionary_gets: float) -> str:
         return ""
     each = latch_gets / dictionary_gets
     fits = FEWEST_PER_GET <= each <= MOST_PER_GET
-    verdict = "as it must be" if fits else "where one to three are possible: some of these counters are wrong"
+    verdict = (
+        "within the 1 to 3 that are possible"
+        if fits
+        else "where one to three are possible: some of these counters are wrong"
+    )
     return f" The latch had {each:.2f} gets for each dictionary get, {verdict}."
 
 
@@ -101,6 +119,7 @@ CACHE = (
     _Cell("usage", "entries", "entries"),
 )
 BUSIEST = 4
+ROUNDED_AWAY = "< 0.01 %"
 
 
 def as_printed(scene: Scene) -> Step | None:
@@ -142,7 +161,8 @@ def _waits_of(scene: Scene, row: Row, view: str) -> _Told:
         return _Told(f"{event} by background processes alone")
     told = _row(event, row, OWN_WAITS if apart else WAITS, view)
     share = ratio(scene.waited_seconds((event,)), scene.seconds_of("DB time"))
-    cost = f" ({percent(share, 2)} of DB time)" if share is not None and apart else ""
+    # Zero seconds of a printed wait are rounded ones.
+    cost = f" ({percent(share, 2) if share else ROUNDED_AWAY} of DB time)" if share is not None and apart else ""
     return _Told(
         f"{told.words}{cost}" if apart else f"{told.words}, background processes perhaps among them", told.figures
     )
@@ -199,7 +219,7 @@ def _row(name: str, row: Row, cells: tuple[_Cell, ...], view: str) -> _Told:
     figures: list[Figure] = []
     for cell in cells:
         value = number(row.get(cell.column))
-        words.append(f"{cell.what} not known" if value is None else f"{count(value / cell.scale)} {cell.unit}")
+        words.append(f"{cell.what} not known" if value is None else counted(value / cell.scale, cell.unit))
         if value is not None:
             value = exact(value / cell.scale)
             figures.append(Figure(name=f"{name}: {cell.what}", value=value, unit=cell.unit, of=view))

@@ -12,6 +12,7 @@ from collectors.model import (
 from rules.model import Figure, Step
 from rules.scene import Scene
 from rules.shape import mutex_shape_of
+from rules.walk_printed import NOTHING_TO_EXPLAIN, quiet
 from rules.words import count, over, percent, sentence
 
 
@@ -95,6 +96,8 @@ def _mutex_location(scene: Scene) -> Step:
 
 def _named_by_waiters(scene: Scene, event: str) -> Step:
     waiters = scene.crowd.of(event) if scene.crowd else ()
+    if not waiters and quiet(scene):
+        return Step(step="cache", statement=NOTHING_TO_EXPLAIN)
     if not waiters or scene.crowd is None:
         unknown = scene.why_unknown("v$session")
         why = unknown.why if scene.crowd is None else f"no session waiting for {event} was met"

@@ -4,8 +4,6 @@ import re
 
 from collectors.model import Basis
 
-LONG_SECONDS = 600.0
-
 
 def count(value: float) -> str:
     """24241645 → 24,241,645."""
@@ -16,7 +14,43 @@ def percent(share: float, digits: int | None = None) -> str:
     """0.78547 → 78.5 %; close to 0 or 1 with the digits it takes to tell it from them."""
     if digits is None:
         digits = 3 if 0.995 < share < 1 or 0 < share < 0.001 else 1
-    return f"{share * 100:.{digits}f} %"
+    if share == 0:
+        return "0 %"
+    told = f"{share * 100:.{digits}f}"
+    if share > 0 and not float(told):
+        return f"< {10**-digits:g} %"
+    return f"> {100 - 10**-digits:g} %" if share < 1 and float(told) == 100 else f"{told} %"
+
+
+def measured(value: float, unit: str, beside: float | None = None) -> str:
+    """A signal's value with its unit; a ratio in percent, unless it or the bound it is told beside is more than 1."""
+    if unit == "share of DB time":
+        return f"{percent(value)} of DB time"
+    if unit == "ratio":
+        shares = all(0 <= one <= 1 for one in (value, value if beside is None else beside))
+        return percent(value) if shares else number(value)
+    return f"{number(value)} {one_of(value, unit)}".strip()
+
+
+def needed(needs: str, unit: str, value: float) -> str:
+    """A comparison in the form of the value it is told beside: '>= 0.3' → '>= 30.0 %'."""
+    sign, _, bound = needs.partition(" ")
+    return f"{sign} {measured(float(bound), unit, value)}" if sign in (">=", "<=") else needs
+
+
+_PLURAL = re.compile(r"(?<=\w\w)(?:ies|(?<=ss)es|(?<=ch)es|s)(?= (?:per|on)\b|$)")
+
+
+def one_of(value: float, unit: str) -> str:
+    """The unit of a number: one entry, one get, two gets."""
+    if value != 1:
+        return unit
+    return _PLURAL.sub(lambda found: "y" if found[0] == "ies" else "", unit, count=1)
+
+
+def counted(value: float, unit: str) -> str:
+    """A whole number with its unit: 1 entry, 2,500 entries."""
+    return f"{count(value)} {one_of(round(value), unit)}"
 
 
 def times(factor: float) -> str:
@@ -33,9 +67,7 @@ def part_of(part: float, whole: float) -> str:
 
 
 def over(basis: Basis) -> str:
-    """The words that say over which interval a figure speaks; of a long one in whole seconds."""
-    if basis.kind == "interval" and (basis.seconds or 0.0) >= LONG_SECONDS:
-        return f"over an interval of {basis.seconds:,.0f} s"
+    """The words that say over which interval a figure speaks."""
     return f"over {basis}" if basis.kind == "interval" else f"in {basis}"
 
 
@@ -47,6 +79,11 @@ def exact(value: float) -> int | float:
 def sentence(words: str) -> str:
     """The words with a capital at the start, the rest untouched."""
     return words[:1].upper() + words[1:]
+
+
+def within(words: str) -> str:
+    """Words that began a sentence, within one: the first letter small, unless it begins an abbreviation."""
+    return words[:1].lower() + words[1:] if words[1:2].islower() or words[1:2] == " " else words
 
 
 def number(value: float) -> str:

@@ -69,6 +69,10 @@ def create_app(settings: Settings) -> FastAPI:
     if shared.archive is not None:
         board.follow_others(Followers(shared.archive, fleet.every, STORE_ERRORS).follow)
 
+    def close() -> None:
+        shared.close()
+        store.close()
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         writer.catch_up()
@@ -86,8 +90,7 @@ def create_app(settings: Settings) -> FastAPI:
         webhooks.join(STOP_SECONDS)
         chores.stop()
         writer.stop()
-        shared.close()
-        store.close()
+        close()
 
     app = FastAPI(
         title="latchscope",
@@ -98,7 +101,7 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    app.state.feed = feed
+    app.state.feed, app.state.close = feed, close
     problems.install(app)
     can = Actions(connector, shared.leases, fleet.worker, shared.words, STORE_ERRORS)
     app.include_router(api(board, access))

@@ -18,6 +18,9 @@ from collectors.errors import InputError
 
 GZIP = b"\x1f\x8b"
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7-Zip", b"Rar!": "RAR", b"\x28\xb5\x2f\xfd": "zstd"}
+"""How archives begin that are not read, and what they are called."""
+_TAR_AT = 257
 MIB = 2**20
 _ENTRY = b"PK\x01\x02"
 _CHUNK = MIB
@@ -74,6 +77,13 @@ def is_archive(data: bytes) -> bool:
 def is_zip(data: bytes) -> bool:
     """Whether the bytes are a zip archive, by how they begin."""
     return data.startswith(ZIP)
+
+
+def unread_kind(data: bytes) -> str | None:
+    """What kind of archive this is, where it is one that is not read."""
+    if data[_TAR_AT : _TAR_AT + 5] == b"ustar":
+        return "tar"
+    return next((name for sign, name in OTHERS.items() if data.startswith(sign)), None)
 
 
 def sized(data: bytes, name: str, limits: Limits = LIMITS) -> bytes:

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from rich.console import Console
 from rich.progress import Progress
 
-from rules.model import Diagnosis, Severity, worst
+from rules.model import Diagnosis, Severity
 from service import inputs, report
 from service.html_report import as_html
 from service.inputs import Outcome
@@ -37,11 +37,12 @@ def diagnose(
     format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="write there instead of to stdout")] = None,
     fail_on: Annotated[Severity | None, typer.Option(help="exit 1 when anything this severe is found")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="every cause that was ruled out, in text")] = False,
 ) -> None:
-    """Diagnose without a connection. Exit 0 whatever is found, 2 when an input could not be read."""
+    """Diagnose without a connection. Exit 0 when all inputs were read, 2 when one was not; 1 only by --fail-on."""
     with _progress() as step:
         outcome = inputs.diagnose_all(files, step)
-    text = _printed(outcome, format, single=len(files) == 1)
+    text = _printed(outcome, format, single=len(files) == 1, verbose=verbose)
     for skipped in outcome.skipped:
         typer.echo(f"latchscope: skipped: {skipped}", err=True)
     for error in outcome.errors:
@@ -50,11 +51,18 @@ def diagnose(
         raise typer.Exit(2)
     if outcome.errors:
         raise typer.Exit(2)
-    if fail_on and worst(one.diagnosis.severity for one in outcome.told).rank >= fail_on.rank:
+    if fail_on and any(one.rank >= fail_on.rank for told in outcome.told for one in _found(told.diagnosis)):
         raise typer.Exit(1)
 
 
-def _printed(outcome: Outcome, format: Format, *, single: bool) -> str | None:
+def _found(one: Diagnosis) -> Iterator[Severity]:
+    """The severities of what was found; of waits that nothing explains when they cost something."""
+    yield from (finding.severity for finding in one.findings)
+    if one.severity is not Severity.INFO:
+        yield one.severity
+
+
+def _printed(outcome: Outcome, format: Format, *, single: bool, verbose: bool) -> str | None:
     """The report in its form; None where one input gave nothing to tell."""
     told = [one.diagnosis for one in outcome.told]
     if format is Format.JSON:
@@ -65,7 +73,7 @@ def _printed(outcome: Outcome, format: Format, *, single: bool) -> str | None:
         return None
     if format is Format.HTML:
         return as_html(outcome)
-    text = report.as_text(outcome.told) if format is Format.TEXT else report.as_markdown(outcome.told)
+    text = report.as_text(outcome.told, verbose=verbose) if format is Format.TEXT else report.as_markdown(outcome.told)
     return "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
 
 

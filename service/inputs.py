@@ -21,6 +21,7 @@ from rules.model import Diagnosis
 from service.archives import (
     LIMITS,
     Limits,
+    Member,
     TooLarge,
     gunzipped,
     is_archive,
@@ -29,6 +30,7 @@ from service.archives import (
     members,
     mib,
     sized,
+    unread_kind,
 )
 
 STDIN = "-"
@@ -43,6 +45,10 @@ NAMED_FOREIGN = 10
 
 class NotOurs(InputError):
     """Content that is nothing latchscope reads."""
+
+
+class Empty(NotOurs):
+    """A file without content."""
 
 
 class Foreign(NotOurs):
@@ -159,6 +165,8 @@ def _data(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: b
         return
     try:
         plain = gunzipped(data, name, limits) if is_archive(data) else sized(data, name, limits)
+        if kind := unread_kind(plain):
+            raise NotOurs(f"{name} is a {kind} archive; unpack it, or give it as .gz of one file or .zip")
         if is_archive(plain):
             raise NotOurs(f"{name} {NESTED}")
         told = _diagnosed(plain, name, strict=not contained)
@@ -178,16 +186,17 @@ def _data(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: b
 
 
 def _zip(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: bool) -> None:
-    before = outcome.read
+    before, unpacked = outcome.read, 0
     try:
         for member in members(data, name, limits):
-            if isinstance(member.data, InputError):
-                outcome.read += 1
-                outcome.errors.append(member.data)
-            elif is_archive(member.data):
-                outcome.passed.append(f"{member.label} {NESTED}")
-            else:
-                _data(member.data, member.label, outcome, limits, contained=True)
+            plain = _member(member, outcome, limits)
+            unpacked += len(plain or b"")
+            if unpacked > limits.total:
+                raise TooLarge(
+                    f"{name} unpacks to more than {mib(limits.total)} MiB; pack fewer reports into one archive"
+                )
+            if plain is not None:
+                _data(plain, member.label, outcome, limits, contained=True)
     except InputError as error:
         outcome.read += 1
         outcome.errors.append(error)
@@ -195,6 +204,26 @@ def _zip(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: bo
         outcome.errors.append(NotOurs(f"{name} is an archive without {OURS}"))
     elif outcome.read == before:
         outcome.passed.append(f"{name} is an archive without {OURS}")
+
+
+def _member(member: Member, outcome: Outcome, limits: Limits) -> bytes | None:
+    """The bytes of a file within an archive, which may be gzipped once more; None where there is nothing to read on."""
+    try:
+        if isinstance(member.data, InputError):
+            raise member.data
+        data = member.data
+        if is_archive(data) and not is_zip(data):
+            data = gunzipped(data, member.label, limits)
+            if not is_archive(data):
+                return data
+        if is_archive(data):
+            outcome.passed.append(f"{member.label} {NESTED}")
+            return None
+        return data
+    except InputError as error:
+        outcome.read += 1
+        outcome.errors.append(error)
+        return None
 
 
 def _diagnosed(data: bytes, name: str, *, strict: bool) -> list[Diagnosed]:
@@ -206,7 +235,7 @@ def _diagnosed(data: bytes, name: str, *, strict: bool) -> list[Diagnosed]:
 
 
 def _diagnosis(change: Delta | NotComparable) -> Diagnosis:
-    return cannot_tell(change) if isinstance(change, NotComparable) else diagnose(change)
+    return cannot_tell(change, more_to_come=False) if isinstance(change, NotComparable) else diagnose(change)
 
 
 def _changes(data: bytes, name: str, *, strict: bool) -> tuple[Delta | NotComparable, ...]:
@@ -218,7 +247,7 @@ def _changes(data: bytes, name: str, *, strict: bool) -> tuple[Delta | NotCompar
     if looks_like_report(data):
         return read_report(data, name)
     if not data.strip():
-        raise NotOurs(f"{name} is empty; give it {OURS}")
+        raise Empty(f"{name} is empty; give it {OURS}")
     raise Foreign(f"{name} is not {OURS}")
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from collectors.model import Delta
-from rules.model import Diagnosis, DiagnosisBasis, Severity
+from collectors.model import Delta, Value
+from rules.model import DiagnosisBasis, Severity
 from rules.series import Series, series
 from rules.words import percent
 from service.inputs import Diagnosed
@@ -39,19 +39,52 @@ class Group:
     told: tuple[Diagnosed, ...]
     series: Series | None
     """None where there are not two intervals to set beside each other."""
+    notes: tuple[str, ...] = ()
+    """What keeps the inputs from being one unbroken series."""
 
 
 def lines(told: Sequence[Diagnosed]) -> list[Line]:
     """A line per Diagnosis, in the order of the inputs."""
-    return [_line(one.name, one.diagnosis) for one in told]
+    return [_line(one, name) for one, name in zip(told, _databases(told), strict=True)]
 
 
 def groups(told: Sequence[Diagnosed]) -> list[Group]:
-    """The Diagnoses by database, databases in the order in which they first came."""
-    by_database: dict[str, list[Diagnosed]] = {}
-    for one in told:
-        by_database.setdefault(one.diagnosis.database, []).append(one)
-    return [_group(database, sorted(each, key=_moment)) for database, each in by_database.items()]
+    """The Diagnoses by database and instance, in the order in which they first came: the DB Id decides, not the name."""
+    placed: list[tuple[_Identity, str, list[Diagnosed]]] = []
+    for one, name in zip(told, _databases(told), strict=True):
+        identity = _identity(one)
+        at = next((place for place, (known, _, _) in enumerate(placed) if _same(known, identity)), None)
+        if at is None:
+            placed.append((identity, name, [one]))
+            continue
+        placed[at] = (_both(placed[at][0], identity), placed[at][1], [*placed[at][2], one])
+    return [_group(name, sorted(each, key=_moment)) for _, name, each in placed]
+
+
+_Identity = tuple[Value, ...]
+
+
+def _identity(one: Diagnosed) -> _Identity:
+    """Name, DB Id and instance; None is what the input does not tell, which fits anything."""
+    if not isinstance(one.change, Delta):
+        return (one.diagnosis.database, one.change.dbid, None, None)
+    row = next(iter(one.change.rows("v$instance")), {})
+    return (one.diagnosis.database, one.change.dbid, row.get("instance_number"), row.get("instance_name"))
+
+
+def _same(one: _Identity, other: _Identity) -> bool:
+    return all(a == b or a is None or b is None for a, b in zip(one, other, strict=True))
+
+
+def _both(one: _Identity, other: _Identity) -> _Identity:
+    return tuple(b if a is None else a for a, b in zip(one, other, strict=True))
+
+
+def _databases(told: Sequence[Diagnosed]) -> list[str]:
+    """What to call the database of each input: its name, and its DB Id where another has the same name."""
+    ids = [(one.diagnosis.database, one.change.dbid) for one in told]
+    many = {name for name, _ in ids if len({id for of, id in ids if of == name and id is not None}) > 1}
+    return [f"{name} (DB Id {id or 'unknown'})" if name in many else name for name, id in ids]
 
 
 def period(basis: DiagnosisBasis | None) -> str:
@@ -67,14 +100,19 @@ def period(basis: DiagnosisBasis | None) -> str:
 
 def _group(database: str, told: Sequence[Diagnosed]) -> Group:
     deltas = [(one.name, one.change, one.diagnosis) for one in told if isinstance(one.change, Delta)]
-    return Group(database, tuple(told), series(deltas) if len(deltas) > 1 else None)
+    found = series(deltas) if len(deltas) > 1 else None
+    left_out = [
+        f"{one.name} tells of no interval: {one.change.why}" for one in told if not isinstance(one.change, Delta)
+    ]
+    return Group(database, tuple(told), found, (*found.notes, *left_out) if found else ())
 
 
-def _line(name: str, one: Diagnosis) -> Line:
+def _line(told: Diagnosed, database: str) -> Line:
+    one = told.diagnosis
     share = one.impact.share_of_db_time if one.impact else None
     return Line(
-        file=name,
-        database=one.database,
+        file=told.name,
+        database=database,
         period=period(one.basis),
         release=one.release or "unknown",
         severity=one.severity,

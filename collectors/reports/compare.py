@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from collectors.reports.header import Header, moment_in, release_in
+from collectors.reports.header import Header, dbid_in, moment_in, release_in
 from collectors.reports.numbers import count, real
 from collectors.reports.tables import Document, Table
 
@@ -37,6 +37,7 @@ def header_of(document: Document, which: str) -> Header:
     number = count(told.get("instnum", ""))
     return Header(
         db_name=told.get("dbname") or told.get("uniquename", ""),
+        dbid=dbid_in(told.get("dbid", "")),
         instance=told.get("instance", ""),
         instance_number=number if isinstance(number, int) else None,
         release=release_in(told.get("release", "")),

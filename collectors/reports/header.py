@@ -23,6 +23,7 @@ class Header:
     """What the head of a report says; None where it says nothing. Times are the host's, without a zone."""
 
     db_name: str = ""
+    dbid: str | None = None
     instance: str = ""
     instance_number: int | None = None
     release: str | None = None
@@ -81,6 +82,7 @@ def header(document: Document) -> Header:
     moments = {match[1]: _moment(match.groups()[1:]) for line in lines if (match := _SNAP.match(line))}
     return Header(
         db_name=_cell(document, "dbname", "database"),
+        dbid=dbid_in(_cell(document, "dbid")),
         instance=_cell(document, "instance"),
         instance_number=_whole(_cell(document, "instnum")),
         release=release_in(_cell(document, "release")),
@@ -135,6 +137,11 @@ def release_in(cell: str) -> str | None:
     """The release at the beginning of a cell, or None."""
     match = re.match(r"\d+(\.\d+)+", cell)
     return match[0] if match else None
+
+
+def dbid_in(cell: str) -> str | None:
+    """A DB Id, which is digits and nothing else, or None."""
+    return cell if cell.isascii() and cell.isdigit() else None
 
 
 def _whole(cell: str) -> int | None:

@@ -1,10 +1,11 @@
 """read(): the bytes of a report → the changes over its interval, or why nothing may be said. The way in to this folder."""
 
+import re
 from collections.abc import Mapping
 
 from collectors.delta import reported
 from collectors.errors import InputError
-from collectors.model import Delta, NotComparable, Reading, Rows
+from collectors.model import Delta, Missing, NotComparable, Reading, Rows
 from collectors.reports import compare, html, text
 from collectors.reports.decode import decode
 from collectors.reports.detect import Kind, is_html, is_of_pdb, kind_of, looks_like_report, refusal_of
@@ -15,6 +16,9 @@ from collectors.reports.tables import MOST_TABLES, Document, Printed, TooManyTab
 
 __all__ = ["looks_like_report", "read"]
 
+NEEDED = ("v$latch", "v$rowcache", "v$system_event")
+"""What every report has that is not cut off."""
+AFTER_RESTART = "make a report from two snapshots after the restart"
 RESTART = ("span an instance shutdown", "instance was shutdown between snapshots")
 
 
@@ -55,7 +59,7 @@ def _kind(content: str, name: str) -> Kind:
 def _period(content: str, document: Document, head: Header, kind: Kind, name: str) -> Delta | NotComparable:
     if head.restarted or any(sign in content for sign in RESTART):
         why = "the instance restarted between the two snapshots, so the counters of the report are worthless"
-        return NotComparable(head.database, head.release, why, "make a report from two snapshots after the restart")
+        return NotComparable(head.database, head.release, why, AFTER_RESTART, head.dbid)
     if head.basis is None:
         raise InputError(f"{name} is a report without its begin and end time; copy it again from its first line on")
     printed = _laid_open(document, head, kind)
@@ -64,7 +68,23 @@ def _period(content: str, document: Document, head: Header, kind: Kind, name: st
     if of_pdb and not _has_latches(readings):
         raise InputError(f"{name} is a report of one PDB, which has no latch sections; make it in CDB$ROOT instead")
     instance = {"v$instance": Rows("v$instance", (head.row,))}
-    return reported(head.database, head.release, head.basis, {**readings, **instance}, remarks(head, printed, of_pdb))
+    # The last section of a text may lack its end for other reasons, so what is missing must fit.
+    lacking = bool(document.cut) and any(isinstance(readings[view], Missing) for view in NEEDED)
+    cut_off = bool(printed.cut) or lacking or _unfinished(content)
+    return reported(
+        head.database,
+        head.release,
+        head.basis,
+        {**readings, **instance},
+        remarks(head, printed, of_pdb, cut_off=cut_off),
+        dbid=head.dbid,
+        cut_off=cut_off,
+    )
+
+
+def _unfinished(content: str) -> bool:
+    """Whether an HTML file lacks its last tag."""
+    return is_html(content) and re.search("</html", content, re.IGNORECASE) is None
 
 
 def _laid_open(document: Document, head: Header, kind: Kind) -> Printed:

@@ -13,7 +13,7 @@ VERIFIED = {
 LONG, SHORT = 4 * 3600, 5 * 60
 
 
-def remarks(head: Header, printed: Printed, of_pdb: bool) -> tuple[str, ...]:
+def remarks(head: Header, printed: Printed, of_pdb: bool, *, cut_off: bool = False) -> tuple[str, ...]:
     """The notes on one period, in the order in which they matter."""
     said = [*_layout(head, printed), *_window(head)]
     if printed.kind == "compare":
@@ -22,7 +22,11 @@ def remarks(head: Header, printed: Printed, of_pdb: bool) -> tuple[str, ...]:
         said.append("made inside a PDB: latches and mutexes belong to the whole instance, so make it in CDB$ROOT")
     if printed.cut:
         said.append(f"the file ends inside {', '.join(printed.cut)}, which is therefore not used")
-    if printed.absent:
+    elif cut_off:
+        said.append("the file is cut off: it ends before the report does")
+    if printed.absent and cut_off:
+        said.append(f"sections beyond the cut, or not printed: {', '.join(printed.absent)}")
+    elif printed.absent:
         said.append(f"sections the report does not have: {', '.join(printed.absent)}")
     return (*said, *printed.notes)
 

@@ -140,7 +140,7 @@ def time_of_a_sleep(scene: Scene, latch: Row) -> Reading:
     return Known(waited / 1000 / sleeps, f"{waited / 1e6:,.1f} s in {count(sleeps)} sleeps")
 
 
-@signal(unit="count", of="v$latch", surface="latch")
+@signal(unit="sleeps", of="v$latch", surface="latch")
 def row_cache_sleeps(scene: Scene, subject: Subject) -> Reading:
     """Sleeps on the row cache latch."""
     sleeps = scene.latch.sleeps

@@ -18,7 +18,7 @@ def _total(scene: Scene, column: str) -> Reading:
     return scene.why_unknown("v$mutex_sleep", column)
 
 
-@signal(unit="count", of="v$mutex_sleep", surface="mutex")
+@signal(unit="sleeps", of="v$mutex_sleep", surface="mutex")
 def row_cache_mutex_sleeps(scene: Scene, subject: Subject) -> Reading:
     """Sleeps on row cache mutexes."""
     return _total(scene, "sleeps")

@@ -12,35 +12,42 @@ def _latch(scene: Scene) -> Row:
     return next((row for row in scene.delta.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH), {})
 
 
-@signal(unit="count", of="v$latch", surface="result-cache")
+def _listed(scene: Scene, reading: Reading) -> Reading:
+    """The reading; where a report does not list the latch at all, that."""
+    unlisted = scene.unlisted(RESULT_CACHE_LATCH)
+    return unlisted if unlisted and isinstance(reading, Unknown) else reading
+
+
+@signal(unit="sleeps", of="v$latch", surface="result-cache")
 def result_cache_sleeps(scene: Scene, subject: Subject) -> Reading:
     """Sleeps on the result cache latch."""
     sleeps = number(_latch(scene).get("sleeps"))
-    return scene.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps)
+    return _listed(scene, scene.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps))
 
 
 @signal(unit="ratio", of="v$latch", surface="result-cache")
 def result_cache_miss_ratio(scene: Scene, subject: Subject) -> Reading:
     """Misses per get of the result cache latch: how often it was busy at the first try."""
-    return misses_per_get(scene, _latch(scene))
+    return _listed(scene, misses_per_get(scene, _latch(scene)))
 
 
 @signal(unit="sleeps per miss", of="v$latch", surface="result-cache")
 def result_cache_sleeps_per_miss(scene: Scene, subject: Subject) -> Reading:
     """Sleeps per miss of the result cache latch: 0 means that spinning was always enough."""
-    return sleeps_of_a_miss(scene, _latch(scene))
+    return _listed(scene, sleeps_of_a_miss(scene, _latch(scene)))
 
 
 @signal(unit="ms", of="v$latch", surface="result-cache")
 def average_result_cache_sleep(scene: Scene, subject: Subject) -> Reading:
     """Average time of one sleep on the result cache latch; far above 10 ms the host makes sessions wait."""
-    return time_of_a_sleep(scene, _latch(scene))
+    return _listed(scene, time_of_a_sleep(scene, _latch(scene)))
 
 
 @signal(unit="ratio", of="v$latch, v$sys_time_model", surface="result-cache")
 def result_cache_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
     """Share of DB time slept for the result cache latch."""
-    return waited_share_of_db_time(scene, scene.surface_wait_seconds("result-cache"), "v$latch", "wait_time")
+    waited = scene.surface_wait_seconds("result-cache")
+    return _listed(scene, waited_share_of_db_time(scene, waited, "v$latch", "wait_time"))
 
 
 @signal(unit="ratio", of="v$latch_misses", surface="result-cache")

@@ -1,8 +1,8 @@
 """Charts as SVG text, drawn on the server: no script, no picture library, the same bytes for the same points."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 
 from markupsafe import Markup, escape
 
@@ -10,37 +10,40 @@ WIDTH, HEIGHT = 640, 120
 LEFT, BOTTOM = 56, 18
 
 ROW, NAMES = 18, 220
+HAIRLINE = 1.5
+"""Height of the bar of next to nothing, so that it is seen to be there."""
+LETTER = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One interval of a chart over reports: its value, None where it could not be told, and whether it is marked."""
+    """One interval of a chart over reports: its value, None where it could not be told, whether it is marked, how bad."""
 
     begin: datetime
     end: datetime
     value: float | None
     marked: bool = False
+    severity: str = "info"
 
 
 def spans(told: Sequence[Span], title: str, unit: str, mark: str) -> Markup:
     """A bar for each interval as wide as the interval; `mark` says what the marked one is. None is a dashed stretch."""
-    placed = [Span(one.begin.replace(tzinfo=None), one.end.replace(tzinfo=None), one.value, one.marked) for one in told]
+    placed = [replace(one, begin=one.begin.replace(tzinfo=None), end=one.end.replace(tzinfo=None)) for one in told]
     known = [one.value for one in placed if one.value is not None]
     if not known:
         return Markup('<p class="quiet">{}: unknown in every interval.</p>').format(title)
     top = round_up(max(known))
     begin, end = min(one.begin for one in placed), max(one.end for one in placed)
     drawn = "".join(_span(one, begin, (end - begin).total_seconds() or 1.0, top) for one in placed)
-    legend = f' <span class="mark-bad">■</span> {escape(mark)}' if any(one.marked for one in placed) else ""
+    legend = f' <span class="mark-bad">▼</span> {escape(mark)}' if any(one.marked for one in placed) else ""
     return Markup(
         f'<figure><figcaption>{escape(title)} <span class="unit">({escape(unit)})</span>{legend}</figcaption>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
         f'<line class="grid" x1="{LEFT}" y1="8" x2="{WIDTH}" y2="8"/>'
         f'<text x="{LEFT - 6}" y="12" text-anchor="end">{label(top)}</text>'
         f'<text x="{LEFT - 6}" y="{HEIGHT - BOTTOM + 4}" text-anchor="end">0</text>'
-        f'<text x="{LEFT}" y="{HEIGHT - 4}">{begin:%Y-%m-%d %H:%M}</text>'
-        f'<text x="{WIDTH}" y="{HEIGHT - 4}" text-anchor="end">{end:%Y-%m-%d %H:%M}</text>'
-        f'{drawn}<line class="axis" x1="{LEFT}" y1="{HEIGHT - BOTTOM}" x2="{WIDTH}" y2="{HEIGHT - BOTTOM}"/></svg></figure>'
+        f"{''.join(_times(placed, begin, end))}{drawn}"
+        f'<line class="axis" x1="{LEFT}" y1="{HEIGHT - BOTTOM}" x2="{WIDTH}" y2="{HEIGHT - BOTTOM}"/></svg></figure>'
     )
 
 
@@ -61,9 +64,25 @@ def _span(one: Span, begin: datetime, seconds: float, top: float) -> str:
     if one.value is None:
         y = HEIGHT - BOTTOM - 3
         return f'<line class="unknown" x1="{left:.1f}" y1="{y}" x2="{left + width:.1f}" y2="{y}"/>'
-    high = one.value / top * (HEIGHT - BOTTOM - 8)
-    kind = "bar bad" if one.marked else "bar"
-    return f'<rect class="{kind}" x="{left:.1f}" y="{HEIGHT - BOTTOM - high:.1f}" width="{width:.1f}" height="{high:.1f}"/>'
+    tall = max(HAIRLINE, one.value / top * (HEIGHT - BOTTOM - 8))
+    top_edge = HEIGHT - BOTTOM - tall
+    kind = f"bar {escape(one.severity)}{' first' if one.marked else ''}"
+    mark = f'<text class="mark-bad" x="{left + width / 2:.1f}" y="{max(9.0, top_edge - 2):.1f}" text-anchor="middle">▼</text>'
+    bar = f'<rect class="{kind}" x="{left:.1f}" y="{top_edge:.1f}" width="{width:.1f}" height="{tall:.1f}"/>'
+    return bar + mark * one.marked
+
+
+def _times(placed: Sequence[Span], begin: datetime, end: datetime) -> Iterator[str]:
+    """Where intervals begin and the last one ends, as many as have room; the day where it changes."""
+    seconds, day, free = (end - begin).total_seconds() or 1.0, date.min, float(LEFT)
+    for at in [*sorted({one.begin for one in placed}), end]:
+        x = LEFT + (at - begin).total_seconds() / seconds * (WIDTH - LEFT)
+        words = f"{at:%H:%M}" if at.date() == day else f"{at:%Y-%m-%d %H:%M}"
+        room = LETTER * len(words)
+        left = min(x, WIDTH - room)
+        if left >= free:
+            yield f'<text x="{left:.1f}" y="{HEIGHT - 4}">{words}</text>'
+            day, free = at.date(), left + room + LETTER
 
 
 def _bar(place: int, name: str, value: float, share: float) -> str:

@@ -1,18 +1,21 @@
 """What all pages share: the templates with their filters, the frame that keeps foreign content out, one Diagnosis laid out."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fastapi import Request
 from fastapi.templating import Jinja2Templates
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.responses import Response
 
-from rules.model import Diagnosis
-from rules.words import count, percent
+from rules.model import Diagnosis, Figure
+from rules.printed import REMEMBER, section_of
+from rules.words import count, measured, percent
 from rules.words import number as spelled
 from service.figures import Bars
+from service.report import ELSEWHERE, compared, nothing_judged
 from service.summary import period
 from service.web import charts
 
@@ -23,7 +26,28 @@ FRAME = (
 )
 
 templates = Jinja2Templates(HERE / "templates")
-templates.env.filters |= {"count": count, "percent": percent, "spelled": spelled}
+_TICKED = re.compile("`([^`]+)`")
+
+
+def ticked(words: str) -> Markup:
+    """Words in which `code` is marked by backticks, escaped, with the code as such."""
+    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(words))))
+
+
+def _measured(one: Figure) -> str:
+    return measured(one.value, one.unit)
+
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "count": count,
+    "measured": _measured,
+    "percent": percent,
+    "section": section_of,
+    "spelled": spelled,
+    "ticked": ticked,
+}
+templates.env.filters |= FILTERS
+templates.env.globals |= {"compared": compared, "nothing_judged": nothing_judged, "ELSEWHERE": ELSEWHERE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +58,11 @@ class Shown:
     period: str
     diagnosis: Diagnosis
     charts: tuple[Markup, ...]
+
+    @property
+    def printed(self) -> bool:
+        """Whether a printed report was judged, whose figures stand in its sections."""
+        return REMEMBER in self.diagnosis.notes
 
 
 def shown(name: str, diagnosis: Diagnosis, figures: Sequence[Bars]) -> Shown:

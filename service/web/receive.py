@@ -10,7 +10,7 @@ from fastapi import Request
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from service.archives import mib
+from service.archives import label, mib
 from service.uploads import MOST_FILES, File
 
 MEDIA = "multipart/form-data"
@@ -58,7 +58,8 @@ async def receive(request: Request, max_bytes: int) -> Sequence[File]:
             raise Refused(422, f"no file came; send parts named {PART}, such as curl -F {PART}=@awr.html")
         for one in files:
             if (one.size or 0) > max_bytes:
-                raise Refused(413, f"a file of {mib(one.size or 0)} MiB; reports.max_bytes is {mib(max_bytes)} MiB")
+                named = f"{label(one.filename or PART)} has {mib(one.size or 0)} MiB"
+                raise Refused(413, f"{named}; reports.max_bytes is {mib(max_bytes)} MiB; nothing was kept")
         return [File(one.filename or PART, await one.read()) for one in files]
     finally:
         await form.close()

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from collectors.errors import InputError
 from service.archives import TooLarge, label
 from service.audit import Audit
-from service.inputs import NotOurs
+from service.inputs import Empty, NotOurs
 from service.store.repository import StoreError
 from service.uploads import File, Upload, Uploads
 from service.web.access import Access, Caller
@@ -33,7 +33,8 @@ def take(uploads: Uploads, audit: Audit, files: Sequence[File], caller: Caller) 
         taken = uploads.take(files, caller.name)
     except (InputError, StoreError) as error:
         audit.record(caller.name, "upload report", names, f"refused: {error}")
-        raise Refused(_status(error), str(error)) from None
+        kept = "; nothing was kept" if isinstance(error, InputError) else ""
+        raise Refused(_status(error), f"{error}{kept}") from None
     for one in taken:
         outcome = f"{'known' if one.known else 'kept'} as {one.kept.id}"
         audit.record(caller.name, "upload report", ", ".join(one.kept.databases), outcome)
@@ -104,4 +105,4 @@ def _status(error: Exception) -> int:
         return 503
     if isinstance(error, TooLarge):
         return 413
-    return 415 if isinstance(error, NotOurs) else 422
+    return 415 if isinstance(error, NotOurs) and not isinstance(error, Empty) else 422

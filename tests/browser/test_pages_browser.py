@@ -133,7 +133,7 @@ def test_the_page_to_be_mailed_opens_from_a_file_and_its_policy_lets_its_style_b
     assert (
         browser.run("getComputedStyle(document.querySelector('.tag.critical')).backgroundColor") != "rgba(0, 0, 0, 0)"
     )
-    assert browser.run("document.querySelectorAll('rect.bad').length") == 2
+    assert browser.run("document.querySelectorAll('rect.first').length") == 2
     assert browser.run("document.documentElement.scrollWidth <= innerWidth")
     browser.complaints[:] = [one for one in browser.complaints if not one.startswith("asked file:")]
 

@@ -27,7 +27,7 @@ from tests.collectors.scripted import BEGAN
 
 BIND = "(select latch# from v$latchname where name = 'row cache objects')"
 LEAF = re.compile(r"from \(\n\s+(select (?:(?!from \(\n).)*?)\n\s+\) q\)\)", re.S)
-IGNORED = {"set", "whenever", "variable"}
+IGNORED = {"variable"}
 LONGEST_LINE = 2499
 
 
@@ -59,8 +59,15 @@ class SqlPlus:
         hook: Callable[[str, str], None] = lambda part, view: None,
         rewrite: Callable[[str, Answer], Answer] = lambda view, answer: answer,
         lacks: tuple[str, ...] = (),
+        unwritable: bool = False,
+        minds: bool = True,
     ) -> None:
+        """`unwritable`: the directory; `minds`: a SPOOL that fails counts as an error of the system."""
         self.spooled: list[str] = []
+        self.screen: list[str] = []
+        self.module = "sqlplus"
+        self._unwritable, self._minds = unwritable, minds
+        self._shown, self._oserror = True, "continue"
         self.file = ""
         self.waits: list[float] = []
         self.sent: list[str] = []
@@ -75,10 +82,11 @@ class SqlPlus:
         self._lacks = lacks
         self._defined: dict[str, str] = {}
         self._new_value: set[str] = set()
-        self._binds: dict[str, Any] = {":ls_wait": None, ":ls_n": None}
+        self._binds: dict[str, Any] = {":ls_wait": None, ":ls_n": None, ":ls_part": None}
         self._look: tuple[str, str] | None = None
         self._buffer = ""
         self._opened = ("", "")
+        self._spooling = False
 
     def run(self, script: str) -> str:
         """The spooled text."""
@@ -102,10 +110,17 @@ class SqlPlus:
             self._execute()
         elif word == "print":
             self._print()
+        elif word == "exit":
+            raise Killed
         else:
-            {"prompt": self._prompt, "define": self._define, "column": self._column, "spool": self._spool}[word](
-                argument
-            )
+            {
+                "prompt": self._prompt,
+                "define": self._define,
+                "column": self._column,
+                "spool": self._spool,
+                "set": self._set,
+                "whenever": self._whenever,
+            }[word](argument)
 
     def _line(self, line: str) -> str:
         """A line after substitution, as SQL*Plus would take it."""
@@ -128,23 +143,48 @@ class SqlPlus:
         assert (name, new_value, noprint) == (variable, "new_value", "noprint")
         self._new_value.add(name)
 
+    def _set(self, text: str) -> None:
+        option, _, value = text.partition(" ")
+        self._shown = value == "on" if option == "termout" else self._shown
+
+    def _whenever(self, text: str) -> None:
+        what, _, then = text.partition(" ")
+        self._oserror = then if what == "oserror" else self._oserror
+
     def _spool(self, text: str) -> None:
+        if text != "off" and self._unwritable:
+            self._say(f'SP2-0606: Cannot create SPOOL file "{text}"')
+            if self._minds and self._oserror.startswith("exit"):
+                raise Killed
+            return
         self.file = self.file if text == "off" else text
+        self._spooling = text != "off"
 
     def _say(self, text: str) -> None:
-        if self.file:
+        if self._shown:
+            self.screen.append(text)
+        if self._spooling:
             self.spooled += [text[at : at + self._linesize] for at in range(0, max(len(text), 1), self._linesize)]
 
     def _execute(self) -> None:
         if self._buffer.lstrip().startswith("select"):
             self._select(self._buffer)
-        elif "dbms_application_info" in self._buffer:
-            return
+        elif "dbms_application_info" in self._buffer or ":ls_part :=" in self._buffer:
+            self._assign()
         elif packages := re.findall(r"try\('(begin sys\.(\w+)\.sleep\(:s\); end;)'\)", self._buffer):
             self._binds[":ls_wait"] = next((text for text, one in packages if one in self._packages), None)
             self._binds[":ls_n"] = 0
         else:
             self._wait_and_open()
+
+    def _assign(self) -> None:
+        """A block that says which snapshot comes, or reads or names the module of the session."""
+        if part := re.search(r":ls_part := '(.)';", self._buffer):
+            self._binds[":ls_part"] = part[1]
+        if "read_module(:ls_module" in self._buffer:
+            self._binds[":ls_module"] = self.module
+        if named := re.search(r"set_module\((:\w+|'\w+'),", self._buffer):
+            self.module = self._binds[named[1]] if named[1].startswith(":") else named[1].strip("'")
 
     def _wait_and_open(self) -> None:
         """The block that waits, and opens a look where it has one."""

@@ -94,7 +94,7 @@ def test_numbers_and_texts() -> None:
     ("basis", "words"),
     [
         (Basis("interval", NOW, NOW, 30.04), "an interval of 30.0 s"),
-        (Basis("since_startup", NOW, NOW, 777_600.0), "totals since instance start, 777,600 s"),
+        (Basis("since_startup", NOW, NOW, 777_600.0), "totals since instance start, 777,600 s (216 h 0 min)"),
         (Basis("totals", None, None, None), "totals since an unknown instance start"),
     ],
 )

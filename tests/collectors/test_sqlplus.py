@@ -76,14 +76,17 @@ def test_it_holds_selects_blocks_and_commands_that_only_show() -> None:
     text = re.sub(r"^select .*?^/$", "", text, flags=re.M | re.S)
     words = {line.split()[0] for line in text.splitlines() if line.strip()}
     assert words == {"whenever", "set", "column", "define", "spool", "prompt", "variable", "print", "/"}
+    assert code(script(leave=True)).endswith("\nexit")
 
 
 def test_blocks_sleep_open_a_look_or_name_the_session_and_do_nothing_else() -> None:
     text = code(script())
     blocks = re.findall(r"^(?:begin|declare)$.*?^/$", text, re.M | re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 5
     calls = set(re.findall(r"\b(?:sys\.)?(dbms_\w+\.\w+)", text))
-    assert calls == {"dbms_application_info.set_module", "dbms_session.sleep", "dbms_lock.sleep"}
+    own = {"dbms_application_info.set_module", "dbms_application_info.read_module"}
+    assert calls == {*own, "dbms_session.sleep", "dbms_lock.sleep"}
+    assert re.findall(r"(:ls_part) := '(.)'", text) == [(":ls_part", "1"), (":ls_part", "2")]
     assert re.findall(r"execute immediate (.+)", text) == ["how using 0;", ":ls_wait using 1;"]
 
 
@@ -175,3 +178,80 @@ def test_confirming_queries_come_last_and_only_on_demand() -> None:
     text = script(30, 30, QUESTIONS)
     assert text.index("{ls|confirm|") > text.rindex("{ls|sys|")
     assert len(re.findall(r"\{ls\|confirm\|[^|]+\|open", text)) == len(QUESTIONS)
+
+
+def test_the_second_snapshot_is_no_new_statement_to_be_parsed() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    run.run(script(10, 0))
+    for view in ("v$latch", "v$rowcache", "v$latch_children", "v$instance"):
+        texts = [text for text in run.sent if f"latchscope {view} */" in text]
+        assert len(texts) == 2 and len(set(texts)) == 1, view
+
+
+def test_a_directory_that_cannot_be_written_to_ends_it_before_it_reads() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0, unwritable=True)
+    assert run.run(script(10, 1)).strip() == ""
+    assert not [text for text in run.sent if "latchscope v$" in text] and run.waits == []
+    assert run.screen[-1].startswith("SP2-0606")
+    assert "cd to a directory that you can write to" in run.screen[-2]
+    assert "latchscope_undo_storm_20260302_090100.txt in the directory you started from" in run.screen[-3]
+
+
+def test_the_last_line_claims_no_file_that_a_program_went_on_without() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0, unwritable=True, minds=False)
+    run.run(script(10, 1))
+    assert run.screen[-2].startswith("latchscope: read to the end. Unless an error above says")
+    assert not [line for line in run.screen if "done" in line]
+
+
+def test_confirming_queries_are_called_what_they_are() -> None:
+    text = script(30, 30, QUESTIONS)
+    head = text.partition("\n\n")[0]
+    assert "small" not in head
+    assert f"Then {len(QUESTIONS)} confirming queries" in head and "nothing limits their time but Ctrl-C" in head
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    run.run(script(10, 1, QUESTIONS[:3]))
+    assert any("then 3 confirming queries that nothing limits" in line for line in run.screen)
+    assert "confirming" not in script()
+
+
+def test_the_head_counts_the_statements_that_are_sent() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    text = script(10, 4, QUESTIONS[:3])
+    run.run(text)
+    told = re.search(r"What it costs  (\d+) SELECTs", text)
+    assert told is not None and int(told[1]) == len(run.sent) - 3
+
+
+def test_the_session_gets_its_module_back_and_the_head_says_what_stays() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    run.module = "nightly"
+    run.run(script(10, 1))
+    assert run.module == "nightly"
+    head = script().partition("\n\n")[0]
+    assert "changes the module in v$session, which it puts back" in head and "SET options" in head
+    assert "alters" not in head and "Then type  exit" in head
+    assert "It leaves SQL*Plus when it is done." in script(leave=True).partition("\n\n")[0]
+
+
+def test_what_a_login_script_may_have_changed_is_put_back_before_anything_is_spooled() -> None:
+    text = script()
+    for option in (
+        "sqlformat default", "markup html off", "markup csv off", "serveroutput off", "null ''", "colsep ' '",
+        "blockterminator .",
+    ):  # fmt: skip
+        assert text.index("set termout off") < text.index(f"\nset {option}\n") < text.index("spool &ls_file"), option
+
+
+def test_advice_for_a_statement_that_hangs_stands_in_the_head_and_on_the_screen() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    run.run(script(10, 1))
+    assert any("if the prompt comes back, type  spool off  and then  exit" in line for line in run.screen)
+    assert "kill -9 loses what was not yet written" in script()
+
+
+def test_the_reading_of_x_kqrst_that_must_fail_is_announced() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0, refused=("x$kqrst",))
+    run.run(script(10, 1))
+    place = next(at for at, line in enumerate(run.screen) if "once|x$kqrst|open" in line)
+    assert "one of them fails is expected" in run.screen[place - 1]

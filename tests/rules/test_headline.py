@@ -1,6 +1,7 @@
 """The one sentence: what is wrong, where, and what it costs; of the result cache, what that costs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Row
@@ -22,7 +23,8 @@ def test_the_cause_its_cache_and_the_cost() -> None:
     undo = catalogue()["undo-segments"]
     sleeps_alone = undo.model_copy(update={"when": undo.when[:1]})
     assert diagnose(delta_of(RICH), {undo.id: sleeps_alone}).headline == (
-        "Too many undo segments on dc_rollback_segments; row cache waits cost 2.5 % of DB time over an interval of 30.0 s"
+        "Perhaps too many undo segments on dc_rollback_segments (low confidence); "
+        "row cache waits cost 2.5 % of DB time over an interval of 30.0 s"
     )
     assert headline("undo-segments") == (
         "Row cache waits cost 2.5 % of DB time over an interval of 30.0 s, most at child 1 (dc_rollback_segments); "
@@ -53,8 +55,27 @@ def test_waits_without_a_cause_are_told_with_the_cache_their_waiters_name() -> N
 
 def test_a_quiet_instance_has_nothing_to_do() -> None:
     quiet = headline(system_event=[{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}])
-    assert quiet.startswith("Nothing to do about the row cache; row cache waits cost 0.")
+    assert quiet.startswith("Nothing to do about the row cache; row cache waits cost < 0.001 % of DB time")
 
 
 def test_totals_of_unknown_age_cost_what_nobody_can_tell() -> None:
     assert "what it costs cannot be told from totals of unknown age" in headline(basis=TOTALS).lower()
+
+
+def test_without_any_view_that_tells_nothing_is_said_to_be_fine() -> None:
+    blind = delta_of({})
+    assert diagnose(blind).headline == (
+        "Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and they could not be read"
+    )
+    cut = diagnose(replace(blind, cut_off=True))
+    assert cut.headline.endswith("and the file is cut off before them")
+
+
+def test_a_file_that_is_cut_off_before_what_is_needed_speaks_as_far_as_it_goes() -> None:
+    quiet: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}]
+    whole = delta_of({**RICH, "v$system_event": quiet, "v$latch": [], "v$latch_children": [], "v$session": []})
+    lacking = {name: one for name, one in whole.readings.items() if name != "v$rowcache"}
+    assert diagnose(replace(whole, cut_off=True), {}).headline.startswith("Nothing to do"), "nothing needed is lost"
+    cut = diagnose(replace(whole, readings=lacking, cut_off=True), {})
+    assert cut.headline.startswith("As far as the file goes: Nothing to do")
+    assert diagnose(replace(whole, readings=lacking), {}).headline.startswith("Nothing to do")

@@ -1,6 +1,7 @@
 """The words for gaps: of a report they lead to another report or to the script, never to waiting."""
 
-from rules.printed import REMEMBER, SCRIPT, another, busier, more_of
+from collectors.reports.readers import readers
+from rules.printed import REMEMBER, SCRIPT, SECTIONS, another, busier, more_of, section_of
 
 
 def test_a_way_out_fits_its_source() -> None:
@@ -12,3 +13,9 @@ def test_a_way_out_fits_its_source() -> None:
 
 def test_what_to_remember_names_what_reports_lack() -> None:
     assert all(word in REMEMBER for word in ("rounded", "local time", "subordinates", "child latch"))
+
+
+def test_every_view_that_a_report_prints_has_its_section() -> None:
+    assert {"v$instance", *readers()} == set(SECTIONS)
+    assert section_of("v$latch_misses, v$rowcache") == "Latch Miss Sources, Dictionary Cache Stats"
+    assert section_of("v$session") == "v$session"

@@ -52,7 +52,7 @@ def test_the_first_bad_interval_is_compared_with_the_last_good() -> None:
     assert got.before_after.before.basis.begin == got.points[0].begin
     assert got.before_after.after.basis.begin == got.points[1].begin
     assert got.sentence.startswith(
-        "4 intervals, at most 31.9 % of DB time lost in row cache waits; it begins with at 10"
+        "4 intervals, at most 31.9 % of DB time lost in row cache waits; it begins between at 0 and at 10, the first of"
     )
     assert series(morning()[1:]).before_after is None
 
@@ -90,7 +90,25 @@ def test_duplicates_overlaps_and_restarts_are_noted() -> None:
     started = [replace(quiet(), readings={**quiet().readings, **_instance(day)}) for day in ("monday", "tuesday")]
     assert "the instance restarted between a and b" in notes(at(0, started[0], "a"), at(9, started[1], "b"))
     assert "the release changed" in notes(first, at(9, replace(quiet(), release="12.1.0.2.0"), "b"))
-    assert notes(first, at(9, quiet(), "b")) == ""
+    assert "the release changed from 11.2.0.4.0 to 12.1.0.2.0" in notes(
+        first, at(9, replace(quiet(), release="12.1.0.2.0"), "b")
+    )
+    assert notes(first, at(0.5, quiet(), "b")) == ""
+    assert notes(first, at(180.5, quiet(), "b")) == "nothing is known of 3 h 0 min between a and b"
+
+
+def test_without_a_gap_it_begins_with_the_first_bad_interval_or_was_there_before() -> None:
+    given = morning()
+    follow = [at(0.25 * place, one[1], f"n{place}") for place, one in enumerate(given)]
+    assert "; it begins with n1, the first of severity critical" in series(follow).sentence
+    assert "; it is there from the first interval on, n1, " in series(follow[1:]).sentence
+
+
+def test_intervals_of_one_name_and_two_databases_are_named_and_no_duplicates() -> None:
+    twins = [(str(id), replace(at(0, quiet())[1], dbid=str(id)), at(0, quiet())[2]) for id in (1, 2)]
+    got = series(twins)
+    assert len(got.points) == 2
+    assert "intervals of several databases stand together: DB Id 1, 2" in got.notes
 
 
 def test_of_two_inputs_of_one_interval_the_one_that_says_more_is_kept() -> None:

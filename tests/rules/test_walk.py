@@ -103,7 +103,7 @@ def test_without_x_kqrst_the_incident_has_a_candidate_of_low_confidence_and_says
     (finding,) = got.findings
     assert (finding.confidence, finding.identity, finding.child, finding.caches) == ("low", "candidate", None, ())
     assert finding.cache == "dc_rollback_segments"
-    assert "perhaps dc_rollback_segments" in got.headline
+    assert "Perhaps too many undo segments on dc_rollback_segments (low confidence)" in got.headline
     assert finding.unknown == (
         "which cache child 1 guards is unknown: x$kqrst was not read, and no child gets to infer it from",
         "v$rowcache has no usage here",

@@ -3,7 +3,7 @@
 import pytest
 
 from collectors.model import Basis
-from rules.words import count, exact, number, over, part_of, percent, sentence, times
+from rules.words import count, exact, measured, needed, number, one_of, over, part_of, percent, sentence, times, within
 
 
 def test_counts_have_their_thousands_parted() -> None:
@@ -20,8 +20,9 @@ def test_counts_have_their_thousands_parted() -> None:
         (0.78547, "78.5 %"),
         (24_241_645 / 24_242_220, "99.998 %"),
         (0.0003, "0.030 %"),
-        (0.000003, "0.000 %"),
-        (0.0, "0.0 %"),
+        (0.000003, "< 0.001 %"),
+        (0.9999999, "> 99.999 %"),
+        (0.0, "0 %"),
         (1.0, "100.0 %"),
         (0.994, "99.4 %"),
     ],
@@ -69,3 +70,54 @@ def test_values_of_signals(value: float, words: str) -> None:
 def test_only_the_first_letter_is_raised() -> None:
     assert sentence("row cache waits cost of DB time") == "Row cache waits cost of DB time"
     assert sentence("") == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "needs", "told", "bound"),
+    [
+        (0.3, "ratio", ">= 0.5", "30.0 %", ">= 50.0 %"),
+        (1.485, "ratio", ">= 2", "1.485", ">= 2"),
+        (0.5, "ratio", ">= 2", "0.5", ">= 2"),
+        (3.5, "ratio", "<= 0.5", "3.5", "<= 0.5"),
+        (0.0000569, "share of DB time", ">= 0.005", "0.006 % of DB time", ">= 0.5 % of DB time"),
+        (1488.0, "sleeps", ">= 100", "1,488 sleeps", ">= 100 sleeps"),
+        (1.0, "entries", ">= 2500", "1 entry", ">= 2,500 entries"),
+        (1.0, "gets per commit", "<= 10", "1 get per commit", "<= 10 gets per commit"),
+        (1.0, "ms", "not >= 2", "1 ms", "not >= 2"),
+    ],
+)
+def test_a_value_and_its_bound_have_one_form(value: float, unit: str, needs: str, told: str, bound: str) -> None:
+    beside = None if needs.startswith("not") else float(needs.split()[1])
+    assert measured(value, unit, beside) == told
+    assert needed(needs, unit, value) == bound
+
+
+def test_a_share_of_given_digits_is_never_a_zero_that_is_none() -> None:
+    assert (percent(0.0, 2), percent(0.00001, 2), percent(0.1532, 2)) == ("0 %", "< 0.01 %", "15.32 %")
+
+
+def test_a_title_within_a_sentence_keeps_its_abbreviations() -> None:
+    assert within("Too many undo segments") == "too many undo segments"
+    assert within("A floor set high") == "a floor set high"
+    assert within("DDL during the day") == "DDL during the day"
+
+
+@pytest.mark.parametrize(
+    ("unit", "single"),
+    [
+        ("entries", "entry"),
+        ("gets", "get"),
+        ("misses", "miss"),
+        ("waiter sleeps", "waiter sleep"),
+        ("latches", "latch"),
+        ("gets per commit", "get per commit"),
+        ("sessions on average", "session on average"),
+        ("runnable per processor", "runnable per processor"),
+        ("ms", "ms"),
+        ("s", "s"),
+        ("", ""),
+    ],
+)
+def test_one_of_something_is_singular(unit: str, single: str) -> None:
+    assert one_of(1, unit) == single
+    assert one_of(2, unit) == unit

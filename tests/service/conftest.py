@@ -38,9 +38,11 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 @pytest.fixture
-def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
+def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:
     """The three demo databases before their first poll, on a clock that only the test moves."""
-    return Stage(monkeypatch, tmp_path)
+    one = Stage(monkeypatch, tmp_path)
+    yield one
+    one.close()
 
 
 @pytest.fixture(scope="session")

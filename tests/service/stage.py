@@ -55,6 +55,7 @@ class Stage:
         self.folder = folder
         self.at = 0.0
         self.keeper = Kept([])
+        self._apps: list[FastAPI] = []
         self.refused: Mapping[str, Iterable[str]] = {}
         self.began = BEGAN
         clock = SimpleNamespace(monotonic=lambda: 1000.0 + self.at, time=lambda: BEGAN.timestamp() + self.at)
@@ -94,7 +95,13 @@ class Stage:
         if store is None and isinstance(self.keeper, Kept) and self.keeper.polls:
             self.keeper.write(url)
         chosen = Settings(store=url, databases=self.databases, history=FOR_EVER)
-        return Client(create_app(chosen))
+        self._apps.append(create_app(chosen))
+        return Client(self._apps[-1])
+
+    def close(self) -> None:
+        """Give back what the apps hold."""
+        for app in self._apps:
+            app.state.close()
 
 
 class Client:

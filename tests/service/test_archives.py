@@ -5,6 +5,7 @@ import io
 import struct
 import subprocess
 import sys
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import InputError
-from service.archives import MIB, Limits, TooLarge, gunzipped, label, members
+from service.archives import MIB, Limits, TooLarge, gunzipped, label, members, unread_kind
 
 ROOT = Path(__file__).parents[2]
 SMALL = Limits(one=MIB, total=2 * MIB, members=10, ratio=50, unasked=64 * 1024)
@@ -33,6 +34,16 @@ def lying(claimed: int, real: bytes) -> bytes:
     struct.pack_into("<I", data, 22, claimed)
     struct.pack_into("<I", data, data.index(b"PK\x01\x02") + 24, claimed)
     return bytes(data)
+
+
+def tar(how: str = "") -> bytes:
+    """A tar archive of one file."""
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode=f"w:{how}") as archive:
+        one = tarfile.TarInfo("report.txt")
+        one.size = 4
+        archive.addfile(one, io.BytesIO(b"some"))
+    return held.getvalue()
 
 
 def encrypted() -> bytes:
@@ -186,3 +197,18 @@ def test_a_bomb_costs_little_memory(make: Callable[[], bytes], tmp_path: Path) -
     sys.stdout.write(f"{make.__name__}, {size}: {before} MiB before, {after} MiB at most; {said}\n")
     assert (told, errors) == (0, 1)
     assert after - before < 200
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (tar(), "tar"),
+        (tar("bz2"), "bzip2"),
+        (tar("xz"), "xz"),
+        (b"7z\xbc\xaf\x27\x1c", "7-Zip"),
+        (b"report", None),
+        (b"", None),
+    ],
+)
+def test_archives_that_are_not_read_are_known_by_how_they_begin(data: bytes, kind: str | None) -> None:
+    assert unread_kind(data) == kind

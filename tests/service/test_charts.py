@@ -2,11 +2,13 @@
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
-from service.web.charts import BOTTOM, HEIGHT, LEFT, NAMES, WIDTH, Span, bars, label, round_up, spans
+from service.web.charts import BOTTOM, HAIRLINE, HEIGHT, LEFT, NAMES, WIDTH, Span, bars, label, round_up, spans
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -36,11 +38,27 @@ def test_an_interval_is_as_wide_as_it_lasted_and_the_first_bad_one_is_marked() -
     told.append(Span(told[-1].end, told[-1].end + timedelta(hours=2), 0.0))
     markup = spans(told, "Sleeps", "per second", "the first bad interval")
     (first, *one), (second, *bad), (_, *last) = drawn(markup)
-    assert (first, second) == ("bar", "bar bad")
+    assert (first, second) == ("bar info", "bar info first")
     assert one[0] == LEFT and bad[1] == 8 and bad[1] + bad[3] == HEIGHT - BOTTOM
-    assert last[2] + 1 == pytest.approx(2 * (one[2] + 1), abs=0.2) and last[3] == 0
+    assert last[2] + 1 == pytest.approx(2 * (one[2] + 1), abs=0.2) and last[3] == HAIRLINE, (
+        "next to nothing is seen to be there"
+    )
+    assert markup.count("▼") == 2, "at the bar and in the legend"
     assert "the first bad interval" in markup
     assert "the first bad interval" not in spans(hours(1, 2), "Sleeps", "per second", "the first bad interval")
+
+
+def test_intervals_have_the_colour_of_their_severity_and_their_times() -> None:
+    told = [
+        replace(one, severity=kind) for one, kind in zip(hours(1, 5, 9), ("info", "warning", "critical"), strict=True)
+    ]
+    markup = spans(told, "Sleeps", "per second", "bad")
+    assert [one[0] for one in drawn(markup)] == ["bar info", "bar warning", "bar critical"]
+    times = re.findall(r">([^<]*\d\d:\d\d)</text>", markup)
+    assert times == [f"{BEGAN:%Y-%m-%d %H:%M}", *(f"{BEGAN + timedelta(hours=i):%H:%M}" for i in (1, 2, 3))]
+    crowded = [Span(BEGAN + i * timedelta(minutes=1), BEGAN + (i + 1) * timedelta(minutes=1), 1.0) for i in range(300)]
+    places = [float(x) for x in re.findall(r'<text x="([^"]+)" y="116"', spans(crowded, "S", "u", "bad"))]
+    assert len(places) > 8 and all(b - a >= 30 for a, b in pairwise(places))
 
 
 def test_an_interval_that_cannot_be_told_is_no_zero() -> None:

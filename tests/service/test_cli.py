@@ -85,6 +85,15 @@ def test_fail_on(incident: Path, severity: str, code: int) -> None:
     assert json.loads(told.stdout)["severity"] == "warning"
 
 
+def test_nothing_to_do_never_fails(incident: Path) -> None:
+    reports = incident.parents[1] / "reports"
+    for name in ("day-1.txt", "awr-11.2.0.4.0-restart.txt"):
+        told = run("diagnose", reports / name, "--fail-on", "info")
+        assert told.exit_code == 0, told.output
+    assert run("diagnose", reports / "day-3.txt", "--fail-on", "critical").exit_code == 1
+    assert "1 only by --fail-on" in " ".join(run("diagnose", "--help").stdout.replace("│", " ").split())
+
+
 def test_an_unreadable_input_counts_for_more_than_a_finding(incident: Path, tmp_path: Path) -> None:
     assert run("diagnose", incident, tmp_path / "none", "--fail-on", "info").exit_code == 2
 

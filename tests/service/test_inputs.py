@@ -14,9 +14,10 @@ import pytest
 from collectors.capture import LIMIT_BYTES
 from collectors.errors import InputError
 from service import inputs
+from service.archives import Limits
 from service.inputs import Outcome
 from tests.collectors.test_spool import spooled
-from tests.service.test_archives import encrypted, zipped
+from tests.service.test_archives import MIB, encrypted, tar, zipped
 
 REPORTS = Path(__file__).parents[1] / "recordings" / "reports"
 REPORT = REPORTS / "awr-11.2.0.4.0-undo-storm.html"
@@ -128,19 +129,29 @@ def test_one_encrypted_member_does_not_hide_the_others(tmp_path: Path, incident:
     assert "x.zip!secret.txt is encrypted" in str(outcome.errors[0])
 
 
-@pytest.mark.parametrize(
-    "inner", [lambda data: zipped(("x", data)), gzip.compress], ids=["a zip in a zip", "a gz in a zip"]
-)
-def test_an_archive_within_an_archive_is_not_opened(
-    inner: Callable[[bytes], bytes], tmp_path: Path, incident: Path
-) -> None:
+def test_an_archive_within_an_archive_is_not_opened(tmp_path: Path, incident: Path) -> None:
     path = tmp_path / "x.zip"
-    path.write_bytes(zipped(("inner", inner(incident.read_bytes()))))
-    outcome = told(path)
-    assert outcome.told == [] and len(outcome.errors) == 1
-    assert outcome.skipped == [f"{path}!inner is an archive within an archive; unpack it first"]
+    for inner in (zipped(("x", incident.read_bytes())), gzip.compress(gzip.compress(incident.read_bytes()))):
+        path.write_bytes(zipped(("inner", inner)))
+        outcome = told(path)
+        assert outcome.told == [] and len(outcome.errors) == 1
+        assert outcome.skipped == [f"{path}!inner is an archive within an archive; unpack it first"]
     path.write_bytes(gzip.compress(zipped(("x", incident.read_bytes()))))
     assert str(told(path).errors[0]) == f"{path} is an archive within an archive; unpack it first"
+
+
+def test_a_gzipped_file_in_a_zip_is_read_within_the_same_bounds(tmp_path: Path, incident: Path) -> None:
+    path = tmp_path / "x.zip"
+    packed = gzip.compress(incident.read_bytes())
+    path.write_bytes(zipped(("inner.gz", packed), ("bad.gz", packed[:-9])))
+    outcome = told(path)
+    assert [one.name for one in outcome.told] == [f"{path}!inner.gz"]
+    assert "bad.gz is damaged" in str(outcome.errors[0])
+    some = gzip.compress(b"x" * 600_000)
+    many = zipped(*((f"{i}.gz", some) for i in range(4)))
+    small = Limits(one=MIB, total=MIB, members=10, ratio=2000, unasked=64 * 1024)
+    (error,) = inputs.diagnose_data(many, "x.zip", small).errors
+    assert str(error) == "x.zip unpacks to more than 1 MiB; pack fewer reports into one archive"
 
 
 def sparse(folder: Path) -> str:
@@ -191,6 +202,9 @@ BAD = {
     "UTF-16": (written(json.dumps(GOOD).encode("utf-16")), NOT_OURS),
     "no JSON": (written(b"SQL> select * from v$rowcache;"), NOT_OURS),
     "a tar archive in a gz": (written(gzip.compress(bytes(1024))), NOT_OURS),
+    "a tar": (written(tar()), "is a tar archive; unpack it, or give it as .gz of one file or .zip"),
+    "a tgz": (written(tar("gz")), "is a tar archive; unpack it"),
+    "a bz2": (written(tar("bz2")), "is a bzip2 archive; unpack it"),
     "a damaged gz": (written(gzip.compress(b"x" * 99)[:-9]), "is damaged"),
     "a damaged zip": (written(b"PK\x03\x04nonsense"), "is a damaged zip archive"),
     "an empty zip": (written(zipped()), "is an archive without"),

@@ -10,7 +10,7 @@ import pytest
 
 from collectors.model import NotComparable
 from rules.model import Diagnosis
-from service.inputs import Diagnosed, diagnose_data
+from service.inputs import Diagnosed, diagnose_all, diagnose_data
 from service.report import as_markdown, as_text
 from tests.service.stage import Stage
 
@@ -117,7 +117,8 @@ def test_a_diagnosis_that_cannot_tell_reads_so(stage: Stage) -> None:
     one = [polled(stage)]
     for text in (as_text(one), as_markdown(one)):
         assert "Cannot tell yet: the first poll has nothing to compare with" in text
-        assert "figures are not available yet" in text
+        assert "there are no figures" in text
+        assert text.count("Cannot tell") == 1 and "Nothing could be judged: the first poll" in text
         assert "wait for the next poll" in text
         assert "Found" not in text
 
@@ -131,7 +132,7 @@ def test_several_inputs_are_a_table_and_then_one_after_the_other(told: list[Diag
     several = [*told, polled(stage)]
     text, markdown = as_text(several), as_markdown(several)
     assert re.findall(r"^## (\S+) \((.+)\)$", markdown, re.M) == [("undo-segments", NAME), ("undo-storm", "poll")]
-    assert text.count("figures are") == 2
+    assert text.count("figures are of") == 1
     head, first, second, empty = text.splitlines()[:4]
     assert head.split("  ")[0] == "file" and head.endswith("headline")
     assert re.search(r"incident-2010.json\s+undo-segments\s+totals\s+11.2\s+warning\s+unknown\s+Too many undo", first)
@@ -143,3 +144,50 @@ def test_several_inputs_are_a_table_and_then_one_after_the_other(told: list[Diag
 def test_a_bar_in_a_name_does_not_break_the_table(told: list[Diagnosed]) -> None:
     hostile = [replace(one, name="a|b") for one in (*told, *told)]
     assert "| a\\|b | undo-segments |" in as_markdown(hostile)
+
+
+DAYS = [str(Path(__file__).parents[1] / "recordings" / "reports" / f"day-{day}.txt") for day in (1, 2, 3)]
+
+
+def test_what_was_ruled_out_is_one_line_with_the_nearest_unless_all_is_wanted(incident: Path) -> None:
+    told = diagnose_all(DAYS[:1]).told
+    brief, whole = as_text(told), as_text(told, verbose=True)
+    out = [one for one in told[0].diagnosis.ruled_out if one.signal not in ("release", "mechanism")]
+    (line,) = [one for one in brief.splitlines() if one.startswith("Ruled out")]
+    assert line.startswith(
+        f"Ruled out: {len(out)} causes (--verbose tells all), nearest: downstream-of-library-cache, "
+    )
+    assert line.count(" where it would need ") == 3
+    assert "parsing_waits_to_row_cache_waits is 1.485 where it would need >= 2;" in line
+    assert whole.count("Ruled out: ") == len(out) and "Not on this instance" in whole
+    assert not [one for one in whole.splitlines() if one.startswith("Ruled out") and ("e-0" in one or " ratio" in one)]
+
+
+def test_notes_that_all_inputs_share_are_said_once_at_the_end() -> None:
+    told = diagnose_all(DAYS).told
+    for text in (as_text(told), as_markdown(told)):
+        assert text.count("judged from a printed report") == 1
+        assert text.index("judged from a printed report") > text.rindex("Ruled out")
+    assert as_text(told[:1]).count("Note: judged from a printed report") == 1
+
+
+def test_the_notes_of_a_series_are_told_in_text_and_markdown() -> None:
+    told = diagnose_all([DAYS[0], DAYS[2]]).told
+    note = f"nothing is known of 1 h 0 min between {DAYS[0]} and {DAYS[2]}"
+    assert f"  Note: {note}\n" in as_text(told)
+    assert f"> {note}\n" in as_markdown(told)
+    assert f"it begins between {DAYS[0]} and {DAYS[2]}" in as_text(told)
+
+
+def test_a_report_across_a_restart_is_told_in_one_sentence() -> None:
+    told = diagnose_all([str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))]).told
+    for text in (as_text(told), as_markdown(told)):
+        assert "yet" not in text and "undo-segments" not in text
+        assert "Nothing could be judged: the instance restarted between the two snapshots" in text
+
+
+def test_a_series_lists_the_report_across_a_restart_as_no_part_of_it() -> None:
+    restart = str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))
+    assert f"Note: {restart} tells of no interval: the instance restarted" in as_text(
+        diagnose_all([*DAYS, restart]).told
+    )

@@ -1,5 +1,6 @@
 """Every figure known of the shared reports is found, to the digit, in what `latchscope diagnose` prints of them."""
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -16,10 +17,16 @@ FORMS = ("text", "markdown", "html")
 Verdict = dict[str, Any]
 
 
+def many(number: str, unit: str) -> str:
+    """A printed count with its unit, of one thing in the singular."""
+    single = {"misses": "miss", "entries": "entry", "waiter sleeps": "waiter sleep", "spin gets": "spin get"}
+    return f"{number} {single.get(unit, unit[:-1]) if number == '1' else unit}"
+
+
 def printed(path: Path, form: str) -> str:
     told = CliRunner().invoke(cli, ["diagnose", str(path), "--format", form])
     assert told.exit_code == 0, told.output
-    return told.stdout
+    return html.unescape(told.stdout) if form == "html" else told.stdout
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +50,20 @@ def wanted(one: Verdict) -> Iterator[str]:
     for event, waits, seconds, _, share in (
         re.split("[=/]", "=".join(row)) for row in cells(one, "row_cache_events", "=")
     ):
-        yield f"{event} {waits} waits, {seconds} s ({share} % of DB time)"
+        told = f"{share} %" if float(share) else "< 0.01 %" if float(waits.replace(",", "")) else "0 %"
+        yield f"{event} {many(waits, 'waits')}, {seconds} s ({told} of DB time)"
     ((latch, gets, _, _, seconds, *_),) = cells(one, "latch_activity", r"\|")
-    yield f"atch {latch} {gets} gets"
+    yield f"atch {latch} {many(gets, 'gets')}"
     exact = cells(one, "latch_sleep_breakdown", r"\|")
     for _, gets, misses, sleeps, spins in exact:
-        yield f"{gets} gets, {misses} misses, {sleeps} sleeps, {spins} spin gets, {seconds} s."
+        parts = ((gets, "gets"), (misses, "misses"), (sleeps, "sleeps"), (spins, "spin gets"))
+        yield f"{', '.join(many(*one) for one in parts)}, {seconds} s."
     for place, _, sleeps, waiters in cells(one, "miss_sources", "/"):
-        yield f"{place} {sleeps} sleeps, {waiters} waiter sleeps"
+        yield f"{place} {many(sleeps, 'sleeps')}, {many(waiters, 'waiter sleeps')}"
     for _, place, sleeps, milliseconds in cells(one, "row_cache_mutexes", "/"):
-        yield f"{place} {int(sleeps):,} sleeps, {int(milliseconds):,} ms"
+        yield f"{place} {many(f'{int(sleeps):,}', 'sleeps')}, {int(milliseconds):,} ms"
     for name, gets, _, changes, entries in cells(one, "dictionary_top4", "/"):
-        yield f"{name} {gets} gets, {changes} modifications, {entries} entries"
+        yield f"{name} {many(gets, 'gets')}, {many(changes, 'modifications')}, {many(entries, 'entries')}"
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -16,6 +16,7 @@ import pytest
 
 from rules.model import Diagnosis
 from service.app import create_app
+from service.archives import label
 from service.inputs import diagnose_data
 from service.settings import AuthSettings, DatabaseSettings, ReportSettings, Settings
 from service.store import reports as stored_reports
@@ -25,7 +26,7 @@ from service.uploads import MOST_FILES
 from service.web.schemas import Problem, ReportOut, ReportShortOut
 from tests.service.stage import Client, Stage
 from tests.service.test_access import OPERATE, READ, basic, bearer, digest
-from tests.service.test_archives import encrypted, zipped
+from tests.service.test_archives import encrypted, tar, zipped
 
 RECORDINGS = Path(__file__).parents[1] / "recordings" / "reports"
 AWR = (RECORDINGS / "awr-11.2.0.4.0-undo-storm.html").read_bytes()
@@ -110,7 +111,8 @@ REFUSED: dict[str, tuple[list[tuple[str, bytes]], int, str]] = {
     "too many": ([(str(i), b"x") for i in range(MOST_FILES + 1)], 422, f"Maximum number of files is {MOST_FILES}"),
     "nothing of ours": ([("a.html", b"<html>hello</html>")], 415, "a.html is not an AWR or Statspack report"),
     "a picture": ([("a.png", b"\x89PNG\r\n\x1a\n")], 415, "a.png is not"),
-    "empty": ([("a", b"")], 415, "a is empty"),
+    "empty": ([("a", b"")], 422, "a is empty"),
+    "a tar": ([("a.tar", tar())], 415, "a.tar is a tar archive; unpack it"),
     "damaged": ([("a.json", b'{"format": "latchscope-capture"')], 422, "it ends too early"),
     "encrypted": ([("a.zip", encrypted())], 422, "a.zip!report.txt is encrypted"),
     "one good, one not": ([("a.json", b"{}"), ("b", b"x")], 422, '"format" must be'),
@@ -127,6 +129,9 @@ def test_what_is_refused_is_a_problem_of_one_line_and_nothing_is_kept(
     problem = Problem.model_validate(answer.json())
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
     assert said in problem.detail and "\n" not in problem.detail
+    if said not in ("the request is more", f"Maximum number of files is {MOST_FILES}"):
+        assert problem.detail.endswith("; nothing was kept")
+        assert any(problem.detail.startswith(label(name.replace("\n", "%0A"))) for name, _ in files)
     assert app.get(PATH).json() == []
     page = upload(app, *files, path="/reports")
     assert page.status_code == status and "Not taken: " in page.text

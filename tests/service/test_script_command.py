@@ -26,7 +26,15 @@ def spool(script: str, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("options", [(), ("--seconds", "20", "--samples", "0"), ("--confirm", "--samples", "5")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--seconds", "20", "--samples", "0"),
+        ("--confirm", "all", "--samples", "5"),
+        ("--exit", "--confirm", "logon-storm,undo-segments"),
+    ],
+)
 def test_what_it_spools_is_diagnosed(options: tuple[str, ...], tmp_path: Path) -> None:
     made = run("script", *options)
     assert (made.exit_code, made.stderr) == (0, "")
@@ -38,6 +46,29 @@ def test_what_it_spools_is_diagnosed(options: tuple[str, ...], tmp_path: Path) -
     assert diagnosis.basis is not None and diagnosis.basis.seconds == (20 if "--seconds" in options else 30)
     assert first.confirm is not None
     assert first.confirm.result == (14838 if "--confirm" in options else None)
+
+
+def test_only_the_queries_that_were_named_are_asked() -> None:
+    text = run("script", "--confirm", "undo-segments, logon-storm").stdout
+    assert text.count("latchscope confirm") == 2 * 1 and "{ls|confirm|undo-segments" in text
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (
+            "undo-segmnets",
+            "latchscope: --confirm: no cause is called 'undo-segmnets'; `latchscope causes list` names them",
+        ),
+        ("undo-segments,x", "no cause is called 'x'"),
+        ("NONE", "has no confirming query; leave it out"),
+    ],
+)
+def test_an_id_without_a_query_is_one_clear_line(ids: str, said: str) -> None:
+    without = next(one.id for one in catalogue().values() if one.confirm is None)
+    made = run("script", "--confirm", ids.replace("NONE", without))
+    assert (made.exit_code, made.stdout) == (2, "")
+    assert said in made.stderr and made.stderr.count("\n") == 1
 
 
 def test_never_more_than_one_look_a_second() -> None:
