@@ -175,6 +175,10 @@ def _mixed(start: Load, end: Load, share: float) -> Load:
     )
 
 
+_RATES: dict[int, tuple[Scenario, dict[object, list[float]]]] = {}
+"""By scenario, which is kept beside them so that its id stays its own."""
+
+
 @dataclass(frozen=True)
 class Moment:
     """A scenario at one point of its time, with every counter summed up to there."""
@@ -191,12 +195,22 @@ class Moment:
         script = self.scenario
         length = sum(seconds for seconds, _ in script.loop)
         loops, into = divmod(max(self.at, 0.0), length)
-        amount = script.uptime_seconds * rate(script.ordinary, *of, **named)
-        for seconds, load in script.loop:
+        ordinary, *phases = self._rates(rate, *of, **named)
+        amount = script.uptime_seconds * ordinary
+        for (seconds, _), per_second in zip(script.loop, phases, strict=True):
             passed = min(max(into, 0.0), seconds)
-            amount += rate(load, *of, **named) * (loops * seconds + passed)
+            amount += per_second * (loops * seconds + passed)
             into -= seconds
         return amount
+
+    def _rates(self, rate: Callable[Concatenate[Load, P], float], *of: P.args, **named: P.kwargs) -> list[float]:
+        """The rate of the days before and of each phase; a scenario never changes, so each is worked out once."""
+        known = _RATES.setdefault(id(self.scenario), (self.scenario, {}))[1]
+        key = (rate, *(id(one) if isinstance(one, Scenario) else one for one in of), *named.items())
+        if key not in known:
+            loads = (self.scenario.ordinary, *(load for _, load in self.scenario.loop))
+            known[key] = [rate(load, *of, **named) for load in loads]
+        return known[key]
 
     @property
     def load(self) -> Load:

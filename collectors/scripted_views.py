@@ -121,10 +121,10 @@ def _osstat(now: Moment) -> list[Row]:
     cpus = now.scenario.cpus
     levels = {"NUM_CPUS": cpus, "NUM_CPU_CORES": cpus, "LOAD": round(cpus * now.load.busy, 2)}
     totals = {
-        "BUSY_TIME": now.total(lambda load: cpus * load.busy * 100),
-        "IDLE_TIME": now.total(lambda load: cpus * (1 - load.busy) * 100),
-        "VM_IN_BYTES": now.total(lambda load: load.paging_bytes),
-        "VM_OUT_BYTES": now.total(lambda load: load.paging_bytes),
+        "BUSY_TIME": now.total(_busy, cpus),
+        "IDLE_TIME": now.total(_idle, cpus),
+        "VM_IN_BYTES": now.total(_paged),
+        "VM_OUT_BYTES": now.total(_paged),
     }
     return [
         *({"stat_name": name, "level_now": level, "total": None} for name, level in levels.items()),
@@ -178,3 +178,15 @@ VIEWS: Mapping[str, Callable[[Moment], list[Row]]] = {
     "v$parameter": _parameter,
     "v$sgastat": _sgastat,
 }
+
+
+def _busy(load: Load, cpus: int) -> float:
+    return cpus * load.busy * 100
+
+
+def _idle(load: Load, cpus: int) -> float:
+    return cpus * (1 - load.busy) * 100
+
+
+def _paged(load: Load) -> float:
+    return load.paging_bytes

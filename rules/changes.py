@@ -66,7 +66,7 @@ def counted(
         return untold(item, before, after)
     measure = common(units, pair.before, pair.after) or _share(share_of)
     if measure is None:
-        return _incomparable(item, before.value, after.value, "no measure of work is known on both sides")
+        return incomparable(item, before.value, after.value, "no measure of work is known on both sides")
     scale = measure.unit.scale
     rates = before.value / measure.before * scale, after.value / measure.after * scale
     beyond = beyond_noise(before.value / size, after.value / size, measure.before, measure.after)
@@ -92,7 +92,7 @@ def untold(item: Item, before: Reading, after: Reading) -> Change:
     sides = {"before": before, "after": after}
     why = "; ".join(f"not known {name}: {one.why}" for name, one in sides.items() if isinstance(one, Unknown))
     values = [one.value if isinstance(one, Known) else None for one in (before, after)]
-    return _incomparable(item, values[0], values[1], why)
+    return incomparable(item, values[0], values[1], why)
 
 
 def _share(share_of: tuple[Reading, Reading, str] | None) -> Measure | None:
@@ -136,7 +136,7 @@ def _judged(
     )
 
 
-def _incomparable(item: Item, before: float | None, after: float | None, why: str) -> Change:
+def incomparable(item: Item, before: float | None, after: float | None, why: str) -> Change:
     """A figure that cannot be compared; what was counted is kept."""
     return Change(
         name=item.name,

@@ -1,20 +1,29 @@
 """What is compared of the troubles: what they cost, and the sleeps and waits on each surface, as Changes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
+from statistics import median
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Missing, number
 from rules.baseline import sleeps_of
 from rules.change import Change
-from rules.changes import Item, Pair, both, counted, known, level
+from rules.changes import Item, Pair, both, counted, incomparable, known, level, untold
 from rules.model import Surface
+from rules.noise import beyond_noise
 from rules.scene import MINIMUM_SLEEPS, SURFACE_EVENTS, Known, Reading, Scene, Unknown
-from rules.signals.latch import hold_anomaly
+from rules.signals.caches import all_dictionary_gets
+from rules.signals.latch import hold_anomaly, sleeps_and_gets
 from rules.units import OF_TIME, OF_WORK
+from rules.words import count, rough
 
 PRINTED_SECONDS = 1.0
 """A report prints time in whole seconds, so less than one is noise."""
 ANOMALY_FACTOR = 2.0
 """An index that rests on few sleeps of other children is an estimate; less than this apart it is the same."""
+FEW_SLEEPS = 10.0
+"""With fewer sleeps of the other children, or a usual one without any, the index is a lower bound that grows with gets."""
+SAME_GETS = 1.5
+"""Lower bounds of two sides are only compared where the gets of the one are at most this many times those of the other."""
 
 
 def cost_changes(pair: Pair) -> Iterator[Change]:
@@ -105,7 +114,7 @@ def child_changes(pair: Pair) -> Iterator[Change]:
         Item("hold_anomaly", f"the hold anomaly index of {cache}", of=cache, surface="latch"),
     )
     yield counted(slept, pair, both(pair, lambda scene: child_sleeps(scene, cache)), OF_WORK)
-    yield level(held, pair, both(pair, lambda scene: _anomaly(scene, cache)), "", ANOMALY_FACTOR)
+    yield _held(held, pair, cache)
 
 
 def sick_cache(pair: Pair) -> str | None:
@@ -133,6 +142,37 @@ def child_sleeps(scene: Scene, cache: str) -> Reading:
     return known(scene, scene.sum_of(rows, "sleeps"), "v$latch_children", "sleeps")
 
 
+def _held(item: Item, pair: Pair, cache: str) -> Change:
+    """The index of both sides; as a lower bound it only moves with the child's own sleeps per get, over like windows."""
+    before, after = readings = both(pair, lambda scene: _anomaly(scene, cache))
+    if isinstance(before, Unknown) or isinstance(after, Unknown):
+        return untold(item, before, after)
+    (own, others), (own_after, others_after) = (_slept_and_asked(scene, cache) for scene in (pair.before, pair.after))
+    slept = [sum(sleeps for sleeps, _ in side) for side in (others, others_after)]
+    if min(slept) >= FEW_SLEEPS and not any(_floored(side) for side in (others, others_after)):
+        return level(item, pair, readings, "", ANOMALY_FACTOR)
+    low, high = sorted(sum(gets for _, gets in side) for side in (others, others_after))
+    if high > SAME_GETS * low:
+        few = f"too few sleeps of other children over windows that differ ({count(slept[0])} and {count(slept[1])})"
+        each = " and ".join(rough(sleeps / gets) for sleeps, gets in (own, own_after))
+        return incomparable(item, before.value, after.value, f"{few}; sleeps per get of {cache} itself are {each}")
+    moved = beyond_noise(own[0], own_after[0], own[1], own_after[1])
+    return level(item, pair, readings, "", ANOMALY_FACTOR if moved else inf)
+
+
+def _floored(others: Sequence[tuple[float, float]]) -> bool:
+    """Whether the usual child of the index is one that counts as one sleep and had none."""
+    told, floored = (median(max(sleeps, least) / gets for sleeps, gets in others) for least in (0.0, 1.0))
+    return told != floored
+
+
+def _slept_and_asked(scene: Scene, cache: str) -> tuple[tuple[float, float], Sequence[tuple[float, float]]]:
+    """Sleeps and gets of the child of a cache, and of each other child; of a scene whose index is known."""
+    gets = all_dictionary_gets(scene)
+    own, others = sleeps_and_gets(scene, _child(scene, cache), gets.value if isinstance(gets, Known) else 0.0)
+    return own or (0.0, 1.0), tuple(others.values())
+
+
 def _anomaly(scene: Scene, cache: str) -> Reading:
     slept = child_sleeps(scene, cache)
     if isinstance(slept, Unknown):
@@ -140,5 +180,10 @@ def _anomaly(scene: Scene, cache: str) -> Reading:
     total = scene.sum_of(scene.children, "sleeps") or 0.0
     if total < MINIMUM_SLEEPS:
         return Unknown("v$latch_children", f"too few events: {total:,.0f} sleeps of all children", scene.busier)
+    return hold_anomaly(scene, _child(scene, cache))
+
+
+def _child(scene: Scene, cache: str) -> int:
+    """The child with the most sleeps of those that guard a cache."""
     sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in scene.children}
-    return hold_anomaly(scene, max(children_of(scene, cache), key=lambda child: (sleeps.get(child, 0.0), -child)))
+    return max(children_of(scene, cache), key=lambda child: (sleeps.get(child, 0.0), -child))

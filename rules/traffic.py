@@ -7,7 +7,7 @@ from collectors.model import ROW_CACHE_LATCH, Missing, number
 from rules.change import Change
 from rules.changes import Item, Pair, both, counted, known, level
 from rules.model import Surface
-from rules.scene import Known, Reading, Scene, Unknown
+from rules.scene import Reading, Scene, Unknown
 from rules.units import DB_TIME, EXECUTIONS, HARD_PARSES, LOGONS, OF_WORK, SECONDS, fitting, transactions
 from rules.words import function_of
 
@@ -96,9 +96,8 @@ def _of_cache(name: str, column: str) -> Callable[[Scene], Reading]:
         rows = [row for row in scene.delta.rows("v$rowcache") if row.get("parameter") == name]
         if rows or isinstance(scene.delta.read("v$rowcache"), Missing):
             return known(scene, scene.sum_of(rows, column), "v$rowcache", column)
-        if scene.printed and column in TRAFFIC:
-            return Known(0.0, "a report prints every cache that was asked")
-        return Unknown("v$rowcache", f"no cache named {name} there", "nothing to do")
+        why = f"the report does not list {name}" if scene.printed else f"no cache named {name} there"
+        return Unknown("v$rowcache", why, "nothing to do")
 
     return read
 

@@ -7,7 +7,7 @@ from rules.cause import Cause
 from rules.change import Change, Comparison, NotVerified, Verified
 from rules.model import Surface
 from rules.scene import MINIMUM_SLEEPS
-from rules.words import count, percent, rough
+from rules.words import count, percent, rough, whole_percent
 
 WORK_GOES_ON = 0.5
 """The least share of the work before that must still be done after."""
@@ -100,7 +100,7 @@ def _load_that_went(comparison: Comparison, cause: Cause) -> str | None:
 
 def _work_words(comparison: Comparison, cause: Cause) -> str:
     told = [
-        f"{name.replace('_', ' ')} went on at {percent(after / before)}"
+        f"{name.replace('_', ' ')} went on at {whole_percent(after / before)}"
         for name, before, after in _load(comparison, cause)
     ]
     return f"The work went on meanwhile: {' and '.join(told)} of before."

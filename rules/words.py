@@ -22,6 +22,11 @@ def percent(share: float, digits: int | None = None) -> str:
     return f"> {100 - 10**-digits:g} %" if share < 1 and float(told) == 100 else f"{told} %"
 
 
+def whole_percent(share: float) -> str:
+    """0.999995 → 100 %, for a share whose fraction says nothing."""
+    return f"{share * 100:,.0f} %"
+
+
 def measured(value: float, unit: str, beside: float | None = None) -> str:
     """A signal's value with its unit; a ratio in percent, unless it or the bound it is told beside is more than 1."""
     if unit == "share of DB time":

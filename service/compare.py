@@ -31,6 +31,10 @@ class CannotCompare(ValueError):
     """Two sides that cannot be compared: the fact, and the way out."""
 
 
+class TooEarly(CannotCompare):
+    """A mark with too few polls after it so far; more may come."""
+
+
 @dataclass(frozen=True, slots=True)
 class Windows:
     """What is compared with what."""
@@ -71,26 +75,30 @@ def around(store: Repository, mark: Mark, span: timedelta | None = None, settle:
     """The windows of a mark, as long as its history allows, up to a bound, equally long. Raises CannotCompare.
 
     Neither reaches across another mark or a restart. Where a trouble lasted at the mark, the one before does not begin
-    until it had begun, and the one after ends where it comes back. With `span` the windows are that long, if they can be.
+    until it had begun, and the one after ends where it comes back. `span` is that bound; a note says if it is not reached.
     """
     longest = span or SPAN
-    first, last = mark.at - longest, mark.at + settle + longest
-    polls = store.history.polls(mark.database, first, last + timedelta(seconds=1))
+    first, last = mark.at - longest - GRACE, mark.at + settle + longest
+    polls = store.history.polls(mark.database, first, last + GRACE)
     marks = [one.at for one in store.marks.between(mark.database, first, last).items if one.id != mark.id]
     restarts = [one.at for one in polls if not one.seconds]
     earlier = [*(one + settle for one in marks if one <= mark.at), *(one for one in restarts if one <= mark.at)]
     begin = max((first, *(min(one, mark.at) for one in (*earlier, *(one.at for one in polls[:1])))))
     end = min((last, *(one for one in (*marks, *restarts) if one > mark.at)))
-    windows = Windows(Window(begin, mark.at), Window(mark.at + settle, end))
-    if span is None:
-        windows = _within_the_trouble(store, mark, windows, settle)
+    windows = _within_the_trouble(store, mark, Windows(Window(begin, mark.at), Window(mark.at + settle, end)), settle)
     before, after = windows.before, windows.after
     after = Window(after.begin, min((after.end, *(one.at for one in polls[-1:]))))
     _enough(mark, polls, before, after, settle)
-    if span is None:
-        length = min(before.length, after.length)
-        before, after = Window(before.end - length, before.end), Window(after.begin, after.begin + length)
-    return Windows(before, after, windows.notes)
+    length = min(before.length, after.length, longest)
+    before, after = Window(before.end - length, before.end), Window(after.begin, after.begin + length)
+    return Windows(before, after, (*windows.notes, *_shorter(span, length)))
+
+
+def _shorter(span: timedelta | None, length: timedelta) -> Iterator[str]:
+    """That less can be used than was asked for."""
+    if span is not None and length < span:
+        asked, used = (f"{one.total_seconds():,.0f} s" for one in (span, length))
+        yield f"windows of {asked} were asked for, {used} can be used on both sides of the mark"
 
 
 def _within_the_trouble(store: Repository, mark: Mark, within: Windows, settle: timedelta) -> Windows:
@@ -115,10 +123,10 @@ def _again(found: Sequence[Episode], causes: set[str], since: datetime) -> Itera
 
 
 def _enough(mark: Mark, polls: Sequence[Poll], before: Window, after: Window, settle: timedelta) -> None:
-    """Raises CannotCompare where a side has too few polls. Where polls are no longer kept, roll-ups decide."""
+    """Raises CannotCompare where a side has too few polls, TooEarly where more come. Of old polls roll-ups decide."""
     if not polls:
         if datetime.now(UTC) - mark.at < SPAN:
-            raise CannotCompare(f"nothing of {mark.database} is kept around the mark; wait until it is polled")
+            raise TooEarly(f"nothing of {mark.database} is kept around the mark; wait until it is polled")
         return
     sides = {
         name: [one for one in polls if window.begin <= one.at <= window.end]
@@ -126,9 +134,12 @@ def _enough(mark: Mark, polls: Sequence[Poll], before: Window, after: Window, se
     }
     for name, found in sides.items():
         if len(found) < LEAST_POLLS:
-            way = f"ask again {settle.total_seconds():.0f} s and some polls after the mark, or name two windows"
             where = f"of {mark.database} {name} the mark at {mark.at:%Y-%m-%d %H:%M:%S} UTC"
-            raise CannotCompare(f"{len(found)} polls {where} can be used, {LEAST_POLLS} are needed; {way}")
+            few = f"{len(found)} polls {where} can be used, {LEAST_POLLS} are needed"
+            if name == "after" and after.end == polls[-1].at:
+                way = f"ask again {settle.total_seconds():.0f} s and some polls after the mark"
+                raise TooEarly(f"{few}; {way}, or name two windows")
+            raise CannotCompare(f"{few}; name a longer span or two windows")
 
 
 def _delta(store: Repository, database: str, name: str, window: Window) -> Delta:

@@ -36,9 +36,13 @@ def as_markdown(told: Comparison) -> str:
 
 def rows(told: Comparison) -> Iterator[Cells]:
     """One row for each figure that can be compared, in the order of the Comparison."""
-    for one in told.changes:
-        if one.verdict != "cannot tell":
-            yield (one.title, _value(one, one.before), _value(one, one.after), one.unit, _factor(one), _verdict(one))
+    yield from (cells(one) for one in told.changes if one.verdict != "cannot tell")
+
+
+def cells(change: Change) -> Cells:
+    """A change in the words of every table of a comparison, on a terminal, in a ticket and on a page."""
+    before, after = _value(change, change.before), _value(change, change.after)
+    return (change.title, before, after, change.unit, _factor(change), _verdict(change))
 
 
 def _value(change: Change, value: float | None) -> str:
@@ -51,11 +55,16 @@ def _value(change: Change, value: float | None) -> str:
 def _factor(change: Change) -> str:
     if change.factor is None:
         return "–"
-    return f"{rough(change.factor)} ×" if change.factor >= 1 else f"1/{rough(1 / change.factor)}"
+    if change.factor >= 1 or not change.factor:
+        return f"{rough(change.factor)} ×"
+    divisor = rough(1 / change.factor)
+    return "1 ×" if divisor == "1" else f"1/{divisor}"
 
 
 def _verdict(change: Change) -> str:
     """The verdict in the fewest words."""
+    if change.direction == "same":
+        return "no change"
     usual = "" if change.outside_usual is not True else ", outside the usual here"
     return f"{change.direction if change.verdict == 'changed' else change.verdict}{usual}"
 

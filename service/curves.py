@@ -43,6 +43,8 @@ class Curves:
     seconds: tuple[float | None, ...]
     curves: tuple[Curve, ...]
     cursor: str | None
+    known: tuple[str, ...] = ()
+    """What `of` can name here: every child, cache, place and event of the metrics asked for."""
 
 
 def curves(
@@ -70,12 +72,16 @@ def curves(
     spans = [span for _, span in times]
     series = [*points.series, *_still(points, wanted, frame)]
     before = _levels_before(store, database, points, series)
-    found = [
-        Curve(name, NAMED[name].title, NAMED[name].unit, label, _values(NAMED[name], one, spans, before))
+    labelled = [
+        (name, one, NAMED[name].of(one.key, caches or {}))
         for name in names
         for one in series
         if _is(NAMED[name].selector, one)
-        and ((label := NAMED[name].of(one.key, caches or {})) is None or _wanted(label, of))
+    ]
+    found = [
+        Curve(name, NAMED[name].title, NAMED[name].unit, label, _values(NAMED[name], one, spans, before))
+        for name, one, label in labelled
+        if label is None or is_of(label, of)
     ]
     return Curves(
         database,
@@ -86,6 +92,7 @@ def curves(
         tuple(span.seconds if span else None for span in spans),
         tuple(found),
         points.cursor,
+        tuple(sorted({label for _, _, label in labelled if label is not None})),
     )
 
 
@@ -123,7 +130,7 @@ def _is(selector: Selector, one: Series) -> bool:
     return selector.takes((one.view, one.name, one.column, one.gauge))
 
 
-def _wanted(label: str, of: Sequence[str]) -> bool:
+def is_of(label: str, of: Sequence[str]) -> bool:
     """Whether a series is asked for: by its whole name, or by the child or the cache in it."""
     return not of or any(label == one or label.startswith(f"{one} (") or label.endswith(f"({one})") for one in of)
 

@@ -18,6 +18,8 @@ from service.leases import LeasesLost
 from service.metrics import render
 from service.store.record import Turn
 
+FIRST_POLL = "the first poll has nothing to compare with"
+
 
 class Keeper(Protocol):
     """Where polls are kept: the store, or nothing."""
@@ -94,8 +96,7 @@ def kept_beside(watched: Watched, change: Delta | NotComparable, previous: Snaps
 def difference(previous: Snapshot | None, snapshot: Snapshot) -> Delta | NotComparable:
     """The change since the last poll, or why there is none."""
     if previous is None:
-        why = "the first poll has nothing to compare with"
-        return NotComparable(snapshot.database, snapshot.release, why, "wait for the next poll")
+        return NotComparable(snapshot.database, snapshot.release, FIRST_POLL, "wait for the next poll")
     return between(previous, snapshot)
 
 

@@ -45,13 +45,18 @@ def prune_store(config: Config = CONFIG) -> None:
 def export_store(
     file: Annotated[Path, typer.Argument(help="the file to write: lines of JSON, compressed with gzip")],
     database: Annotated[str | None, typer.Option(help="only this database")] = None,
+    force: Annotated[bool, typer.Option("--force", help="replace the file if it is there already")] = False,
     config: Config = CONFIG,
 ) -> None:
     """Write the whole history, or one database's, as it is at this moment; the service may run meanwhile."""
     with _opened(config, must_exist=True) as store:
         if database is not None and store.names.database(database) is None:
             _fail(f"the store has nothing of a database named {database}")
-        typer.echo(_counted("written", write_history(store.engine, file, database)), err=True)
+        if file.is_file() and not force:
+            _fail(f"{file} is there already; name another file, or replace it with --force")
+        with _plainly(file):
+            written = write_history(store.engine, file, database)
+    typer.echo(_counted("written", written), err=True)
 
 
 @store_cli.command("import")
@@ -60,6 +65,8 @@ def import_store(
     config: Config = CONFIG,
 ) -> None:
     """Bring an exported history in, from whatever engine; doing it again changes nothing."""
+    with _plainly(file), file.open("rb"):  # before a store is made for nothing
+        pass
     with _opened(config) as store:
         typer.echo(_counted("read", read_history(store, file)), err=True)
 
@@ -83,6 +90,21 @@ def _opened(config: Path, must_exist: bool = False) -> Iterator[Repository]:
         _fail(f"store: {brief(error)}")
     finally:
         store.close()
+
+
+@contextmanager
+def _plainly(file: Path) -> Iterator[None]:
+    """What the system says of a file in plain words, one line and exit code 2."""
+    try:
+        yield
+    except FileNotFoundError:
+        if file.parent.is_dir():
+            _fail(f"there is no file {file}; name one that `latchscope store export` wrote")
+        _fail(f"there is no folder {file.parent}; make it, or name another file")
+    except PermissionError:
+        _fail(f"{file} may not be opened by this account; give it the right, or name another file")
+    except (IsADirectoryError, NotADirectoryError):
+        _fail(f"{file} does not name a file within a folder; name a file")
 
 
 def _counted(what: str, counts: dict[str, int]) -> str:

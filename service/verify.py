@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from rules.catalogue import catalogue
 from rules.change import NotVerified, Verified
 from rules.verification import verified
-from service.compare import GRACE, SPAN, CannotCompare, around, comparison
+from service.compare import GRACE, SPAN, CannotCompare, TooEarly, around, comparison
 from service.episodes import Episode
 from service.store.marks import Mark
 from service.store.repository import Repository
@@ -47,13 +47,15 @@ def mark_of(store: Repository, episode: Episode) -> Mark | None:
 
 
 def verdict(store: Repository, episode: Episode, mark: Mark) -> str | None:
-    """`verified: …` or `not verified because …`, each with the mark it speaks of; None for a cause that is gone."""
+    """`verified: …`, `not verified because …` or `not verified yet: …`; None for a cause that is gone."""
     cause = catalogue().get(episode.cause)
     if cause is None:
         return None
     try:
         windows = around(store, mark)
         told = verified(comparison(store, mark.database, windows.before, windows.after), cause)
+    except TooEarly:
+        return "not verified yet: too early to tell; looked at again as polls come"
     except CannotCompare as error:
         return f"not verified because there is too little to compare around the mark `{mark.text}`: {error}"
     return in_words(told, mark)

@@ -82,7 +82,7 @@ def hold_anomaly(scene: Scene, child: int) -> Reading:
     all_gets = all_dictionary_gets(scene)
     if isinstance(all_gets, Unknown):
         return all_gets
-    hot, others = _sleeps_and_gets(scene, child, all_gets.value)
+    hot, others = sleeps_and_gets(scene, child, all_gets.value)
     if hot is None or not hot[1]:
         return scene.why_unknown("v$rowcache", "gets")
     if not others:
@@ -93,7 +93,7 @@ def hold_anomaly(scene: Scene, child: int) -> Reading:
     return Known(hot[0] / hot[1] / usual, f"those of {names} ({hot[0] / hot[1]:.3g} against {usual:.3g})")
 
 
-def _sleeps_and_gets(
+def sleeps_and_gets(
     scene: Scene, hottest: int, all_gets: float
 ) -> tuple[tuple[float, float] | None, Mapping[int, tuple[float, float]]]:
     """Sleeps and dictionary gets of one child, and of every other child with at least 1 % of the gets."""

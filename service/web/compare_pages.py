@@ -13,9 +13,9 @@ from starlette.responses import Response
 from rules.catalogue import catalogue
 from rules.change import Change, Comparison, NotVerified, Verified
 from rules.verification import verified
-from rules.words import rough
 from service.board import Board, Watched
 from service.compare import CannotCompare, NoMark, Windows, around, comparison
+from service.comparison_report import cells
 from service.store.engine import STORE_ERRORS
 from service.store.marks import Mark
 from service.store.repository import Repository
@@ -97,7 +97,7 @@ def _shown(store: Repository, watched: Watched, windows: Windows, mark: Mark | N
         "after": windows.after.dots,
         "pairs": list(_pairs(store, watched, windows)),
         "verdicts": _verdicts(store, watched.name, windows, told),
-        "changes": [_row(one) for one in sorted(told.changes, key=_interest) if one.verdict != "cannot tell"],
+        "changes": [(one, cells(one)) for one in sorted(told.changes, key=_interest) if one.verdict != "cannot tell"],
         "untold": [one for one in told.changes if one.verdict == "cannot tell"],
         "home": f"/db/{quote(watched.name)}/history",
     }
@@ -115,15 +115,6 @@ def _verdicts(
 def _interest(one: Change) -> bool:
     """What changed comes first."""
     return one.verdict != "changed"
-
-
-def _row(one: Change) -> tuple[Change, str, str, str]:
-    factor = "–" if one.factor is None else f"× {rough(one.factor)}"
-    return one, _figure(one.before), _figure(one.after), factor
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else rough(value)
 
 
 def _pairs(store: Repository, watched: Watched, windows: Windows) -> Iterator[tuple[Markup, Markup]]:

@@ -1,6 +1,7 @@
 """REST for what was: figures over time, episodes, change marks, and before against after."""
 
 import csv
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Annotated, Any, Literal
@@ -11,7 +12,7 @@ from rules.change import Comparison
 from service.audit import Audit
 from service.board import Board, Watched
 from service.compare import SETTLE, CannotCompare, NoMark, at_mark, comparison
-from service.curves import Curves, Resolution, curves
+from service.curves import Curves, Resolution, curves, is_of
 from service.marking import BadMark, set_mark
 from service.named import NAMED
 from service.store.repository import Repository
@@ -84,6 +85,9 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
                 limit,
             )
         )
+        # What a later page may know is in the frame; without one, only an answer of one page can tell.
+        if cursor is None and (told.cursor is None or frame is not None):
+            _of_known(told, of or ())
         more = link_next(request, response, within, told.cursor, resolution=told.resolution)
         if format == "csv" or (format is None and CSV in request.headers.get("accept", "")):
             headers = {name: value for name, value in response.headers.items() if name == "link"}
@@ -104,17 +108,19 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
         watched = watched_in(board, db)
         return episodes(request, response, [watched], db, asked_window(begin, end), cursor, limit)
 
-    @router.get("/episodes")
+    @router.get("/episodes", responses=NOT_FOUND)
     def list_all_episodes(
         request: Request,
         response: Response,
+        database: Annotated[str | None, Query(description="episodes of this database only")] = None,
         begin: Begin = "-7d",
         end: End = "now",
         cursor: Cursor = None,
         limit: PageSize = 200,
     ) -> list[EpisodeOut]:
-        """Troubles of every database, newest first. `Link` leads to older ones."""
-        return episodes(request, response, list(board), None, asked_window(begin, end), cursor, limit)
+        """Troubles of every database, or of one, newest first. `Link` leads to older ones."""
+        watched = list(board) if database is None else [watched_in(board, database)]
+        return episodes(request, response, watched, database, asked_window(begin, end), cursor, limit)
 
     def episodes(
         request: Request,
@@ -188,6 +194,14 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
         )
 
     return router
+
+
+def _of_known(told: Curves, of: Sequence[str]) -> None:
+    """Raise HTTPException 422 where a name of `of` is none of those known in the window."""
+    unknown = [name for name in of if not any(is_of(one, [name]) for one in told.known)]
+    if unknown:
+        there = ", ".join(told.known) or "none, as these metrics have nothing by name here; leave `of` out"
+        raise HTTPException(422, f"nothing is named {', '.join(unknown)} in this window; there are: {there}")
 
 
 def _caches(watched: Watched) -> dict[int, str]:

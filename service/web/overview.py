@@ -7,6 +7,7 @@ from statistics import median_low
 
 from rules.cache_map import CacheMap
 from rules.words import function_of
+from service.pipeline import FIRST_POLL
 from service.store.figures import IMPACT
 from service.store.history import WIDTHS, Points, Resolution, Selector, Series, Span
 from service.store.repository import Repository
@@ -154,7 +155,9 @@ def _gaps(
         told = [one for one in breaks if reached < one[0] <= begin + SLACK]
         if (begin - reached).total_seconds() > tolerance or (told and stretches):
             explained |= {at for at, _ in told}
-            yield Gap(reached, begin, "; ".join(dict.fromkeys(why for _, why in told)) or "not watched")
+            # A first poll is no reason for what was before it; it is one where nothing came after it yet.
+            reasons = dict.fromkeys(why for _, why in told if why != FIRST_POLL or not stretches)
+            yield Gap(reached, begin, "; ".join(reasons) or "not watched")
         reached = max(reached, end)
     yield from (Gap(at, at, why) for at, why in breaks if at not in explained)
 

@@ -107,3 +107,6 @@ def test_pages_over_time_are_legible_in_a_narrow_window(served: Running, narrow:
         open_when(narrow, f"{served.url}{path}", "document.querySelectorAll('svg text').length > 3")
         assert within(narrow), path
         assert narrow.run(f"Math.min(...{TEXTS})") >= LEAST_PIXELS, path
+        headed = "[...document.querySelectorAll('.scroll thead')].map(one => one.getBoundingClientRect().height)"
+        heights = narrow.run(headed)
+        assert all(heights) and len(heights) == ("/history" in path or "/compare" in path), (path, heights)

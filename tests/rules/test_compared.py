@@ -87,3 +87,23 @@ def test_the_anomaly_of_a_child_that_hardly_slept_cannot_be_told() -> None:
     _, held = child_changes(Pair(scene_of(), quiet))
     assert held.verdict == "cannot tell"
     assert held.why == "not known after: too few events: 9 sleeps of all children"
+
+
+@pytest.mark.parametrize("at", [30.0, 180.0])
+@pytest.mark.parametrize("seconds", [(4.0, 100.0), (100.0, 4.0)])
+def test_at_equal_rates_the_anomaly_does_not_move_with_the_window(at: float, seconds: tuple[float, float]) -> None:
+    first, second = (Scene(scripted("undo-storm", at, min(one, 160.0 - at) if at < 100 else one)) for one in seconds)
+    _, held = child_changes(Pair(first, second))
+    assert (held.direction, held.verdict) == ("cannot tell", "cannot tell")
+    assert "too few sleeps of other children over windows that differ" in held.why
+    assert "sleeps per get of dc_rollback_segments itself are" in held.why
+
+
+def test_a_lower_bound_over_like_windows_moves_only_with_the_child_itself() -> None:
+    def held(own: int, other: int) -> str:
+        rows: list[Row] = [{**row, "sleeps": own if row["child#"] == 1 else other} for row in SICK["v$latch_children"]]
+        _, told = child_changes(Pair(scene_of(), scene_of(with_rows("v$latch_children", *rows))))
+        return told.verdict
+
+    assert held(990, 0) == "within noise"
+    assert held(110, 1) == "changed"

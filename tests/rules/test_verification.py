@@ -35,7 +35,7 @@ def test_the_recreated_undo_tablespace_is_verified() -> None:
     assert isinstance(got, Verified)
     assert got.change.name == "child_sleeps"
     assert got.because.startswith("Sleeps on dc_rollback_segments fell 137-fold per execution")
-    assert "transactions went on at 100.0 % and executions went on at 100.0 % of before" in got.because
+    assert "transactions went on at 100 % and executions went on at 100 % of before" in got.because
 
 
 def test_of_reports_the_latch_as_a_whole_is_what_fell() -> None:

@@ -3,7 +3,21 @@
 import pytest
 
 from collectors.model import Basis
-from rules.words import count, exact, measured, needed, number, one_of, over, part_of, percent, sentence, times, within
+from rules.words import (
+    count,
+    exact,
+    measured,
+    needed,
+    number,
+    one_of,
+    over,
+    part_of,
+    percent,
+    sentence,
+    times,
+    whole_percent,
+    within,
+)
 
 
 def test_counts_have_their_thousands_parted() -> None:
@@ -121,3 +135,7 @@ def test_a_title_within_a_sentence_keeps_its_abbreviations() -> None:
 def test_one_of_something_is_singular(unit: str, single: str) -> None:
     assert one_of(1, unit) == single
     assert one_of(2, unit) == unit
+
+
+def test_a_whole_percentage_says_no_fraction() -> None:
+    assert [whole_percent(one) for one in (0.999995, 0.514, 12.0)] == ["100 %", "51 %", "1,200 %"]

@@ -43,7 +43,23 @@ def test_windows_are_equally_long_and_leave_out_what_settles(store: Repository, 
     assert windows.after.begin == at(MARKED) + SETTLE
     assert windows.before.length == windows.after.length == timedelta(seconds=40)
     asked = around(store, store.marks.get(DB, "last"), timedelta(seconds=30), timedelta(seconds=10))  # type: ignore[arg-type]
-    assert (asked.before.begin, asked.after) == (at(110), Window(at(150), at(180)))
+    assert (asked.before.begin, asked.after) == (at(108), Window(at(150), at(180)))
+
+
+def test_a_span_sets_the_length_alone_and_a_shorter_one_is_noted(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 0, 400, 5)
+    mark = marked(store, 100)
+    usual, asked = around(store, mark), around(store, mark, timedelta(minutes=10))
+    assert (asked.before, asked.after) == (usual.before, usual.after)
+    assert asked.before.length == asked.after.length
+    assert any(one.startswith("windows of 600 s were asked for, ") for one in asked.notes)
+    assert not any("asked for" in one for one in (*usual.notes, *around(store, mark, timedelta(seconds=20)).notes))
+
+
+def test_too_few_polls_before_the_mark_do_not_ask_to_wait(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 140, 200)
+    with pytest.raises(CannotCompare, match=r"before the mark .*; name a longer span or two windows$"):
+        around(store, marked(store))
 
 
 def test_windows_do_not_reach_across_another_mark(store: Repository, stage: Stage) -> None:

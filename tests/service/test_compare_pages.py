@@ -2,10 +2,14 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from urllib.parse import quote
 
 import pytest
 
+from service.compare import comparison
+from service.comparison_report import cells, rows
+from service.window import Window
 from tests.service.stage import Client, Stage
 from tests.service.test_history_pages import DB, at, iso, stored
 from tests.service.test_pages import HOSTILE, no_inline
@@ -45,6 +49,24 @@ def test_two_windows_side_by_side_with_what_changed_first(app: Client) -> None:
     assert re.search(r"dc_rollback_segments.*?rose", text, re.S)
     ids = re.findall(r' id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
+
+
+def test_the_page_says_a_comparison_as_the_command_does(app: Client, stage: Stage) -> None:
+    told = comparison(stored(stage), DB, Window(at(1), at(19)), Window(at(45), at(89)))
+    table = re.findall(r"<tr>(<td>.*?)</tr>", compared(app, (1, 19), (45, 89)))
+    shown = [[unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in table]
+    said = [list(row) for row in rows(told)]
+    assert sorted(row[1:] for row in shown) == sorted(row[1:] for row in said)
+    assert any("%" in row[1] for row in said) and any("×" in row[4] for row in said)
+
+
+def test_no_change_has_one_form(app: Client, stage: Stage) -> None:
+    told = comparison(stored(stage), DB, Window(at(1), at(19)), Window(at(45), at(89)))
+    one = next(change for change in told.changes if change.verdict != "cannot tell")
+    for factor in (0.9996, 1.0, 1.0004):
+        same = one.model_copy(update={"factor": factor, "direction": "same", "verdict": "within noise"})
+        assert cells(same)[4:] == ("1 ×", "no change")
+    assert cells(one.model_copy(update={"factor": 1 / 238}))[4] == "1/238"
 
 
 def test_both_sides_are_drawn_on_one_scale(app: Client) -> None:

@@ -112,6 +112,9 @@ def test_csv_has_the_same_figures_and_empty_cells(app: Client, how: str) -> None
     [
         ("history", 422, "metric"),
         ("history?metric=nothing", 422, "no metric nothing; there are: child_gets"),
+        (f"history?metric=cache_gets&of=nothere&{BOTH}", 422, "nothing is named nothere in this window; there are: "),
+        (f"history?metric=cache_gets&of=dc_users&of=nothere&{BOTH}", 422, "dc_rollback_segments, "),
+        (f"history?metric=latch_gets&of=nothere&{BOTH}", 422, "leave `of` out"),
         ("history?metric=child_gets&begin=yesterday", 422, "yesterday is no time"),
         ("history?metric=child_gets&begin=-1h&end=-2h", 422, "the end is not after the begin"),
         ("history?metric=child_gets&cursor=x", 422, "no cursor"),
@@ -131,6 +134,15 @@ def test_what_is_refused_says_the_way_out(app: Client, path: str, status: int, s
     answer = app.get(f"{PATH}/{path}")
     assert answer.status_code == status and says in answer.json()["detail"], answer.text
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_episodes_of_all_can_be_asked_of_one(app: Client) -> None:
+    every, other = f"/api/v1/episodes?{BOTH}", "parse-storm"
+    assert {one["database"] for one in got(app, every)} == {DB}
+    assert got(app, f"{every}&database={DB}") == got(app, every)
+    assert got(app, f"{every}&database={other}") == []
+    refused = app.get(f"{every}&database=nobody")
+    assert refused.status_code == 404 and "no database named nobody" in refused.json()["detail"]
 
 
 def test_nobody_is_404_everywhere(app: Client) -> None:

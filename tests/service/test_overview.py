@@ -31,11 +31,16 @@ def seen(stage: Stage, store: Repository, begin: float, end: float, *moments: fl
     return overview(store, DB, Window(at(begin), at(end)), published.labels if published else CacheMap())
 
 
-def test_stretches_cover_the_window_and_the_first_poll_explains_what_was_before(stage: Stage, kept: Repository) -> None:
+def test_stretches_cover_the_window_and_nobody_watched_before_the_first_poll(stage: Stage, kept: Repository) -> None:
     told = seen(stage, kept, 20, 47, 40, 42, 44.0004, 46)
     assert [(one.begin, one.end) for one in told.gaps] == [(at(20), at(40))]
-    assert told.gaps[0].why == "the first poll has nothing to compare with"
+    assert told.gaps[0].why == "not watched"
     assert [round(one.seconds, 2) for one in told.stretches] == [2, 2, 2]
+
+
+def test_a_first_poll_alone_is_told_as_that(stage: Stage, kept: Repository) -> None:
+    told = seen(stage, kept, 20, 47, 40)
+    assert [one.why for one in told.gaps] == ["the first poll has nothing to compare with"]
 
 
 def test_a_poll_that_comes_late_leaves_a_gap_instead_of_an_average(stage: Stage, kept: Repository) -> None:

@@ -195,6 +195,39 @@ def test_what_is_no_history_is_one_line(tmp_path: Path, content: bytes, said: st
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("import", "nofile"), "there is no file nofile"),
+        (("import", "."), "does not name a file"),
+        (("export", "nodir/x.gz"), "there is no folder nodir; make it"),
+        (("export", "here.gz"), "here.gz is there already; name another file, or replace it with --force"),
+    ],
+)
+def test_a_file_that_cannot_be_is_told_in_plain_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("here.gz").write_bytes(b"mine")
+    url = f"sqlite:///{tmp_path}/store.db"
+    if words[0] == "export":
+        Repository(url).close()
+    done = latchscope(tmp_path, url, *words)
+    assert done.exit_code == 2 and said in done.stderr and "Errno" not in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert Path("here.gz").read_bytes() == b"mine"
+    assert (tmp_path / "store.db").exists() == (words[0] == "export"), "no store is made for nothing"
+
+
+def test_an_export_replaces_a_file_when_told_to(tmp_path: Path) -> None:
+    file, url = tmp_path / "here.gz", f"sqlite:///{tmp_path}/store.db"
+    file.write_bytes(b"mine")
+    Repository(url).close()
+    done = latchscope(tmp_path, url, "export", str(file), "--force")
+    assert done.exit_code == 0, done.stderr
+    assert gzip.decompress(file.read_bytes())
+
+
 def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     done = latchscope(tmp_path, f"sqlite:///{tmp_path}/none.db", "check")
     assert done.exit_code == 2 and "there is no store" in done.stderr
