@@ -13,17 +13,17 @@ from pathlib import Path
 
 from rich.table import Table
 
-from collectors.replay import ScriptedDatabase
 from collectors.scenarios import scenarios
-from service.board import Watched
-from service.followers import publication
-from service.metrics import exposition
-from service.pipeline import turn
-from service.settings import DatabaseSettings
-from service.standing import standing_of
-from service.store.leases import SharedLeases
+from collectors.simulator.database import ScriptedDatabase
+from service.config.settings import DatabaseSettings
+from service.fleet.remote import publication
+from service.metrics.exposition import exposition
+from service.state.board import Watched
+from service.state.status import standing_of
+from service.store.fleet_status import Standings
+from service.store.queries.leases import SharedLeases
 from service.store.repository import Repository
-from service.store.standings import Standings
+from service.watch.pipeline import turn
 from tests.service.stores import Place, Postgres
 
 NAME = "undo-storm"

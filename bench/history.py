@@ -22,16 +22,16 @@ from typing import Any
 from rich.table import Table
 from sqlalchemy import Connection, text
 
-from collectors.replay import ScriptedDatabase
 from collectors.scenarios import scenarios
-from service.board import Watched
-from service.pipeline import turn
-from service.settings import DatabaseSettings
-from service.store.history import Selector
-from service.store.history_tables import millis
-from service.store.record import Record, record_of
+from collectors.simulator.database import ScriptedDatabase
+from service.config.settings import DatabaseSettings
+from service.state.board import Watched
+from service.store.ingest.record import Record, record_of
+from service.store.queries.history import Selector
 from service.store.repository import Repository
-from service.store.rollup import roll_up
+from service.store.schema.history_tables import millis
+from service.store.upkeep.rollup import roll_up
+from service.watch.pipeline import turn
 
 ROWS = int(os.environ.get("LATCHSCOPE_BENCH_ROWS", "20000000"))
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)

@@ -21,15 +21,15 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created
 from rich.table import Table
 
 from collectors.model import Snapshot
-from collectors.replay import ScriptedDatabase
 from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
 from rules.model import Diagnosis
-from service.board import Board, Published, Watched
-from service.metrics import FAMILIES, exposition, own_registry, render
-from service.pipeline import turn
-from service.settings import DatabaseSettings
+from service.config.settings import DatabaseSettings
+from service.metrics.exposition import FAMILIES, exposition, own_registry, render
+from service.state.board import Board, Published, Watched
+from service.watch.pipeline import turn
 from service.web.access import Access
-from service.web.api import outside
+from service.web.api.databases import outside
 
 FLEETS = ((10, 200), (100, 200), (1000, 200), (1000, None))
 """Databases, and the samples of each; None is what the scripted databases give."""

@@ -14,8 +14,8 @@ from collectors.oracle import OracleConnection, Target, prepare
 from collectors.poll import Answer, poll
 from rules.cache_map import cache_map
 from rules.engine import diagnose
-from service.metrics import render
-from service.settings import DatabaseSettings
+from service.config.settings import DatabaseSettings
+from service.metrics.exposition import render
 from tests.oracle_standin.backend import Answer as Sent
 from tests.oracle_standin.backend import Backend
 from tests.oracle_standin.databases import Counters, Service

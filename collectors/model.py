@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from collectors.spans import lasting
+from collectors.durations import lasting
 
 Value = int | float | str | datetime | None
 """What a cell may hold. None is Oracle's NULL; a column nobody read is absent from its row instead."""
@@ -104,7 +104,7 @@ class Collector:
     starts_at_zero: bool = False
     """Rows appear in this view on first use, so a row that was not there earlier counts from zero."""
     sampled: bool = False
-    """Read in short bursts between polls (`collectors.sampling`), never by `poll`."""
+    """Read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`."""
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
 

@@ -24,7 +24,7 @@ class Answer:
 
 
 class Connection(Protocol):
-    """One session on one database: a real one (`collectors.oracle`) or a scripted one (`collectors.replay`)."""
+    """One session on one database: a real one (`collectors.oracle`) or a scripted one (`collectors.simulator.database`)."""
 
     def query(self, sql: str, binds: Binds) -> Answer:
         """Run one statement and fetch all its rows.

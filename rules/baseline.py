@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 
 from collectors.model import Delta, Missing
+from rules.context import Scene
+from rules.formatting import times
 from rules.model import Frozen
-from rules.scene import Scene
 from rules.statistics import ratio
-from rules.words import times
 
 Scope = Literal["hour of the week", "hour of the day", "all hours"]
 

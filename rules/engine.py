@@ -6,8 +6,10 @@ from collectors.model import Delta, NotComparable
 from rules.baseline import Usual
 from rules.catalogue import catalogue, conditions
 from rules.cause import AnyOf, Cause, Condition
+from rules.context import IDLE_SESSIONS, NOTICEABLE_SHARE, Known, Scene, Unknown
+from rules.explanation.headline import headline
+from rules.explanation.steps import groups, steps
 from rules.finding import Outcome, finding
-from rules.headline import headline
 from rules.model import (
     Candidate,
     Diagnosis,
@@ -20,9 +22,7 @@ from rules.model import (
 )
 from rules.notes import notes
 from rules.ranking import ranked
-from rules.scene import IDLE_SESSIONS, NOTICEABLE_SHARE, Known, Scene, Unknown
 from rules.signals import SIGNALS, Subject
-from rules.walk import groups, steps
 
 Verdict = Finding | RuledOut | Undetermined
 

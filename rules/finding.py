@@ -6,9 +6,9 @@ from typing import Literal
 from collectors.model import number, text
 from rules.cache_map import cache_ref
 from rules.cause import Cause, Condition
+from rules.context import Known, Reading, Scene, Unknown
 from rules.model import CacheRef, Confidence, Confirmation, Evidence, Finding, Identity, Surface
 from rules.ranking import confidence, severity
-from rules.scene import Known, Reading, Scene, Unknown
 from rules.signals import SIGNALS
 
 

@@ -1,9 +1,9 @@
 """What must be remembered of a Delta beside its verdicts: assumptions, counters left out, views that gave nothing."""
 
 from collectors.model import Missing
+from rules.context import Scene
 from rules.plausibility import implausible
 from rules.printed import REMEMBER
-from rules.scene import Scene
 
 
 def notes(scene: Scene) -> tuple[str, ...]:

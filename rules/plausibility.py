@@ -1,7 +1,7 @@
 """Numbers that cannot be: rows that contradict themselves are named, so that nobody reads a verdict into them."""
 
 from collectors.model import Delta, number
-from rules.words import count
+from rules.formatting import count
 
 MINIMUM_MISSES = 100
 """Views are read without a lock, so a few more misses than gets are no contradiction."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from rules.context import Scene
 from rules.model import Confidence, Finding, Identity, Severity, Surface
-from rules.scene import Scene
 
 
 def severity(scene: Scene, surfaces: Iterable[Surface], cap: Severity, confidence: Confidence) -> Severity:

@@ -1,6 +1,6 @@
 """`python -m service` and the `latchscope` script."""
 
-from service.cli import cli
+from service.cli.main import cli
 
 
 def main() -> None:

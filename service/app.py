@@ -9,39 +9,39 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from rules.catalogue import catalogue
-from service.actions import Actions
-from service.audit import Audit
-from service.board import Board, Watched
-from service.connect import Connector
-from service.crew import Crew
-from service.feed import Feed
-from service.fleet import Fleet, FleetMetrics
-from service.followers import Followers
-from service.herald import Herald
-from service.jobs import Job, jobs_of
-from service.metrics import own_registry
-from service.resume import resume
-from service.settings import Settings
-from service.store.chores import Chores
-from service.store.engine import STORE_ERRORS, sqlite_file
+from service.config.audit import Audit
+from service.config.settings import Settings
+from service.fleet.backend import sharing
+from service.fleet.coordinator import Fleet, FleetMetrics
+from service.fleet.remote import Followers
+from service.fleet.status_exchange import Herald
+from service.fleet.worker_factory import Crew
+from service.history.jobs import Job, jobs_of
+from service.intake.uploads import Uploads
+from service.metrics.exposition import own_registry
+from service.notify.feed import Feed
+from service.notify.webhooks import Webhooks
+from service.state.board import Board, Watched
+from service.store.ingest.disk_queue import Spool
+from service.store.maintenance import Chores
 from service.store.repository import Repository
-from service.store.sharing import sharing
-from service.store.spool import Spool
+from service.store.schema.engine import STORE_ERRORS, sqlite_file
 from service.store.writer import SpoolMetrics, Writer
-from service.uploads import Uploads
-from service.web import problems
+from service.watch.actions import Actions
+from service.watch.connect import Connector
+from service.watch.resume import resume
 from service.web.access import Access, read_tokens
-from service.web.actions_api import actions
-from service.web.api import api, outside
-from service.web.compare_pages import compare_pages
-from service.web.history_api import history_api
-from service.web.history_pages import history_pages
-from service.web.marks_pages import marks_pages
-from service.web.pages import pages, static
-from service.web.reports_api import reports_api
-from service.web.reports_pages import reports_pages
-from service.web.stream import streams
-from service.webhooks import Webhooks
+from service.web.api import problems
+from service.web.api.actions import actions
+from service.web.api.databases import api, outside
+from service.web.api.history import history_api
+from service.web.api.reports import reports_api
+from service.web.api.stream import streams
+from service.web.pages.compare import compare_pages
+from service.web.pages.database import pages, static
+from service.web.pages.history import history_pages
+from service.web.pages.marks import marks_pages
+from service.web.pages.reports import reports_pages
 
 STOP_SECONDS = 2.0
 

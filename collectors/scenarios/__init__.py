@@ -5,7 +5,7 @@ import pkgutil
 from collections.abc import Mapping
 from functools import cache
 
-from collectors.script import Scenario
+from collectors.simulator.scenario import Scenario
 
 
 @cache

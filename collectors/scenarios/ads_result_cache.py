@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_12_1
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.script import Scenario, Waiting
+from collectors.simulator.scenario import Scenario, Waiting
 
 FLOODED = replace(
     ORDINARY,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_11_2
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.script import Child, Scenario
+from collectors.simulator.scenario import Child, Scenario
 
 COLLIDING = replace(
     ORDINARY,

@@ -1,6 +1,6 @@
 """The row caches of the scripted instances. Which child guards which cache is the script's own, as it is every instance's own."""
 
-from collectors.script import Cache
+from collectors.simulator.scenario import Cache
 
 # Every cache has a trickle of gets of its own, at a pace of its own, as background work gives it.
 RELEASE_11_2 = (

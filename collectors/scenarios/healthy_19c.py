@@ -2,7 +2,7 @@
 
 from collectors.scenarios.dictionary import RELEASE_19
 from collectors.scenarios.users_mutex import ORDINARY_19
-from collectors.script import Scenario
+from collectors.simulator.scenario import Scenario
 
 HEALTHY_19C = Scenario(
     name="healthy-19c",

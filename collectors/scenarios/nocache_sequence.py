@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_11_2
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.script import Child, Scenario, Waiting
+from collectors.simulator.scenario import Child, Scenario, Waiting
 
 NUMBERING = replace(
     ORDINARY,

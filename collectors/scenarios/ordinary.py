@@ -1,6 +1,6 @@
 """The ordinary day that every scripted instance comes from: a few thousand executions a second, nobody waits for long."""
 
-from collectors.script import Child, Load
+from collectors.simulator.scenario import Child, Load
 
 ORDINARY = Load(
     gets={

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_12_1
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.script import Child, Scenario
+from collectors.simulator.scenario import Child, Scenario
 
 PARSING = replace(
     ORDINARY,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_11_2
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.script import Child, Holding, Scenario, Waiting, ramp
+from collectors.simulator.scenario import Child, Holding, Scenario, Waiting, ramp
 
 LEFT_BEHIND = {"dc_rollback_segments": 14600}
 RECREATED = {"dc_rollback_segments": 112}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_19
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.script import Load, Scenario, Waiting
+from collectors.simulator.scenario import Load, Scenario, Waiting
 
 QUIET = {
     "[19] kqrpre": (0.03, 0.00004),

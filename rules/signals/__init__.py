@@ -10,9 +10,9 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rules.context import MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
+from rules.formatting import count, part_of
 from rules.model import Surface
-from rules.scene import MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
-from rules.words import count, part_of
 
 
 @dataclass(frozen=True, slots=True)

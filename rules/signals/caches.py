@@ -1,10 +1,10 @@
 """Signals of the dictionary caches themselves: gets, misses, changes and entries of the caches a cause is about."""
 
 from collectors.model import Missing, Row
+from rules.context import MINIMUM_CACHE_GETS, Known, Reading, Scene, Unknown
+from rules.formatting import count
 from rules.printed import SCRIPT
-from rules.scene import MINIMUM_CACHE_GETS, Known, Reading, Scene, Unknown
 from rules.signals import Subject, share, signal
-from rules.words import count
 
 MINIMUM_MODIFICATIONS = 20
 LEVELS = ("count", "usage", "fixed")

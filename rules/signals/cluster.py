@@ -1,6 +1,6 @@
 """Signals of a cluster: which caches its instances lock across each other (filled up to 12.1)."""
 
-from rules.scene import Reading, Scene, Unknown
+from rules.context import Reading, Scene, Unknown
 from rules.signals import Subject, share, signal
 from rules.signals.caches import MINIMUM_MODIFICATIONS, cache_sum
 

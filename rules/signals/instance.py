@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from rules.scene import Known, Reading, Scene, Unknown
+from rules.context import Known, Reading, Scene, Unknown
+from rules.formatting import count, part_of
 from rules.signals import Subject, signal
 from rules.statistics import ratio
-from rules.words import count, part_of
 
 PARSING_WAITS = (
     "library cache: mutex X",

@@ -5,10 +5,10 @@ from statistics import median
 
 from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
 from rules.cache_map import why_not_inferred
-from rules.scene import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
+from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
+from rules.formatting import count, part_of
 from rules.signals import Subject, enough_sleeps, share, signal
 from rules.signals.caches import all_dictionary_gets
-from rules.words import count, part_of
 
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 

@@ -1,9 +1,9 @@
 """Signals of the shared pool: what the row cache holds there, and whether it was shrunk."""
 
 from collectors.model import Missing, number
-from rules.scene import MINIMUM_CACHE_GETS, Known, Reading, Scene, Unknown
+from rules.context import MINIMUM_CACHE_GETS, Known, Reading, Scene, Unknown
+from rules.formatting import count, part_of
 from rules.signals import Subject, signal
-from rules.words import count, part_of
 
 
 @signal(unit="bytes", of="v$sgastat")

@@ -1,10 +1,10 @@
 """Signals of the row cache mutexes as a whole: how often and how long sessions sleep, and whether for one cache."""
 
 from collectors.model import Missing
-from rules.scene import Known, Reading, Scene, Unknown
+from rules.context import Known, Reading, Scene, Unknown
+from rules.formatting import count, part_of
 from rules.signals import Subject, enough_sleeps, signal
 from rules.signals.waits import mutex_waiters
-from rules.words import count, part_of
 
 
 def _total(scene: Scene, column: str) -> Reading:

@@ -1,7 +1,7 @@
 """Signals of the latches beside the row cache latch: when they are slow too, the trouble is not in the dictionary."""
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, number
-from rules.scene import Known, Reading, Scene
+from rules.context import Known, Reading, Scene
 from rules.signals import Subject, signal
 
 LONG_SLEEP_MS = 50.0

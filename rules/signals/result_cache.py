@@ -1,11 +1,11 @@
 """Signals of the result cache latch, which has no wait event of its own and is no part of the row cache."""
 
 from collectors.model import RESULT_CACHE_LATCH, Row, number
-from rules.scene import Known, Reading, Scene, Unknown
+from rules.context import Known, Reading, Scene, Unknown
+from rules.formatting import part_of
 from rules.signals import Subject, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time
 from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
-from rules.words import part_of
 
 
 def _latch(scene: Scene) -> Row:

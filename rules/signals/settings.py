@@ -1,8 +1,8 @@
 """Signals of settings and of undo: parameters as numbers, retention, segments held against concurrency."""
 
 from collectors.model import Missing, number
+from rules.context import Known, Reading, Scene, Unknown
 from rules.printed import SCRIPT
-from rules.scene import Known, Reading, Scene, Unknown
 from rules.signals import Subject, signal
 from rules.signals.caches import cache_sum
 

@@ -1,11 +1,11 @@
 """Signals of parsing and logging on: what each parse asks the dictionary for, who waits before running a statement."""
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Missing, number
-from rules.scene import Known, Reading, Scene, Unknown
+from rules.context import Known, Reading, Scene, Unknown
+from rules.formatting import part_of
 from rules.signals import Subject, signal
 from rules.signals.work import gets_per
 from rules.waiters import MINIMUM_WAITERS
-from rules.words import part_of
 
 
 @signal(unit="gets per parse", of="v$rowcache, v$sysstat")

@@ -1,11 +1,11 @@
 """Signals of who waits and where, on mutexes and on the row cache lock."""
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, number
-from rules.scene import Known, Reading, Scene, Unknown
+from rules.context import Known, Reading, Scene, Unknown
+from rules.formatting import function_of, part_of
 from rules.signals import Subject, enough_sleeps, share, signal
 from rules.signals.instance import waited_share_of_db_time
 from rules.waiters import MINIMUM_WAITERS, Waiter
-from rules.words import function_of, part_of
 
 
 def _waiters(scene: Scene, event: str) -> tuple[Waiter, ...] | Unknown:

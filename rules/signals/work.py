@@ -1,10 +1,10 @@
 """Signals of the work done: logons, parses, commits, and the dictionary gets each of them takes."""
 
-from rules.scene import Known, Reading, Scene, Unknown
+from rules.context import Known, Reading, Scene, Unknown
+from rules.formatting import count
 from rules.signals import Subject, signal
 from rules.signals.caches import cache_sum
 from rules.signals.instance import db_time_share
-from rules.words import count
 
 
 def _rate(scene: Scene, statistic: str) -> Reading:

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from sqlalchemy import text
 
 from collectors.model import Snapshot
-from service.confirm import Confirmed
-from service.episodes import Episode
-from service.standing import Standing
+from service.state.confirmations import Confirmed
+from service.state.episodes import Episode
+from service.state.status import Standing
+from service.store.fleet_status import Standings
 from service.store.repository import Repository
-from service.store.standings import Standings
 
 _POLLED = text(
     "select name, (select max(taken_at) from snapshots where database = name) from unnest(cast(:names as text[])) as name"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection, Engine, text
 
-from service.store.history_tables import moment
+from service.store.schema.history_tables import moment
 
 MOST = 20
 """Problems of a kind that are told one by one."""

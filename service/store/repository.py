@@ -13,25 +13,25 @@ from sqlalchemy.orm import Session
 
 from collectors.model import Snapshot
 from rules.model import Diagnosis
-from service.settings import HistorySettings
-from service.store import retention
-from service.store.aliases import read_diagnosis
-from service.store.bulk import insert_new, insert_raw, table_of, upsert
-from service.store.changes import ChangesOver
-from service.store.deliveries import Deliveries
-from service.store.engine import StoreError, brief, make_engine, masked
-from service.store.episode_log import EpisodeLog
-from service.store.episodes import Baselines, Confirmations, EpisodeStore
-from service.store.history import History
-from service.store.history_tables import StoredDelta, StoredFrame, StoredPoll, millis
-from service.store.marks import Marks
-from service.store.migrate import upgrade
-from service.store.names import Names
-from service.store.partitions import Partitions
-from service.store.record import Record, Turn, changes_in, record_of, unpack
-from service.store.reports import Reports
-from service.store.rollup import FIVE_MINUTES, mark_unrolled
-from service.store.tables import StoredDiagnosis, StoredSnapshot
+from service.config.settings import HistorySettings
+from service.store.ingest.bulk import insert_new, insert_raw, table_of, upsert
+from service.store.ingest.names import Names
+from service.store.ingest.partitions import Partitions
+from service.store.ingest.record import Record, Turn, changes_in, record_of, unpack
+from service.store.queries.aliases import read_diagnosis
+from service.store.queries.deliveries import Deliveries
+from service.store.queries.episode_log import EpisodeLog
+from service.store.queries.episodes import Baselines, Confirmations, EpisodeStore
+from service.store.queries.history import History
+from service.store.queries.intervals import ChangesOver
+from service.store.queries.marks import Marks
+from service.store.queries.reports import Reports
+from service.store.schema.engine import StoreError, brief, make_engine, masked
+from service.store.schema.history_tables import StoredDelta, StoredFrame, StoredPoll, millis
+from service.store.schema.migrate import upgrade
+from service.store.schema.poll_tables import StoredDiagnosis, StoredSnapshot
+from service.store.upkeep import retention
+from service.store.upkeep.rollup import FIVE_MINUTES, mark_unrolled
 
 __all__ = ["Repository", "StoreError"]
 log = logging.getLogger("latchscope.store")

@@ -15,10 +15,10 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Column, Connection, Engine, LargeBinary, Table, literal, select, text, type_coerce
 
-from service.store.bulk import insert_new, insert_raw
-from service.store.history_tables import PARTITION_DAYS, Millis
+from service.store.ingest.bulk import insert_new, insert_raw
 from service.store.repository import Repository
-from service.store.tables import Base, UtcTime
+from service.store.schema.history_tables import PARTITION_DAYS, Millis
+from service.store.schema.poll_tables import Base, UtcTime
 
 FORMAT, VERSION = "latchscope-history", 1
 CHUNK = 5000

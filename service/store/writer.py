@@ -13,10 +13,10 @@ from prometheus_client.registry import Collector
 
 from collectors.model import Snapshot
 from rules.model import Diagnosis
-from service.store.engine import STORE_ERRORS, brief, out_of_order
-from service.store.record import Record, Turn, record_of, unpack
+from service.store.ingest.disk_queue import Spool
+from service.store.ingest.record import Record, Turn, record_of, unpack
 from service.store.repository import Repository
-from service.store.spool import Spool
+from service.store.schema.engine import STORE_ERRORS, brief, out_of_order
 
 log = logging.getLogger("latchscope.store")
 

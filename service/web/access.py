@@ -14,7 +14,7 @@ from typing import Literal
 
 from fastapi import HTTPException, Request
 
-from service.settings import BadSettings
+from service.config.settings import BadSettings
 
 Role = Literal["read", "operate"]
 _LINE = re.compile(r"^(?P<name>[\w.@-]+)\s+(?P<role>read|operate)\s+(?P<digest>[0-9a-f]{64})$")

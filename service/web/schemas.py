@@ -5,7 +5,7 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 from rules.model import CacheRef, DiagnosisBasis, Severity
-from service.uploads import Told
+from service.intake.uploads import Told
 
 
 class FailureOut(BaseModel):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from collectors.scenarios import scenarios
-from service.html_report import as_html
-from service.inputs import diagnose_all
+from service.intake.inputs import diagnose_all
+from service.web.pages.html_report import as_html
 from tests.browser.chromium import Chromium
 from tests.service.running import Running, demo
 

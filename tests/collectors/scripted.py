@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from collectors.delta import between
 from collectors.model import Delta, Snapshot
 from collectors.poll import poll
-from collectors.replay import ScriptedDatabase
 from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
 
 BEGAN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

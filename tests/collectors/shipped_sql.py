@@ -28,7 +28,7 @@ VERSIONS = {
 """Release → what v$instance.version says on it; only 11.2 and 12.1 have patch sets that it tells apart."""
 RELEASES = tuple(VERSIONS)
 MADE_BY_US = {"v$session": frozenset({"sample"})}
-"""Key columns that no statement reads, because `collectors.sampling` numbers its looks itself."""
+"""Key columns that no statement reads, because `collectors.ondemand.sampling` numbers its looks itself."""
 
 LICENSED = re.compile(
     r"^(v\$active_session_history|x\$ash|dba_addm_\w+|v\$sql_monitor\w*|dba_hist_(?!"

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import pytest
 
 from collectors.errors import StatementError
-from collectors.grants import Capabilities, capabilities, script
+from collectors.grants import Capabilities, capabilities, grants_script
 from collectors.model import Binds, Missing, Rows, Snapshot
+from collectors.ondemand.sampling import VIEW as SAMPLED
+from collectors.ondemand.sampling import Burst
 from collectors.poll import Answer, poll
 from collectors.registry import collectors
-from collectors.replay import ScriptedDatabase
-from collectors.sampling import VIEW as SAMPLED
-from collectors.sampling import Burst
 from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
 from tests.collectors.scripted import BEGAN, poll_at
 
 GRANTED = [view for view, one in collectors().items() if one.granted_on]
@@ -103,7 +103,7 @@ def test_an_instance_of_a_cluster_says_so() -> None:
 
 def test_the_script_grants_what_is_polled_and_nothing_more() -> None:
     for kind in ("11.2", "cdb", "rds"):
-        text = script("Latch_Scope", kind)  # type: ignore[arg-type]
+        text = grants_script("Latch_Scope", kind)  # type: ignore[arg-type]
         assert not re.search(r"\b(dba|any|admin option|unlimited|resource|execute on)\b", text, re.IGNORECASE)
         assert "identified by &password" in text, "the password is asked for, never part of the script"
         assert "create session to" in text
@@ -111,19 +111,19 @@ def test_the_script_grants_what_is_polled_and_nothing_more() -> None:
 
 def test_every_statement_of_a_script_ends_its_line() -> None:
     for kind in ("11.2", "cdb"):
-        for line in script("LATCHSCOPE", kind).splitlines():  # type: ignore[arg-type]
+        for line in grants_script("LATCHSCOPE", kind).splitlines():  # type: ignore[arg-type]
             assert line.startswith("--") or (line.endswith(";") and line.count(";") == 1)
 
 
 def test_the_script_for_a_container_database_makes_a_common_user() -> None:
     for given in ("LATCHSCOPE", "C##LATCHSCOPE", "c##latchscope"):
-        text = script(given, "cdb")
+        text = grants_script(given, "cdb")
         assert "alter session set container = CDB$ROOT;" in text
         assert re.search(r"create user c##latchscope ", text, re.IGNORECASE)
         assert "c##c##" not in text.lower()
 
 
 def test_the_script_for_rds_says_why_x_kqrst_is_missing() -> None:
-    text = script("latchscope", "rds")
+    text = grants_script("latchscope", "rds")
     assert "rdsadmin_util.grant_sys_object('V_$LATCH_CHILDREN', 'LATCHSCOPE', 'SELECT')" in text
     assert "create or replace view" not in text and "cannot be opened on RDS" in text

@@ -5,10 +5,10 @@ import re
 import pytest
 import sqlglot
 
-from collectors import holders
-from collectors.confirm import limited
-from collectors.grants import ON_REQUEST, script
+from collectors.grants import ON_REQUEST, grants_script
 from collectors.model import Collector
+from collectors.ondemand import holders
+from collectors.ondemand.confirm import limited
 from collectors.registry import collectors
 from collectors.release import parts, text_for
 from rules.catalogue import catalogue as causes
@@ -93,7 +93,7 @@ def test_statements_carry_our_mark_and_the_view_they_are_named_for(collector: Co
 
 @pytest.mark.parametrize("kind", ["11.2", "cdb", "rds"])
 def test_grants_are_on_the_views_the_statements_read(kind: str) -> None:
-    text = script("LATCHSCOPE", kind)  # type: ignore[arg-type]
+    text = grants_script("LATCHSCOPE", kind)  # type: ignore[arg-type]
     granted = {name.lower().replace("v_$", "v$") for name in re.findall(r"(?:on sys\.|object\(')([\w$]+)", text, re.I)}
     wanted = {view for view, one in collectors().items() if one.granted_on} - {"x$kqrst"}
     on_request = {name.removeprefix("sys.").replace("v_$", "v$") for name in ON_REQUEST}

@@ -29,15 +29,15 @@ import yaml
 from collectors.errors import CredentialError, SessionError, StartingError
 from collectors.poll import Connection
 from collectors.registry import collectors
-from collectors.replay import ScriptedDatabase
 from collectors.scenarios.dictionary import RELEASE_19
 from collectors.scenarios.parse_storm import PARSE_STORM
 from collectors.scenarios.undo_storm import HEALTHY, RELIEVED, STORM, UNDO_STORM
 from collectors.scenarios.users_mutex import LOGON_STORM, ORDINARY_19
-from collectors.script import Child, Scenario
+from collectors.simulator.database import ScriptedDatabase
+from collectors.simulator.scenario import Child, Scenario
 from service.app import create_app
-from service.board import Watched
-from service.settings import DatabaseSettings, Defaults, Settings
+from service.config.settings import DatabaseSettings, Defaults, Settings
+from service.state.board import Watched
 
 SHIPPED = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 FACTOR = 60

@@ -13,16 +13,16 @@ from typing import Literal
 
 import pytest
 
-from collectors.confirm import limited
 from collectors.delta import between
 from collectors.grants import capabilities
-from collectors.holders import profile
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Rows, Snapshot
+from collectors.ondemand.confirm import limited
+from collectors.ondemand.holders import profile
+from collectors.ondemand.sampling import VIEW as SAMPLED
+from collectors.ondemand.sampling import Burst
 from collectors.oracle import OracleConnection, Target, prepare
 from collectors.poll import poll
 from collectors.registry import collectors
-from collectors.sampling import VIEW as SAMPLED
-from collectors.sampling import Burst
 from rules.catalogue import catalogue
 from rules.engine import diagnose
 

@@ -7,9 +7,9 @@ from time import monotonic
 from collectors.errors import StatementError, ViewRefused
 from collectors.poll import Answer as Polled
 from collectors.registry import view_of
-from collectors.replay import ScriptedDatabase
 from collectors.scenarios import scenarios
-from collectors.script import Scenario
+from collectors.simulator.database import ScriptedDatabase
+from collectors.simulator.scenario import Scenario
 
 from .accounts import Account
 from .backend import Answer, OracleError, OracleType, ResultColumn, UnknownStatementError

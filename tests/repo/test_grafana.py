@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from service.families import FAMILIES
-from service.metrics import own_registry
+from service.metrics.exposition import own_registry
+from service.metrics.families import FAMILIES
 from tests.repo.processes import eventually, fetch, fetch_json, free_port, need, running
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -37,7 +37,7 @@ def test_imports_run_one_way() -> None:
     [
         ("collectors/delta.py", "import rules.model"),
         ("rules/engine.py", "from collectors.poll import poll"),
-        ("rules/words.py", "import oracledb"),
+        ("rules/formatting.py", "import oracledb"),
     ],
 )
 def test_a_planted_wrong_import_is_noticed(module: str, wrong: str, tmp_path: Path) -> None:

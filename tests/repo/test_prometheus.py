@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from rules.model import Severity
-from service.episodes import OPEN_AFTER
-from service.families import FAMILIES
+from service.metrics.families import FAMILIES
+from service.state.episodes import OPEN_AFTER
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "dashboards" / "prometheus"

@@ -10,9 +10,9 @@ import yaml
 from typer.main import get_command
 
 from service.app import create_app
-from service.cli import cli
-from service.families import FAMILIES
-from service.settings import DatabaseSettings, Settings
+from service.cli.main import cli
+from service.config.settings import DatabaseSettings, Settings
+from service.metrics.families import FAMILIES
 from tests.service.stage import Client
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ import yaml
 from pydantic import Field
 
 from collectors.model import Basis, Delta, Missing
-from collectors.sampling import not_sampled
+from collectors.ondemand.sampling import not_sampled
 from rules.catalogue import HOME
 from rules.cause import Cause
 from rules.engine import diagnose

@@ -11,11 +11,11 @@ from collectors.delta import between
 from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Changes, Delta, Kind, Row, Value
 from collectors.poll import poll
 from collectors.registry import collectors
-from collectors.replay import ScriptedDatabase
 from collectors.scenarios.dictionary import RELEASE_11_2, RELEASE_12_1, RELEASE_19
 from collectors.scenarios.ordinary import ORDINARY
 from collectors.scenarios.users_mutex import ORDINARY_19
-from collectors.script import RESLEEPS, Scenario
+from collectors.simulator.database import ScriptedDatabase
+from collectors.simulator.scenario import RESLEEPS, Scenario
 from rules.cache_map import cache_map
 
 SECONDS = 30

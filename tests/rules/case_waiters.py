@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from collectors.model import Changes, Delta, Row
-from collectors.scripted_waits import address
+from collectors.simulator.waits import address
 from rules.model import Frozen
 
 LOOKS = 10

@@ -7,8 +7,8 @@ from functools import cache
 from collectors.delta import between, reported
 from collectors.model import Changes, Delta, Reading, Row, Rows, Value, number
 from collectors.poll import poll
-from collectors.replay import ScriptedDatabase
 from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
 from tests.collectors.scripted import BEGAN
 
 PRINTED = ("v$latch", "v$latch_misses", "v$system_event", "v$sys_time_model", "v$sysstat", "v$osstat", "v$mutex_sleep")

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from collectors.delta import between
 from collectors.model import Changes, Delta, Kind
+from collectors.ondemand.sampling import Burst
 from collectors.poll import poll
 from collectors.registry import collectors
-from collectors.replay import ScriptedDatabase
-from collectors.sampling import Burst
 from collectors.scenarios.dictionary import RELEASE_11_2, RELEASE_12_1, RELEASE_19
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.script import Child, Load, Scenario, Waiting
+from collectors.simulator.database import ScriptedDatabase
+from collectors.simulator.scenario import Child, Load, Scenario, Waiting
 from tests.collectors.scripted import BEGAN
 
 RELEASES = {"11.2.0.4.0": RELEASE_11_2, "12.1.0.2.0": RELEASE_12_1, "19.0.0.0.0": RELEASE_19}

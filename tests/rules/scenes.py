@@ -7,8 +7,8 @@ from typing import Any
 
 from collectors.model import ROW_CACHE_LATCH, Basis, Changes, Delta, Missing, Row
 from collectors.registry import collectors
+from rules.context import Scene
 from rules.model import Diagnosis
-from rules.scene import Scene
 
 BEGIN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 INTERVAL = Basis("interval", BEGIN, BEGIN + timedelta(seconds=30), 30.0)

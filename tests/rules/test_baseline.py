@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rules.baseline import Usual, against_usual, figures, ordinary, sleeps_of, times_usual
+from rules.context import Scene
 from rules.engine import diagnose
-from rules.scene import Scene
 from tests.rules.printed import printed, scripted
 from tests.rules.rich import RICH
 from tests.rules.scenes import TOTALS, delta_of, scene_of

@@ -8,10 +8,10 @@ import pytest
 
 from collectors.delta import between
 from collectors.model import Delta
+from collectors.ondemand.sampling import Burst
 from collectors.poll import poll
-from collectors.replay import ScriptedDatabase
-from collectors.sampling import Burst
 from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
 from tests.collectors.scripted import BEGAN

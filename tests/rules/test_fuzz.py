@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from collectors.model import Changes, Delta
 from rules.catalogue import catalogue, conditions
+from rules.context import Known, Scene
 from rules.engine import diagnose
 from rules.model import Diagnosis
-from rules.scene import Known, Scene
 from rules.signals import SIGNALS, Subject
 from tests.rules.random_loads import Instance, delta_of, instances, scaled
 

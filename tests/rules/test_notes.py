@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from collectors.model import Changes, Oddity
+from rules.context import Scene
 from rules.notes import notes
 from rules.printed import REMEMBER
-from rules.scene import Scene
 from tests.rules.scenes import SICK, delta_of
 
 

@@ -16,8 +16,8 @@ import pytest
 from collectors.model import Changes, Delta, Missing, Row
 from rules.cache_map import cache_map
 from rules.engine import diagnose
+from rules.formatting import percent
 from rules.model import Diagnosis, Severity
-from rules.words import percent
 from tests.rules.published import compared, delta_from, delta_of
 from tests.rules.scenes import INTERVAL
 

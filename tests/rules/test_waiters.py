@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row
 from rules.cache_map import cache_map
+from rules.explanation.steps import MOST_GROUPS, groups
 from rules.waiters import RESULT_CACHE, Crowd, crowd_of
-from rules.walk import MOST_GROUPS, groups
 from tests.rules.rich import LATCH_WAIT
 from tests.rules.scenes import SICK, delta_of, scene_of
 

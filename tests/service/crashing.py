@@ -11,17 +11,17 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from collectors.replay import ScriptedDatabase
 from collectors.scenarios import scenarios
-from service.board import Board, Watched
-from service.pipeline import turn
-from service.resume import resume
-from service.settings import DatabaseSettings
-from service.store import chores as chores_module
-from service.store.chores import Chores
+from collectors.simulator.database import ScriptedDatabase
+from service.config.settings import DatabaseSettings
+from service.state.board import Board, Watched
+from service.store import maintenance as chores_module
+from service.store.ingest.disk_queue import Spool
+from service.store.maintenance import Chores
 from service.store.repository import Repository
-from service.store.spool import Spool
 from service.store.writer import Writer
+from service.watch.pipeline import turn
+from service.watch.resume import resume
 
 NAMES = ("undo-storm", "parse-storm")
 

@@ -8,7 +8,7 @@ from threading import Event, Thread
 from time import sleep
 
 from collectors.model import Missing
-from service.board import Watched
+from service.state.board import Watched
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.faults import Spoil, Stage

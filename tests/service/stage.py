@@ -12,15 +12,15 @@ import pytest
 from fastapi import FastAPI
 
 from collectors.model import Snapshot
-from collectors.replay import ScriptedDatabase
 from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
 from rules.model import Diagnosis
 from service.app import create_app
-from service.board import Board, Published, Watched
-from service.pipeline import turn
-from service.settings import DatabaseSettings, HistorySettings, Settings
-from service.store.record import Turn, record_of
+from service.config.settings import DatabaseSettings, HistorySettings, Settings
+from service.state.board import Board, Published, Watched
+from service.store.ingest.record import Turn, record_of
 from service.store.repository import Repository
+from service.watch.pipeline import turn
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CENTURY = 100 * 365 * 86400.0
@@ -59,8 +59,8 @@ class Stage:
         self.refused: Mapping[str, Iterable[str]] = {}
         self.began = BEGAN
         clock = SimpleNamespace(monotonic=lambda: 1000.0 + self.at, time=lambda: BEGAN.timestamp() + self.at)
-        monkeypatch.setattr("service.board.time", clock)
-        monkeypatch.setattr("service.pipeline.time", clock)
+        monkeypatch.setattr("service.state.board.time", clock)
+        monkeypatch.setattr("service.watch.pipeline.time", clock)
         self.board = Board([])
         self.watch(*(DatabaseSettings(name=name, dsn=f"demo:{name}") for name in scenarios()))
 

@@ -12,10 +12,10 @@ from collectors.model import Snapshot
 from collectors.registry import view_of
 from collectors.scenarios import scenarios
 from rules.model import Diagnosis
-from service.board import Board, Watched
-from service.connect import Connector
-from service.loop import Worker
-from service.settings import DatabaseSettings, OracleSettings
+from service.config.settings import DatabaseSettings, OracleSettings
+from service.state.board import Board, Watched
+from service.watch.connect import Connector
+from service.watch.worker import Worker
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer
 from tests.oracle_standin.databases import Service

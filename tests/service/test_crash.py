@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from service.store.check import problems
-from service.store.history_tables import millis
+from service.store.ingest.disk_queue import Spool
 from service.store.repository import Repository
-from service.store.rollup import roll_up
-from service.store.spool import Spool
+from service.store.schema.history_tables import millis
+from service.store.upkeep.rollup import roll_up
 from service.store.writer import Writer
 from tests.service.crashing import NAMES
 from tests.service.stores import Place

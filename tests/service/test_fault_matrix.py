@@ -11,7 +11,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from service.settings import OracleSettings
+from service.config.settings import OracleSettings
 from tests.oracle_standin.deadline import within
 from tests.service.faults import FAULTS, Fault, Patient
 from tests.service.standin import QUICK, Fleet, becomes, idle

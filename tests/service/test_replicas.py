@@ -15,8 +15,8 @@ import pytest
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.service.replicas import Replicas, gaps, replicas
 from tests.service.standin import becomes
+from tests.service.state.test_leases import CUT
 from tests.service.stores import Place, Postgres
-from tests.service.test_leases import CUT
 from tests.service.test_standin_fleet import stand_in
 
 NAMES = [f"db-{number:02}" for number in range(12)]

@@ -22,7 +22,7 @@ import uvicorn
 import yaml
 
 from service.app import create_app
-from service.settings import DatabaseSettings, Defaults, OracleSettings, Settings
+from service.config.settings import DatabaseSettings, Defaults, OracleSettings, Settings
 from tests.oracle_standin.deadline import within
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.service.standin import becomes
@@ -121,7 +121,7 @@ def test_standin_fleet_is_polled_on_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FLEET_PASSWORD", PASSWORD)
-    monkeypatch.setattr("service.settings.SHORTEST_REAL_INTERVAL", 0.1)
+    monkeypatch.setattr("service.config.settings.SHORTEST_REAL_INTERVAL", 0.1)
     interval = 1.5  # six times as often as a configuration allows
     with stand_in() as dsns:
         databases = [

@@ -1,9 +1,9 @@
-"""Alembic's entry point; the connection comes from service.store.migrate."""
+"""Alembic's entry point; the connection comes from service.store.schema.migrate."""
 
 from alembic import context
 
-from service.store import change_tables, episode_tables, fleet_tables, history_tables
-from service.store.tables import Base
+from service.store.schema import change_tables, episode_tables, fleet_tables, history_tables
+from service.store.schema.poll_tables import Base
 
 assert change_tables and episode_tables and fleet_tables and history_tables  # they add their tables to Base
 

@@ -1,0 +1,1 @@
+"""Scripted and recorded databases behind the Connection protocol."""

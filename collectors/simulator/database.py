@@ -1,0 +1,57 @@
+"""A scripted or recorded database behind the Connection protocol, for the demo and for tests."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+from collectors.errors import StatementError, ViewRefused
+from collectors.model import Binds
+from collectors.ondemand import holders
+from collectors.ondemand.confirm import limited
+from collectors.poll import Answer
+from collectors.registry import collectors, view_of
+from collectors.simulator import waits
+from collectors.simulator.scenario import Moment, Scenario
+from collectors.simulator.views import table
+
+
+class ScriptedDatabase:
+    """Answers our statements, by their exact text, with the rows of a scenario at the time of the poll.
+
+    `clock` gives seconds since the scenario began. Views in `refused` answer ORA-00942, as without a grant.
+    """
+
+    def __init__(
+        self, scenario: Scenario, began: datetime, clock: Callable[[], float], refused: Iterable[str] = ()
+    ) -> None:
+        self.scenario = scenario
+        self._began = began.astimezone(UTC).replace(microsecond=0)
+        self._clock = clock
+        self._refused = frozenset(refused)
+        self._now = 0.0
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        """The rows of the view that this statement reads; see Connection."""
+        view = view_of(sql)
+        if view is None:
+            return self._asked_once(sql)
+        if view in self._refused:
+            raise ViewRefused("ORA-00942: table or view does not exist")
+        if view == "v$instance":
+            self._now = self._clock()
+        columns, rows = table(self.scenario, view, self._now, self._began, collectors()[view].key)
+        return Answer(columns, rows, bytes=sum(len(str(cell)) for row in rows for cell in row))
+
+    def _asked_once(self, sql: str) -> Answer:
+        """What an action asks: holders of the latch, or the number of a confirming query."""
+        now = Moment(self.scenario, self._clock(), self._began)
+        if sql == holders.STATEMENT:
+            rows = waits.holders(now)
+            columns = tuple(rows[0]) if rows else ("sid", "laddr")
+            return Answer(columns, [tuple(row.values()) for row in rows])
+        for asked, number in now.load.answers.items():
+            if sql == limited(asked):
+                return Answer(("answer",), [(number,)])
+        raise StatementError("ORA-00900: the scripted database does not know this statement")
+
+    def close(self) -> None:
+        """Nothing to give back."""

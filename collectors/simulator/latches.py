@@ -1,0 +1,147 @@
+"""The latches of a scripted database, where they are missed, and the waits that come of it."""
+
+from collections import defaultdict
+
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Row
+from collectors.simulator.scenario import Load, Moment, Scenario
+from collectors.simulator.waits import address
+
+
+def _children(scenario: Scenario) -> list[int]:
+    return sorted({cache.child for cache in scenario.caches})
+
+
+def latch_children(now: Moment) -> list[Row]:
+    """Rows of v$latch_children; none where mutexes guard the row cache."""
+    if now.scenario.mutexes:
+        return []
+    return [
+        {
+            "latch#": now.scenario.latch,
+            "child#": child,
+            "addr": address(child),
+            "gets": now.child_gets(child),
+            "misses": now.misses(child),
+            "sleeps": now.sleeps(child),
+            "immediate_gets": 0,
+            "immediate_misses": 0,
+            "spin_gets": now.spin_gets(child),
+            "wait_time": now.wait_us(child),
+        }
+        for child in _children(now.scenario)
+    ]
+
+
+def latch(now: Moment) -> list[Row]:
+    """Rows of v$latch: the row cache latch as the sum of its children, and its neighbours."""
+    sums: dict[str, int] = defaultdict(int)
+    for row in latch_children(now):
+        for name in ("gets", "misses", "sleeps", "spin_gets", "wait_time"):
+            value = row[name]
+            sums[name] += value if isinstance(value, int) else 0
+    if now.scenario.mutexes:  # the name lives on, with a get an hour
+        sums |= {"gets": 41, "misses": 0, "sleeps": 0, "spin_gets": 0, "wait_time": 0}
+    rows: list[Row] = [{"latch#": now.scenario.latch, "name": ROW_CACHE_LATCH, **sums}]
+    for place, latch in enumerate(sorted({name for _, load in now.scenario.loop for name in load.latches})):
+        sleeps = now.total(_other_latch, latch, 1)
+        rows.append(
+            {
+                "latch#": 100 + place,
+                "name": latch,
+                "gets": now.total(_other_latch, latch, 0),
+                "misses": sleeps * 20,
+                "sleeps": sleeps,
+                "spin_gets": sleeps * 19,
+                "wait_time": now.total(_other_latch, latch, 2, 1e6),
+            }
+        )
+    return rows
+
+
+def _other_latch(load: Load, latch: str, part: int, unit: float = 1.0) -> float:
+    return load.latches.get(latch, (0.0, 0.0, 0.0))[part] * unit
+
+
+def latch_misses(now: Moment) -> list[Row]:
+    """Rows of v$latch_misses, of the row cache and of the result cache latch."""
+    return [*_row_cache_places(now), *_result_cache_places(now)]
+
+
+def _row_cache_places(now: Moment) -> list[Row]:
+    places = sorted({place for _, load in now.scenario.loop for place in {**load.holders, **load.waiters}})
+    return [
+        {
+            "parent_name": ROW_CACHE_LATCH,
+            "location": place,
+            "nwfail_count": 0,
+            "sleep_count": now.total(_held_at, place),
+            "wtr_slp_count": now.total(_waited_at, place),
+            "longhold_count": 0,
+        }
+        for place in places
+    ]
+
+
+def _result_cache_places(now: Moment) -> list[Row]:
+    places = sorted({place for _, load in now.scenario.loop for place in load.result_cache_places})
+    return [
+        {
+            "parent_name": RESULT_CACHE_LATCH,
+            "location": place,
+            "nwfail_count": 0,
+            "sleep_count": now.total(_result_cache_slept, place),
+            "wtr_slp_count": now.total(_result_cache_slept, place),
+            "longhold_count": 0,
+        }
+        for place in places
+    ]
+
+
+def _result_cache_slept(load: Load, place: str) -> float:
+    return _other_latch(load, RESULT_CACHE_LATCH, 1) * load.result_cache_places.get(place, 0.0)
+
+
+def _held_at(load: Load, place: str) -> float:
+    return _sleeps(load) * load.holders.get(place, 0.0)
+
+
+def _waited_at(load: Load, place: str) -> float:
+    return _sleeps(load) * load.waiters.get(place, 0.0)
+
+
+def _sleeps(load: Load) -> float:
+    return sum(child.sleeps for child in load.children.values())
+
+
+def system_event(now: Moment) -> list[Row]:
+    """Rows of v$system_event: the latch or mutex waits that follow from the script, and the other events.
+
+    Scripted databases have no background work, so what foreground sessions waited is all that was waited.
+    """
+    own = ROW_CACHE_MUTEX_EVENT if now.scenario.mutexes else "latch: row cache objects"
+    events = {own, *(event for _, load in now.scenario.loop for event in load.events)}
+    return [
+        {
+            "event": event,
+            "total_waits": now.total(_waits, event),
+            "total_timeouts": 0,
+            "time_waited_micro": now.total(_waited_us, event),
+            "total_waits_fg": now.total(_waits, event),
+            "time_waited_micro_fg": now.total(_waited_us, event),
+        }
+        for event in sorted(events)
+    ]
+
+
+def _waits(load: Load, event: str) -> float:
+    if event == ROW_CACHE_MUTEX_EVENT:
+        return sum(sleeps for sleeps, _ in load.mutexes.values())
+    return _sleeps(load) if event == "latch: row cache objects" else load.events.get(event, (0.0, 0.0))[0]
+
+
+def _waited_us(load: Load, event: str) -> float:
+    if event == "latch: row cache objects":
+        return sum(child.sleeps * child.sleep_us for child in load.children.values())
+    if event == ROW_CACHE_MUTEX_EVENT:
+        return sum(waited for _, waited in load.mutexes.values()) * 1e6
+    return load.events.get(event, (0.0, 0.0))[1] * 1e6

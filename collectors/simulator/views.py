@@ -1,0 +1,192 @@
+"""The views of a scripted database: what each of our statements would return at one moment of its script."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+
+from collectors.model import ROW_CACHE_LATCH, Row, Value
+from collectors.release import at_least
+from collectors.simulator.latches import latch, latch_children, latch_misses, system_event
+from collectors.simulator.scenario import Cache, Load, Moment, Scenario, share
+from collectors.simulator.waits import mutex_sleep, session
+
+
+def table(
+    scenario: Scenario, view: str, at: float, began: datetime, key: tuple[str, ...]
+) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
+    """Columns and rows of a view, `at` seconds after the scenario began; a view nothing is scripted for is empty."""
+    rows = VIEWS[view](Moment(scenario, at, began)) if view in VIEWS else []
+    columns = tuple(rows[0]) if rows else key
+    return columns, [tuple(row.values()) for row in rows]
+
+
+def _instance(now: Moment) -> list[Row]:
+    started = now.began - timedelta(seconds=now.scenario.uptime_seconds)
+    return [
+        {
+            "instance_number": now.scenario.instance,
+            "instance_name": now.scenario.name.replace("-", "_"),
+            "host_name": "demo",
+            "version": now.scenario.release,
+            "status": "OPEN",
+            "parallel": "YES" if now.scenario.cluster else "NO",
+            "startup_time": started.strftime("%Y-%m-%d %H:%M:%S"),
+            "uptime_seconds": round(now.scenario.uptime_seconds + now.at),
+            "taken_at": (now.began + timedelta(seconds=now.at)).replace(tzinfo=None),
+        }
+    ]
+
+
+def _latchname(now: Moment) -> list[Row]:
+    return [{"latch#": now.scenario.latch, "name": ROW_CACHE_LATCH}, {"latch#": 461, "name": "Result Cache: RC Latch"}]
+
+
+def _event_name(now: Moment) -> list[Row]:
+    return [{"name": event} for event in now.scenario.events]
+
+
+def _rowcache(now: Moment) -> list[Row]:
+    rows: list[Row] = []
+    for cache in now.scenario.caches:
+        used = now.load.usage.get(cache.name, cache.entries)
+        modified = now.total(_modifications, cache)
+        rows.append(
+            {
+                "cache#": cache.cache,
+                "type": cache.type,
+                "subordinate#": cache.subordinate,
+                "parameter": cache.name,
+                "count": used + 4,
+                "usage": used,
+                "fixed": 0,
+                "gets": now.gets(cache),
+                "getmisses": now.total(_getmisses, cache, now.scenario),
+                "scans": 0,
+                "scanmisses": 0,
+                "scancompletes": 0,
+                "modifications": modified,
+                "flushes": modified,
+                "dlm_requests": now.total(_cluster_lock, cache, 0),
+                "dlm_conflicts": now.total(_cluster_lock, cache, 1),
+                "dlm_releases": 0,
+            }
+        )
+    return rows
+
+
+def _modifications(load: Load, cache: Cache) -> float:
+    return load.modifications.get(cache.name, 0.0) if cache.type == "PARENT" else 0.0
+
+
+def _cluster_lock(load: Load, cache: Cache, part: int) -> float:
+    return load.cluster_locks.get(cache.name, (0.0, 0.0))[part] if cache.type == "PARENT" else 0.0
+
+
+def _getmisses(load: Load, cache: Cache, scenario: Scenario) -> float:
+    return load.gets.get(cache.name, 0.0) * share(cache, scenario) * load.getmiss_ratio
+
+
+def _kqrst(now: Moment) -> list[Row]:
+    return [
+        {"child#": c.child, "cache#": c.cache, "type": c.type, "subordinate#": c.subordinate}
+        for c in now.scenario.caches
+    ]
+
+
+def _sys_context(now: Moment) -> list[Row]:
+    name = now.scenario.name.upper().replace("-", "_")
+    if not at_least(now.scenario.release, "12.1"):
+        return [{"db_unique_name": name, "session_user": "LATCHSCOPE"}]
+    return [{"db_unique_name": name, "con_id": 0, "con_name": name, "cdb_name": None, "session_user": "LATCHSCOPE"}]
+
+
+def _sys_time_model(now: Moment) -> list[Row]:
+    names = sorted(now.scenario.ordinary.seconds)
+    return [{"stat_name": name, "value": now.total(_time_us, name)} for name in names]
+
+
+def _time_us(load: Load, name: str) -> float:
+    return load.seconds.get(name, 0.0) * 1e6
+
+
+def _sysstat(now: Moment) -> list[Row]:
+    names = sorted(now.scenario.ordinary.statistics)
+    return [{"name": name, "value": now.total(_statistic, name)} for name in names]
+
+
+def _statistic(load: Load, name: str) -> float:
+    return load.statistics.get(name, 0.0)
+
+
+def _osstat(now: Moment) -> list[Row]:
+    cpus = now.scenario.cpus
+    levels = {"NUM_CPUS": cpus, "NUM_CPU_CORES": cpus, "LOAD": round(cpus * now.load.busy, 2)}
+    totals = {
+        "BUSY_TIME": now.total(_busy, cpus),
+        "IDLE_TIME": now.total(_idle, cpus),
+        "VM_IN_BYTES": now.total(_paged),
+        "VM_OUT_BYTES": now.total(_paged),
+    }
+    return [
+        *({"stat_name": name, "level_now": level, "total": None} for name, level in levels.items()),
+        *({"stat_name": name, "level_now": None, "total": total} for name, total in totals.items()),
+    ]
+
+
+def _undostat(now: Moment) -> list[Row]:
+    begin = (now.began + timedelta(seconds=now.at)).replace(minute=0, second=0)
+    return [
+        {
+            "begin_time": begin.strftime("%Y-%m-%d %H:%M:%S"),
+            "undotsn": 2,
+            "txncount": round(600 * now.load.statistics.get("user commits", 0.0)),
+            "maxconcurrency": now.load.max_concurrency,
+            "maxquerylen": 840,
+            "tuned_undoretention": 1740,
+            "unexpiredblks": 21000,
+            "expiredblks": 64000,
+        }
+    ]
+
+
+def _parameter(now: Moment) -> list[Row]:
+    settings = {"cpu_count": str(now.scenario.cpus), **now.scenario.parameters}
+    return [{"name": name, "value": value, "isdefault": "FALSE"} for name, value in settings.items()]
+
+
+def _sgastat(now: Moment) -> list[Row]:
+    sizes = {"free memory": 410_000_000, "KQR PO": 38_000_000, "KQR M PO": 6_100_000}
+    return [{"pool": "shared pool", "name": name, "bytes": size} for name, size in sizes.items()]
+
+
+VIEWS: Mapping[str, Callable[[Moment], list[Row]]] = {
+    "v$instance": _instance,
+    "v$latchname": _latchname,
+    "v$event_name": _event_name,
+    "v$latch_children": latch_children,
+    "v$latch": latch,
+    "v$latch_misses": latch_misses,
+    "v$rowcache": _rowcache,
+    "x$kqrst": _kqrst,
+    "v$system_event": system_event,
+    "v$mutex_sleep": mutex_sleep,
+    "v$session": session,
+    "sys_context": _sys_context,
+    "v$sys_time_model": _sys_time_model,
+    "v$sysstat": _sysstat,
+    "v$osstat": _osstat,
+    "v$undostat": _undostat,
+    "v$parameter": _parameter,
+    "v$sgastat": _sgastat,
+}
+
+
+def _busy(load: Load, cpus: int) -> float:
+    return cpus * load.busy * 100
+
+
+def _idle(load: Load, cpus: int) -> float:
+    return cpus * (1 - load.busy) * 100
+
+
+def _paged(load: Load) -> float:
+    return load.paging_bytes

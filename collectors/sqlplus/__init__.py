@@ -1,0 +1,1 @@
+"""The SQL*Plus script and the reading of what it spools."""

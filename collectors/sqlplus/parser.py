@@ -1,0 +1,235 @@
+"""What the SQL*Plus script spooled, read into a Capture: whatever is whole is used, the rest is missing with its reason."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from collectors.capture import Capture, Confirmation
+from collectors.errors import InputError
+from collectors.grants import ANYBODY, grant
+from collectors.model import Collector, Kind, Missing, Reading, Row, Rows, Snapshot, Value, text
+from collectors.ondemand.sampling import not_sampled
+from collectors.registry import collectors
+from collectors.sqlplus.records import HEADER, Section, decoded, plain, sections
+from collectors.sqlplus.script import FORMAT, INSTANCE, SAMPLED
+
+LIMIT_BYTES = 16 * 1024 * 1024
+PEEK_BYTES = 256 * 1024
+REFUSED = ("ORA-00942", "ORA-01031", "ORA-01702", "ORA-02030")
+"""Errors that a grant cures."""
+NUMBER = re.compile(r"-?(\d{1,60}(\.\d{0,60})?|\.\d{1,60})([eE][+-]?\d{1,2})?")
+AGAIN = "run the script again and copy the whole file"
+
+Sections = Mapping[tuple[str, str], Section]
+
+
+def looks_like_spool(data: bytes) -> bool:
+    """Whether a file holds records of ours, somewhere in its first 256 KiB."""
+    return HEADER.search("".join(decoded(data[:PEEK_BYTES]).split())) is not None
+
+
+def load(data: bytes, name: str) -> Capture:
+    """Read a spooled file; `name` is what to call it in errors. Raises InputError, one line.
+
+    Of two snapshots that cannot be compared, because the file ends within the second or the instance is hidden, one is
+    kept and read as totals; a note says so.
+    """
+    if len(data) > LIMIT_BYTES:
+        raise InputError(
+            f"{name} is {len(data) / 2**20:,.0f} MiB; a spooled file is at most {LIMIT_BYTES // 2**20} MiB"
+        )
+    found = sections(decoded(data))
+    _check_format(found, name)
+    once = {view: _reading(one, found, "once", "sys") for view, one in collectors().items() if _alone(view, found)}
+    earlier, later = (_bound(_snapshot(found, part, once)) for part in "12")
+    if not any(isinstance(reading, Rows) for snapshot in (earlier, later) for reading in snapshot.values()):
+        raise InputError(_no_rows(found, name))
+    taken, notes = _comparable(found, earlier, {**later, SAMPLED: _looks(found)})
+    readings = tuple(_with_notes(one, (*notes, *_notes(found))) for one in taken)
+    database = _name(readings[-1], name)
+    snapshots = tuple(Snapshot(database, _taken_at(one), one) for one in readings)
+    return Capture(database, snapshots, tuple(_confirmations(found)), "spooled by the script of `latchscope script`")
+
+
+def _check_format(found: Sections, name: str) -> None:
+    if not found:
+        raise InputError(f"{name} holds no record of `latchscope script`; give the text file that the script wrote")
+    for part, view in found:
+        version = view.removeprefix("latchscope-spool-")
+        if part == "head" and version.isdecimal() and int(version) != FORMAT:
+            raise InputError(f"{name} was spooled in form {version}; this latchscope reads form {FORMAT}")
+
+
+def _no_rows(found: Sections, name: str) -> str:
+    said = next((one.error for one in found.values() if one.error), None)
+    if said:
+        cure = "run the script as a user who may read them" if said.startswith(REFUSED) else "cure that, " + AGAIN
+        return f"{name} holds no rows of any view; the database said {said}: {cure}"
+    return f"{name} holds no rows of any view: it is the script itself, or ends too early; {AGAIN}"
+
+
+def _alone(view: str, found: Sections) -> bool:
+    """Whether a view is read once for both snapshots: told by the file, or where it is cut, by the collector."""
+    twice = view == INSTANCE or any(column.kind is Kind.COUNTER for column in collectors()[view].columns)
+    return view != SAMPLED and (("once", view) in found or not twice)
+
+
+def _snapshot(found: Sections, part: str, once: Mapping[str, Reading]) -> dict[str, Reading]:
+    return {
+        view: once[view] if view in once else _reading(one, found, part)
+        for view, one in collectors().items()
+        if not one.sampled
+    }
+
+
+def _reading(collector: Collector, found: Sections, *attempts: str) -> Reading:
+    """The rows of the first attempt that succeeded, or why the first one gave none."""
+    read = [_rows(collector, found.get((part, collector.view))) for part in attempts]
+    return next((one for one in read if isinstance(one, Rows)), read[0])
+
+
+def _rows(collector: Collector, section: Section | None) -> Reading:
+    view = collector.view
+    if section is None:
+        return Missing(view, "unread", f"{view}: the file ends before it", AGAIN)
+    if section.error and not section.whole:
+        if section.error.startswith(REFUSED):
+            return Missing(view, "refused", f"{view}: {section.error}", grant(collector, ANYBODY))
+        return Missing(view, "failed", f"{view}: {section.error}", "see the error; other views go on")
+    if section.columns is None:
+        return Missing(view, "unread", f"{view}: its end is missing; it hung or was cut off", AGAIN)
+    try:
+        if section.whole:
+            return Rows(view, tuple(_row(collector, cells) for cells in section.table()))
+    except ValueError as wrong:
+        return Missing(view, "unread", f"{view}: {wrong}", AGAIN)
+    bad = section.damaged + section.total - len(section.rows)
+    return Missing(view, "unread", f"{view}: {bad or 'some'} of its {section.total} records are damaged or lost", AGAIN)
+
+
+def _row(collector: Collector, cells: Mapping[str, str]) -> Row:
+    """A row of the columns we know. Raises ValueError when a cell is not what its column holds."""
+    kinds = {column.name: column for column in collector.columns}
+    return {
+        name: _cell(name, kinds[name].kind, kinds[name].unit, cell) for name, cell in cells.items() if name in kinds
+    }
+
+
+def _cell(name: str, kind: Kind, unit: str, cell: str) -> Value:
+    """'"' begins a text; an empty cell, and an empty text, is Oracle's NULL."""
+    if cell in ("", '"'):
+        return None
+    if unit == "date":
+        return datetime.fromisoformat(cell)
+    numeric = kind in (Kind.COUNTER, Kind.GAUGE) or name.endswith("#")
+    if cell.startswith('"') and not numeric:
+        return plain(cell[1:])
+    if not NUMBER.fullmatch(cell):
+        raise ValueError(f"{name} is {cell[:40]!r}, which is no number")
+    return int(cell) if cell.lstrip("-").isdecimal() else float(cell)
+
+
+def _bound(readings: dict[str, Reading]) -> dict[str, Reading]:
+    """Views read by a number the instance does not have are not empty: they were never asked."""
+    for view, one in collectors().items():
+        if one.binds and isinstance(readings.get(view), Rows):
+            asked = one.binds(readings)
+            readings[view] = asked if isinstance(asked, Missing) and asked.kind == "not_asked" else readings[view]
+    return readings
+
+
+def _looks(found: Sections) -> Reading:
+    """Who waited, look by look; a look that is not whole does not count."""
+    collector = collectors()[SAMPLED]
+    rows: list[Row] = []
+    looks = 0
+    for (part, view), section in found.items():
+        read = _rows(collector, section) if view == SAMPLED and re.fullmatch(r"look\d+", part) else None
+        if isinstance(read, Rows):
+            looks += 1
+            rows.append({"sample": looks, "sid": None})
+            rows += [{"sample": looks, **row} for row in read.rows]
+    if looks:
+        return Rows(SAMPLED, tuple(rows))
+    opened = found.get(("look", SAMPLED))
+    return _rows(collector, opened) if opened else not_sampled()
+
+
+def _comparable(
+    found: Sections, earlier: dict[str, Reading], later: dict[str, Reading]
+) -> tuple[tuple[dict[str, Reading], ...], tuple[str, ...]]:
+    """The snapshots to use, and a note where it is one of two."""
+    first_alone = {**earlier, SAMPLED: later[SAMPLED]}
+    cut = [view for view in _cut(found) if isinstance(earlier.get(view), Rows)]
+    if ("2", INSTANCE) not in found:
+        return (first_alone,), ("the file ends before the second snapshot: the first is used, as totals",)
+    if cut:
+        return (first_alone,), (
+            f"the second snapshot is cut off ({', '.join(cut)}): only the first is used, as totals",
+        )
+    if isinstance(earlier[INSTANCE], Missing):
+        return (later,), (f"{INSTANCE} could not be read at the start: only the second snapshot is used, as totals",)
+    if isinstance(later[INSTANCE], Missing):
+        return (first_alone,), (f"{INSTANCE} could not be read at the end: only the first snapshot is used, as totals",)
+    return (earlier, later), ()
+
+
+def _cut(found: Sections) -> Iterator[str]:
+    """The views of the second snapshot that are not there to their end, for no reason that the database gave."""
+    for part, view in found:
+        if part == "1" and view in collectors():
+            again = found.get(("2", view))
+            if again is None or (again.columns is None and again.error is None):
+                yield view
+
+
+def _notes(found: Sections) -> Iterator[str]:
+    """What the reader must know about how the file came about."""
+    waited = found.get(("head", "wait"))
+    if waited and ["none"] in waited.rows.values():
+        yield (
+            "the script had no way to wait, so its snapshots are close together: "
+            "grant execute on sys.dbms_lock to the user, or run it as SYS"
+        )
+    silent = [ids for (part, ids), one in found.items() if part == "confirm" and _answer(one) is None]
+    if silent:
+        yield f"confirming queries without a number: {', '.join(silent)}"
+    strange = sorted({view for part, view in found if part in ("1", "2", "once", "sys") and view not in collectors()})
+    if strange:
+        yield f"views that this latchscope does not know: {', '.join(strange)}"
+
+
+def _with_notes(readings: dict[str, Reading], notes: tuple[str, ...]) -> dict[str, Reading]:
+    """Notes stand with the first view that gave rows, so that every face shows them."""
+    for view, reading in readings.items():
+        if notes and isinstance(reading, Rows):
+            return {**readings, view: replace(reading, notes=notes)}
+    return readings
+
+
+def _answer(section: Section) -> float | None:
+    cells = [cell for row in section.rows.values() for cell in row] if section.whole else []
+    return float(cells[0]) if len(cells) == 1 and NUMBER.fullmatch(cells[0]) else None
+
+
+def _confirmations(found: Sections) -> Iterator[Confirmation]:
+    for (part, ids), section in found.items():
+        value = _answer(section) if part == "confirm" else None
+        if value is not None:
+            yield from (Confirmation(cause, "", value) for cause in ids.split(","))
+
+
+def _instance(readings: Mapping[str, Reading]) -> Row:
+    reading = readings[INSTANCE]
+    return reading.rows[0] if isinstance(reading, Rows) and reading.rows else {}
+
+
+def _name(readings: Mapping[str, Reading], name: str) -> str:
+    told = text(_instance(readings).get("instance_name"))
+    return told if told and told.isprintable() else re.split(r"[/\\]", name)[-1].rpartition(".")[0] or name
+
+
+def _taken_at(readings: Mapping[str, Reading]) -> datetime | None:
+    moment = _instance(readings).get("taken_at")
+    return moment.replace(tzinfo=UTC) if isinstance(moment, datetime) else None

@@ -1,0 +1,281 @@
+"""The SQL*Plus script for an instance that no connection of ours can reach; `collectors.sqlplus.parser` reads what it spools.
+
+Plain SELECTs, so that rows reach the file as they come and a DBA can read what runs. Each prints records without
+blanks, `{ls|part|view|row/rows|length|cells}`, which survive any wrapping; a last record `end` with the names of the
+columns proves that the statement ran to its end. See docs/script.md.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from collectors.model import Collector, Kind
+from collectors.registry import BadCollector, collectors
+from collectors.release import as_sent, parts
+
+FORMAT = 1
+TEMPLATE = Path(__file__).with_suffix(".sql")
+INSTANCE = "v$instance"
+SAMPLED = "v$session"
+LATEST = ("v$latch_children",)
+"""Comes last in each snapshot: the one view whose cost grows with the SGA, so the one most likely to hang."""
+BINDS = {"latch": "(select latch# from v$latchname where name = 'row cache objects')"}
+"""What stands for a bind of ours where there is nobody to bind."""
+PART = "' || :ls_part || '"
+LONGEST_TEXT = 200
+"""Characters of a text that are kept; a record must stay within the 4,000 bytes of a string."""
+
+NUMBER = "to_char(q.{0}, 'TM9', 'nls_numeric_characters=''.,''')"
+DATE = "to_char(q.{0}, 'YYYY-MM-DD\"T\"HH24:MI:SS.FF3')"
+# dump() tells a number from a text, which the reader could not: 0 may be a container or the name of one.
+EITHER = "decode(substr(dump(q.{0}, 10, 1, 1), 1, 6), 'Typ=2 ', null, '\"') || substr(q.{0}, 1, {1})"
+ENCODED = """translate(replace(replace(asciistr(cells), '~', '\\007E'), '|', '\\007C'),
+                                           ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|')"""
+"""A row of cells parted by chr(1) as one word of ASCII: blanks become ~, cells are parted by |, chr(0) vanishes."""
+
+
+SECOND = """\
+begin
+  :ls_part := '2';
+end;
+/
+"""
+CONFIRMING = """\
+--                Then @MANY@ confirming queries, which count over DBA_ views and over the cursors in v$sql. They can run
+--                long on a sick instance, and nothing limits their time but Ctrl-C.
+"""
+STAYS = "Then type  exit, or start it with  </dev/null, and it leaves by itself."
+RESTORED = """\
+set feedback on
+set heading on
+set pagesize 14
+set linesize 80
+"""
+KQRST = """\
+prompt latchscope: x$kqrst comes twice, once through a view and once as SYS reads it; that one of them fails is expected
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A confirming query: the ids it answers for, its text, and the releases it is for, both ends included."""
+
+    ids: tuple[str, ...]
+    sql: str
+    since: str | None = None
+    until: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """One statement of the script: part and view as its records name them, and its text by lowest release."""
+
+    part: str
+    view: str
+    texts: Mapping[str, str]
+
+    @property
+    def mark(self) -> str:
+        """The SQL that begins each record; binds number the looks and the two snapshots, so that their texts are one."""
+        part = {"look": "look' || :n || '", "1": PART, "2": PART}.get(self.part, self.part)
+        return f"'{{ls|{part}|{self.view}|'"
+
+
+def sqlplus_script(
+    seconds: int = 30, looks: int = 30, questions: Iterable[Question] = (), *, leave: bool = False
+) -> str:
+    """The whole script: two snapshots `seconds` apart, `looks` at who waits in between, and the questions last.
+
+    `leave`: it ends SQL*Plus when it is done.
+    """
+    look = _Section("look", SAMPLED, collectors()[SAMPLED].statements)
+    before, after, confirming = list(_snapshot("1")), [*_snapshot("2"), *_once()], list(_confirming(questions))
+    watching = _watching(look, looks, seconds / looks) if looks else _waiting(seconds)
+    blocks = [*map(_block, before), watching, SECOND, *map(_block, [*after, *confirming])]
+    floors = {floor for one in (*before, look, *after, *confirming) for floor in _floors(one)[1:]}
+    many = len(confirming)
+    return _filled(
+        SECONDS=str(seconds),
+        LOOKS=str(looks),
+        FORMAT=str(FORMAT),
+        VIEWS=_listed([one.view for one in collectors().values()], bool(confirming)),
+        STATEMENTS=str(len(before) + len(after) + looks + 3),
+        CONFIRMING=CONFIRMING.replace("@MANY@", str(many)) if many else "",
+        LONGER=f", then {many} confirming queries that nothing limits" if many else "",
+        ENDING="It leaves SQL*Plus when it is done." if leave else STAYS,
+        LEAVE="exit\n" if leave else RESTORED,
+        DEFINES="\n".join(_defines(sorted(floors, key=parts))),
+        SWITCHES="\n".join(_switches(sorted(floors, key=parts))),
+        SECTIONS="\n".join(blocks),
+    )
+
+
+def _filled(**values: str) -> str:
+    text = TEMPLATE.read_text(encoding="utf-8")
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+def _listed(views: list[str], confirming: bool) -> str:
+    views = [*views, *(["what the confirming queries at the end count"] if confirming else [])]
+    lines = [", ".join(views[at : at + 6]) for at in range(0, len(views), 6)]
+    return (",\n--" + " " * 16).join(lines)
+
+
+def _snapshot(part: str) -> Iterator[_Section]:
+    """What is read twice: the clock, then every view with counters, the dearest last."""
+    twice = [one for one in collectors().values() if _counts(one) and not one.sampled]
+    for one in sorted(twice, key=lambda one: (one.view != INSTANCE, one.view in LATEST)):
+        yield _Section(part, one.view, {floor: _bound(one, text) for floor, text in one.statements.items()})
+
+
+def _counts(collector: Collector) -> bool:
+    return collector.view == INSTANCE or any(column.kind is Kind.COUNTER for column in collector.columns)
+
+
+def _once() -> Iterator[_Section]:
+    """What is read once, after both snapshots: levels, settings, the map; X$ tables by our view and as SYS can."""
+    for one in collectors().values():
+        if _counts(one) or one.sampled:
+            continue
+        yield _Section("once", one.view, {floor: _bound(one, text) for floor, text in one.statements.items()})
+        if one.view.startswith("x$"):
+            direct = {floor: text.replace(one.granted_on, one.view) for floor, text in one.statements.items()}
+            yield _Section("sys", one.view, direct)
+
+
+def _bound(collector: Collector, text: str) -> str:
+    if collector.binds is None:
+        return text
+    try:
+        return re.sub(r"(?<!\w):(\w+)", lambda found: BINDS[found[1]], text)
+    except KeyError as unknown:
+        raise BadCollector(
+            f"{collector.view} binds {unknown}, for which collectors/sqlplus/script.py has no query"
+        ) from None
+
+
+def _confirming(questions: Iterable[Question]) -> Iterator[_Section]:
+    for one in questions:
+        asked = "select /* latchscope confirm */ (" + one.sql + ") as answer from dual"
+        texts = {one.since or "0": asked}
+        if one.since:
+            texts["0"] = "select null as answer from dual"
+        if one.until:
+            *head, last = parts(one.until)
+            texts[".".join(map(str, (*head, last + 1)))] = "select null as answer from dual"
+        yield _Section("confirm", ",".join(one.ids), texts)
+
+
+def _block(section: _Section) -> str:
+    opened = [
+        "set termout on",
+        f"prompt reading {{ls|{section.part}|{section.view}|open|0|}}",
+        "set termout off",
+    ]
+    if section.part == "once" and section.view.startswith("x$"):
+        opened.insert(1, KQRST.rstrip())
+    return "\n".join([*opened, "select ls_line from (", *_variants(section), ")", "/", ""])
+
+
+def _floors(section: _Section) -> list[str]:
+    return sorted(section.texts, key=parts)
+
+
+def _variants(section: _Section) -> Iterator[str]:
+    """The lines of each text; those of more than one have switches before them that comment out all but one."""
+    floors = _floors(section)
+    for floor, above in pairwise([*floors, ""]):
+        switch = "" if floor == floors[0] else f"&{_switch('from', floor)} "
+        switch += f"&{_switch('below', above)} " if above else ""
+        yield from (switch + line for line in _records(section, section.texts[floor]).splitlines())
+
+
+def _records(section: _Section, text: str) -> str:
+    """The SELECT around a statement of ours that prints its rows as records, and the end."""
+    columns = _columns(section, text)
+    cells = "\n                               || chr(1) || ".join(columns.values())
+    names = "|".join(columns)
+    inner = as_sent(text).replace("\n", "\n" + " " * 34)
+    return f"""\
+select {section.mark} || n || '/' || total || '|' || nvl(length(body), 0) || '|' || body || '}}' as ls_line
+  from (select n, total, {ENCODED} as body
+          from (select rownum as n, count(*) over () as total,
+                       {cells} as cells
+                  from (
+                                  {inner}
+                       ) q))
+union all
+select {section.mark} || 'end|{len(names)}|{names}}}' from dual"""
+
+
+def _columns(section: _Section, text: str) -> dict[str, str]:
+    """Column that this text gives → the expression that prints it."""
+    if section.part == "confirm":
+        return {"answer": NUMBER.format("answer")}
+    asked = text.partition(" from ")[0]
+    found = {}
+    for column in collectors()[section.view].columns:
+        if not re.search(rf"(?<![\w$#]){re.escape(column.name)}(?![\w$#])", asked.replace(section.view, "")):
+            continue
+        numeric = column.kind in (Kind.COUNTER, Kind.GAUGE) or column.name.endswith("#")
+        how = DATE if column.unit == "date" else NUMBER if numeric else EITHER
+        found[column.name] = how.format(column.name, LONGEST_TEXT)
+    return found
+
+
+def _switch(which: str, floor: str) -> str:
+    return f"ls_{which}_{floor.replace('.', '_')}"
+
+
+def _switches(floors: list[str]) -> Iterator[str]:
+    for floor in floors:
+        weighed = sum(part * 100 ** (3 - place) for place, part in enumerate(parts(floor)[:4]))
+        on, off = "'/* */'", "'--'"
+        yield f"       case when release >= {weighed} then {on} else {off} end as {_switch('from', floor)},"
+        yield f"       case when release >= {weighed} then {off} else {on} end as {_switch('below', floor)},"
+
+
+def _defines(floors: list[str]) -> Iterator[str]:
+    for floor in floors:
+        for which, value in (("from", "--"), ("below", "/* */")):
+            yield f"column {_switch(which, floor)} new_value {_switch(which, floor)} noprint"
+            yield f"define {_switch(which, floor)} = '{value}'"
+
+
+def _waiting(seconds: int) -> str:
+    return f"""\
+begin
+  if :ls_wait is not null then
+    execute immediate :ls_wait using {seconds};
+  end if;
+end;
+/
+"""
+
+
+def _watching(look: _Section, looks: int, pause: float) -> str:
+    """One block that waits and opens the look, run again and again by `/`; `print` spools what the look met."""
+    dynamic = "\n".join(_variants(look)).replace("'", "''")
+    opened = f"prompt {{ls|look|{look.view}|open|0|}}"
+    again = f"{opened}\n/\nprint ls_look\n" * (looks - 1)
+    return f"""\
+set termout on
+{opened} {looks} times
+set termout off
+begin
+  if :ls_wait is not null then
+    execute immediate :ls_wait using {pause:g};
+  end if;
+  :ls_n := :ls_n + 1;
+  open :ls_look for '
+select ls_line from (
+{dynamic}
+)' using :ls_n, :ls_n;
+end;
+/
+print ls_look
+{again}"""

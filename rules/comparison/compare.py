@@ -1,0 +1,163 @@
+"""compare(): one Delta against another, figure by figure, per unit of work; noise and ordinary variation are no change."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from collectors.model import Basis, Delta
+from rules.baseline import Usual, figures
+from rules.comparison.figures import Pair
+from rules.comparison.model import Change, Comparison, Side
+from rules.comparison.traffic import cache_changes, location_changes, work_changes, work_per_second
+from rules.comparison.waits import child_changes, cost_changes, surface_changes
+from rules.context import Scene
+from rules.formatting import rough, sentence
+from rules.model import DiagnosisBasis, Severity
+
+UNEQUAL = 3.0
+"""Windows, or loads, this many times as long or high as the other are named."""
+LEADING = ("child_sleeps", "latch_sleeps", "mutex_sleeps", "lock_waits", "result_cache_sleeps", "row_cache_wait_share")
+"""What the one sentence speaks of: the first of these that changed, else the first that can be told."""
+
+
+def compare(
+    before: Delta, after: Delta, usual: Mapping[str, Usual] | None = None, mark: str | None = None
+) -> Comparison:
+    """Before against after. `usual` holds baselines by the names of `baseline.figures`; `mark` is what was done between.
+
+    A figure that one side cannot tell is never taken for zero. With the sides exchanged every factor is inverted.
+    """
+    told = (figures(before), figures(after)) if usual else ({}, {})
+    pair = Pair(Scene(before), Scene(after), usual or {}, told)
+    guarded = {side.mechanism for side in (pair.before, pair.after)} - {None}
+    changes = (
+        *cost_changes(pair),
+        *child_changes(pair),
+        *surface_changes(pair),
+        *location_changes(pair),
+        *cache_changes(pair),
+        *work_changes(pair),
+    )
+    return Comparison(
+        database=after.database,
+        before=_side(pair.before),
+        after=_side(pair.after),
+        comparable=len(guarded) < 2,
+        mark=mark,
+        changes=changes,
+        notes=tuple(_notes(pair)),
+        sentence=_sentence(pair, changes, mark),
+    )
+
+
+def _side(scene: Scene) -> Side:
+    delta = scene.delta
+    return Side(
+        database=delta.database,
+        release=delta.release,
+        mechanism=scene.mechanism,
+        source=delta.source,
+        basis=DiagnosisBasis(
+            kind=delta.basis.kind, begin=delta.basis.begin, end=delta.basis.end, seconds=delta.basis.seconds
+        ),
+        work=work_per_second(scene),
+    )
+
+
+def _sentence(pair: Pair, changes: Sequence[Change], mark: str | None) -> str:
+    lead = f"After the mark `{mark}`, " if mark else ""
+    if {pair.before.mechanism, pair.after.mechanism} == {"latch", "mutex"}:
+        cost = next(one for one in changes if one.name == "row_cache_wait_share")
+        return sentence(
+            f"{lead}{_guards(pair.before)} guard the row cache before and {_guards(pair.after)} after, so their sleeps "
+            f"cannot be compared item by item; {_lowered(cost)}."
+        )
+    ranked = sorted(
+        (one for one in changes if one.name in LEADING),
+        key=lambda one: (one.verdict == "cannot tell", one.verdict != "changed", LEADING.index(one.name)),
+    )
+    top = ranked[0]
+    if top.verdict == "cannot tell":
+        return sentence(f"{lead}what changed cannot be told: {top.why}.")
+    held = next((one for one in changes if one.name == "hold_anomaly" and top.name == "child_sleeps"), None)
+    return sentence(f"{lead}{_lowered(top)}{_anomaly(held, top)}{_rest(top)}{_worth(pair)}.")
+
+
+def _guards(scene: Scene) -> str:
+    return "mutexes" if scene.mechanism == "mutex" else "latches"
+
+
+def _lowered(change: Change) -> str:
+    """The sentence of a change for the middle of another one."""
+    return change.sentence[:1].lower() + change.sentence[1:].rstrip(".")
+
+
+def _anomaly(held: Change | None, top: Change) -> str:
+    """What became of the hold anomaly, beside the sleeps of the same child."""
+    if held is None or held.before is None or held.after is None or held.verdict != "changed":
+        return ""
+    went = "" if held.direction == top.direction else f" {held.direction}"
+    return f" and the hold anomaly index{went} from {rough(held.before)} to {rough(held.after)}"
+
+
+def _rest(top: Change) -> str:
+    return "; some remain" if top.verdict == "changed" and top.direction == "fell" and top.after else ""
+
+
+def _worth(pair: Pair) -> str:
+    """That nothing was at stake, where both sides are told to cost next to nothing."""
+    gates = {pair.before.gate, pair.after.gate}
+    return "; row cache waits cost next to nothing on either side" if gates == {Severity.INFO} else ""
+
+
+def _notes(pair: Pair) -> Iterator[str]:
+    """What makes the two sides differ beside what is compared."""
+    before, after = pair.before.delta, pair.after.delta
+    if before.database != after.database:
+        yield f"two databases are compared: {before.database} and {after.database}"
+    if before.release != after.release:
+        yield f"the release is {before.release or 'unknown'} before and {after.release or 'unknown'} after"
+    if before.source != after.source:
+        yield "one side is a printed report, whose figures are rounded and whose caches are sums"
+    starts = [next(iter(one.rows("v$instance")), {}).get("startup_time") for one in (before, after)]
+    if starts[0] != starts[1] and None not in starts:
+        yield f"the instance restarted between the two sides (started {starts[0]} and {starts[1]})"
+    yield from _windows(before.basis, after.basis)
+    yield from _loads(pair)
+
+
+def _windows(before: Basis, after: Basis) -> Iterator[str]:
+    for name, basis in (("before", before), ("after", after)):
+        if basis.kind == "totals":
+            yield f"{name} are totals of unknown age: only shares and figures per piece of work are compared, no rates"
+        elif basis.kind == "since_startup":
+            yield f"{name} is an average since instance start"
+    if before.seconds and after.seconds:
+        short, long = sorted((before.seconds, after.seconds))
+        if long >= UNEQUAL * short:
+            yield f"the windows are unequal, {before.seconds:,.0f} s and {after.seconds:,.0f} s; the short one varies more"
+    if comparable_times(before.end, after.begin) and before.end and after.begin and before.end > after.begin:
+        later = comparable_times(before.begin, after.end) and before.begin and after.end and before.begin >= after.end
+        same = before == after
+        yield (
+            "both sides are the same window"
+            if same
+            else ("after is the earlier of the two" if later else "the two windows overlap")
+        )
+
+
+def comparable_times(one: datetime | None, other: datetime | None) -> bool:
+    """Whether two times are known and both with or both without a zone; a report prints none."""
+    return one is not None and other is not None and (one.tzinfo is None) == (other.tzinfo is None)
+
+
+def _loads(pair: Pair) -> Iterator[str]:
+    first, second = work_per_second(pair.before), work_per_second(pair.after)
+    for name in ("executions", "transactions"):
+        if first.get(name) and second.get(name):
+            factor = second[name] / first[name]
+            if not 1 / UNEQUAL < factor < UNEQUAL:
+                yield (
+                    f"{name} went from {rough(first[name])} to {rough(second[name])} per second; sleeps grow faster than "
+                    "the load, so even per piece of work they are not those of the same load"
+                )
+                return

@@ -1,0 +1,186 @@
+"""From two readings of one figure to a Change: put per work, weighed against noise and the usual, said in a sentence."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rules.baseline import Usual
+from rules.comparison.model import Change, Direction, Verdict
+from rules.comparison.significance import beyond_noise, factor_apart
+from rules.comparison.units import Measure, Unit, common
+from rules.context import Known, Reading, Scene, Unknown
+from rules.formatting import percent, rough, sentence
+from rules.model import Surface
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Both sides of a comparison, and what is ordinary for the figures of either, by their names in `baseline.figures`."""
+
+    before: Scene
+    after: Scene
+    usual: Mapping[str, Usual] = field(default_factory=dict)
+    figures: tuple[Mapping[str, float], Mapping[str, float]] = ({}, {})
+
+    def outside_usual(self, figure: str | None) -> bool | None:
+        """Whether a side of a figure leaves what is ordinary here; None where no baseline or no figure tells."""
+        usual = self.usual.get(figure or "")
+        values = [side[figure] for side in self.figures if figure in side] if figure else []
+        return None if usual is None or len(values) < 2 else not all(usual.holds(value) for value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What is compared: its key, its words, where it shows, and the figure of the baselines it answers to."""
+
+    name: str
+    title: str
+    of: str | None = None
+    surface: Surface | None = None
+    figure: str | None = None
+
+
+def both(pair: Pair, read: Callable[[Scene], Reading]) -> tuple[Reading, Reading]:
+    """One reading of each side."""
+    return read(pair.before), read(pair.after)
+
+
+def known(scene: Scene, value: float | None, view: str, column: str) -> Reading:
+    """A number as a Reading: None becomes why it is not known."""
+    return scene.why_unknown(view, column) if value is None else Known(value)
+
+
+def counted(
+    item: Item,
+    pair: Pair,
+    readings: tuple[Reading, Reading],
+    units: Sequence[Unit],
+    share_of: tuple[Reading, Reading, str] | None = None,
+    size: float = 1.0,
+) -> Change:
+    """A count, or seconds made of waits of `size` seconds each, put per the first unit both sides have.
+
+    Where they have none, as totals of unknown age may not, it is put as a share of a whole: its two readings, its name.
+    """
+    before, after = readings
+    if isinstance(before, Unknown) or isinstance(after, Unknown):
+        return untold(item, before, after)
+    measure = common(units, pair.before, pair.after) or _share(share_of)
+    if measure is None:
+        return incomparable(item, before.value, after.value, "no measure of work is known on both sides")
+    scale = measure.unit.scale
+    rates = before.value / measure.before * scale, after.value / measure.after * scale
+    beyond = beyond_noise(before.value / size, after.value / size, measure.before, measure.after)
+    due = before.value / measure.before * measure.after
+    return _judged(item, pair, readings, rates, measure.unit, beyond, due)
+
+
+def level(
+    item: Item, pair: Pair, readings: tuple[Reading, Reading], unit: str, least: float, apart: float = 0.0
+) -> Change:
+    """A figure that is no count, such as an index: changed when it differs by a factor, and by so much, at least."""
+    before, after = readings
+    if isinstance(before, Unknown) or isinstance(after, Unknown):
+        return untold(item, before, after)
+    values = before.value, after.value
+    return _judged(
+        item, pair, readings, values, Unit("", unit, 1, 0, lambda _: None), factor_apart(*values, least, apart)
+    )
+
+
+def untold(item: Item, before: Reading, after: Reading) -> Change:
+    """A figure that a side cannot tell."""
+    sides = {"before": before, "after": after}
+    why = "; ".join(f"not known {name}: {one.why}" for name, one in sides.items() if isinstance(one, Unknown))
+    values = [one.value if isinstance(one, Known) else None for one in (before, after)]
+    return incomparable(item, values[0], values[1], why)
+
+
+def _share(share_of: tuple[Reading, Reading, str] | None) -> Measure | None:
+    if share_of is None:
+        return None
+    before, after, of = share_of
+    if isinstance(before, Unknown) or isinstance(after, Unknown) or not before.value or not after.value:
+        return None
+    return Measure(Unit(f"as a share of {of}", f"of {of}", 1, 0, lambda _: None), before.value, after.value)
+
+
+def _judged(
+    item: Item,
+    pair: Pair,
+    readings: tuple[Reading, Reading],
+    rates: tuple[float, float],
+    unit: Unit,
+    beyond: bool,
+    due: float | None = None,
+) -> Change:
+    outside = pair.outside_usual(item.figure)
+    verdict: Verdict = "within noise" if not beyond else "within the usual" if outside is False else "changed"
+    direction: Direction = "same" if rates[0] == rates[1] else "rose" if rates[1] > rates[0] else "fell"
+    before, after = (one.value if isinstance(one, Known) else None for one in readings)
+    return Change(
+        name=item.name,
+        title=item.title,
+        of=item.of,
+        surface=item.surface,
+        before=rates[0],
+        after=rates[1],
+        unit=unit.words,
+        counted_before=before,
+        counted_after=after,
+        due_after=due,
+        factor=rates[1] / rates[0] if rates[0] and rates[1] else None,
+        direction=direction,
+        verdict=verdict,
+        outside_usual=outside,
+        sentence=sentence(f"{item.title} {moved(rates, unit, verdict, direction)}."),
+    )
+
+
+def incomparable(item: Item, before: float | None, after: float | None, why: str) -> Change:
+    """A figure that cannot be compared; what was counted is kept."""
+    return Change(
+        name=item.name,
+        title=item.title,
+        of=item.of,
+        surface=item.surface,
+        before=None,
+        after=None,
+        unit="",
+        counted_before=before,
+        counted_after=after,
+        due_after=None,
+        factor=None,
+        direction="cannot tell",
+        verdict="cannot tell",
+        outside_usual=None,
+        why=why,
+        sentence=sentence(f"{item.title} cannot be compared: {why}."),
+    )
+
+
+def moved(rates: tuple[float, float], unit: Unit, verdict: Verdict, direction: Direction) -> str:
+    """What a figure did, as the end of a sentence: `fell 41-fold per execution (8,210 → 200 per 1,000 executions)`."""
+    if rates == (0.0, 0.0):
+        return "stayed at none"
+    told = f"({_spelled(rates[0], unit)} → {_spelled(rates[1], unit)} {unit.words})".replace(" )", ")")
+    if direction == "same":
+        return f"did not change {told}"
+    if verdict == "within noise":
+        return f"changed within noise {told}"
+    if verdict == "within the usual":
+        return f"changed within what is usual here {told}"
+    each = f" {unit.each}" if unit.each else ""
+    return f"{direction}{_fold(rates)}{each} {told}"
+
+
+def _fold(rates: tuple[float, float]) -> str:
+    low, high = sorted(rates)
+    if not low:
+        return " from none" if rates[0] == low else " to none"
+    if high >= 2 * low:
+        return f" {rough(high / low)}-fold"
+    return f" by {abs(rates[1] / rates[0] - 1):.0%}".replace("%", " %")
+
+
+def _spelled(value: float, unit: Unit) -> str:
+    return percent(value) if unit.words.startswith("of ") else rough(value)

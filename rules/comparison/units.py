@@ -1,0 +1,72 @@
+"""What a count is put per: a piece of work that both sides did, the second, or the whole it is part of."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rules.context import Scene
+
+MINIMUM_WORK = 100
+"""Fewer executions, transactions, logons or parses than this are no measure of anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A measure of work: how it is called, how many of it a rate is put per, and how much of it a Scene has."""
+
+    each: str
+    words: str
+    scale: float
+    least: float
+    amount: Callable[[Scene], float | None]
+
+
+def transactions(scene: Scene) -> float | None:
+    """Commits and rollbacks by users, or None when either is not known."""
+    commits, rollbacks = scene.work("user commits"), scene.work("user rollbacks")
+    return None if commits is None or rollbacks is None else commits + rollbacks
+
+
+def _of(statistic: str) -> Callable[[Scene], float | None]:
+    return lambda scene: scene.work(statistic)
+
+
+EXECUTIONS = Unit("per execution", "per 1,000 executions", 1000, MINIMUM_WORK, _of("execute count"))
+TRANSACTIONS = Unit("per transaction", "per 1,000 transactions", 1000, MINIMUM_WORK, transactions)
+LOGONS = Unit("per logon", "per logon", 1, MINIMUM_WORK, _of("logons cumulative"))
+HARD_PARSES = Unit("per hard parse", "per hard parse", 1, MINIMUM_WORK, _of("parse count (hard)"))
+DB_TIME = Unit("per second of DB time", "of DB time", 1, 0.0, lambda scene: scene.seconds_of("DB time"))
+SECONDS = Unit("per second", "per second", 1, 0.0, lambda scene: scene.delta.basis.seconds)
+
+OF_WORK: Sequence[Unit] = (EXECUTIONS, TRANSACTIONS, SECONDS)
+"""For what any statement may cause, the best first."""
+OF_TIME: Sequence[Unit] = (DB_TIME, SECONDS)
+OF_CACHES: Sequence[tuple[str, Unit]] = (
+    ("dc_rollback_segments", TRANSACTIONS),
+    ("dc_profiles", LOGONS),
+    ("dc_histogram_", HARD_PARSES),
+)
+"""The work that asks for a cache, where it is not any statement: a transaction its undo segment, a logon its profile."""
+
+
+def fitting(cache: str) -> Sequence[Unit]:
+    """The units for the traffic of a cache, the best first."""
+    own = [unit for name, unit in OF_CACHES if cache.startswith(name)]
+    return (*own, *OF_WORK)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A unit with its amounts on both sides, each above zero."""
+
+    unit: Unit
+    before: float
+    after: float
+
+
+def common(units: Sequence[Unit], before: Scene, after: Scene) -> Measure | None:
+    """The first of some units of which both sides have enough, or None."""
+    for unit in units:
+        amounts = unit.amount(before), unit.amount(after)
+        if amounts[0] and amounts[1] and min(amounts[0], amounts[1]) >= unit.least:
+            return Measure(unit, amounts[0], amounts[1])
+    return None

@@ -1,0 +1,1 @@
+"""The steps and the headline of a diagnosis."""

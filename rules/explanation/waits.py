@@ -1,0 +1,208 @@
+"""The first steps of the walk where no child latch is hot: row cache mutexes, row cache lock, result cache latch."""
+
+from collectors.model import (
+    RESULT_CACHE_LATCH,
+    ROW_CACHE_LATCH,
+    ROW_CACHE_LOCK_EVENT,
+    ROW_CACHE_MUTEX_EVENT,
+    Missing,
+    Row,
+    number,
+)
+from rules.context import Scene
+from rules.explanation.report import NOTHING_TO_EXPLAIN, quiet
+from rules.formatting import count, over, percent, sentence
+from rules.miss_locations import mutex_shape_of
+from rules.model import Figure, Step
+
+
+def mutex_steps(scene: Scene) -> list[Step | None]:
+    """Hot location, cache, confirmation; and why the latch of that name is not looked at."""
+    return [
+        _mutex_location(scene),
+        _named_by_waiters(scene, ROW_CACHE_MUTEX_EVENT),
+        _busiest(scene, "gets"),
+        _ignored_latch(scene),
+    ]
+
+
+def lock_steps(scene: Scene) -> list[Step | None]:
+    """The wait, the cache its waiters name, and the caches that are changed."""
+    return [
+        _waited(scene, ROW_CACHE_LOCK_EVENT),
+        _named_by_waiters(scene, ROW_CACHE_LOCK_EVENT),
+        _busiest(scene, "modifications"),
+        _conflicts(scene),
+    ]
+
+
+def result_cache_steps(scene: Scene) -> list[Step | None]:
+    """The latch of the result cache: what it costs and where it is waited for."""
+    row = next((one for one in scene.delta.rows("v$latch") if one.get("name") == RESULT_CACHE_LATCH), None)
+    if row is None:
+        return [Step(step="hot latch", statement=f"{RESULT_CACHE_LATCH} was not read.")]
+    gets, sleeps = number(row.get("gets")) or 0.0, number(row.get("sleeps")) or 0.0
+    waited = (number(row.get("wait_time")) or 0.0) / 1e6
+    statement = (
+        f"{RESULT_CACHE_LATCH}: {count(gets)} gets, {count(sleeps)} sleeps, {waited:,.1f} s waited {over(scene.delta.basis)}. "
+        "Its waits have no event of their own; they appear as latch free."
+    )
+    figures = (
+        Figure(name="sleeps", value=int(sleeps), unit="sleeps", of="v$latch"),
+        Figure(name="time waited", value=waited, unit="s", of="v$latch"),
+    )
+    return [Step(step="hot latch", statement=statement, figures=figures), _result_cache_location(scene)]
+
+
+def _mutex_location(scene: Scene) -> Step:
+    rows = scene.delta.rows("v$mutex_sleep")
+    total = scene.sum_of(rows, "sleeps") if rows else 0.0
+    reading = scene.delta.read("v$mutex_sleep")
+    if isinstance(reading, Missing) or total is None:
+        unknown = scene.why_unknown("v$mutex_sleep", "sleeps")
+        return Step(
+            step="hot location", statement=f"Cannot tell where sessions sleep: {unknown.why}. {unknown.way_out}"
+        )
+    if not total:
+        return Step(step="hot location", statement=f"No session slept for a row cache mutex {over(scene.delta.basis)}.")
+    waited = (scene.sum_of(rows, "wait_time") or 0.0) / 1e6
+    leading = sorted(rows, key=lambda row: (-(number(row.get("sleeps")) or 0.0), str(row.get("location"))))[:3]
+    shares = " / ".join(
+        f"{row.get('location')} {percent((number(row.get('sleeps')) or 0.0) / total)}" for row in leading
+    )
+    shape = mutex_shape_of(scene)
+    told = (
+        ""
+        if shape is None
+        else f" ({shape.fingerprint}: {shape.meaning})"
+        if shape.fingerprint
+        else f" ({shape.meaning})"
+    )
+    return Step(
+        step="hot location",
+        statement=f"Row cache mutexes: {count(total)} sleeps and {waited:,.1f} s waited {over(scene.delta.basis)}, "
+        f"at {shares}{told}.",
+        figures=tuple(
+            Figure(
+                name=str(row.get("location")),
+                value=(number(row.get("sleeps")) or 0.0) / total,
+                unit="ratio",
+                of="v$mutex_sleep",
+            )
+            for row in leading
+        ),
+    )
+
+
+def _named_by_waiters(scene: Scene, event: str) -> Step:
+    waiters = scene.crowd.of(event) if scene.crowd else ()
+    if not waiters and quiet(scene):
+        return Step(step="cache", statement=NOTHING_TO_EXPLAIN)
+    if not waiters or scene.crowd is None:
+        unknown = scene.why_unknown("v$session")
+        why = unknown.why if scene.crowd is None else f"no session waiting for {event} was met"
+        cure = f" {sentence(unknown.way_out)}." if scene.printed else ""
+        return Step(
+            step="cache",
+            statement=f"Cannot tell for certain which cache: {why}. No view counts {event} by cache; only its waiters "
+            f"name one.{cure}",
+        )
+    ranked = scene.crowd.caches(event).most_common(3)
+    shares = ", ".join(f"{cache} {percent(times / len(waiters))}" for cache, times in ranked)
+    return Step(
+        step="cache",
+        statement=f"Waiters name their cache in P1: {shares} of {len(waiters)} met in {scene.crowd.looks} looks.",
+        figures=tuple(
+            Figure(name=cache, value=times / len(waiters), unit="ratio", of="v$session") for cache, times in ranked
+        ),
+    )
+
+
+def _busiest(scene: Scene, column: str) -> Step:
+    rows = scene.delta.rows("v$rowcache")
+    total = scene.sum_of(rows, column)
+    if total is None:
+        unknown = scene.why_unknown("v$rowcache", column)
+        return Step(step="confirmation", statement=f"v$rowcache cannot confirm it: {unknown.why}. {unknown.way_out}")
+    if not total:
+        return Step(step="confirmation", statement=f"v$rowcache counted no {column} {over(scene.delta.basis)}.")
+    by_name: dict[str, float] = {}
+    for row in rows:
+        by_name[str(row.get("parameter"))] = by_name.get(str(row.get("parameter")), 0.0) + (
+            number(row.get(column)) or 0.0
+        )
+    leading = sorted(by_name.items(), key=lambda item: (-item[1], item[0]))[:3]
+    told = ", ".join(f"{name} {percent(value / total)}" for name, value in leading)
+    return Step(
+        step="confirmation",
+        statement=f"Most {column} in v$rowcache: {told} of {count(total)} {over(scene.delta.basis)}.",
+        figures=tuple(Figure(name=name, value=value / total, unit="ratio", of="v$rowcache") for name, value in leading),
+    )
+
+
+def _ignored_latch(scene: Scene) -> Step | None:
+    latch = next((row for row in scene.delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH), None)
+    if latch is None:
+        return None
+    gets = count(number(latch.get("gets")) or 0.0)
+    return Step(
+        step="not the latch",
+        statement=f"The latch row cache objects lives on by name only ({gets} gets {over(scene.delta.basis)}): from 12.2 on "
+        "mutexes guard the row cache, so its counters are ignored and their silence means nothing.",
+    )
+
+
+def _waited(scene: Scene, event: str) -> Step:
+    row: Row | None = next((one for one in scene.delta.rows("v$system_event") if one.get("event") == event), None)
+    if row is None:
+        unknown = scene.why_unknown("v$system_event", "time_waited_micro")
+        return Step(
+            step="hot wait", statement=f"Cannot tell how long {event} was waited for: {unknown.why}. {unknown.way_out}"
+        )
+    waits, waited = number(row.get("total_waits")) or 0.0, (number(row.get("time_waited_micro")) or 0.0) / 1e6
+    average = f", {waited / waits * 1000:,.1f} ms each" if waits else ""
+    return Step(
+        step="hot wait",
+        statement=f"{event}: {count(waits)} waits{_of_sessions(row)} and {waited:,.1f} s {over(scene.delta.basis)}{average}.",
+        figures=(
+            Figure(name="waits", value=int(waits), unit="waits", of="v$system_event"),
+            Figure(name="time waited", value=waited, unit="s", of="v$system_event"),
+        ),
+    )
+
+
+def _of_sessions(row: Row) -> str:
+    """How many of the waits are those of foreground sessions, where some are not."""
+    own = number(row.get("total_waits_fg"))
+    return (
+        ""
+        if own in (None, number(row.get("total_waits")))
+        else f", {count(own or 0.0)} of them in foreground sessions,"
+    )
+
+
+def _conflicts(scene: Scene) -> Step | None:
+    """In a cluster up to 12.1: the cache whose entries the instances take from each other."""
+    rows = [row for row in scene.delta.rows("v$rowcache") if number(row.get("dlm_requests"))]
+    if not rows:
+        return None
+    worst = max(rows, key=lambda row: (number(row.get("dlm_conflicts")) or 0.0, str(row.get("parameter"))))
+    conflicts, requests = number(worst.get("dlm_conflicts")) or 0.0, number(worst.get("dlm_requests")) or 1.0
+    return Step(
+        step="cluster",
+        statement=f"Between instances, {worst.get('parameter')} had {count(conflicts)} conflicts on {count(requests)} "
+        f"cluster lock requests ({percent(conflicts / requests)}) {over(scene.delta.basis)}.",
+        figures=(Figure(name="conflicts per request", value=conflicts / requests, unit="ratio", of="v$rowcache"),),
+    )
+
+
+def _result_cache_location(scene: Scene) -> Step | None:
+    rows = [row for row in scene.delta.rows("v$latch_misses") if row.get("parent_name") == RESULT_CACHE_LATCH]
+    total = scene.sum_of(rows, "sleep_count") if rows else None
+    if not total:
+        return None
+    leading = sorted(rows, key=lambda row: (-(number(row.get("sleep_count")) or 0.0), str(row.get("location"))))[:3]
+    shares = " / ".join(
+        f"{row.get('location')} {percent((number(row.get('sleep_count')) or 0.0) / total)}" for row in leading
+    )
+    return Step(step="miss location", statement=f"Holders by location: {shares} of {count(total)} sleeps.")

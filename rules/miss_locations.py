@@ -1,0 +1,110 @@
+"""The shape of the miss locations: shares of the sleeps by code location, and what such a shape means.
+
+Parent gets pass through three locations each, so their presence means nothing; only the shares say something. A latch
+tells who held it and who waited; a mutex only where sessions slept, in a function whose number moves with the release.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from collectors.model import ROW_CACHE_LATCH, Row, Value, number
+from rules.context import MINIMUM_SLEEPS, Scene
+from rules.formatting import function_of
+
+FIND_OBJ, REGET, DEQUEUE, SUBORDINATE = "kqrpre: find obj", "kqreqd: reget", "kqreqd", "kqrso"
+SUBORDINATE_FUNCTIONS = ("kqrso", "kqrsfd", "kqrsrd", "kqrssc")
+CHANGING_FUNCTIONS = ("kqrpup", "kqrcmt", "kqrpfl")
+CLUSTER_FUNCTIONS = ("kqrigt", "kqrGetClusterLock")
+
+Shares = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Sleeps by location, most first, and the fingerprint they form (None on too few sleeps)."""
+
+    total: float
+    sleeps: Shares
+    fingerprint: str | None
+    meaning: str
+
+
+def shape_of(scene: Scene) -> Shape | None:
+    """The shape of the row cache latch's sleeps, or None when no location has any or v$latch_misses is missing."""
+    rows = [row for row in scene.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
+    held, waited = (_sleeps(rows, str, column) for column in ("sleep_count", "wtr_slp_count"))
+    return _shaped(held, lambda shares: _latch_fingerprint(shares, _shares(waited)))
+
+
+def mutex_shape_of(scene: Scene) -> Shape | None:
+    """The shape of the row cache mutex sleeps by function, or None when nobody slept or v$mutex_sleep is missing."""
+    rows = scene.delta.rows("v$mutex_sleep")
+    return _shaped(_sleeps(rows, lambda place: function_of(str(place)), "sleeps"), _mutex_fingerprint)
+
+
+def _sleeps(rows: Iterable[Row], named: Callable[[Value], str], column: str) -> Shares:
+    sleeps: dict[str, float] = defaultdict(float)
+    for row in rows:
+        sleeps[named(row.get("location"))] += number(row.get(column)) or 0.0
+    return sleeps
+
+
+def _shares(sleeps: Shares) -> Shares:
+    """Shares of the whole; empty when there is nothing to share."""
+    total = sum(sleeps.values())
+    return {place: slept / total for place, slept in sleeps.items()} if total else {}
+
+
+def _shaped(sleeps: Shares, fingerprint: Callable[[Shares], tuple[str, str]]) -> Shape | None:
+    total = sum(sleeps.values())
+    if not total:
+        return None
+    ordered = dict(sorted(sleeps.items(), key=lambda item: (-item[1], item[0])))
+    if total < MINIMUM_SLEEPS:
+        return Shape(total, ordered, None, f"too few sleeps for a shape, at least {MINIMUM_SLEEPS} are needed")
+    return Shape(total, ordered, *fingerprint(_shares(ordered)))
+
+
+def _of(shares: Shares, functions: Iterable[str]) -> float:
+    return sum(share for place, share in shares.items() if place.startswith(tuple(functions)))
+
+
+def _everyday(shares: Shares) -> list[float]:
+    """Shares of the three latch gets of a parent get."""
+    return [shares.get(place, 0.0) for place in (FIND_OBJ, REGET, DEQUEUE)]
+
+
+def _even(shares: Shares) -> bool:
+    return all(0.25 <= share <= 0.42 for share in _everyday(shares))
+
+
+def _latch_fingerprint(held: Shares, waited: Shares) -> tuple[str, str]:
+    find, reget, _ = _everyday(held)
+    if _of(held, CLUSTER_FUNCTIONS) >= 0.5:
+        return "cluster", "holders wait for other instances: entries are taken from instance to instance"
+    if find >= 0.7:
+        return "chain", "holders search for the entry: a long list is walked under the latch"
+    if held.get(SUBORDINATE, 0.0) >= 0.25 and (not waited or waited.get(SUBORDINATE, 0.0) >= 0.25):
+        return "subordinate", "subordinate entries are searched, as for histograms and grants"
+    if _of(held, CHANGING_FUNCTIONS) >= 0.05:
+        return "modification", "entries are changed, committed or flushed, as by DDL, sequences and undo segments"
+    if _even(held) and (not waited or _even(waited)):
+        return "volume", "the three latch gets of a parent get share the sleeps: sheer volume"
+    if 0.4 <= find <= 0.65 and reget >= 0.3 and waited.get(FIND_OBJ, 0.0) >= 0.85:
+        return "overload", "as on a host that could not keep up: look at the host and at parsing first"
+    if reget >= 0.35 and find <= 0.35:
+        return "normal", "the ordinary mix of an ordinary load"
+    return "mixed", "no single shape"
+
+
+def _mutex_fingerprint(slept: Shares) -> tuple[str, str]:
+    if _of(slept, CLUSTER_FUNCTIONS) >= 0.5:
+        return "cluster", "sessions sleep for entries that other instances have"
+    if _of(slept, SUBORDINATE_FUNCTIONS) >= 0.25:
+        return "subordinate", "subordinate entries are searched, as for histograms and grants"
+    if _of(slept, CHANGING_FUNCTIONS) >= 0.05:
+        return "modification", "entries are changed, committed or flushed, as by DDL, sequences and undo segments"
+    if _of(slept, ("kqrpre", "kqreqd", "kqrget")) >= 0.75:
+        return "normal", "look-ups by key, through which nearly everything passes: no sign of its own"
+    return "mixed", "no single shape"

@@ -1,0 +1,1 @@
+"""Series of reports: trends over time."""

@@ -1,0 +1,244 @@
+"""series(): several intervals of one instance in the order of time: how the trouble moves, and where it began."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+from typing import Literal
+
+from pydantic import Field
+
+from collectors.durations import hours
+from collectors.model import Delta, Missing
+from rules.baseline import sleeps_of
+from rules.comparison.compare import comparable_times, compare
+from rules.comparison.model import Comparison
+from rules.comparison.traffic import top_cache
+from rules.context import MINIMUM_SLEEPS, Scene
+from rules.formatting import percent, rough, sentence
+from rules.model import Diagnosis, Frozen, Severity
+from rules.statistics import ratio
+from rules.trends.trend import MINIMUM_POINTS, Trend, trend
+
+SPREADS = 5.0
+"""Median deviations above the median of the others from which on a rate is not one of theirs."""
+DOUBLE = 2.0
+GAP_SECONDS = 60.0
+"""Between two intervals: from here on something may have happened that neither tells."""
+FIGURES = {
+    "share_of_db_time": "row cache waits as a share of DB time",
+    "sleeps_per_second": "sleeps per second",
+    "gets_per_second": "dictionary gets per second",
+}
+Given = tuple[str, Delta, Diagnosis]
+
+
+class Point(Frozen):
+    """One interval of a series; null is what it cannot tell."""
+
+    name: str
+    begin: datetime | None
+    end: datetime | None
+    seconds: float | None
+    kind: Literal["interval", "since_startup", "totals"]
+    severity: Severity
+    headline: str
+    share_of_db_time: float | None
+    sleeps_per_second: float | None
+    gets_per_second: float | None = Field(description="gets of all dictionary caches")
+    top_cache: str | None
+    top_cache_share: float | None
+
+
+class Series(Frozen):
+    """Intervals of one instance in order, their trends, the first bad one, and what changed with it."""
+
+    database: str
+    release: str | None
+    points: tuple[Point, ...]
+    trends: tuple[Trend, ...]
+    first_bad: str | None
+    why_bad: str
+    before_after: Comparison | None = Field(description="the last good interval before the first bad one, against it")
+    notes: tuple[str, ...]
+    sentence: str
+
+
+def series(deltas: Sequence[Given]) -> Series:
+    """The series of named Deltas with their Diagnoses, in any order. Raises ValueError when there are none."""
+    if not deltas:
+        raise ValueError("a series needs one interval at least")
+    given, repeated = _distinct(sorted(deltas, key=_when))
+    points = tuple(_point(*one) for one in given)
+    trends = tuple(trend(figure, words, _timed(points, figure)) for figure, words in FIGURES.items())
+    bad, why = _first_bad(given, points)
+    around = None if bad is None else _around(given, points, bad)
+    return Series(
+        database=given[0][1].database,
+        release=given[0][1].release,
+        points=points,
+        trends=trends,
+        first_bad=None if bad is None else points[bad].name,
+        why_bad=why,
+        before_after=around,
+        notes=(*repeated, *_notes(given)),
+        sentence=_sentence(points, trends, _where(given, bad, why)),
+    )
+
+
+def _when(one: Given) -> tuple[bool, str, str, str]:
+    basis = one[1].basis
+    return (basis.begin is None, _naive(basis.begin), _naive(basis.end), one[0])
+
+
+def _naive(when: datetime | None) -> str:
+    return "" if when is None else when.replace(tzinfo=None).isoformat()
+
+
+def _distinct(ordered: Sequence[Given]) -> tuple[list[Given], list[str]]:
+    """Of each interval the input that says most, and notes about those that are left out for it."""
+    kept: list[Given] = []
+    notes: list[str] = []
+    for one in ordered:
+        place = next((i for i, other in enumerate(kept) if _same_interval(one[1], other[1])), None)
+        if place is None:
+            kept.append(one)
+            continue
+        less, more = sorted((one, kept[place]), key=_says)
+        kept[place] = more
+        much = "more" if _says(more) > _says(less) else "as much"
+        notes.append(f"{less[0]} is left out: {more[0]} is of the same interval and says {much}")
+    return kept, notes
+
+
+def _says(one: Given) -> tuple[int, int]:
+    """How much an input says: first by the views that could be read, then by its severity."""
+    read = sum(not isinstance(reading, Missing) for reading in one[1].readings.values())
+    return read, one[2].severity.rank
+
+
+def _same_interval(one: Delta, other: Delta) -> bool:
+    known = one.basis.begin is not None
+    return known and (one.dbid, _instance(one), one.basis) == (other.dbid, _instance(other), other.basis)
+
+
+def _instance(delta: Delta) -> str:
+    """Database and instance, as two instances of a cluster have snapshots of the same moments."""
+    number = next(iter(delta.rows("v$instance")), {}).get("instance_number")
+    return delta.database if number is None else f"{delta.database} instance {number}"
+
+
+def _point(name: str, delta: Delta, diagnosis: Diagnosis) -> Point:
+    scene, seconds = Scene(delta), delta.basis.seconds
+    top = top_cache(scene)
+    return Point(
+        name=name,
+        begin=delta.basis.begin,
+        end=delta.basis.end,
+        seconds=seconds,
+        kind=delta.basis.kind,
+        severity=diagnosis.severity,
+        headline=diagnosis.headline,
+        share_of_db_time=diagnosis.impact.share_of_db_time if diagnosis.impact else None,
+        sleeps_per_second=ratio(sleeps_of(scene), seconds),
+        gets_per_second=ratio(scene.sum_of(delta.rows("v$rowcache"), "gets"), seconds),
+        top_cache=top[0] if top else None,
+        top_cache_share=top[1] if top else None,
+    )
+
+
+def _timed(points: Sequence[Point], figure: str) -> list[tuple[float, float]]:
+    """A figure against the hours since the first interval began; those of unknown time are left out."""
+    timed = [(one.begin.replace(tzinfo=None), getattr(one, figure)) for one in points if one.begin is not None]
+    known = [(when, value) for when, value in timed if value is not None]
+    return [((when - known[0][0]).total_seconds() / 3600, value) for when, value in known]
+
+
+def _first_bad(given: Sequence[Given], points: Sequence[Point]) -> tuple[int | None, str]:
+    """The first interval above info, or whose sleeps leave what is ordinary of the others, and why."""
+    for place, point in enumerate(points):
+        if point.severity is not Severity.INFO:
+            return place, f"the first of severity {point.severity}: {point.headline}"
+        why = _outlier(given, points, place)
+        if why:
+            return place, why
+    return None, ""
+
+
+def _outlier(given: Sequence[Given], points: Sequence[Point], place: int) -> str:
+    """Why the sleeps of an interval are not those of the others; empty when they are, or when too few are known."""
+    rate = points[place].sleeps_per_second
+    others = [one.sleeps_per_second for one in points if one is not points[place] and one.sleeps_per_second is not None]
+    slept = sleeps_of(Scene(given[place][1])) or 0.0
+    if rate is None or len(others) < MINIMUM_POINTS - 1 or slept < MINIMUM_SLEEPS:
+        return ""
+    usual = median(others)
+    spread = median(abs(one - usual) for one in others)
+    if rate <= max(usual + SPREADS * spread, DOUBLE * usual):
+        return ""
+    return f"{rough(rate)} sleeps per second, where the others have {rough(usual)}"
+
+
+def _around(given: Sequence[Given], points: Sequence[Point], bad: int) -> Comparison | None:
+    """The last good interval before the first bad one against it; every one before it is good."""
+    return compare(given[bad - 1][1], given[bad][1]) if bad else None
+
+
+def _notes(given: Sequence[Given]) -> Iterator[str]:
+    instances = sorted({_instance(one[1]) for one in given})
+    if len(instances) > 1:
+        yield f"intervals of several instances stand together: {', '.join(instances)}"
+    ids = sorted({one[1].dbid for one in given if one[1].dbid})
+    if len(ids) > 1:
+        yield f"intervals of several databases stand together: DB Id {', '.join(ids)}"
+    if len({one[1].basis.begin.tzinfo is None for one in given if one[1].basis.begin is not None}) > 1:
+        yield "reports print the host's local time and captures UTC, so the order of the two may be wrong"
+    for name, delta, _ in given:
+        if delta.basis.begin is None:
+            yield f"{name} has no begin: it stands last and is in no trend"
+    for (first, earlier, _), (second, later, _) in pairwise(given):
+        yield from _between(first, earlier, second, later)
+
+
+def _apart(earlier: Delta, later: Delta) -> float:
+    """Seconds from the end of one interval to the begin of the next; negative when they overlap, 0 when unknown."""
+    end, begin = earlier.basis.end, later.basis.begin
+    if end is None or begin is None or not comparable_times(end, begin):
+        return 0.0
+    return (begin - end).total_seconds()
+
+
+def _between(first: str, earlier: Delta, second: str, later: Delta) -> Iterator[str]:
+    apart = _apart(earlier, later)
+    if apart < 0:
+        yield f"{second} begins before {first} ends: the two overlap"
+    if apart > GAP_SECONDS:
+        yield f"nothing is known of {hours(apart)} between {first} and {second}"
+    starts = [next(iter(one.rows("v$instance")), {}).get("startup_time") for one in (earlier, later)]
+    if None not in starts and starts[0] != starts[1]:
+        yield f"the instance restarted between {first} and {second}"
+    if earlier.release != later.release:
+        told = f"from {earlier.release or 'unknown'} to {later.release or 'unknown'}"
+        yield f"the release changed {told} between {first} and {second}"
+
+
+def _where(given: Sequence[Given], bad: int | None, why: str) -> str:
+    """Where the trouble begins, as far as the intervals tell."""
+    if bad is None:
+        return ""
+    name = given[bad][0]
+    if not bad:
+        return f"it is there from the first interval on, {name}, {why}"
+    before = given[bad - 1]
+    if _apart(before[1], given[bad][1]) > GAP_SECONDS:
+        return f"it begins between {before[0]} and {name}, {why}"
+    return f"it begins with {name}, {why}"
+
+
+def _sentence(points: Sequence[Point], trends: Sequence[Trend], where: str) -> str:
+    shares = [one.share_of_db_time for one in points if one.share_of_db_time is not None]
+    cost = f", at most {percent(max(shares))} of DB time lost in row cache waits" if shares else ""
+    many = f"{len(points)} interval" + "s" * (len(points) > 1)
+    moving = [one.sentence.rstrip(".") for one in trends if one.direction in ("rising", "falling")]
+    told = f"{many}{cost}; {where}" if where else f"{many} without row cache trouble{cost}"
+    return sentence("; ".join([told, *moving]) + ".")

@@ -1,0 +1,1 @@
+"""The `latchscope` command, a file for each group of commands."""

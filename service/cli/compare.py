@@ -1,0 +1,165 @@
+"""`latchscope compare` and `latchscope mark`: before against after, and the mark between them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from getpass import getuser
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from collectors.errors import InputError
+from collectors.model import Delta, NotComparable
+from rules.comparison.compare import compare as compared
+from rules.comparison.model import Comparison
+from service.config import settings
+from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
+from service.history.marks import BadMark, set_mark
+from service.intake import inputs
+from service.render.comparison import as_markdown, as_text
+from service.state.window import BadWindow, iso, moment
+from service.store.repository import Repository, StoreError
+from service.store.schema.engine import STORE_ERRORS, brief, sqlite_file
+from service.web.query_params import duration, one_window
+
+CONFIG = Path("latchscope.yaml")
+Config = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
+Store = Annotated[str | None, typer.Option(help="URL of the store, in place of that of the configuration")]
+
+
+class Form(StrEnum):
+    """How a comparison is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+def compare(
+    files: Annotated[list[str] | None, typer.Argument(help="BEFORE and AFTER: two captures or reports")] = None,
+    db: Annotated[str | None, typer.Option(help="a database of the store, in place of two files")] = None,
+    mark: Annotated[str | None, typer.Option(help="with --db: last, or the id of a mark")] = None,
+    before: Annotated[str | None, typer.Option(help="with --db: a window begin/end, such as -2h/-1h")] = None,
+    after: Annotated[str | None, typer.Option(help="with --db: a window begin/end, such as -1h/now")] = None,
+    span: Annotated[str | None, typer.Option(help="with --mark: how long the windows are, such as 10m")] = None,
+    settle: Annotated[str | None, typer.Option(help="with --mark: time after it that is left out")] = None,
+    format: Annotated[Form, typer.Option(help="how to print it")] = Form.TEXT,
+    store: Store = None,
+    config: Config = CONFIG,
+) -> None:
+    """Hold before against after, per unit of work: two files, two windows of a database, or both sides of a mark."""
+    try:
+        if db is None:
+            told = _of_files(files or [], (mark, before, after, span, settle))
+        else:
+            if files:
+                _fail("name two files, or --db with --mark or --before and --after, not both")
+            told = _of_store(db, mark, before, after, span, settle, store, config)
+    except (InputError, BadWindow, NoMark, CannotCompare) as error:
+        _fail(str(error))
+    if format is Form.JSON:
+        typer.echo(told.model_dump_json(indent=2))
+        return
+    text = as_text(told) if format is Form.TEXT else as_markdown(told)
+    typer.echo("".join(one if one.isprintable() or one == "\n" else "?" for one in text))
+
+
+def mark(
+    database: Annotated[str, typer.Argument(help="name of the configuration")],
+    text: Annotated[str, typer.Argument(help="what was changed, in short")],
+    at: Annotated[str, typer.Option(help="when: RFC 3339 or relative, such as -10m; now without it")] = "now",
+    store: Store = None,
+    config: Config = CONFIG,
+) -> None:
+    """Mark that something was changed on a database, so that before can be held against after."""
+    now = datetime.now(UTC)
+    try:
+        with _opened(store, config, database) as opened:
+            kept = set_mark(opened, database, text, moment(at, now), getuser(), now)
+    except (BadMark, BadWindow) as error:
+        _fail(str(error))
+    typer.echo(f"{database}: marked at {iso(kept.at)}: {kept.text} ({kept.id})", err=True)
+
+
+def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:
+    if any(one is not None for one in of_the_store):
+        _fail("--mark, --before, --after, --span and --settle speak of a database of the store; name it with --db")
+    if len(files) != 2:
+        _fail("name two files, BEFORE and AFTER, or a database with --db")
+    if files == [inputs.STDIN, inputs.STDIN]:
+        _fail("standard input can be one side only")
+    before, after = (change_of(one) for one in files)
+    return compared(before, after)
+
+
+def change_of(name: str) -> Delta:
+    """The one change an input tells of. Raises InputError, and CannotCompare where it tells of none or of several."""
+    outcome = inputs.diagnose_all([name])
+    if outcome.errors:
+        raise outcome.errors[0]
+    if len(outcome.told) != 1:
+        raise CannotCompare(f"{name} holds {len(outcome.told)} intervals; a side is one: name the file of one")
+    change = outcome.told[0].change
+    if isinstance(change, NotComparable):
+        raise CannotCompare(f"{name}: {change.why}; {change.way_out}")
+    return change
+
+
+def _of_store(
+    db: str,
+    mark: str | None,
+    before: str | None,
+    after: str | None,
+    span: str | None,
+    settle: str | None,
+    store: str | None,
+    config: Path,
+) -> Comparison:
+    now = datetime.now(UTC)
+    windows = None if before is None or after is None else (one_window(before, now), one_window(after, now))
+    if (windows is None) == (mark is None) or (mark is not None and (before or after)):
+        _fail("say --mark last, --mark ID, or both --before and --after")
+    if mark is None and (span or settle):
+        _fail("--span and --settle choose the windows around a mark; name it with --mark")
+    length = None if span is None else duration("--span", span)
+    left_out = SETTLE if settle is None else duration("--settle", settle)
+    with _opened(store, config, db) as opened:
+        if windows is not None:
+            return comparison(opened, db, *windows)
+        return at_mark(opened, db, mark or "last", length, left_out)
+
+
+@contextmanager
+def _opened(url: str | None, config: Path, database: str) -> Iterator[Repository]:
+    """The store that is named, or of the configuration; it and the database must be there already."""
+    try:
+        chosen = None if url is not None else settings.read(config)
+        place = url if chosen is None else chosen.store
+        path = sqlite_file(str(place))
+        if path is not None and not path.exists():
+            _fail(f"there is no store {path}; `latchscope serve` makes it")
+        opened = Repository(str(place), chosen.history if chosen else None)
+    except (settings.BadSettings, StoreError) as error:
+        _fail(str(error))
+    except STORE_ERRORS as error:
+        _fail(f"--store: {brief(error)}")
+    try:
+        _known(opened, database, chosen)
+        yield opened
+    except STORE_ERRORS as error:
+        _fail(f"store: {brief(error)}")
+    finally:
+        opened.close()
+
+
+def _known(opened: Repository, database: str, chosen: settings.Settings | None) -> None:
+    names = set(opened.names.all_databases().values()) | {one.name for one in (chosen.databases if chosen else ())}
+    if database not in names:
+        _fail(f"no database named {database}; there are: {', '.join(sorted(names)) or 'none'}")
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"latchscope: {message}", err=True)
+    raise typer.Exit(2)

@@ -1,0 +1,102 @@
+"""`latchscope diagnose`: inputs in, one report out; what could not be read is said on stderr and counts as exit code 2."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import TypeAdapter
+from rich.console import Console
+from rich.progress import Progress
+
+from rules.model import Diagnosis, Severity
+from service.intake import inputs
+from service.intake.inputs import Outcome
+from service.render import diagnosis
+from service.web.pages.html_report import as_html
+
+MANY = 8
+"""From this number of files on a terminal is shown how far we are."""
+
+
+class Format(StrEnum):
+    """How diagnoses are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+def diagnose(
+    files: Annotated[
+        list[str], typer.Argument(help="reports, script output, captures, directories, archives; - for stdin")
+    ],
+    format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="write there instead of to stdout")] = None,
+    fail_on: Annotated[Severity | None, typer.Option(help="exit 1 when anything this severe is found")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="every cause that was ruled out, in text")] = False,
+) -> None:
+    """Diagnose without a connection. Exit 0 when all inputs were read, 2 when one was not; 1 only by --fail-on."""
+    with _progress() as step:
+        outcome = inputs.diagnose_all(files, step)
+    text = _printed(outcome, format, single=len(files) == 1, verbose=verbose)
+    for skipped in outcome.skipped:
+        typer.echo(f"latchscope: skipped: {skipped}", err=True)
+    for error in outcome.errors:
+        typer.echo(f"latchscope: {error}", err=True)
+    if text is not None and not _written(text, output):
+        raise typer.Exit(2)
+    if outcome.errors:
+        raise typer.Exit(2)
+    if fail_on and any(one.rank >= fail_on.rank for told in outcome.told for one in _found(told.diagnosis)):
+        raise typer.Exit(1)
+
+
+def _found(one: Diagnosis) -> Iterator[Severity]:
+    """The severities of what was found; of waits that nothing explains when they cost something."""
+    yield from (finding.severity for finding in one.findings)
+    if one.severity is not Severity.INFO:
+        yield one.severity
+
+
+def _printed(outcome: Outcome, format: Format, *, single: bool, verbose: bool) -> str | None:
+    """The report in its form; None where one input gave nothing to tell."""
+    told = [one.diagnosis for one in outcome.told]
+    if format is Format.JSON:
+        if single and outcome.read <= 1 and len(told) <= 1:
+            return told[0].model_dump_json(indent=2) if told else None
+        return TypeAdapter(list[Diagnosis]).dump_json(told, indent=2).decode()
+    if not told:
+        return None
+    if format is Format.HTML:
+        return as_html(outcome)
+    text = (
+        diagnosis.as_text(outcome.told, verbose=verbose)
+        if format is Format.TEXT
+        else diagnosis.as_markdown(outcome.told)
+    )
+    return "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
+
+
+def _written(text: str, output: Path | None) -> bool:
+    if output is None:
+        typer.echo(text)
+        return True
+    try:
+        output.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        typer.echo(f"latchscope: {output} cannot be written: {error.strerror}", err=True)
+        return False
+    return True
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr, where that is a terminal and there are many files; gone when all is read."""
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("reading", visible=False)
+        yield lambda done, of: bar.update(task, completed=done, total=of, visible=of >= MANY)

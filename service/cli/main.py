@@ -1,0 +1,217 @@
+"""The `latchscope` command. JSON on stdout only, messages on stderr; bad input is one line and exit code 2."""
+
+import logging
+import re
+import signal
+import socket
+import sys
+import tempfile
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+import uvicorn
+
+from collectors.capture import dump
+from collectors.errors import CollectError
+from collectors.grants import grants_script
+from collectors.scenarios import scenarios
+from rules.catalogue import catalogue
+from service.app import create_app
+from service.cli import compare, preflight, script
+from service.cli.diagnose import diagnose
+from service.cli.store import store_cli
+from service.config import settings
+from service.config.logging import configure as configure_logging
+from service.config.settings import Settings
+from service.render import diagnosis
+from service.store.repository import StoreError
+from service.web.api.stream import Server
+
+cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+class Target(StrEnum):
+    """What kind of database a grants script is for."""
+
+    PLAIN = "11.2"
+    CDB = "cdb"
+    RDS = "rds"
+
+
+Config = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
+CONFIG = Path("latchscope.yaml")
+DEMO = "latchscope demo: http://{address}/ (the undo storm builds up after 20 s); its store: STORE"
+
+
+@cli.callback()
+def main() -> None:
+    """Find out why an Oracle database grinds on its dictionary cache, and what to do."""
+
+
+@cli.command()
+def demo(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port on 127.0.0.1")] = 8000,
+    interval: Annotated[float, typer.Option(min=0.2, help="seconds between polls")] = 2.0,
+) -> None:
+    """Serve scripted databases: an undo storm, a busy but healthy one, a parse storm."""
+    with tempfile.TemporaryDirectory(prefix="latchscope-") as folder:
+        chosen = settings.demo(list(scenarios()), port, f"sqlite:///{folder}/demo.db", interval)
+        _serve(chosen, greeting=DEMO.replace("STORE", chosen.store))
+
+
+@cli.command()
+def serve(
+    config: Config = CONFIG,
+    insecure: Annotated[bool, typer.Option(help="serve an address others can reach without any token")] = False,
+) -> None:
+    """Serve the databases of a configuration."""
+    chosen = _settings(config)
+    if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
+        _fail(f"{chosen.listen} can be reached by others: set auth.tokens_file, or say --insecure")
+    _serve(chosen)
+
+
+@cli.command()
+def check(
+    databases: Annotated[list[str] | None, typer.Argument(help="names of the configuration; all without one")] = None,
+    config: Config = CONFIG,
+) -> None:
+    """Try what can be read on each database, and print the SQL for what cannot. Exit 1 when something is missing."""
+    chosen = _settings(config)
+    reports = [preflight.check(one, chosen) for one in _named(chosen, databases)]
+    typer.echo("\n".join(preflight.as_text(one) for one in reports))
+    if any(one.error for one in reports):
+        raise typer.Exit(2)
+    if any(one.lacking for one in reports):
+        raise typer.Exit(1)
+
+
+@cli.command()
+def grants(
+    user: Annotated[str, typer.Option(help="the user latchscope logs in as")] = "LATCHSCOPE",
+    kind: Annotated[Target, typer.Option("--for", help="what kind of database")] = Target.CDB,
+) -> None:
+    """Print the whole least-privilege script for a user."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
+        _fail(f"{user!r} is no Oracle user name")
+    typer.echo(grants_script(user, kind.value), nl=False)
+
+
+@cli.command()
+def capture(
+    database: Annotated[str, typer.Argument(help="name of the configuration")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="the capture file to write")],
+    seconds: Annotated[float, typer.Option(min=0, help="time between two snapshots; 0 takes one only")] = 30.0,
+    config: Config = CONFIG,
+) -> None:
+    """Write a capture of a database: two snapshots some seconds apart, to be diagnosed anywhere."""
+    chosen = _settings(config)
+    (one,) = _named(chosen, [database])
+    if seconds:
+        typer.echo(f"{database}: two snapshots, {seconds:g} s apart …", err=True)
+    try:
+        taken = preflight.capture(one, chosen, seconds)
+        output.write_text(dump(taken), encoding="utf-8")
+    except CollectError as error:
+        _fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
+    except OSError as error:
+        _fail(f"{output} cannot be written: {error.strerror}")
+    typer.echo(f"{output}: {len(taken.snapshots)} snapshots of {database}", err=True)
+
+
+cli.command()(diagnose)
+cli.command()(script.script)
+cli.command()(compare.compare)
+cli.command()(compare.mark)
+
+
+@cli.command()
+def holders(
+    database: Annotated[str, typer.Argument(help="name of the configuration")],
+    seconds: Annotated[float, typer.Option(min=0.1, max=10, help="how long to look at most")] = 5.0,
+    looks: Annotated[int, typer.Option(min=1, max=2000, help="how often to look at most")] = 500,
+    config: Config = CONFIG,
+) -> None:
+    """Profile who holds the row cache latch right now: many quick looks, a few seconds, on request only."""
+    chosen = _settings(config)
+    (one,) = _named(chosen, [database])
+    try:
+        typer.echo(preflight.holders_as_text(preflight.holders(one, chosen, seconds, looks)))
+    except CollectError as error:
+        _fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
+
+
+causes = typer.Typer(
+    no_args_is_help=True, help="The knowledge base: what latchscope can find, and what to do about it."
+)
+cli.add_typer(causes, name="causes")
+cli.add_typer(store_cli, name="store")
+
+
+@causes.command("list")
+def list_causes() -> None:
+    """Every cause, one line each."""
+    for cause in catalogue().values():
+        how = "handbook" if cause.handbook else ", ".join(cause.surfaces)
+        typer.echo(f"{cause.kb:6} {cause.id:28} {cause.title} ({how}; {cause.status})")
+
+
+@causes.command("show")
+def show_cause(id: Annotated[str, typer.Argument(help="id of the cause")]) -> None:
+    """One cause with its conditions, confirming query, remedy and references."""
+    if id not in catalogue():
+        _fail(f"there is no cause {id}; `latchscope causes list` shows them")
+    typer.echo(diagnosis.cause_as_text(catalogue()[id]))
+
+
+def _settings(config: Path) -> Settings:
+    try:
+        return settings.read(config)
+    except settings.BadSettings as error:
+        _fail(str(error))
+
+
+def _named(chosen: Settings, names: list[str] | None) -> list[settings.DatabaseSettings]:
+    known = {one.name: one for one in chosen.databases}
+    for name in names or ():
+        if name not in known:
+            _fail(f"no database named {name} in the configuration; there are: {', '.join(known) or 'none'}")
+    return [known[name] for name in names] if names else list(known.values())
+
+
+def _serve(chosen: Settings, greeting: str = "latchscope: http://{address}/") -> None:
+    configure_logging()
+    # A signal before uvicorn listens to them ends us here; one it has obeyed it raises again, when all is in order.
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, lambda *_: sys.exit(0))
+    with _listener(chosen) as listener:
+        try:
+            app = create_app(chosen)
+        except (StoreError, settings.BadSettings) as error:
+            _fail(str(error))
+        host, port = listener.getsockname()[:2]
+        typer.echo(greeting.format(address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"), err=True)
+        if not chosen.loopback and chosen.auth.tokens_file is None:
+            logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
+        Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2)).run(sockets=[listener])
+
+
+def _listener(chosen: Settings) -> socket.socket:
+    """The listening socket, taken before anything else so that a busy port is said in one line."""
+    family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((chosen.host, chosen.port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        _fail(f"cannot listen on {chosen.listen}: {error.strerror}; choose another port")
+    return listener
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"latchscope: {message}", err=True)
+    raise typer.Exit(2)

@@ -1,0 +1,117 @@
+"""`latchscope check` and `latchscope capture`: one short visit to a database, outside the service."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from collectors.capture import Capture
+from collectors.errors import SessionError
+from collectors.grants import Capabilities, Readable, capabilities
+from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot
+from collectors.ondemand.holders import HolderProfile, profile
+from collectors.ondemand.sampling import EVERY_SECONDS, Burst
+from collectors.poll import Connection, poll
+from service.config.settings import DatabaseSettings, Settings
+from service.state.board import Watched
+from service.watch.connect import Connector
+from service.watch.pipeline import with_samples
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What one visit showed; `error` when there was none."""
+
+    database: str
+    found: Capabilities | None
+    error: str | None = None
+
+    @property
+    def lacking(self) -> tuple[Readable, ...]:
+        """Views that a grant would open."""
+        return self.found.lacking if self.found else ()
+
+
+def check(database: DatabaseSettings, settings: Settings) -> Preflight:
+    """Log in once, read every view once, and tell what came back."""
+    try:
+        connection = Connector(settings.oracle).open(Watched(database, settings.interval_of(database)))
+        try:
+            snapshot = poll(database.name, connection)
+            look = Burst(snapshot.release, looks=1)
+            look.look(connection)
+            seen = with_samples(snapshot, look.taken())
+            return Preflight(database.name, capabilities(seen, database.user))
+        finally:
+            connection.close()
+    except SessionError as error:
+        return Preflight(database.name, None, str(error))
+
+
+def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> Capture:
+    """Two snapshots so many seconds apart, or one when seconds is 0. Raises SessionError."""
+    connection = Connector(settings.oracle).open(Watched(database, settings.interval_of(database)))
+    try:
+        snapshots = [poll(database.name, connection)]
+        if seconds:
+            seen = _watch(connection, snapshots[0], seconds)
+            snapshots.append(with_samples(poll(database.name, connection, snapshots[0]), seen))
+    finally:
+        connection.close()
+    return Capture(database.name, tuple(snapshots), source=f"latchscope capture over {seconds:g} s")
+
+
+def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
+    """Who waits between two snapshots: a look a second, as long as they are apart and a burst may be."""
+    burst, until = Burst(first.release), time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        burst.look(connection)
+        time.sleep(min(EVERY_SECONDS, left))
+    return burst.taken()
+
+
+def holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:
+    """A profile of who holds the row cache latch. Raises StatementError, SessionError."""
+    connection = Connector(settings.oracle).open(Watched(database, settings.interval_of(database)))
+    try:
+        return profile(connection, ROW_CACHE_LATCH, seconds, looks)
+    finally:
+        connection.close()
+
+
+def holders_as_text(found: HolderProfile) -> str:
+    """A profile as lines for a terminal."""
+    told = [f"{found.latch}: {found.looks} looks in {found.seconds:.1f} s"]
+    for one, times in found.held:
+        who = ", ".join(part for part in (one.username, one.module, one.program, one.sql_id) if part)
+        told.append(
+            f"  held in {times / found.looks:6.1%} of the looks: session {one.sid} ({who}), child at {one.address}"
+        )
+    return "\n".join(told if found.held else [*told, "  nobody was met holding it"])
+
+
+def as_text(one: Preflight) -> str:
+    """A preflight as lines for a terminal."""
+    return "\n".join(_lines(one))
+
+
+def _lines(one: Preflight) -> Iterator[str]:
+    if one.found is None:
+        yield f"{one.database}: no session: {one.error}"
+        return
+    found = one.found
+    guarded = {"latch": "child latches", "mutex": "mutexes", None: "an unknown mechanism"}[found.mechanism]
+    yield f"{one.database}: Oracle {found.release or '(release unknown)'}, row cache guarded by {guarded}"
+    yield from (f"  note: {note}" for note in found.notes)
+    for view in found.views:
+        yield f"  {_MARKS[view.status]} {view.view:<18} {view.why}"
+        if view.status in ("refused", "failed"):
+            yield f"      without it: {view.without}"
+    missing = dict.fromkeys(view.sql for view in found.lacking if view.sql)
+    if missing:
+        yield "  Run as SYS:"
+        yield from (f"    {line}" for sql in missing for line in sql.splitlines())
+    elif not found.lacking:
+        yield "  everything needed can be read"
+
+
+_MARKS = {"read": "ok     ", "refused": "REFUSED", "failed": "FAILED ", "not_asked": "no need"}

@@ -1,0 +1,58 @@
+"""`latchscope script`: prints the SQL*Plus script for an instance that no connection of ours can reach."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated
+
+import typer
+
+from collectors.ondemand.sampling import LONGEST_BURST
+from collectors.sqlplus.script import Question, sqlplus_script
+from rules.catalogue import catalogue
+from rules.cause import Cause
+
+
+def script(
+    seconds: Annotated[int, typer.Option(min=10, max=600, help="seconds between the two snapshots")] = 30,
+    samples: Annotated[
+        int, typer.Option(min=0, max=LONGEST_BURST, help="looks at waiting sessions in between, at most one a second")
+    ] = 30,
+    confirm: Annotated[
+        str,
+        typer.Option(
+            metavar="all|ID,ID",
+            help="also run the confirming queries of these causes once; they can run long on a sick instance",
+        ),
+    ] = "",
+    leave: Annotated[bool, typer.Option("--exit", help="end SQL*Plus when the script is done")] = False,
+) -> None:
+    """Print a read-only SQL*Plus script for a sick instance; diagnose the one file that it spools."""
+    try:
+        asked = list(questions(_chosen(confirm, catalogue())))
+    except ValueError as wrong:
+        typer.echo(f"latchscope: {wrong}", err=True)
+        raise typer.Exit(2) from None
+    typer.echo(sqlplus_script(seconds, min(samples, seconds), asked, leave=leave), nl=False)
+
+
+def _chosen(ids: str, causes: Mapping[str, Cause]) -> list[Cause]:
+    """The causes whose confirming queries are wanted. Raises ValueError, one line, for an id that has none."""
+    if ids == "all":
+        return list(causes.values())
+    wanted = dict.fromkeys(one.strip() for one in ids.split(",") if one.strip())
+    for one in wanted:
+        if one not in causes:
+            raise ValueError(f"--confirm: no cause is called {one!r}; `latchscope causes list` names them")
+        if causes[one].confirm is None:
+            raise ValueError(f"--confirm: {one} has no confirming query; leave it out")
+    return [causes[one] for one in wanted]
+
+
+def questions(causes: Iterable[Cause]) -> Iterator[Question]:
+    """The confirming queries of causes, each asked once for all causes that share it and its releases."""
+    shared: dict[tuple[str, str | None, str | None], list[str]] = {}
+    for cause in causes:
+        if cause.confirm:
+            asked = (cause.confirm.sql, cause.releases.since, cause.releases.until)
+            shared.setdefault(asked, []).append(cause.id)
+    for (sql, since, until), ids in shared.items():
+        yield Question(tuple(ids), sql, since, until)

@@ -1,0 +1,1 @@
+"""Settings, secrets, units, logging and the audit log: what an operator sets."""

@@ -1,0 +1,53 @@
+"""Where passwords come from: a file, the environment or a command. They are read for each login and kept nowhere."""
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+from collectors.errors import SetupError
+from service.config.settings import DatabaseSettings
+
+COMMAND_SECONDS = 10.0
+
+
+def password_of(database: DatabaseSettings) -> str:
+    """The password in force right now. Raises SetupError, which never holds any of it."""
+    if database.password_file is not None:
+        return read_secret(database.password_file, f"{database.name}: password_file")
+    if database.password_env is not None:
+        if database.password_env not in os.environ:
+            raise SetupError(f"{database.name}: the environment has no {database.password_env}")
+        return os.environ[database.password_env]
+    if database.password_command is not None:
+        return _from_command(database)
+    raise SetupError(f"{database.name} has no password: set password_file, password_env or password_command")
+
+
+def fingerprint(user: str, password: str) -> str:
+    """Tells one credential from another without keeping it."""
+    return hashlib.sha256(f"{user}\0{password}".encode()).hexdigest()
+
+
+def read_secret(path: Path, what: str) -> str:
+    """The content of a secret file without its line end. Raises SetupError."""
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise SetupError(f"{what} {path} cannot be read: {why}") from None
+
+
+def _from_command(database: DatabaseSettings) -> str:
+    assert database.password_command is not None
+    try:
+        done = subprocess.run(
+            database.password_command, capture_output=True, timeout=COMMAND_SECONDS, check=True, text=True
+        )
+    except subprocess.CalledProcessError as error:
+        raise SetupError(f"{database.name}: password_command ended with exit code {error.returncode}") from None
+    except subprocess.TimeoutExpired:
+        raise SetupError(f"{database.name}: password_command took longer than {COMMAND_SECONDS:g} s") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"{database.name}: password_command cannot be run: {type(error).__name__}") from None
+    return done.stdout.rstrip("\r\n")

@@ -1,0 +1,1 @@
+"""Replicas that share one fleet of databases."""

@@ -1,0 +1,51 @@
+"""Whether a store is shared by several processes, and how: PostgreSQL by leases, a SQLite file not at all."""
+
+import fcntl
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from service.state.leases import Leases, SoleLeases
+from service.store.archive import Archive
+from service.store.fleet_status import Standings
+from service.store.queries.leases import SharedLeases
+from service.store.repository import Repository
+from service.store.schema.engine import StoreError, masked, sqlite_file
+
+SHORTEST_SILENCE = 5.0
+"""Seconds; a process on a busy machine must not be taken for dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How this process shares its databases. `words` and `archive` are None where there is nobody to share with."""
+
+    leases: Leases
+    words: Standings | None
+    archive: Archive | None
+    close: Callable[[], None]
+
+
+def sharing(url: str, store: Repository, name: str, address: str | None, interval: float) -> Sharing:
+    """The way of this store. `interval`: seconds between the polls of the quickest database. Raises StoreError."""
+    if store.engine.dialect.name != "postgresql":
+        lock = _alone(url)
+        return Sharing(SoleLeases(name), None, None, lambda: None if lock is None else os.close(lock))
+    leases = SharedLeases(url, name, address, max(SHORTEST_SILENCE, interval / 2))
+    words = Standings(store.engine)
+    return Sharing(leases, words, Archive(store, words), leases.close)
+
+
+def _alone(url: str) -> int | None:
+    """A lock beside a SQLite file, held as long as the process lives. Raises StoreError where another one holds it."""
+    file = sqlite_file(url)
+    if file is None:
+        return None
+    lock = os.open(file.with_name(f"{file.name}-lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        way_out = "several processes share databases through PostgreSQL, see docs/scale.md"
+        raise StoreError(f"store {masked(url)} is in use by another latchscope; {way_out}") from None
+    return lock

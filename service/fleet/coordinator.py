@@ -1,0 +1,277 @@
+"""Which databases this replica polls: the share loop, and a worker for each that is ours.
+
+Every quarter of an interval it looks who lives and what is free, takes its fair share, and gives up what is beyond it.
+"""
+
+import hashlib
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from service.metrics.families import FAMILIES
+from service.state.board import Board, Watched
+from service.state.leases import Lease, Leases, LeasesLost, Sharing
+from service.watch.worker import Worker
+
+log = logging.getLogger("latchscope.fleet")
+
+LONGEST_ROUND = 5.0
+PATIENCE = 5.0
+"""Seconds after which a free database is taken beyond the fair share: somebody did not do their part."""
+HANDOVER_SECONDS = 0.2
+"""How long a round waits for workers that rest between two polls, so that their databases change hands at once."""
+REJOIN_ROUNDS = 3
+"""Rounds for which a replica that had to join again reckons with as many others as before."""
+PART_AGAIN = 120.0
+"""Seconds after which surplus is offered again when nobody took it, and nobody came or went."""
+
+
+class Herald(Protocol):
+    """Speaks with the other replicas."""
+
+    def speak(self, own: Sequence[Watched], worker: Callable[[str], Worker | None]) -> None:
+        """Tell how our databases stand, and do what we are asked to; must not raise."""
+        ...
+
+
+@dataclass
+class _Post:
+    """A database of ours, and who watches over it."""
+
+    lease: Lease
+    worker: Worker
+
+
+class Fleet:
+    """The share loop. `step` is one round; a test may call it in its own time."""
+
+    def __init__(
+        self,
+        board: Board,
+        leases: Leases,
+        hire: Callable[[Sequence[tuple[Watched, Lease]]], Sequence[Worker]],
+        herald: Herald | None = None,
+    ) -> None:
+        self._watched = {one.name: one for one in board.every()}
+        self._leases = leases
+        self._hire = hire
+        self._herald = herald
+        self._shortest = min((one.interval for one in board.every()), default=LONGEST_ROUND)
+        self._taken: dict[str, Lease] = {}
+        """Ours since the last round; see `_begin`."""
+        self._posts: dict[str, _Post] = {}
+        self._leaving: dict[str, _Post] = {}
+        self._free_since: dict[str, float] = {}
+        self._parted: tuple[frozenset[str], float] = (frozenset(), 0.0)
+        self._me = ""
+        self._patient = 0
+        self._fellows = 1
+        self._share = 0
+        self._lost = False
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="fleet", daemon=True)
+
+    def worker(self, database: str) -> Worker | None:
+        """Who polls a database here; None where nobody does."""
+        post = self._posts.get(database)
+        return post.worker if post else None
+
+    @property
+    def every(self) -> float:
+        """Seconds between two rounds."""
+        return min(LONGEST_ROUND, self._shortest / 4)
+
+    @property
+    def owned(self) -> int:
+        """How many databases this replica polls."""
+        return len(self._posts)
+
+    @property
+    def unowned(self) -> int:
+        """How many databases nobody has polled for longer than two intervals, as far as this replica can see."""
+        now = time.monotonic()
+        return sum(now - since > 2 * self._watched[name].interval for name, since in self._free_since.copy().items())
+
+    def start(self) -> None:
+        """Take part: the first round at once, the others in a thread of their own."""
+        self.step()
+        self._thread.start()
+
+    def stop(self, seconds: float) -> None:
+        """Stop every worker, wait for them at most so long, and hand everything over."""
+        self._stopping.set()
+        self._thread.join(seconds / 2)
+        posts = [*self._posts.values(), *self._leaving.values()]
+        for post in posts:
+            post.worker.stop()
+        until = time.monotonic() + seconds / 2
+        for post in posts:
+            post.worker.join(max(0.0, until - time.monotonic()))
+        self._speak()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self.every / 4 if self._lost else self.every):
+            self.step()
+
+    def step(self) -> None:
+        """One round; a fault of ours ends none but itself."""
+        try:
+            self._reap()
+            sharing = self._leases.look(self._watched)
+            self._meet(sharing)
+            self._leave_lost(sharing)
+            self._begin(sharing)
+            self._part(sharing)
+            self._take(sharing)
+            self._place(sharing)
+            self._lost = False
+        except LeasesLost as error:
+            self._fence(error)
+        except Exception:
+            log.exception("a round of sharing failed")
+        self._speak()
+
+    def _reap(self) -> None:
+        """Give back what workers have left, whether they were told to or saw themselves that the lease was lost."""
+        for name, post in self._posts.copy().items():
+            if not post.worker.alive:
+                self._dismiss(name)
+        for name, post in self._leaving.copy().items():
+            if not post.worker.alive:
+                del self._leaving[name]
+                with self._watched[name].placing:
+                    self._watched[name].forget()
+                self._leases.give(post.lease)
+
+    def _dismiss(self, name: str) -> None:
+        """Out of /metrics at once; the lease is given back when the worker has ended, for a poll may be on its way."""
+        post = self._leaving[name] = self._posts.pop(name)
+        post.worker.stop()
+        watched = self._watched[name]
+        with watched.placing:
+            watched.owned, watched.polled_by = False, None
+
+    def _fence(self, error: LeasesLost) -> None:
+        """Without leases nothing may be polled: somebody else may be doing it."""
+        if not self._lost:
+            log.warning("polling stops, for the leases are lost: %s", error)
+        self._lost = True
+        for name in list(self._posts):
+            self._dismiss(name)
+        self._taken.clear()
+        self._note_free(self._watched)
+
+    def _meet(self, sharing: Sharing) -> None:
+        """Work out our share. Who has just lost its session will not be the only one, and leaves the others theirs."""
+        if self._leases.me.id != self._me:
+            self._me, self._patient = self._leases.me.id, REJOIN_ROUNDS
+        living = len(sharing.replicas)
+        self._fellows = max(living, self._fellows) if self._patient else living
+        self._patient = max(0, self._patient - 1)
+        self._share = math.ceil(len(self._watched) / self._fellows)
+
+    def _leave_lost(self, sharing: Sharing) -> None:
+        """What is no longer ours by the word of the store."""
+        for name in list(self._posts):
+            owner = sharing.owners.get(name)
+            if owner is None or owner.id != self._leases.me.id:
+                self._dismiss(name)
+
+    def _part(self, sharing: Sharing) -> None:
+        """Give up what is beyond our share, once per change of the fleet and then rarely, so that nothing goes to and fro."""
+        surplus = len(self._posts) + len(self._taken) - self._share
+        living = frozenset(one.id for one in sharing.replicas)
+        before, at = self._parted
+        if living == before and time.monotonic() - at < PART_AGAIN:
+            return
+        self._parted = (living, time.monotonic())
+        if surplus <= 0:
+            return
+        log.info("%d of %d databases are for others to take", surplus, len(self._posts))
+        for name in (given := self._by_preference(self._posts)[-surplus:]):
+            self._dismiss(name)
+        until = time.monotonic() + HANDOVER_SECONDS
+        for name in given:
+            self._leaving[name].worker.join(max(0.0, until - time.monotonic()))
+        self._reap()
+
+    def _take(self, sharing: Sharing) -> None:
+        """Fill our share from what is free; beyond it, what has been free for too long."""
+        free = [name for name in self._watched if name not in sharing.owners]
+        self._note_free(free)
+        wanted = self._by_preference(name for name in free if name not in self._leaving)
+        now = time.monotonic()
+        overdue = [one for one in wanted if now - self._free_since[one] > max(PATIENCE, self._watched[one].interval)]
+        room = self._share - len(self._posts) - len(self._taken)
+        chosen = dict.fromkeys([*wanted[: max(0, room)], *overdue])
+        if chosen:
+            self._taken |= {lease.database: lease for lease in self._leases.take(list(chosen))}
+        if self._leases.alone:
+            self._begin(self._leases.look(self._watched))
+
+    def _begin(self, sharing: Sharing) -> None:
+        """Poll what was taken a round ago: by now the last poll of whoever had it before has reached the store."""
+        mine = {name for name, owner in sharing.owners.items() if owner and owner.id == self._leases.me.id}
+        taken = [(self._watched[name], lease) for name, lease in self._taken.items() if name in mine]
+        self._taken.clear()
+        if not taken:
+            return
+        for watched, _ in taken:
+            with watched.placing:
+                watched.forget()
+                watched.owned, watched.polled_by = True, self._leases.me.name
+        try:
+            workers = self._hire(taken)
+        except Exception:
+            self._undo(taken)
+            raise
+        for (watched, lease), worker in zip(taken, workers, strict=True):
+            self._free_since.pop(watched.name, None)
+            self._posts[watched.name] = _Post(lease, worker)
+            worker.start()
+
+    def _undo(self, taken: Sequence[tuple[Watched, Lease]]) -> None:
+        for watched, lease in taken:
+            with watched.placing:
+                watched.owned, watched.polled_by = False, None
+            self._leases.give(lease)
+
+    def _place(self, sharing: Sharing) -> None:
+        """Say of the others who polls them."""
+        for name, watched in self._watched.items():
+            if name not in self._posts:
+                owner = sharing.owners.get(name)
+                watched.polled_by = owner.name if owner else None
+
+    def _note_free(self, free: Iterable[str]) -> None:
+        now = time.monotonic()
+        self._free_since = {name: self._free_since.get(name, now) for name in free}
+
+    def _by_preference(self, names: Iterable[str]) -> list[str]:
+        """Each replica in an order of its own, so that two that look at once reach for different ones."""
+        me = self._leases.me.name
+        return sorted(names, key=lambda name: hashlib.blake2b(f"{me} {name}".encode()).digest())
+
+    def _speak(self) -> None:
+        if self._herald is not None:
+            self._herald.speak([self._watched[name] for name in self._posts], self.worker)
+
+
+class FleetMetrics(Collector):
+    """How the databases are shared, as this replica sees it, for /metrics."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+
+    def collect(self) -> Iterator[Metric]:
+        """Databases that are ours, and those that nobody polls."""
+        for name, value in (("owned", self._fleet.owned), ("unowned", self._fleet.unowned)):
+            family = FAMILIES[f"latchscope_databases_{name}"]
+            yield GaugeMetricFamily(family.name, family.help, value=float(value))

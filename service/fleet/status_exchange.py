@@ -1,0 +1,58 @@
+"""What replicas tell each other: how our databases stand, and what we are asked to do with them."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from service.state.board import Watched
+from service.state.confirmations import VALID_SECONDS
+from service.state.status import Request, Standing, standing_of
+from service.watch.worker import Worker
+
+log = logging.getLogger("latchscope.fleet")
+
+
+class Wall(Protocol):
+    """Where words are left for other replicas."""
+
+    def put(self, standings: Sequence[Standing]) -> None:
+        """Replace what is known of these databases. Raises what the store raises."""
+        ...
+
+    def asked(self, databases: Sequence[str]) -> Sequence[Request]:
+        """Requests about these databases, each given once. Raises what the store raises."""
+        ...
+
+
+class Herald:
+    """Speaks for one replica, once a round."""
+
+    def __init__(self, wall: Wall, errors: tuple[type[Exception], ...]) -> None:
+        """`errors`: what the store raises when it is in trouble."""
+        self._wall = wall
+        self._errors = errors
+        self._told: dict[str, Standing] = {}
+
+    def speak(self, own: Sequence[Watched], worker: Callable[[str], Worker | None]) -> None:
+        """Tell what is new about our databases, and do what we are asked to. A store in trouble is heard of elsewhere."""
+        now = {one.name: standing_of(one) for one in own}
+        try:
+            self._wall.put([one for name, one in now.items() if self._told.get(name) != one])
+            self._told = now
+            for request in self._wall.asked(list(now)):
+                self._obey(request, {one.name: one for one in own}[request.database], worker(request.database))
+        except self._errors as error:
+            log.info("nothing could be told to other replicas: %s", error)
+
+    @staticmethod
+    def _obey(request: Request, watched: Watched, worker: Worker | None) -> None:
+        if request.confirmed is not None:
+            left = VALID_SECONDS - (time.time() - request.confirmed.at)
+            result = replace(request.confirmed, expires=time.monotonic() + left)
+            watched.confirmed[result.cause] = result
+        elif worker is not None and request.do == "samples":
+            worker.ask_for_samples()
+        elif worker is not None:
+            worker.resume_login()

@@ -1,0 +1,85 @@
+"""Workers for databases that have just become ours: they go on where whoever polled them before left off."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from service.config.settings import Settings
+from service.state.board import Watched, Word
+from service.state.leases import Lease
+from service.state.status import Standing
+from service.watch.pipeline import Keeper
+from service.watch.worker import Opener, Worker
+
+log = logging.getLogger("latchscope.fleet")
+
+
+class Past(Protocol):
+    """What the store knows of databases that others polled. Every method raises what the store raises."""
+
+    def standings(self) -> Mapping[str, Standing]:
+        """The last word about every database."""
+        ...
+
+    def polled(self, databases: Sequence[str]) -> Mapping[str, datetime]:
+        """The newest kept poll of each, by the database's own clock."""
+        ...
+
+
+class Crew:
+    """Makes workers."""
+
+    def __init__(
+        self,
+        opener: Opener,
+        keeper: Keeper,
+        settings: Settings,
+        resume: Callable[[Sequence[Watched]], None],
+        past: Past | None,
+        errors: tuple[type[Exception], ...],
+    ) -> None:
+        """`resume` gives databases back what was known of them; `errors`: a store in trouble."""
+        self._opener = opener
+        self._keeper = keeper
+        self._settings = settings
+        self._resume = resume
+        self._past = past
+        self._errors = errors
+
+    def hire(self, taken: Sequence[tuple[Watched, Lease]]) -> list[Worker]:
+        """A worker for each; none of them polls sooner than the interval after the last poll of another replica."""
+        ours = [watched for watched, _ in taken]
+        self._resume(ours)
+        polled = self._polled(ours)
+        return [self._worker(watched, lease, polled.get(watched.name)) for watched, lease in taken]
+
+    def _polled(self, ours: Sequence[Watched]) -> dict[str, float]:
+        """time.time() of the last poll of each, as far as the store knows."""
+        if self._past is None or not ours:
+            return {}
+        try:
+            standings, newest = self._past.standings(), self._past.polled([one.name for one in ours])
+        except self._errors as error:
+            log.warning("it is not known when others polled last, so polls begin at once: %s", error)
+            return {}
+        for watched in ours:
+            if (told := standings.get(watched.name)) is not None:
+                watched.word = Word(told.polled_at, told.summary)
+        ahead = {name: standings[name].ahead if name in standings else 0.0 for name in newest}
+        return {name: at.timestamp() + ahead[name] for name, at in newest.items()}
+
+    def _worker(self, watched: Watched, lease: Lease, polled: float | None) -> Worker:
+        """A scripted database costs nobody anything, so its polls never slow down."""
+        settings = self._settings
+        wait = 0.0 if polled is None else min(watched.interval, max(0.0, polled + watched.interval - time.time()))
+        return Worker(
+            watched,
+            self._opener,
+            self._keeper,
+            1.0 if watched.settings.scripted else settings.defaults.budget,
+            settings.defaults.confirm == "once_per_episode",
+            holds=lease.held,
+            first=time.monotonic() + wait,
+        )

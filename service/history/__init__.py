@@ -1,0 +1,1 @@
+"""What is derived from stored history: series, baselines, comparisons, marks."""

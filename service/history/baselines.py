@@ -1,0 +1,106 @@
+"""What is usual for each database, by hour of the week, learned from its own hourly roll-ups at most once an hour."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from collectors.model import ROW_CACHE_LATCH
+from rules.baseline import RATES, Scope, Usual, ordinary
+from service.store.queries.episodes import Baseline
+from service.store.repository import Repository
+
+LEARNED_FROM = timedelta(weeks=12)
+A_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
+DAYS, WEEK = 168, 192
+"""Slots of `baselines.hour_of_week`: 0 to 167 are hours of the week, from here the 24 hours of the day, then all hours."""
+Samples = Sequence[tuple[datetime, float]]
+Source = tuple[str, Mapping[str, object], float]
+"""A column of the history as "view.column", what its rows must match, and what makes its unit that of the figure."""
+
+_LATCH = {"name": ROW_CACHE_LATCH}
+SOURCES: Mapping[str, Sequence[Source]] = {
+    "row_cache_wait_share": [("impact.share_of_db_time", {}, 1)],
+    "row_cache_waiting_sessions": [("impact.waiting_sessions", {}, 1)],
+    "sleeps_per_second": [("v$latch.sleeps", _LATCH, 1), ("v$mutex_sleep.sleeps", {}, 1)],
+    "latch_gets_per_second": [("v$latch.gets", _LATCH, 1)],
+    "dictionary_gets_per_second": [("v$rowcache.gets", {}, 1)],
+    "db_time_per_second": [("v$sys_time_model.value", {"stat_name": "DB time"}, 1e-6)],
+    **{figure: [("v$sysstat.value", {"name": statistic}, 1)] for figure, statistic in RATES.items()},
+}
+"""Where the figures of rules.baseline come from; of several, the sum."""
+
+
+def slots(at: datetime) -> Mapping[int, Scope]:
+    """The slots that speak of a time (UTC), the closest first."""
+    return {at.weekday() * 24 + at.hour: "hour of the week", DAYS + at.hour: "hour of the day", WEEK: "all hours"}
+
+
+def usual_at(store: Repository, database: str, at: datetime) -> Mapping[str, Usual]:
+    """What is usual at a time, by figure; empty without enough history."""
+    scopes = slots(at)
+    rows = {(one.metric, one.hour_of_week): one for one in store.baselines.at(database, list(scopes))}
+    found: dict[str, Usual] = {}
+    for figure in SOURCES:
+        for slot, scope in scopes.items():
+            if figure not in found and (one := rows.get((figure, slot))) is not None:
+                found[figure] = Usual(median=one.median, low=one.low, high=one.high, samples=one.n, scope=scope)
+    return found
+
+
+def learn(store: Repository, database: str, now: datetime) -> int:
+    """Make the baselines of a database anew from its last twelve weeks; how many."""
+    rows = [row for figure in SOURCES for row in _rows(database, figure, samples(store, database, figure, now))]
+    if rows:
+        store.baselines.put(rows)
+    return len(rows)
+
+
+def samples(store: Repository, database: str, figure: str, now: datetime) -> Samples:
+    """A figure by the hour, where each of its columns is known."""
+    parts = [
+        {at: value * scale for at, value in store.baselines.samples(database, metric, now - LEARNED_FROM, now, match)}
+        for metric, match, scale in SOURCES[figure]
+    ]
+    return [(at, sum(part[at] for part in parts)) for at in sorted(set.intersection(*(set(part) for part in parts)))]
+
+
+def _rows(database: str, figure: str, told: Samples) -> Iterable[Baseline]:
+    """What is usual for each hour of a week, each slot once; `ordinary` decides what there is enough of."""
+    groups: dict[int, list[tuple[datetime, float]]] = defaultdict(list)
+    for at, value in told:
+        for slot in slots(at):
+            groups[slot].append((at, value))
+    found: dict[int, Baseline] = {}
+    for at in (A_MONDAY + timedelta(hours=hour) for hour in range(DAYS)):
+        for slot, scope in slots(at).items():
+            usual = None if slot in found else ordinary(groups[slot], at)
+            if usual is not None and usual.scope == scope:
+                found[slot] = Baseline(database, figure, slot, usual.median, usual.low, usual.high, usual.samples)
+            if slot in found:
+                break
+    return found.values()
+
+
+class Usuals:
+    """What is usual now, at hand for polls, which never ask the store. `do` is a round of the job that learns it."""
+
+    def __init__(self, store: Repository, databases: Iterable[str]) -> None:
+        self._store = store
+        self._databases = tuple(databases)
+        self._known: dict[str, tuple[tuple[int, ...], Mapping[str, Usual]]] = {}
+
+    def of(self, database: str, at: datetime) -> Mapping[str, Usual]:
+        """What is usual for a database at a time; empty unless that is the hour at hand."""
+        hour, usual = self._known.get(database, ((), {}))
+        return usual if hour == _hour(at) else {}
+
+    def do(self, now: datetime) -> None:
+        """Learn anew once an hour and database. Raises what the store does."""
+        for database in self._databases:
+            if self._known.get(database, ((), {}))[0] != _hour(now):
+                learn(self._store, database, now)
+                self._known[database] = _hour(now), usual_at(self._store, database, now)
+
+
+def _hour(at: datetime) -> tuple[int, ...]:
+    return at.year, at.month, at.day, at.hour

@@ -1,0 +1,149 @@
+"""comparison(), at_mark(): before and after on one database, from its history; which windows fit around a change mark."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from collectors.model import Delta, NotComparable
+from rules.comparison.compare import compare
+from rules.comparison.model import Comparison
+from service.history.baselines import usual_at
+from service.state.episodes import Episode
+from service.state.window import Window
+from service.store.queries.history import Poll
+from service.store.queries.marks import Mark
+from service.store.repository import Repository
+
+SPAN = timedelta(minutes=30)
+"""The longest window on either side of a mark, where nobody asks for another."""
+SETTLE = timedelta(seconds=20)
+"""After a change, and after a trouble begins, figures still move; so much is left out."""
+GRACE = timedelta(minutes=1)
+"""A mark is set when a change is done, which may be a little after the trouble went."""
+LEAST_POLLS = 2
+
+
+class NoMark(ValueError):
+    """There is no such mark; the text says which there are."""
+
+
+class CannotCompare(ValueError):
+    """Two sides that cannot be compared: the fact, and the way out."""
+
+
+class TooEarly(CannotCompare):
+    """A mark with too few polls after it so far; more may come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """What is compared with what."""
+
+    before: Window
+    after: Window
+    notes: tuple[str, ...] = ()
+
+
+def comparison(
+    store: Repository, database: str, before: Window, after: Window, mark: str | None = None, notes: Sequence[str] = ()
+) -> Comparison:
+    """Before against after, held against what is usual at the hour of `after`. Raises CannotCompare."""
+    sides = {"before": before, "after": after}
+    told = {name: _delta(store, database, name, window) for name, window in sides.items()}
+    found = compare(told["before"], told["after"], usual_at(store, database, after.begin), mark)
+    sources = (f"{name}: {note}" for name, delta in told.items() for note in delta.notes)
+    return found.model_copy(update={"notes": (*found.notes, *notes, *sources)})
+
+
+def at_mark(
+    store: Repository,
+    database: str,
+    which: str = "last",
+    span: timedelta | None = None,
+    settle: timedelta = SETTLE,
+) -> Comparison:
+    """Before against after a change mark: the last one, or the one of this id. Raises NoMark, CannotCompare."""
+    mark = store.marks.get(database, which)
+    if mark is None:
+        named = "no mark yet" if which == "last" else f"no mark {which}"
+        raise NoMark(f"{database} has {named}; set one as the change is made, or name two windows")
+    windows = around(store, mark, span, settle)
+    return comparison(store, database, windows.before, windows.after, mark.text, windows.notes)
+
+
+def around(store: Repository, mark: Mark, span: timedelta | None = None, settle: timedelta = SETTLE) -> Windows:
+    """The windows of a mark, as long as its history allows, up to a bound, equally long. Raises CannotCompare.
+
+    Neither reaches across another mark or a restart. Where a trouble lasted at the mark, the one before does not begin
+    until it had begun, and the one after ends where it comes back. `span` is that bound; a note says if it is not reached.
+    """
+    longest = span or SPAN
+    first, last = mark.at - longest - GRACE, mark.at + settle + longest
+    polls = store.history.polls(mark.database, first, last + GRACE)
+    marks = [one.at for one in store.marks.between(mark.database, first, last).items if one.id != mark.id]
+    restarts = [one.at for one in polls if not one.seconds]
+    earlier = [*(one + settle for one in marks if one <= mark.at), *(one for one in restarts if one <= mark.at)]
+    begin = max((first, *(min(one, mark.at) for one in (*earlier, *(one.at for one in polls[:1])))))
+    end = min((last, *(one for one in (*marks, *restarts) if one > mark.at)))
+    windows = _within_the_trouble(store, mark, Windows(Window(begin, mark.at), Window(mark.at + settle, end)), settle)
+    before, after = windows.before, windows.after
+    after = Window(after.begin, min((after.end, *(one.at for one in polls[-1:]))))
+    _enough(mark, polls, before, after, settle)
+    length = min(before.length, after.length, longest)
+    before, after = Window(before.end - length, before.end), Window(after.begin, after.begin + length)
+    return Windows(before, after, (*windows.notes, *_shorter(span, length)))
+
+
+def _shorter(span: timedelta | None, length: timedelta) -> Iterator[str]:
+    """That less can be used than was asked for."""
+    if span is not None and length < span:
+        asked, used = (f"{one.total_seconds():,.0f} s" for one in (span, length))
+        yield f"windows of {asked} were asked for, {used} can be used on both sides of the mark"
+
+
+def _within_the_trouble(store: Repository, mark: Mark, within: Windows, settle: timedelta) -> Windows:
+    """The windows narrowed to the trouble that the mark was about, and to where that came back."""
+    found = store.episodes.between(mark.database, within.before.begin, within.after.end).items
+    lasting = [one for one in found if one.begin <= mark.at and (one.end is None or one.end >= mark.at - GRACE)]
+    if not lasting:
+        return within
+    begin = max(within.before.begin, min(one.begin for one in lasting) + settle)
+    until = max(min(one.end or mark.at, mark.at) for one in lasting)
+    again = list(_again(found, {one.cause for one in lasting}, mark.at))
+    end = min((within.after.end, *(one.begin for one in again)))
+    notes = (f"{one.title} came back at {one.begin:%Y-%m-%d %H:%M:%S} UTC; the window ends there" for one in again[:1])
+    before = Window(begin if begin < until else within.before.begin, until)
+    return Windows(before, Window(within.after.begin, end), tuple(notes))
+
+
+def _again(found: Sequence[Episode], causes: set[str], since: datetime) -> Iterator[Episode]:
+    """Later episodes of the same causes, the earliest first."""
+    later = (one for one in found if one.cause in causes and one.begin > since)
+    return iter(sorted(later, key=lambda one: one.begin))
+
+
+def _enough(mark: Mark, polls: Sequence[Poll], before: Window, after: Window, settle: timedelta) -> None:
+    """Raises CannotCompare where a side has too few polls, TooEarly where more come. Of old polls roll-ups decide."""
+    if not polls:
+        if datetime.now(UTC) - mark.at < SPAN:
+            raise TooEarly(f"nothing of {mark.database} is kept around the mark; wait until it is polled")
+        return
+    sides = {
+        name: [one for one in polls if window.begin <= one.at <= window.end]
+        for name, window in (("before", before), ("after", after))
+    }
+    for name, found in sides.items():
+        if len(found) < LEAST_POLLS:
+            where = f"of {mark.database} {name} the mark at {mark.at:%Y-%m-%d %H:%M:%S} UTC"
+            few = f"{len(found)} polls {where} can be used, {LEAST_POLLS} are needed"
+            if name == "after" and after.end == polls[-1].at:
+                way = f"ask again {settle.total_seconds():.0f} s and some polls after the mark"
+                raise TooEarly(f"{few}; {way}, or name two windows")
+            raise CannotCompare(f"{few}; name a longer span or two windows")
+
+
+def _delta(store: Repository, database: str, name: str, window: Window) -> Delta:
+    change = store.changes.delta_over(database, window.begin, window.end)
+    if isinstance(change, NotComparable):
+        raise CannotCompare(f"{name}: {change.why}; {change.way_out}")
+    return change

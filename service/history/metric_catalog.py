@@ -1,0 +1,123 @@
+"""The figures of the history by the names under which they are asked for. A new one is a line here, and in docs/rest.md."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT
+from service.store.ingest.samples import IMPACT
+from service.store.queries.history import Selector
+
+Key = Mapping[str, Any]
+Caches = Mapping[int, str]
+"""The cache behind each child latch, as far as it is known."""
+MICRO = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One figure: what it is, per what, the stored column it comes from, and what its series are called."""
+
+    title: str
+    unit: str
+    selector: Selector
+    of: Callable[[Key, Caches], str | None] = lambda key, caches: None
+    scale: float = 1.0
+
+
+def _child(key: Key, caches: Caches) -> str:
+    number = int(key["child#"])
+    return f"child {number} ({caches.get(number, 'unknown')})"
+
+
+def _cache(key: Key, caches: Caches) -> str:
+    name = str(key.get("parameter") or f"cache {key.get('cache#')}")
+    return name if key.get("type") != "SUBORDINATE" else f"{name} (subordinate {key.get('subordinate#')})"
+
+
+def _by(member: str) -> Callable[[Key, Caches], str]:
+    return lambda key, caches: str(key.get(member))
+
+
+def _children(title: str, column: str, unit: str = "per second", scale: float = 1.0) -> Named:
+    return Named(f"{title} of a child latch", unit, Selector("v$latch_children", column), _child, scale)
+
+
+def _latch(title: str, column: str, unit: str = "per second", scale: float = 1.0) -> Named:
+    name = {"name": ROW_CACHE_LATCH}
+    return Named(f"{title} of all row cache child latches", unit, Selector("v$latch", column, name), scale=scale)
+
+
+def _caches(title: str, column: str, unit: str = "per second") -> Named:
+    return Named(f"{title} of a dictionary cache", unit, Selector("v$rowcache", column), _cache)
+
+
+def _places(title: str, column: str) -> Named:
+    of = Selector("v$latch_misses", column, {"parent_name": ROW_CACHE_LATCH})
+    return Named(title, "per second", of, _by("location"))
+
+
+def _event(title: str, column: str, unit: str, scale: float = 1.0) -> Named:
+    return Named(f"{title} of a wait event", unit, Selector("v$system_event", column), _by("event"), scale)
+
+
+def _lock(title: str, column: str, unit: str, scale: float = 1.0) -> Named:
+    name = {"event": ROW_CACHE_LOCK_EVENT}
+    return Named(f"{title} for row cache lock", unit, Selector("v$system_event", column, name), scale=scale)
+
+
+def _work(title: str, statistic: str) -> Named:
+    return Named(title, "per second", Selector("v$sysstat", "value", {"name": statistic}))
+
+
+def _time(title: str, statistic: str) -> Named:
+    unit = "seconds per second"
+    return Named(title, unit, Selector("v$sys_time_model", "value", {"stat_name": statistic}), scale=MICRO)
+
+
+NAMED: Mapping[str, Named] = {
+    "child_gets": _children("gets", "gets"),
+    "child_misses": _children("misses", "misses"),
+    "child_sleeps": _children("sleeps", "sleeps"),
+    "child_spin_gets": _children("spin gets", "spin_gets"),
+    "child_wait_seconds": _children("time slept", "wait_time", "seconds per second", MICRO),
+    "latch_gets": _latch("gets", "gets"),
+    "latch_misses": _latch("misses", "misses"),
+    "latch_sleeps": _latch("sleeps", "sleeps"),
+    "latch_wait_seconds": _latch("time slept", "wait_time", "seconds per second", MICRO),
+    "cache_gets": _caches("gets", "gets"),
+    "cache_getmisses": _caches("getmisses", "getmisses"),
+    "cache_modifications": _caches("modifications", "modifications"),
+    "cache_count": _caches("entries", "count", "entries"),
+    "cache_usage": _caches("entries that hold valid data", "usage", "entries"),
+    "location_sleeps": _places("sleeps while a place held the row cache latch", "sleep_count"),
+    "location_waiter_sleeps": _places("sleeps of waiters at a place, for the row cache latch", "wtr_slp_count"),
+    "mutex_sleeps": Named(
+        "sleeps on row cache mutexes at a place", "per second", Selector("v$mutex_sleep", "sleeps"), _by("location")
+    ),
+    "mutex_wait_seconds": Named(
+        "time waited for row cache mutexes at a place",
+        "seconds per second",
+        Selector("v$mutex_sleep", "wait_time"),
+        _by("location"),
+        MICRO,
+    ),
+    "lock_waits": _lock("waits", "total_waits", "per second"),
+    "lock_wait_seconds": _lock("time waited", "time_waited_micro", "seconds per second", MICRO),
+    "event_waits": _event("waits", "total_waits", "per second"),
+    "event_wait_seconds": _event("time waited", "time_waited_micro", "seconds per second", MICRO),
+    "share_of_db_time": Named(
+        "share of DB time lost in row cache waits", "ratio", Selector(IMPACT, "share_of_db_time")
+    ),
+    "waiting_sessions": Named(
+        "sessions that wait for the row cache on average", "sessions", Selector(IMPACT, "waiting_sessions")
+    ),
+    "executions": _work("executions", "execute count"),
+    "parses": _work("parses", "parse count (total)"),
+    "hard_parses": _work("hard parses", "parse count (hard)"),
+    "logons": _work("logons", "logons cumulative"),
+    "commits": _work("commits by users", "user commits"),
+    "rollbacks": _work("rollbacks by users", "user rollbacks"),
+    "db_time": _time("DB time", "DB time"),
+    "db_cpu": _time("DB CPU", "DB CPU"),
+}

@@ -1,0 +1,180 @@
+"""curves(): named figures over time, gaps and unknowns as None and never as zero."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from collectors.model import Snapshot
+from collectors.registry import collectors
+from service.history.metric_catalog import NAMED, Caches, Named
+from service.store.ingest.samples import IMPACT, LEVELS, key_of
+from service.store.queries.history import WIDTHS, Points, Selector, Series, Span
+from service.store.repository import Repository
+
+Resolution = Literal["auto", "poll", "5m", "1h"]
+TOLERANCE = timedelta(seconds=1)
+LEVELS_FOR = timedelta(hours=1)
+"""A level is kept when it changes, and at least so often."""
+FINER: Mapping[str, Resolution] = {"1h": "5m", "5m": "poll"}
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One series: a value for each time, None where it cannot be told. `of` is the child, cache, place or event."""
+
+    metric: str
+    title: str
+    unit: str
+    of: str | None
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Series over the same times. `seconds` is what was watched for each time, None where nobody watched."""
+
+    database: str
+    resolution: str
+    begin: datetime
+    end: datetime
+    times: tuple[datetime, ...]
+    seconds: tuple[float | None, ...]
+    curves: tuple[Curve, ...]
+    cursor: str | None
+    known: tuple[str, ...] = ()
+    """What `of` can name here: every child, cache, place and event of the metrics asked for."""
+
+
+def curves(
+    store: Repository,
+    database: str,
+    metrics: Sequence[str],
+    begin: datetime,
+    end: datetime,
+    resolution: Resolution = "auto",
+    of: Sequence[str] = (),
+    caches: Caches | None = None,
+    frame: Snapshot | None = None,
+    cursor: str | None = None,
+    limit: int = 1000,
+) -> Curves:
+    """Named figures of a database, at most `limit` times at once; `of` keeps those series alone. Raises BadCursor.
+
+    A counter that stood still throughout is only known by the rows of `frame`, a snapshot of the database. Where `auto`
+    chooses roll-ups and none is there yet, finer figures are taken.
+    """
+    names = list(dict.fromkeys(metrics))
+    wanted = [NAMED[name].selector for name in names]
+    points = _points(store, database, wanted, begin, end, resolution, cursor, limit)
+    times = list(_with_gaps(points))
+    spans = [span for _, span in times]
+    series = [*points.series, *_still(points, wanted, frame)]
+    before = _levels_before(store, database, points, series)
+    labelled = [
+        (name, one, NAMED[name].of(one.key, caches or {}))
+        for name in names
+        for one in series
+        if _is(NAMED[name].selector, one)
+    ]
+    found = [
+        Curve(name, NAMED[name].title, NAMED[name].unit, label, _values(NAMED[name], one, spans, before))
+        for name, one, label in labelled
+        if label is None or is_of(label, of)
+    ]
+    return Curves(
+        database,
+        points.resolution,
+        begin,
+        end,
+        tuple(at for at, _ in times),
+        tuple(span.seconds if span else None for span in spans),
+        tuple(found),
+        points.cursor,
+        tuple(sorted({label for _, _, label in labelled if label is not None})),
+    )
+
+
+def _points(
+    store: Repository,
+    database: str,
+    wanted: list[Selector],
+    begin: datetime,
+    end: datetime,
+    resolution: Resolution,
+    cursor: str | None,
+    limit: int,
+) -> Points:
+    points = store.history.points(database, wanted, begin, end, resolution, cursor, limit)
+    while resolution == "auto" and not points.spans and points.resolution in FINER:
+        finer = FINER[points.resolution]
+        points = store.history.points(database, wanted, begin, end, finer, cursor, limit)
+    return points
+
+
+def _with_gaps(points: Points) -> Iterator[tuple[datetime, Span | None]]:
+    """Every span, and one time without one where a stretch was not watched."""
+    width = WIDTHS.get(points.resolution)
+    last: datetime | None = None
+    for span in points.spans:
+        since = span.at - timedelta(seconds=0 if width else span.seconds or 0)
+        reached = None if last is None else last + timedelta(seconds=width or 0)
+        if reached is not None and since > reached + TOLERANCE and (width or span.seconds):
+            yield (reached if width else since), None
+        yield span.at, span
+        last = span.at
+
+
+def _is(selector: Selector, one: Series) -> bool:
+    return selector.takes((one.view, one.name, one.column, one.gauge))
+
+
+def is_of(label: str, of: Sequence[str]) -> bool:
+    """Whether a series is asked for: by its whole name, or by the child or the cache in it."""
+    return not of or any(label == one or label.startswith(f"{one} (") or label.endswith(f"({one})") for one in of)
+
+
+def _values(
+    named: Named, one: Series, spans: Sequence[Span | None], before: Mapping[str, float]
+) -> tuple[float | None, ...]:
+    if one.gauge:
+        return tuple(_levels(one, spans, before.get(f"{one.name} {one.column}")))
+    return tuple(None if (value := one.at(span) if span else None) is None else value * named.scale for span in spans)
+
+
+def _levels(one: Series, spans: Sequence[Span | None], level: float | None) -> Iterator[float | None]:
+    """A level stays what it was until a poll that saw another."""
+    for span in spans:
+        seen = one.at(span) if span else None
+        level = level if seen is None else seen
+        unread = span is None or one.view in span.missing or (seen is None and not span.seconds)
+        yield None if unread else level
+
+
+def _still(points: Points, wanted: Sequence[Selector], frame: Snapshot | None) -> Iterator[Series]:
+    """Series of which nothing is stored here, because the counter stood still or the level stayed."""
+    known = {(one.view, one.name, one.column) for one in points.series}
+    for view, column in dict.fromkeys((one.view, one.column) for one in wanted):
+        gauge = column in LEVELS.get(view, ())
+        for key in _keys(view, frame):
+            if (view, key, column) not in known:
+                yield Series(view, json.loads(key), column, gauge, {}, key)
+
+
+def _keys(view: str, frame: Snapshot | None) -> Sequence[str]:
+    """The keys of a view's rows, as they are stored."""
+    if view == IMPACT:
+        return ["{}"]
+    return [key_of(collectors()[view], row) for row in frame.rows(view)] if frame else []
+
+
+def _levels_before(store: Repository, database: str, points: Points, series: Sequence[Series]) -> Mapping[str, float]:
+    """The last known level of each gauge at the begin, by key and column."""
+    gauges = {(one.view, one.column) for one in series if one.gauge}
+    if not gauges or not points.spans or points.resolution == "1h":
+        return {}
+    begin = points.spans[0].at
+    wanted = [Selector(view, column) for view, column in sorted(gauges)]
+    earlier = store.history.points(database, wanted, begin - LEVELS_FOR, begin, points.resolution)
+    return {f"{one.name} {one.column}": one.values[max(one.values)].total for one in earlier.series if one.gauge}

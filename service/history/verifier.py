@@ -1,0 +1,70 @@
+"""Whether a trouble that ended after a change mark ended by it: looked at when it ends, and again as more is known."""
+
+from datetime import datetime, timedelta
+
+from rules.catalogue import catalogue
+from rules.comparison.model import NotVerified, Verified
+from rules.comparison.verification import verified
+from service.history.comparison import GRACE, SPAN, CannotCompare, TooEarly, around, comparison
+from service.state.episodes import Episode
+from service.store.queries.marks import Mark
+from service.store.repository import Repository
+
+LOOK_BACK = 2 * SPAN
+"""An episode that ended longer ago keeps the verdict it has: its windows are full."""
+
+
+class Verifier:
+    """Notes verdicts in the store. `do` is a round of the job."""
+
+    def __init__(self, store: Repository) -> None:
+        self._store = store
+
+    def do(self, now: datetime) -> None:
+        """Judge every trouble that ended lately after a mark. Raises what the store does."""
+        for one in self._ended(now - LOOK_BACK, now):
+            mark = mark_of(self._store, one)
+            if mark is not None and (text := verdict(self._store, one, mark)) not in (None, one.verdict):
+                self._store.episodes.verdict(one.database, one.cause, one.begin, str(text))
+
+    def _ended(self, begin: datetime, now: datetime) -> list[Episode]:
+        found: list[Episode] = []
+        cursor: str | None = None
+        while True:
+            page = self._store.episodes.between(None, begin, now + timedelta(hours=1), cursor)
+            found += [one for one in page.items if one.end is not None]
+            cursor = page.cursor
+            if cursor is None:
+                return found
+
+
+def mark_of(store: Repository, episode: Episode) -> Mark | None:
+    """The last mark set while an episode lasted, or right after; None where there is none, or where the episode lasts."""
+    if episode.end is None:
+        return None
+    found = store.marks.between(episode.database, episode.begin, episode.end + GRACE, limit=1).items
+    return found[0] if found else None
+
+
+def verdict(store: Repository, episode: Episode, mark: Mark) -> str | None:
+    """`verified: …`, `not verified because …` or `not verified yet: …`; None for a cause that is gone."""
+    cause = catalogue().get(episode.cause)
+    if cause is None:
+        return None
+    try:
+        windows = around(store, mark)
+        told = verified(comparison(store, mark.database, windows.before, windows.after), cause)
+    except TooEarly:
+        return "not verified yet: too early to tell; looked at again as polls come"
+    except CannotCompare as error:
+        return f"not verified because there is too little to compare around the mark `{mark.text}`: {error}"
+    return in_words(told, mark)
+
+
+def in_words(told: Verified | NotVerified, mark: Mark) -> str:
+    """The verdict in one sentence."""
+    because = told.because[:1].lower() + told.because[1:]
+    if isinstance(told, Verified):
+        return f"verified: after the mark `{mark.text}`, {because}"
+    reason = "" if told.reason == "sleeps did not fall" else f"{told.reason}: "
+    return f"not verified because after the mark `{mark.text}` {reason}{because}"

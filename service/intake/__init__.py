@@ -1,0 +1,1 @@
+"""Files that people hand in: captures, reports, archives, uploads."""

@@ -1,0 +1,255 @@
+"""What `latchscope diagnose` and uploads are given: read into Diagnoses, one clear error, or skipped with the reason.
+
+What an input is, its content tells, never its name: a capture, a report, a script's output, or an archive of them.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from collectors.capture import FORMAT, delta_of, load
+from collectors.errors import InputError
+from collectors.model import Delta, NotComparable
+from collectors.reports.detect import looks_like_report
+from collectors.reports.read import read as read_report
+from collectors.sqlplus import parser
+from rules.engine import cannot_tell, diagnose
+from rules.model import Diagnosis
+from service.intake.archives import (
+    LIMITS,
+    Limits,
+    Member,
+    TooLarge,
+    gunzipped,
+    is_archive,
+    is_zip,
+    label,
+    members,
+    mib,
+    sized,
+    unread_kind,
+)
+
+STDIN = "-"
+OURS = "an AWR or Statspack report, the output of `latchscope script`, or a capture"
+NESTED = "is an archive within an archive; unpack it first"
+
+
+MANY_FOREIGN = 5
+"""From this number on, files that are none of ours are told together."""
+NAMED_FOREIGN = 10
+
+
+class NotOurs(InputError):
+    """Content that is nothing latchscope reads."""
+
+
+class Empty(NotOurs):
+    """A file without content."""
+
+
+class Foreign(NotOurs):
+    """A file of somebody else's, which may well stand beside ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """One Diagnosis, the change it speaks of, and the input it comes from."""
+
+    name: str
+    change: Delta | NotComparable
+    diagnosis: Diagnosis
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of the inputs, in their order. `read` counts the files that were ours to read, well or not.
+
+    `foreign` holds the names of files that are none of ours, `passed` why others were passed over.
+    """
+
+    told: list[Diagnosed] = field(default_factory=list)
+    errors: list[InputError] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
+    read: int = 0
+    foreign: list[str] = field(default_factory=list)
+
+    @property
+    def skipped(self) -> list[str]:
+        """What was not read, one line each; of many files that are none of ours one line."""
+        if len(self.foreign) < MANY_FOREIGN:
+            return [*(f"{name} is not {OURS}" for name in self.foreign), *self.passed]
+        names = [re.split(r"[/!]", name)[-1] for name in self.foreign]
+        more = ", …" if len(names) > NAMED_FOREIGN else ""
+        return [f"{len(names)} files that are none of ours: {', '.join(names[:NAMED_FOREIGN])}{more}", *self.passed]
+
+
+def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda done, of: None) -> Outcome:
+    """Every file, directory (one level) and archive among `names`. `step` hears how many of how many files are done."""
+    outcome = Outcome()
+    files = [one for name in names for one in _files(name, outcome)]
+    for done, (name, contained) in enumerate(files):
+        step(done, len(files))
+        _file(name, contained, outcome)
+    step(len(files), len(files))
+    return outcome
+
+
+def diagnose_data(data: bytes, name: str, limits: Limits = LIMITS) -> Outcome:
+    """The same for bytes that are at hand already, such as an upload."""
+    outcome = Outcome()
+    _data(data, label(name), outcome, limits)
+    return outcome
+
+
+def _files(name: str, outcome: Outcome) -> Iterator[tuple[str, bool]]:
+    """The input itself, or the files of a directory, each with whether it only stood in one; hidden files are left out."""
+    if name == STDIN or not os.path.isdir(name):
+        yield name, False
+        return
+    try:
+        entries = sorted((one for one in os.scandir(name) if not one.name.startswith(".")), key=lambda one: one.name)
+    except OSError as error:
+        outcome.errors.append(InputError(f"{label(name)} cannot be read: {error.strerror}"))
+        return
+    found = [one for one in entries if one.is_file()]
+    outcome.passed += [
+        f"{label(one.path)} is no file; one level of a directory is read" for one in entries if one not in found
+    ]
+    if not found:
+        outcome.errors.append(NotOurs(f"{label(name)} is a directory without files; give it {OURS}"))
+    yield from ((one.path, True) for one in found)
+
+
+def _file(name: str, contained: bool, outcome: Outcome) -> None:
+    shown = "standard input" if name == STDIN else label(name)
+    try:
+        data = read(name)
+    except TooLarge as error:
+        if contained:
+            outcome.passed.append(str(error))
+            return
+        outcome.read += 1
+        outcome.errors.append(error)
+    except InputError as error:
+        outcome.read += 1
+        outcome.errors.append(error)
+    else:
+        _data(data, shown, outcome, LIMITS, contained)
+
+
+def read(name: str) -> bytes:
+    """The bytes of a file or of standard input, never more than the limit. Raises InputError."""
+    if name == STDIN:
+        return sized(sys.stdin.buffer.read(LIMITS.one + 1), "standard input")
+    path, shown = Path(name), label(name)
+    try:
+        size = path.stat().st_size
+        if size > LIMITS.one:
+            raise TooLarge(f"{shown} is {mib(size)} MiB; an input is at most {mib(LIMITS.one)} MiB")
+        with path.open("rb") as file:  # a device tells no size
+            return sized(file.read(LIMITS.one + 1), shown)
+    except FileNotFoundError:
+        raise InputError(f"{shown} does not exist") from None
+    except (OSError, ValueError) as error:  # ValueError: a name no file can have
+        raise InputError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _data(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: bool = False) -> None:
+    """One file's bytes. What merely stood in a directory or archive is skipped when it is not ours."""
+    if is_zip(data):
+        _zip(data, name, outcome, limits, contained)
+        return
+    try:
+        plain = gunzipped(data, name, limits) if is_archive(data) else sized(data, name, limits)
+        if kind := unread_kind(plain):
+            raise NotOurs(f"{name} is a {kind} archive; unpack it, or give it as .gz of one file or .zip")
+        if is_archive(plain):
+            raise NotOurs(f"{name} {NESTED}")
+        told = _diagnosed(plain, name, strict=not contained)
+    except NotOurs as error:
+        if contained and isinstance(error, Foreign):
+            outcome.foreign.append(name)
+            return
+        if contained:
+            outcome.passed.append(str(error))
+            return
+        outcome.errors.append(error)
+    except InputError as error:
+        outcome.errors.append(error)
+    else:
+        outcome.told += told
+    outcome.read += 1
+
+
+def _zip(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: bool) -> None:
+    before, unpacked = outcome.read, 0
+    try:
+        for member in members(data, name, limits):
+            plain = _member(member, outcome, limits)
+            unpacked += len(plain or b"")
+            if unpacked > limits.total:
+                raise TooLarge(
+                    f"{name} unpacks to more than {mib(limits.total)} MiB; pack fewer reports into one archive"
+                )
+            if plain is not None:
+                _data(plain, member.label, outcome, limits, contained=True)
+    except InputError as error:
+        outcome.read += 1
+        outcome.errors.append(error)
+    if outcome.read == before and not contained:
+        outcome.errors.append(NotOurs(f"{name} is an archive without {OURS}"))
+    elif outcome.read == before:
+        outcome.passed.append(f"{name} is an archive without {OURS}")
+
+
+def _member(member: Member, outcome: Outcome, limits: Limits) -> bytes | None:
+    """The bytes of a file within an archive, which may be gzipped once more; None where there is nothing to read on."""
+    try:
+        if isinstance(member.data, InputError):
+            raise member.data
+        data = member.data
+        if is_archive(data) and not is_zip(data):
+            data = gunzipped(data, member.label, limits)
+            if not is_archive(data):
+                return data
+        if is_archive(data):
+            outcome.passed.append(f"{member.label} {NESTED}")
+            return None
+        return data
+    except InputError as error:
+        outcome.read += 1
+        outcome.errors.append(error)
+        return None
+
+
+def _diagnosed(data: bytes, name: str, *, strict: bool) -> list[Diagnosed]:
+    changes = _changes(data, name, strict=strict)
+    names = (
+        [name] if len(changes) == 1 else [f"{name}, period {i} of {len(changes)}" for i in range(1, len(changes) + 1)]
+    )
+    return [Diagnosed(one, change, _diagnosis(change)) for one, change in zip(names, changes, strict=True)]
+
+
+def _diagnosis(change: Delta | NotComparable) -> Diagnosis:
+    return cannot_tell(change, more_to_come=False) if isinstance(change, NotComparable) else diagnose(change)
+
+
+def _changes(data: bytes, name: str, *, strict: bool) -> tuple[Delta | NotComparable, ...]:
+    """The changes an input tells of. `strict`: somebody says it is ours, so that a JSON file is told what it lacks."""
+    if _looks_like_json(data) and (strict or FORMAT.encode() in data):
+        return (delta_of(load(data, name)),)
+    if parser.looks_like_spool(data):
+        return (delta_of(parser.load(data, name)),)
+    if looks_like_report(data):
+        return read_report(data, name)
+    if not data.strip():
+        raise Empty(f"{name} is empty; give it {OURS}")
+    raise Foreign(f"{name} is not {OURS}")
+
+
+def _looks_like_json(data: bytes) -> bool:
+    return data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")

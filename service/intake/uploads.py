@@ -1,0 +1,113 @@
+"""Uploaded reports: read and diagnosed as the command line does it, then kept under the SHA-256 of their content."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Lock
+
+from pydantic import Field, ValidationError
+
+from rules.model import Diagnosis, Frozen, worst
+from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
+from service.intake.inputs import Outcome, diagnose_data
+from service.intake.report_figures import Bars, figures
+from service.store.queries.reports import Kept, Reports
+
+MOST_FILES = 20
+"""Files of one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One uploaded file: the name its sender gave it, which is only ever shown, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+class Told(Frozen):
+    """One Diagnosis of a report, which part of it it speaks of, and the figures that are drawn beside it."""
+
+    name: str
+    diagnosis: Diagnosis
+    figures: tuple[Bars, ...] = ()
+
+
+class Content(Frozen):
+    """All that was told of a report; `unread` are its parts that could not be read, each with the reason."""
+
+    diagnoses: tuple[Told, ...]
+    unread: tuple[str, ...] = Field((), description="parts of an archive that were not read, each with the reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A kept report. `known` says that the same content was there before."""
+
+    kept: Kept
+    content: Content
+    known: bool
+
+
+class Uploads:
+    """Takes reports in and gives them out."""
+
+    def __init__(self, reports: Reports, max_bytes: int) -> None:
+        self._reports = reports
+        self.max_bytes = max_bytes
+        self._limits = Limits(one=min(LIMITS.one, 4 * max_bytes), total=8 * max_bytes, members=200)
+        self._reading = Lock()
+
+    def take(self, files: Sequence[File], who: str) -> list[Upload]:
+        """Diagnose all files, then keep them; one that cannot be read refuses them all. Raises InputError, StoreError."""
+        with self._reading:  # one request at a time: what an archive unpacks to is in memory once
+            read = [(one, self._read(one)) for one in files]
+            return [self._keep(file, outcome, who) for file, outcome in read]
+
+    def get(self, id: str) -> Upload | None:
+        """A kept report, or None. What an older latchscope told in another form is told anew. Raises StoreError."""
+        found = self._reports.get(id)
+        if found is None:
+            return None
+        kept, told = found
+        try:
+            return Upload(kept, Content.model_validate_json(told), known=True)
+        except ValidationError:
+            original = self._reports.original(id) or b""
+            return Upload(kept, _content(diagnose_data(original, kept.name, self._limits)), known=True)
+
+    def newest(self, limit: int, database: str | None = None) -> list[Kept]:
+        """Reports, newest first; with a database those of it. Raises StoreError."""
+        return self._reports.newest(limit, database)
+
+    def _read(self, file: File) -> Outcome:
+        if len(file.data) > self.max_bytes:
+            raise TooLarge(f"{label(file.name)} is more than {mib(self.max_bytes)} MiB; see reports.max_bytes")
+        outcome = diagnose_data(file.data, file.name, self._limits)
+        if not outcome.told:
+            raise outcome.errors[0]
+        return outcome
+
+    def _keep(self, file: File, outcome: Outcome, who: str) -> Upload:
+        content = _content(outcome)
+        diagnoses = [one.diagnosis for one in content.diagnoses]
+        severity = worst(one.severity for one in diagnoses)
+        kept = Kept(
+            id=hashlib.sha256(file.data).hexdigest(),
+            uploaded_at=datetime.now(UTC),
+            name=label(file.name),
+            size=len(file.data),
+            who=who,
+            databases=tuple(dict.fromkeys(one.database for one in diagnoses)),
+            severity=severity,
+            headline=next(one.headline for one in diagnoses if one.severity is severity),
+        )
+        if self._reports.keep(kept, content.model_dump_json(), file.data):
+            return Upload(kept, content, known=False)
+        return self.get(kept.id) or Upload(kept, content, known=True)
+
+
+def _content(outcome: Outcome) -> Content:
+    told = tuple(Told(name=one.name, diagnosis=one.diagnosis, figures=figures(one.change)) for one in outcome.told)
+    return Content(diagnoses=told, unread=(*(str(one) for one in outcome.errors), *outcome.skipped))

@@ -1,0 +1,242 @@
+"""/metrics: Oracle's own totals and our findings, rendered once per poll as text and joined per family at scrape.
+
+prometheus_client keeps a Python object per series and holds the interpreter for seconds at fleet size, so it serves
+only our own few process metrics. Names are the contract's; a sample that could not be read is absent, never zero.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client.exposition import choose_encoder
+
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, Snapshot, number
+from rules.cache_map import CacheMap
+from rules.model import Diagnosis, Severity
+from service.config.settings import DatabaseSettings
+from service.metrics.families import FAMILIES, Family
+from service.state.board import Watched
+from service.state.episodes import Episode
+
+_CHILD_COLUMNS = {
+    "latchscope_latch_gets_total": ("gets", 1.0),
+    "latchscope_latch_misses_total": ("misses", 1.0),
+    "latchscope_latch_sleeps_total": ("sleeps", 1.0),
+    "latchscope_latch_spin_gets_total": ("spin_gets", 1.0),
+    "latchscope_latch_wait_seconds_total": ("wait_time", 1e6),
+}
+_CACHE_COLUMNS = {
+    "latchscope_rowcache_gets_total": ("gets", 1.0),
+    "latchscope_rowcache_getmisses_total": ("getmisses", 1.0),
+    "latchscope_rowcache_modifications_total": ("modifications", 1.0),
+    "latchscope_rowcache_entries": ("count", 1.0),
+    "latchscope_rowcache_entries_used": ("usage", 1.0),
+}
+_EVENT_COLUMNS = {
+    "latchscope_wait_events_total": ("total_waits", 1.0),
+    "latchscope_wait_event_seconds_total": ("time_waited_micro", 1e6),
+}
+
+_MUTEX_COLUMNS = {
+    "latchscope_mutex_sleeps_total": ("sleeps", 1.0),
+    "latchscope_mutex_wait_seconds_total": ("wait_time", 1e6),
+}
+
+Labels = Mapping[str, str]
+
+
+class Block:
+    """Sample lines of one database by family; cells that are absent or NULL add no line."""
+
+    def __init__(self, database: DatabaseSettings) -> None:
+        self._common = _common_labels(database.name, database.cluster)
+        self._lines: dict[str, list[str]] = {}
+
+    def add(self, family: str, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
+        """One sample, unless there is no value."""
+        if value is None:
+            return
+        more = "".join([f',{name}="{_escaped(text)}"' for name, text in labels.items()])
+        self._lines.setdefault(family, []).append(f"{family}{{{self._common}{more}}} {_number(value)}\n")
+
+    def add_rows(
+        self, columns: Mapping[str, tuple[str, float]], rows: Iterable[Row], labels: Callable[[Row], Labels]
+    ) -> None:
+        """A family per column, a sample per row."""
+        for row in rows:
+            named = labels(row)
+            for family, (column, unit) in columns.items():
+                value = number(row.get(column))
+                self.add(family, None if value is None else value / unit, named)
+
+    def text(self) -> dict[str, bytes]:
+        """Family → its lines, encoded once."""
+        return {family: "".join(lines).encode() for family, lines in self._lines.items()}
+
+
+@cache
+def _common_labels(db: str, cluster: str | None) -> str:
+    """The labels that every sample of a database has; made once, for a scrape needs them a thousand times."""
+    return f'db="{_escaped(db)}"' + (f',cluster="{_escaped(cluster)}"' if cluster else "")
+
+
+def render(
+    database: DatabaseSettings,
+    snapshot: Snapshot,
+    caches: CacheMap,
+    diagnosis: Diagnosis,
+    episodes: Sequence[Episode] = (),
+) -> Mapping[str, bytes]:
+    """Every sample of one database that stays true until its next poll."""
+    block = Block(database)
+    block.add(
+        "latchscope_info", 1, {"release": snapshot.release or "unknown", "mechanism": diagnosis.mechanism or "unknown"}
+    )
+    if snapshot.taken_at is not None and snapshot.uptime_seconds is not None:
+        started = snapshot.taken_at.timestamp() - snapshot.uptime_seconds
+        block.add("latchscope_instance_start_timestamp_seconds", round(started))
+    _latches(block, snapshot, caches)
+    block.add_rows(_CACHE_COLUMNS, snapshot.rows("v$rowcache"), _cache_labels)
+    block.add_rows(_EVENT_COLUMNS, snapshot.rows("v$system_event"), lambda row: {"event": str(row.get("event"))})
+    block.add_rows(_MUTEX_COLUMNS, snapshot.rows("v$mutex_sleep"), lambda row: {"location": str(row.get("location"))})
+    _time(block, snapshot)
+    _verdicts(block, diagnosis, episodes)
+    _collectors(block, snapshot)
+    return block.text()
+
+
+def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
+    def child(row: Row) -> Labels:
+        number_of = int(number(row.get("child#")) or 0)
+        return {"latch": ROW_CACHE_LATCH, "child": str(number_of), "cache": caches.name(number_of)}
+
+    block.add_rows(_CHILD_COLUMNS, snapshot.rows("v$latch_children"), child)
+    # Latches without children of interest, as totals; `row cache objects` is exported by child, so that sums do not double.
+    alone = [row for row in snapshot.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH]
+    block.add_rows(_CHILD_COLUMNS, alone, lambda row: {"latch": str(row.get("name"))})
+    for row in snapshot.rows("v$latch_misses"):
+        place = {"latch": str(row.get("parent_name")), "location": str(row.get("location"))}
+        block.add("latchscope_latch_location_sleeps_total", number(row.get("sleep_count")), {**place, "side": "holder"})
+        block.add(
+            "latchscope_latch_location_sleeps_total", number(row.get("wtr_slp_count")), {**place, "side": "waiter"}
+        )
+
+
+def _cache_labels(row: Row) -> Labels:
+    subordinate = row.get("subordinate#")
+    return {
+        "cache": str(row.get("parameter")),
+        "cache_id": str(row.get("cache#")),
+        "type": str(row.get("type")),
+        "subordinate": "" if subordinate is None or row.get("type") == "PARENT" else str(subordinate),
+    }
+
+
+def _time(block: Block, snapshot: Snapshot) -> None:
+    families = {"DB time": "latchscope_db_time_seconds_total", "DB CPU": "latchscope_db_cpu_seconds_total"}
+    for row in snapshot.rows("v$sys_time_model"):
+        family, micro = families.get(str(row.get("stat_name"))), number(row.get("value"))
+        if family and micro is not None:
+            block.add(family, micro / 1e6)
+
+
+def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -> None:
+    """What is active: troubles while their episode lasts, so that they do not flap, and what is only worth a note."""
+    for episode in episodes:
+        labels = {"cause": episode.cause, "cache": episode.cache or "", "severity": episode.severity}
+        block.add("latchscope_finding", 1, labels)
+    lasting = {episode.cause for episode in episodes}
+    for one in diagnosis.findings:
+        if one.severity is Severity.INFO and one.cause not in lasting:
+            labels = {"cause": one.cause, "cache": one.cache or "", "severity": one.severity}
+            block.add("latchscope_finding", 1, labels)
+    if diagnosis.impact:
+        block.add("latchscope_impact_ratio", diagnosis.impact.share_of_db_time)
+    waiting: dict[tuple[str, str], float] = {}
+    for group in diagnosis.who:
+        waiting[group.event, group.cache] = waiting.get((group.event, group.cache), 0.0) + group.sessions
+    for (event, name), sessions in waiting.items():
+        block.add("latchscope_waiting_sessions", sessions, {"event": event, "cache": name})
+
+
+def _collectors(block: Block, snapshot: Snapshot) -> None:
+    for view, reading in sorted(snapshot.readings.items()):
+        named = {"collector": view}
+        kind = getattr(reading, "kind", None)
+        if kind != "not_asked":
+            block.add("latchscope_collector_success", 0 if kind else 1, named)
+        cost = snapshot.costs.get(view)
+        if cost is not None:
+            block.add("latchscope_collector_duration_seconds", cost.seconds, named)
+            block.add("latchscope_collector_rows", cost.rows, named)
+            block.add("latchscope_collector_round_trips", cost.round_trips, named)
+
+
+def exposition(watched: Iterable[Watched], own: CollectorRegistry | None, accept: str = "") -> tuple[bytes, str]:
+    """The page and its content type: our process (`own`), then every database; a stale one keeps only up and age.
+
+    Text 0.0.4, or OpenMetrics where `accept` prefers it.
+    """
+    encode, content_type = choose_encoder(accept)
+    openmetrics = content_type.startswith("application/openmetrics-text")
+    parts: dict[str, list[bytes]] = {name: [] for name in FAMILIES}
+    for one in watched:
+        current = one.current
+        for family, text in _liveness(one).items():
+            parts[family].append(text)
+        if current is not None:
+            for family, text in current.blocks.items():
+                parts[family].append(text)
+    page = [encode(own).removesuffix(b"# EOF\n")] if own is not None else []
+    for name, texts in parts.items():
+        if texts:
+            page.append(_heading(FAMILIES[name], openmetrics))
+            page.extend(texts)
+    if openmetrics:
+        page.append(b"# EOF\n")
+    return b"".join(page), content_type
+
+
+def _heading(family: Family, openmetrics: bool) -> bytes:
+    name = family.name.removesuffix("_total") if openmetrics and family.type == "counter" else family.name
+    return f"# HELP {name} {family.help}\n# TYPE {name} {family.type}\n".encode()
+
+
+def probe(watched: Watched, accept: str = "") -> tuple[bytes, str]:
+    """The metrics of one database alone, with probe_success, for a scraper that asks target by target."""
+    page, content_type = exposition([watched], None, accept)
+    success = f"# HELP probe_success 1 while the database answers.\n# TYPE probe_success gauge\nprobe_success {int(watched.up)}\n"
+    return success.encode() + page, content_type
+
+
+def _liveness(watched: Watched) -> dict[str, bytes]:
+    block = Block(watched.settings)
+    block.add("latchscope_up", 1 if watched.up else 0)
+    block.add("latchscope_data_age_seconds", None if watched.age is None else round(watched.age, 3))
+    block.add("latchscope_last_poll_timestamp_seconds", watched.published.clock if watched.published else None)
+    block.add("latchscope_poll_interval_seconds", watched.pace or watched.interval)
+    if watched.current is not None:
+        block.add("latchscope_poll_duration_seconds", watched.current.poll_seconds)
+    failure = watched.failure
+    if failure is not None and failure.kind == "credential":
+        block.add("latchscope_login_stopped", 1, {"reason": failure.code})
+    if failure is not None:
+        block.add("latchscope_next_attempt_timestamp_seconds", failure.next_attempt, {"reason": failure.kind})
+    return block.text()
+
+
+def own_registry() -> CollectorRegistry:
+    """Metrics of the latchscope process itself, through prometheus_client."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    GCCollector(registry=registry)
+    return registry
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

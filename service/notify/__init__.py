@@ -1,0 +1,1 @@
+"""Telling others of episodes: the event feed and webhooks."""

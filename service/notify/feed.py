@@ -1,0 +1,130 @@
+"""The feed: one thread follows the log of episode changes and wakes whoever listens, however many they are.
+
+A listener is a position in the log and not a queue. What is recent lies in memory once for all; one that is slow, or
+comes back after a while, reads the rest from the store at its own pace, so that nothing fills up and nothing is dropped.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from service.store.queries.episode_log import EpisodeLog, LoggedChange
+from service.store.trouble import StoreTrouble
+
+log = logging.getLogger("latchscope.feed")
+
+LOOK_SECONDS = 1.0
+"""How often the log is read for what other processes wrote; our own changes wake the thread at once."""
+RECENT = 1000
+PAGE = 500
+MOST_LISTENERS = 100
+
+Wake = Callable[[], None]
+
+
+class Full(Exception):
+    """There are as many listeners as there may be."""
+
+
+class Feed:
+    """Follows the log from `start` on until `stop`."""
+
+    def __init__(self, changes: EpisodeLog, recent: int = RECENT, most: int = MOST_LISTENERS) -> None:
+        self._log = changes
+        self._recent: deque[LoggedChange] = deque(maxlen=recent)
+        self._floor: int | None = None
+        """Every change after this number is in `_recent`; None until the log was first read."""
+        self._position = 0
+        self._most = most
+        self._listeners: set[Wake] = set()
+        self._lock = threading.Lock()
+        self._news = threading.Event()
+        self._trouble = False
+        self.stopped = False
+        self._thread = threading.Thread(target=self._run, name="episode feed", daemon=True)
+        changes.on_news.append(self._news.set)
+
+    def start(self) -> None:
+        """Begin to follow the log."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop, and wake every listener so that it sees it."""
+        self.stopped = True
+        self._news.set()
+        self._wake()
+
+    def join(self, timeout: float) -> None:
+        """Wait for the thread, at most so long."""
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    @property
+    def listeners(self) -> int:
+        """How many listen right now."""
+        return len(self._listeners)
+
+    @contextmanager
+    def listening(self, wake: Wake) -> Iterator[None]:
+        """Call `wake`, from another thread, whenever there is news. Raises Full."""
+        with self._lock:
+            if len(self._listeners) >= self._most:
+                raise Full
+            self._listeners.add(wake)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listeners.discard(wake)
+
+    def newest(self) -> int:
+        """The number of the newest change. Raises StoreTrouble."""
+        return self._log.newest()
+
+    def remembered(self, seq: int) -> list[LoggedChange] | None:
+        """Changes after that number, from memory at once; None where memory does not reach that far back."""
+        with self._lock:
+            if self._floor is None or seq < self._floor:
+                return None
+            return [one for one in self._recent if one.seq > seq]
+
+    def read(self, seq: int) -> list[LoggedChange]:
+        """The next changes after that number, from the store. Raises StoreTrouble."""
+        return self._log.since(seq, PAGE)
+
+    def _run(self) -> None:
+        while not self.stopped:
+            self._news.clear()
+            try:
+                if self.look():
+                    self._wake()
+                self._trouble = False
+            except StoreTrouble as error:
+                if not self._trouble:
+                    log.warning("the log of episode changes cannot be read, trying on: %s", error)
+                self._trouble = True
+            self._news.wait(LOOK_SECONDS)
+
+    def look(self) -> bool:
+        """Read what is new; whether there is anything to wake listeners for. Raises StoreTrouble."""
+        if self._floor is None:
+            self._position = self._log.newest()
+            self._floor = self._position
+            return True
+        found = False
+        while page := self._log.since(self._position, PAGE):
+            with self._lock:
+                for one in page:
+                    if len(self._recent) == self._recent.maxlen:
+                        self._floor = self._recent[0].seq
+                    self._recent.append(one)
+            self._position, found = page[-1].seq, True
+        return found
+
+    def _wake(self) -> None:
+        with self._lock:
+            wakes = list(self._listeners)
+        for wake in wakes:
+            wake()

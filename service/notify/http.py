@@ -1,0 +1,94 @@
+"""One signed POST to a webhook: what is sent, and what its answer means. Nothing here is logged."""
+
+import hashlib
+import hmac
+import http.client
+import json
+import time
+import uuid
+from email.message import Message
+from importlib.metadata import version
+from typing import IO, Any
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from collectors.errors import SetupError
+from service.config.secrets import read_secret
+from service.config.webhooks import WebhookSettings
+from service.store.queries.episode_log import LoggedChange
+
+TIMEOUT_SECONDS = 10.0
+GONE = 410
+
+
+class NotTaken(Exception):
+    """The receiver did not take it: why, without the address. `final` when it wants no more of it."""
+
+    def __init__(self, why: str, final: bool = False) -> None:
+        super().__init__(why)
+        self.final = final
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """What is signed for one address is not carried to another."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> Request | None:
+        """No request follows, so the redirect itself is the answer."""
+        return None
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """HMAC-SHA256 over `timestamp.body`, as `sha256=` and hexadecimal digits."""
+    return "sha256=" + hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
+
+
+def document(change: LoggedChange, public_url: str | None) -> dict[str, Any]:
+    """What a receiver is told. `id` is the same at every attempt and in every process."""
+    told = change.document()
+    told["id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{told['at']} {change.database} {change.seq}"))
+    if public_url is not None:
+        told["url"] = f"{public_url.rstrip('/')}/db/{change.database}"
+    return told
+
+
+def post(webhook: WebhookSettings, told: dict[str, Any], timeout: float = TIMEOUT_SECONDS) -> None:
+    """Post to the receiver; `timeout` in seconds holds for each step of it. Raises NotTaken."""
+    body = json.dumps(told, ensure_ascii=False).encode()
+    timestamp = str(int(time.time()))
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": f"latchscope/{version('latchscope')}",
+        "X-Latchscope-Id": told["id"],
+        "X-Latchscope-Timestamp": timestamp,
+    }
+    if webhook.secret_file is not None:
+        headers["X-Latchscope-Signature"] = signature(_secret(webhook), timestamp, body)
+    request = Request(webhook.url, body, headers, method="POST")
+    try:
+        with build_opener(_NoRedirect).open(request, timeout=timeout):
+            pass
+    except HTTPError as error:
+        error.close()
+        raise NotTaken(f"it answers {error.code}", final=error.code == GONE) from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise NotTaken(_brief(error)) from None
+
+
+def _secret(webhook: WebhookSettings) -> str:
+    assert webhook.secret_file is not None
+    try:
+        secret = read_secret(webhook.secret_file, "secret_file")
+    except SetupError as error:
+        raise NotTaken(str(error)) from None
+    if not secret:
+        raise NotTaken(f"secret_file {webhook.secret_file} is empty")
+    return secret
+
+
+def _brief(error: Exception) -> str:
+    """What went wrong by its kind: the texts of some of these hold the address."""
+    cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
+    said = cause.strerror if isinstance(cause, OSError) else None
+    return said or type(cause).__name__

@@ -1,0 +1,1 @@
+"""A diagnosis or a comparison as text and Markdown."""

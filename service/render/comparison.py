@@ -1,0 +1,107 @@
+"""A Comparison as text for a terminal and as Markdown for a ticket: one sentence, then what changed and what did not."""
+
+from collections.abc import Iterator
+
+from rules.comparison.model import Change, Comparison, Side
+from rules.formatting import percent, rough
+
+Cells = tuple[str, str, str, str, str, str]
+HEADER: Cells = ("figure", "before", "after", "unit", "factor", "verdict")
+RIGHT = (1, 2, 4)
+"""Columns of numbers."""
+
+
+def as_text(told: Comparison) -> str:
+    """The sentence, what the sides are, a table, and what to remember."""
+    table = [HEADER, *rows(told)]
+    widths = [max(len(row[place]) for row in table) for place in range(len(HEADER))]
+    lines = [told.sentence, "", *_sides(told), ""]
+    lines += [
+        "  ".join(
+            cell.rjust(w) if i in RIGHT else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
+    return "\n".join([*lines, *_remarks(told)])
+
+
+def as_markdown(told: Comparison) -> str:
+    """The same as Markdown."""
+    lines = [f"**{_safe(told.sentence)}**", "", *(f"- {_safe(one)}" for one in _sides(told)), ""]
+    lines += [_row(HEADER), _row(("---", "---:", "---:", "---", "---:", "---"))]
+    lines += [_row(tuple(_safe(cell) for cell in row)) for row in rows(told)]
+    remarks = list(_remarks(told))
+    return "\n".join([*lines, *([""] if remarks else []), *(f"- {_safe(one)}" for one in remarks if one)])
+
+
+def rows(told: Comparison) -> Iterator[Cells]:
+    """One row for each figure that can be compared, in the order of the Comparison."""
+    yield from (cells(one) for one in told.changes if one.verdict != "cannot tell")
+
+
+def cells(change: Change) -> Cells:
+    """A change in the words of every table of a comparison, on a terminal, in a ticket and on a page."""
+    before, after = _value(change, change.before), _value(change, change.after)
+    return (change.title, before, after, change.unit, _factor(change), _verdict(change))
+
+
+def _value(change: Change, value: float | None) -> str:
+    """A figure in its unit; one that cannot be compared shows nothing, which is not zero."""
+    if value is None:
+        return "–"
+    return percent(value) if change.unit.startswith("of ") else rough(value)
+
+
+def _factor(change: Change) -> str:
+    if change.factor is None:
+        return "–"
+    if change.factor >= 1 or not change.factor:
+        return f"{rough(change.factor)} ×"
+    divisor = rough(1 / change.factor)
+    return "1 ×" if divisor == "1" else f"1/{divisor}"
+
+
+def _verdict(change: Change) -> str:
+    """The verdict in the fewest words."""
+    if change.direction == "same":
+        return "no change"
+    usual = "" if change.outside_usual is not True else ", outside the usual here"
+    return f"{change.direction if change.verdict == 'changed' else change.verdict}{usual}"
+
+
+def _sides(told: Comparison) -> Iterator[str]:
+    yield f"before: {_side(told.before)}"
+    yield f"after:  {_side(told.after)}"
+    if told.mark:
+        yield f"mark:   {told.mark}"
+
+
+def _side(side: Side) -> str:
+    basis, source = side.basis, "a printed report" if side.source == "report" else "views"
+    times = " to ".join(f"{one:%Y-%m-%d %H:%M:%S}" for one in (basis.begin, basis.end) if one is not None)
+    length = "" if basis.seconds is None else f", {basis.seconds:,.0f} s"
+    kind = "" if basis.kind == "interval" else f", {basis.kind.replace('_', ' ')}"
+    return (
+        f"{side.database}, release {side.release or 'unknown'}, {times or 'time unknown'}{length}{kind}, from {source}"
+    )
+
+
+def _remarks(told: Comparison) -> Iterator[str]:
+    """What cannot be told, by the reason, and the notes; an empty line before them."""
+    untold: dict[str, list[str]] = {}
+    for one in told.changes:
+        if one.verdict == "cannot tell":
+            untold.setdefault(one.why, []).append(one.title)
+    if told.notes or untold:
+        yield ""
+    yield from (f"Cannot tell: {', '.join(names)}, because {why}" for why, names in untold.items())
+    yield from (f"Note: {one}" for one in told.notes)
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _safe(text: str) -> str:
+    """Text that Markdown leaves as it is."""
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")

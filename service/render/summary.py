@@ -1,0 +1,135 @@
+"""Several Diagnoses at a glance: a line for each input, and the inputs of one database in the order of time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from collectors.model import Delta, Value
+from rules.formatting import percent
+from rules.model import DiagnosisBasis, Severity
+from rules.trends.series import Series, series
+from service.intake.inputs import Diagnosed
+
+HEADINGS = ("file", "database", "period", "release", "severity", "DB time lost", "headline")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One input in the table of all; every cell in the words that people read."""
+
+    file: str
+    database: str
+    period: str
+    release: str
+    severity: Severity
+    share: str
+    headline: str
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The cells in the order of HEADINGS."""
+        return self.file, self.database, self.period, self.release, self.severity, self.share, self.headline
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The inputs of one database, earliest first."""
+
+    database: str
+    told: tuple[Diagnosed, ...]
+    series: Series | None
+    """None where there are not two intervals to set beside each other."""
+    notes: tuple[str, ...] = ()
+    """What keeps the inputs from being one unbroken series."""
+
+
+def lines(told: Sequence[Diagnosed]) -> list[Line]:
+    """A line per Diagnosis, in the order of the inputs."""
+    return [_line(one, name) for one, name in zip(told, _databases(told), strict=True)]
+
+
+def groups(told: Sequence[Diagnosed]) -> list[Group]:
+    """The Diagnoses by database and instance, in the order in which they first came: the DB Id decides, not the name."""
+    placed: list[tuple[_Identity, str, list[Diagnosed]]] = []
+    for one, name in zip(told, _databases(told), strict=True):
+        identity = _identity(one)
+        at = next((place for place, (known, _, _) in enumerate(placed) if _same(known, identity)), None)
+        if at is None:
+            placed.append((identity, name, [one]))
+            continue
+        placed[at] = (_both(placed[at][0], identity), placed[at][1], [*placed[at][2], one])
+    return [_group(name, sorted(each, key=_moment)) for _, name, each in placed]
+
+
+_Identity = tuple[Value, ...]
+
+
+def _identity(one: Diagnosed) -> _Identity:
+    """Name, DB Id and instance; None is what the input does not tell, which fits anything."""
+    if not isinstance(one.change, Delta):
+        return (one.diagnosis.database, one.change.dbid, None, None)
+    row = next(iter(one.change.rows("v$instance")), {})
+    return (one.diagnosis.database, one.change.dbid, row.get("instance_number"), row.get("instance_name"))
+
+
+def _same(one: _Identity, other: _Identity) -> bool:
+    return all(a == b or a is None or b is None for a, b in zip(one, other, strict=True))
+
+
+def _both(one: _Identity, other: _Identity) -> _Identity:
+    return tuple(b if a is None else a for a, b in zip(one, other, strict=True))
+
+
+def _databases(told: Sequence[Diagnosed]) -> list[str]:
+    """What to call the database of each input: its name, and its DB Id where another has the same name."""
+    ids = [(one.diagnosis.database, one.change.dbid) for one in told]
+    many = {name for name, _ in ids if len({id for of, id in ids if of == name and id is not None}) > 1}
+    return [f"{name} (DB Id {id or 'unknown'})" if name in many else name for name, id in ids]
+
+
+def period(basis: DiagnosisBasis | None) -> str:
+    """2026-03-01 12:00 to 12:30 UTC; a report's own times have no zone and are shown without one."""
+    if basis is None:
+        return "none"
+    if basis.begin is None or basis.end is None:
+        return "totals" if basis.end is None else f"totals to {_clock(basis.end)}{_zone(basis.end)}"
+    same_day = basis.begin.date() == basis.end.date()
+    end = f"{basis.end:%H:%M}" if same_day else _clock(basis.end)
+    return f"{_clock(basis.begin)} to {end}{_zone(basis.end)}"
+
+
+def _group(database: str, told: Sequence[Diagnosed]) -> Group:
+    deltas = [(one.name, one.change, one.diagnosis) for one in told if isinstance(one.change, Delta)]
+    found = series(deltas) if len(deltas) > 1 else None
+    left_out = [
+        f"{one.name} tells of no interval: {one.change.why}" for one in told if not isinstance(one.change, Delta)
+    ]
+    return Group(database, tuple(told), found, (*found.notes, *left_out) if found else ())
+
+
+def _line(told: Diagnosed, database: str) -> Line:
+    one = told.diagnosis
+    share = one.impact.share_of_db_time if one.impact else None
+    return Line(
+        file=told.name,
+        database=database,
+        period=period(one.basis),
+        release=one.release or "unknown",
+        severity=one.severity,
+        share="unknown" if share is None else percent(share),
+        headline=one.headline,
+    )
+
+
+def _moment(one: Diagnosed) -> datetime:
+    """When the input ends, for sorting: zones are dropped, because a report does not print its own."""
+    basis = one.diagnosis.basis
+    return basis.end.replace(tzinfo=None) if basis and basis.end else datetime.min  # noqa: DTZ901
+
+
+def _clock(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M}"
+
+
+def _zone(at: datetime) -> str:
+    return " UTC" if at.tzinfo else ""

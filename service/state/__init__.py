@@ -1,0 +1,1 @@
+"""What is known now, in memory: no I/O."""

@@ -1,0 +1,227 @@
+"""What is known of every database right now: the one place workers write to and every face reads from.
+
+A worker replaces a database's `Published` as a whole, so a reader that takes it once sees one consistent poll.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Lock
+
+from collectors.model import Delta, Snapshot
+from rules.baseline import Usual
+from rules.cache_map import CacheMap
+from rules.model import Diagnosis, Severity
+from service.config.settings import DatabaseSettings
+from service.state.confirmations import Confirmed
+from service.state.episodes import Change, Episodes
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The outcome of one poll. `delta` is None before the second poll and across a restart."""
+
+    snapshot: Snapshot
+    delta: Delta | None
+    map: CacheMap
+    labels: CacheMap
+    """The map by which metric series are named: names once known stay while the instance runs."""
+    diagnosis: Diagnosis
+    blocks: Mapping[str, bytes]
+    """Metric family → its sample lines, rendered once."""
+    poll_seconds: float
+    """Time the whole poll took, our own work included."""
+    published_at: float
+    """time.monotonic() of the publication."""
+    clock: float
+    """time.time() of the publication, for people and Prometheus."""
+
+    @property
+    def driver_seconds(self) -> float:
+        """Time the statements of the poll took, as the database felt them."""
+        return sum(cost.seconds for cost in self.snapshot.costs.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why the last poll gave nothing."""
+
+    kind: str
+    why: str
+    since: float
+    """time.time() of the first of the failures in a row."""
+    next_attempt: float | None
+    """time.time() of the next try; None when only an operator or a new credential brings one."""
+
+    @property
+    def code(self) -> str:
+        """Oracle's or the driver's own code, e.g. ORA-01017; the kind where there is none."""
+        found = re.search(r"\b(?:ORA|DPY|DPI)-\d+", self.why)
+        return found.group() if found else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A database in short: its instance, and its last verdict in one sentence."""
+
+    release: str | None
+    instance: str | None
+    started_at: datetime | None
+    mechanism: str | None
+    severity: Severity
+    headline: str
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What another replica last told of a database."""
+
+    polled_at: float | None
+    """time.time() of the last good poll, by that replica's clock."""
+    summary: Summary | None
+
+
+@dataclass
+class Watched:
+    """One database on the board."""
+
+    settings: DatabaseSettings
+    interval: float
+    pace: float = 0.0
+    """Seconds between polls in force: the interval, or longer where polls are expensive; 0 before the first."""
+    published: Published | None = None
+    failure: Failure | None = None
+    episodes: Episodes = field(default_factory=Episodes)
+    changes: list[Change] = field(default_factory=list)
+    """What the last poll changed about the episodes."""
+    confirmed: dict[str, Confirmed] = field(default_factory=dict)
+    """Results of confirming queries by cause."""
+    acting: Lock = field(default_factory=Lock)
+    """Held by an action that has a session of its own: never more than two sessions on a database."""
+    resume: Callable[[], Snapshot | None] = lambda: None
+    """The last poll of an earlier run, asked for once; what the first poll is held against."""
+    usual: Callable[[datetime], Mapping[str, Usual]] = lambda at: {}
+    """What is usual here at a time, as far as it is at hand."""
+    polled_by: str | None = None
+    """The replica that polls it; None while nobody does."""
+    owned: bool = True
+    """Whether this process polls it; if not, the rest is what the store says."""
+    word: Word | None = None
+    """The last that another replica told."""
+    placing: Lock = field(default_factory=Lock)
+    """Held while `owned` changes, and while what the store says is put here."""
+
+    @property
+    def name(self) -> str:
+        """The name in the configuration."""
+        return self.settings.name
+
+    def confirmations(self) -> dict[str, float]:
+        """Results that still count: recent, and of this life of the instance."""
+        started = self.published.snapshot.startup_time if self.published else None
+        now = time.monotonic()
+        return {
+            cause: one.value
+            for cause, one in self.confirmed.items()
+            if one.expires > now and one.startup_time == started
+        }
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the last good poll, or None before the first."""
+        ages = [] if self.published is None else [time.monotonic() - self.published.published_at]
+        if self.word is not None and self.word.polled_at is not None:
+            ages.append(max(0.0, time.time() - self.word.polled_at))  # clocks of two hosts differ
+        return min(ages, default=None)
+
+    @property
+    def up(self) -> bool:
+        """Whether the last poll succeeded and is recent; old values are not exported as if they were new."""
+        age = self.age
+        return (
+            self.failure is None
+            and age is not None
+            and age <= max(3 * max(self.interval, self.pace), self.interval + 5)
+        )
+
+    @property
+    def current(self) -> Published | None:
+        """The last publication while it may be shown as now."""
+        return self.published if self.up else None
+
+    @property
+    def summary(self) -> Summary | None:
+        """The last publication in short, or what another replica told since."""
+        told = self.word
+        if self.published is None or (told and told.summary and (told.polled_at or 0.0) > self.published.clock):
+            return told.summary if told else None
+        return summary_of(self.published)
+
+    def forget(self) -> None:
+        """Leave what was known to the store; another replica goes on."""
+        self.published, self.failure, self.word, self.pace, self.changes = None, None, None, 0.0, []
+        self.episodes, self.confirmed = Episodes(), {}
+
+
+def summary_of(published: Published) -> Summary:
+    """A publication in short."""
+    snapshot, diagnosis = published.snapshot, published.diagnosis
+    instance = snapshot.instance.get("instance_name")
+    return Summary(
+        release=snapshot.release,
+        instance=None if instance is None else str(instance),
+        started_at=_started(snapshot),
+        mechanism=diagnosis.mechanism,
+        severity=diagnosis.severity,
+        headline=diagnosis.headline,
+    )
+
+
+def _started(snapshot: Snapshot) -> datetime | None:
+    if snapshot.taken_at is None or snapshot.uptime_seconds is None:
+        return None
+    return snapshot.taken_at - timedelta(seconds=snapshot.uptime_seconds)
+
+
+Follow = Callable[[Sequence[Watched], bool], None]
+"""Brings databases that are polled elsewhere up to date: all of them in short, or one as a whole."""
+
+
+class Board:
+    """Every watched database by name, in the order of the configuration."""
+
+    def __init__(self, watched: list[Watched]) -> None:
+        self._watched = {one.name: one for one in watched}
+        self._follow: Follow = lambda elsewhere, whole: None
+
+    def follow_others(self, follow: Follow) -> None:
+        """Let others poll: none is ours until it is taken, and whoever asks for one that is not sees what `follow` brings."""
+        self._follow = follow
+        for watched in self._watched.values():
+            watched.owned = False
+
+    def __iter__(self) -> Iterator[Watched]:
+        elsewhere = [one for one in self._watched.values() if not one.owned]
+        if elsewhere:
+            self._follow(elsewhere, False)
+        return iter(self._watched.values())
+
+    def every(self) -> Iterator[Watched]:
+        """Every database as it stands in this process, nothing asked of the store."""
+        return iter(self._watched.values())
+
+    def own(self) -> Iterator[Watched]:
+        """Those that this process polls."""
+        return (one for one in self._watched.values() if one.owned)
+
+    def __len__(self) -> int:
+        return len(self._watched)
+
+    def get(self, name: str) -> Watched | None:
+        """The database of that name, or None."""
+        found = self._watched.get(name)
+        if found is not None and not found.owned:
+            self._follow([found], True)
+        return found

@@ -1,0 +1,48 @@
+"""What replicas say to each other: how a database stands, by its owner; and what its owner is asked to do."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from service.state.board import Failure, Summary, Watched
+from service.state.confirmations import Confirmed
+
+
+class Standing(BaseModel):
+    """The last word of a database's owner about it. Times are Unix times by the owner's clock."""
+
+    model_config = ConfigDict(frozen=True)
+
+    database: str
+    pace: float
+    polled_at: float | None
+    """The last good poll; None before the first."""
+    ahead: float
+    """Seconds the owner's clock is ahead of the database's; 0 where the database told no time."""
+    failure: Failure | None
+    summary: Summary | None
+
+
+class Request(BaseModel):
+    """What the replica that polls a database is asked to do by one that does not."""
+
+    model_config = ConfigDict(frozen=True)
+
+    database: str
+    do: Literal["samples", "resume", "confirmed"]
+    confirmed: Confirmed | None = None
+    """A result that the other replica got, to count in the next diagnoses."""
+
+
+def standing_of(watched: Watched) -> Standing:
+    """What a replica says of a database that it polls."""
+    published = watched.published
+    taken_at = published.snapshot.taken_at if published else None
+    return Standing(
+        database=watched.name,
+        pace=watched.pace,
+        polled_at=published.clock if published else None,
+        ahead=published.clock - taken_at.timestamp() if published and taken_at else 0.0,
+        failure=watched.failure,
+        summary=watched.summary,
+    )

@@ -1,0 +1,1 @@
+"""From a poll to rows: records, samples, the disk queue, bulk writes."""

@@ -1,0 +1,76 @@
+"""PostgreSQL keeps figures in partitions by time: made ahead, dropped as a whole. SQLite has none of this."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Connection, Engine, text
+
+from service.store.schema.history_tables import PARTITION_DAYS, millis, moment
+
+DAY = 86_400_000
+AHEAD = timedelta(days=2)
+LOCK = 0x1A7C5C09F
+"""Advisory lock under which partitions are made: two writers may want the same one."""
+
+
+class Partitions:
+    """The partitions of one store; does nothing on SQLite."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._active = engine.dialect.name == "postgresql"
+        self._known: set[tuple[str, int]] = set()
+
+    def ensure(self, table: str, times: Iterable[int]) -> None:
+        """See to it that rows of these times (milliseconds) have a place."""
+        if not self._active:
+            return
+        width = PARTITION_DAYS[table] * DAY
+        wanted = {at - at % width for at in times}
+        for begin in sorted(wanted - {begin for name, begin in self._known if name == table}):
+            with self._engine.begin() as connection:
+                connection.execute(text(f"select pg_advisory_xact_lock({LOCK})"))
+                connection.execute(
+                    text(
+                        f"create table if not exists {_name(table, begin)} partition of {table} "
+                        f"for values from ({begin}) to ({begin + width})"
+                    )
+                )
+            self._known.add((table, begin))
+
+    def ahead(self, now: datetime) -> None:
+        """Make the partitions of the coming days, so that no poll waits for one."""
+        for table in PARTITION_DAYS:
+            self.ensure(table, (millis(now), millis(now + AHEAD)))
+
+    def drop_before(self, table: str, before: datetime) -> int:
+        """Drop each partition that ends before this time; how many."""
+        if not self._active:
+            return 0
+        width = PARTITION_DAYS[table] * DAY
+        dropped = 0
+        with self._engine.begin() as connection:
+            old = [begin for begin in _begins(connection, table) if begin + width <= millis(before)]
+        for begin in old:
+            with self._engine.begin() as connection:
+                connection.execute(text(f"drop table if exists {_name(table, begin)}"))
+            self._known.discard((table, begin))
+            dropped += 1
+        return dropped
+
+
+def _name(table: str, begin: int) -> str:
+    return f"{table}_{moment(begin).astimezone(UTC):%Y%m%d}"
+
+
+def _begins(connection: Connection, table: str) -> list[int]:
+    """Where the partitions of a table begin, milliseconds."""
+    names = connection.scalars(
+        text(
+            "select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid "
+            "where i.inhparent = to_regclass(:parent)"
+        ),
+        {"parent": table},
+    )
+    days = [name.rpartition("_")[2] for name in names]
+    return [millis(datetime.strptime(day, "%Y%m%d").replace(tzinfo=UTC)) for day in days]

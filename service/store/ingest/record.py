@@ -1,0 +1,137 @@
+"""One poll in the form in which it waits for the store and is written to it: plain data, made in the poll's own thread."""
+
+import json
+import zlib
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from collectors.capture import dump_snapshot, load_snapshot
+from collectors.model import Delta, NotComparable, Snapshot
+from rules.model import Diagnosis
+from service.state.confirmations import Confirmed
+from service.state.episodes import Change, Episode
+from service.store.ingest.samples import Figure, changes_of, levels_of, missing_of
+
+_CHANGES = TypeAdapter(list[Change])
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a poll gave beside its snapshot and diagnosis: the change, what it was held against, and what lasts."""
+
+    change: Delta | NotComparable
+    previous: Snapshot | None = None
+    episodes: tuple[Episode, ...] = ()
+    """Those that last, and those that this poll ended."""
+    confirmed: tuple[Confirmed, ...] = ()
+    changes: tuple[Change, ...] = ()
+    """What the poll changed about episodes, for those who are told of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One poll as the store takes it. `seconds` is None where the poll has no interval; `why` says why."""
+
+    database: str
+    at: datetime
+    body: bytes
+    diagnosis: str
+    severity: str
+    headline: str
+    verdict: list[Any]
+    seconds: float | None
+    share: float | None
+    waiting: float | None
+    missing: str
+    startup_time: str | None
+    why: str | None
+    figures: list[Figure] = field(default_factory=list)
+    episodes: list[dict[str, Any]] = field(default_factory=list)
+    confirmed: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+
+
+def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None) -> Record | None:
+    """The record of a poll; None for a poll without a time, which nothing could be kept under."""
+    if snapshot.taken_at is None:
+        return None
+    delta = turn.change if turn and isinstance(turn.change, Delta) else None
+    why = turn.change.why if turn and isinstance(turn.change, NotComparable) else None
+    impact = diagnosis.impact
+    figures = list(changes_of(delta, impact)) if delta else []
+    if turn:
+        figures.extend(levels_of(snapshot, turn.previous))
+    return Record(
+        database=snapshot.database,
+        at=snapshot.taken_at,
+        body=pack(snapshot),
+        diagnosis=diagnosis.model_dump_json(),
+        severity=diagnosis.severity.value,
+        headline=diagnosis.headline,
+        verdict=[[one.cause, one.severity.value, one.confidence.value, one.child] for one in diagnosis.findings],
+        seconds=delta.basis.seconds if delta else None,
+        share=impact.share_of_db_time if impact and delta else None,
+        waiting=impact.waiting_sessions if impact and delta else None,
+        missing=json.dumps(missing_of(delta, snapshot, impact), separators=(",", ":")) if delta else "[]",
+        startup_time=snapshot.startup_time,
+        why=why,
+        figures=figures,
+        episodes=[_episode(one) for one in turn.episodes] if turn else [],
+        confirmed=[_confirmed(one) for one in turn.confirmed] if turn else [],
+        changes=_CHANGES.dump_python(list(turn.changes), mode="json") if turn else [],
+    )
+
+
+def changes_in(record: Record) -> list[Change]:
+    """What the poll of a record changed about episodes."""
+    return _CHANGES.validate_python(record.changes)
+
+
+def pack(snapshot: Snapshot) -> bytes:
+    """A snapshot in the form of a capture file's, compressed."""
+    return zlib.compress(json.dumps(dump_snapshot(snapshot), separators=(",", ":")).encode())
+
+
+def unpack(body: bytes, database: str) -> Snapshot:
+    """A stored snapshot as it was. Raises InputError, ValueError or zlib.error where it is none."""
+    return load_snapshot(json.loads(zlib.decompress(body)), database, f"store, {database}")
+
+
+def to_bytes(record: Record) -> bytes:
+    """A record as compressed JSON."""
+    members = asdict(record) | {"at": record.at.isoformat(), "body": record.body.hex()}
+    return zlib.compress(json.dumps(members).encode(), 3)
+
+
+def from_bytes(data: bytes) -> Record:
+    """The record back. Raises ValueError, KeyError, TypeError or zlib.error where the data is not one."""
+    members = json.loads(zlib.decompress(data))
+    figures: list[Figure] = [
+        ((view, key, column, gauge), value) for (view, key, column, gauge), value in members["figures"]
+    ]
+    told = {"at": datetime.fromisoformat(members["at"]), "body": bytes.fromhex(members["body"]), "figures": figures}
+    return Record(**(members | told))
+
+
+def _episode(one: Episode) -> dict[str, Any]:
+    return {
+        "database": one.database,
+        "cause": one.cause,
+        "began": one.begin.isoformat(),
+        "ended": one.end.isoformat() if one.end else None,
+        "last_seen": one.last_seen.isoformat(),
+        "cache": one.cache,
+        "title": one.title,
+        "severity": one.severity.value,
+        "peak_severity": one.peak_severity.value,
+        "peak_at": one.peak_at.isoformat(),
+        "peak_share": one.peak_share_of_db_time,
+        "headline": one.headline,
+    }
+
+
+def _confirmed(one: Confirmed) -> dict[str, Any]:
+    return {"cause": one.cause, "at": one.at, "sql": one.sql, "value": one.value, "startup_time": one.startup_time}

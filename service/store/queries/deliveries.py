@@ -1,0 +1,87 @@
+"""Who is to be told of which change, and how it went: where webhooks stand, kept so that a restart loses nothing.
+
+Several processes may serve one target. Before each attempt one of them claims it: a row changes hands only while it is
+as the claimer read it, so of two that read the same only one sends.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Engine, func, select, update
+
+from service.store.queries.episode_log import LoggedChange, logged
+from service.store.schema.change_tables import StoredChange, StoredDelivery
+from service.store.trouble import as_trouble
+
+OPEN = ("waiting", "sending")
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One change for one target: `outcome` is waiting, sending, told or gave up, since `at` (UTC)."""
+
+    target: str
+    change: LoggedChange
+    at: datetime
+    attempts: int
+    outcome: str
+
+
+class Deliveries:
+    """Every query of the deliveries. Raises StoreTrouble."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def next_of(self, target: str) -> list[Delivery]:
+        """What is to be told next, the earliest first: the first open change of each database, so that order is kept."""
+        first = (
+            select(func.min(StoredDelivery.seq))
+            .join(StoredChange, StoredChange.seq == StoredDelivery.seq)
+            .where(StoredDelivery.target == target, StoredDelivery.outcome.in_(OPEN))
+            .group_by(StoredChange.database)
+        )
+        return self._read(StoredDelivery.target == target, StoredDelivery.seq.in_(first))
+
+    def of(self, database: str, cause: str, began: datetime) -> list[Delivery]:
+        """Who was told of an episode, in the order of its changes."""
+        one = (StoredChange.database == database, StoredChange.cause == cause, StoredChange.began == began)
+        return self._read(*one)
+
+    def claim(self, one: Delivery, now: datetime) -> Delivery | None:
+        """Take the next attempt; None where another process took it first."""
+        taken = Delivery(one.target, one.change, now, one.attempts + 1, "sending")
+        return taken if self._becomes(one, taken) else None
+
+    def settle(self, one: Delivery, outcome: str, now: datetime) -> Delivery:
+        """What an attempt led to: waiting for the next, told, or gave up."""
+        settled = Delivery(one.target, one.change, now, one.attempts, outcome)
+        self._becomes(one, settled)
+        return settled
+
+    def _becomes(self, one: Delivery, other: Delivery) -> bool:
+        """Change a row that still is as it was read."""
+        same = (
+            StoredDelivery.seq == one.change.seq,
+            StoredDelivery.target == one.target,
+            StoredDelivery.attempts == one.attempts,
+            StoredDelivery.outcome == one.outcome,
+        )
+        change = update(StoredDelivery).where(*same)
+        with as_trouble(), self._engine.begin() as connection:
+            done = connection.execute(change.values(at=other.at, attempts=other.attempts, outcome=other.outcome))
+            return done.rowcount == 1
+
+    def _read(self, *conditions: Any) -> list[Delivery]:
+        told = StoredDelivery.__table__.c
+        columns = (told.target, told.at.label("since"), told.attempts, told.outcome)
+        query = (
+            select(*columns, StoredChange.__table__)
+            .join(StoredChange, StoredChange.seq == StoredDelivery.seq)
+            .where(*conditions)
+            .order_by(StoredDelivery.seq, StoredDelivery.target)
+        )
+        with as_trouble(), self._engine.connect() as connection:
+            rows = connection.execute(query).all()
+        return [Delivery(row.target, logged(row), row.since, row.attempts, row.outcome) for row in rows]

@@ -1,0 +1,111 @@
+"""The log of episode changes: everyone who tells others of them reads here, in this process and in its replicas."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, Engine, delete, func, insert, select, text
+from sqlalchemy.dialects import postgresql, sqlite
+
+from service.state.episodes import Change, Episode
+from service.store.schema.change_tables import StoredChange, StoredDelivery
+from service.store.trouble import as_trouble
+
+KEEP_CHANGES = timedelta(days=30)
+APPENDING = 0x6C61746368
+"""Key of the advisory lock under which PostgreSQL appends, unlike any other the store may take."""
+_EPISODE = TypeAdapter(Episode)
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedChange:
+    """A change as it was logged; `at` is UTC by latchscope's clock, the times of `episode` are the database's."""
+
+    seq: int
+    at: datetime
+    database: str
+    what: str
+    episode: dict[str, Any]
+    """The episode in JSON's types, as it was right after the change."""
+
+    def document(self) -> dict[str, Any]:
+        """The change in JSON's types, as streams and webhooks show it."""
+        at = self.at.isoformat().replace("+00:00", "Z")
+        return {"seq": self.seq, "event": self.what, "database": self.database, "at": at, "episode": self.episode}
+
+
+def logged(row: Any) -> LoggedChange:
+    """A row of episode_changes as what it says."""
+    return LoggedChange(row.seq, row.at, row.database, row.what, json.loads(row.episode))
+
+
+class EpisodeLog:
+    """Every query of the log. Reading raises StoreTrouble."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.recipients: Callable[[Change], Iterable[str]] = lambda change: ()
+        """Targets to be told of a change; entered with it in one transaction, so that no crash can come between."""
+        self.on_news: list[Callable[[], None]] = []
+        """Called after changes were committed by this process; must return at once."""
+
+    def append(self, connection: Connection, changes: Sequence[Change]) -> None:
+        """Log changes within the caller's transaction, as its last act; one that is there already changes nothing.
+
+        Numbers must become visible in their order, or a reader would pass over one that was committed late. SQLite has
+        one writer at a time; on PostgreSQL a lock held until the commit sees to it.
+        """
+        if not changes:
+            return
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": APPENDING})
+        at = datetime.now(UTC)
+        for change in changes:
+            seq = self._appended(connection, change, at)
+            targets = [] if seq is None else list(self.recipients(change))
+            if targets:
+                waiting = {"seq": seq, "at": at, "attempts": 0, "outcome": "waiting"}
+                connection.execute(insert(StoredDelivery), [{**waiting, "target": target} for target in targets])
+
+    def _appended(self, connection: Connection, change: Change, at: datetime) -> int | None:
+        """The number of the new entry; None where the change was there."""
+        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+        one = change.episode
+        values = {
+            "at": at,
+            "database": one.database,
+            "cause": one.cause,
+            "began": one.begin,
+            "what": change.what,
+            "severity": one.peak_severity.value,
+            "episode": _EPISODE.dump_json(one).decode(),
+        }
+        wanted = dialect.insert(StoredChange).values(values).on_conflict_do_nothing().returning(StoredChange.seq)
+        return connection.execute(wanted).scalar_one_or_none()
+
+    def announce(self) -> None:
+        """Tell those who wait in this process that there is news; after the commit."""
+        for tell in self.on_news:
+            tell()
+
+    def since(self, seq: int, limit: int) -> list[LoggedChange]:
+        """Changes after that number, the earliest first, at most `limit`."""
+        query = select(StoredChange.__table__).where(StoredChange.seq > seq).order_by(StoredChange.seq).limit(limit)
+        with as_trouble(), self._engine.connect() as connection:
+            return [logged(row) for row in connection.execute(query)]
+
+    def newest(self) -> int:
+        """The number of the newest change; 0 where there is none."""
+        with as_trouble(), self._engine.connect() as connection:
+            return connection.scalar(select(func.max(StoredChange.seq))) or 0
+
+    def prune(self, now: datetime) -> None:
+        """Delete changes past their retention, with whom they were told to."""
+        old = StoredChange.at < now - KEEP_CHANGES
+        with self._engine.begin() as connection:
+            gone = select(StoredChange.seq).where(old)
+            connection.execute(delete(StoredDelivery).where(StoredDelivery.seq.in_(gone)))
+            connection.execute(delete(StoredChange).where(old))

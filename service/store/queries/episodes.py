@@ -1,0 +1,225 @@
+"""What happened: episodes, confirmations, what is usual. Every query of these tables."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import Connection, Engine, and_, or_, select, update
+
+from rules.catalogue import catalogue
+from rules.model import Severity
+from service.state.confirmations import VALID_SECONDS, Confirmed
+from service.state.episodes import KEEP, Episode
+from service.store.ingest.bulk import dialect_insert, insert_new, table_of, upsert
+from service.store.queries.aliases import current, former
+from service.store.queries.history import BadCursor, History, Selector
+from service.store.schema.episode_tables import StoredBaseline, StoredConfirmation, StoredEpisode
+
+T = TypeVar("T")
+_TIMES = ("began", "ended", "last_seen", "peak_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some of what was asked for; `cursor` asks for the rest, None where that is all."""
+
+    items: tuple[T, ...]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What is usual for a metric in one hour of the week: 0 is Monday 00:00 UTC; beyond 167, see service/history/baselines.py."""
+
+    database: str
+    metric: str
+    hour_of_week: int
+    median: float
+    low: float
+    high: float
+    n: int
+
+
+class EpisodeStore:
+    """Episodes of every database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def write(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+        """Put episodes as a poll left them; an older state never replaces a newer one, and an ended one stays ended."""
+        table = table_of(StoredEpisode)
+        for row in rows:
+            told = row | {name: datetime.fromisoformat(row[name]) for name in _TIMES if row[name]}
+            statement = dialect_insert(connection, table)
+            keys = [column.name for column in table.primary_key]
+            new = {name: statement.excluded[name] for name in told if name not in keys}
+            newer = and_(table.c.ended.is_(None), table.c.last_seen <= statement.excluded.last_seen)
+            connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=new, where=newer), told)
+
+    def open(self, database: str | None = None) -> tuple[Episode, ...]:
+        """Those that last, of one database or of all, the earliest first."""
+        one = StoredEpisode
+        query = select(one).where(one.ended.is_(None)).order_by(one.began, one.database, one.cause)
+        return self._read(query if database is None else query.where(one.database == database))
+
+    def between(
+        self, database: str | None, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
+    ) -> Page[Episode]:
+        """Those that lasted at any time between, the newest first. Raises BadCursor."""
+        one = StoredEpisode
+        query = select(one).where(one.began < end, or_(one.ended.is_(None), one.ended >= begin))
+        if database is not None:
+            query = query.where(one.database == database)
+        if cursor is not None:
+            at, name, cause = split(cursor, 3)
+            before = and_(one.began == at, or_(one.database > name, and_(one.database == name, one.cause > cause)))
+            query = query.where(or_(one.began < at, before))
+        found = self._read(query.order_by(one.began.desc(), one.database, one.cause).limit(limit + 1))
+        return paged(found, limit, lambda last: (last.begin, last.database, last.cause))
+
+    def recent(self, database: str) -> tuple[Episode, ...]:
+        """As many of one database as are kept in memory: those that last, and the last that ended, the newest first."""
+        one = StoredEpisode
+        query = select(one).where(one.database == database)
+        ended = query.where(one.ended.is_not(None)).order_by(one.began.desc()).limit(KEEP)
+        return (*self._read(query.where(one.ended.is_(None)).order_by(one.began.desc())), *self._read(ended))
+
+    def verdict(self, database: str, cause: str, begin: datetime, text: str) -> bool:
+        """Note what a change did about an episode; False where there is no such episode."""
+        one = StoredEpisode
+        these = (one.database == database, one.cause.in_(former(cause)), one.began == begin)
+        with self._engine.begin() as connection:
+            return connection.execute(update(one).where(*these).values(verdict=text)).rowcount > 0
+
+    def verdict_of(self, database: str, cause: str, begin: datetime) -> str | None:
+        """What was noted about an episode."""
+        one = StoredEpisode
+        these = (one.database == database, one.cause.in_(former(cause)), one.began == begin)
+        with self._engine.connect() as connection:
+            return connection.scalar(select(one.verdict).where(*these))
+
+    def _read(self, query: Any) -> tuple[Episode, ...]:
+        with self._engine.connect() as connection:
+            return tuple(
+                _episode(row) for row in connection.execute(query.with_only_columns(*table_of(StoredEpisode).c))
+            )
+
+
+class Confirmations:
+    """What confirming queries gave."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def write(self, connection: Connection, rows: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        """Keep results; one that is kept already stays."""
+        told = [row | {"database": name, "at": datetime.fromtimestamp(row["at"], UTC)} for name, row in rows]
+        insert_new(connection, table_of(StoredConfirmation), told)
+
+    def live(self, now: datetime) -> dict[str, dict[str, Confirmed]]:
+        """Results that still speak for the present, by database and cause."""
+        one = StoredConfirmation
+        since = now - timedelta(seconds=VALID_SECONDS)
+        query = select(*table_of(one).c).where(one.at > since, one.at <= now).order_by(one.at)
+        found: dict[str, dict[str, Confirmed]] = {}
+        with self._engine.connect() as connection:
+            for row in connection.execute(query):
+                left = VALID_SECONDS - (now - row.at).total_seconds()
+                cause = current(row.cause)
+                at, expires = row.at.timestamp(), time.monotonic() + left
+                told = Confirmed(cause, row.sql, row.value, row.startup_time, at, expires)
+                found.setdefault(row.database, {})[cause] = told
+        return found
+
+
+class Baselines:
+    """What is usual, by hour of the week, and the samples from which it is learned."""
+
+    def __init__(self, engine: Engine, history: History) -> None:
+        self._engine = engine
+        self._history = history
+
+    def samples(
+        self,
+        database: str,
+        metric: str,
+        since: datetime,
+        until: datetime,
+        match: Mapping[str, object] | None = None,
+    ) -> tuple[tuple[datetime, float], ...]:
+        """A metric, as "view.column" summed over its rows, by the hour: its rate per second. Hours unknown are left out."""
+        view, _, column = metric.rpartition(".")
+        wanted = [Selector(view, column, match or {})]
+        points = self._history.points(database, wanted, since, until, "1h", limit=100_000)
+        told = []
+        for span in points.spans:
+            if span.seconds and view not in span.missing and f"{view} {{}} {column}" not in span.missing:
+                told.append((span.at, sum(one.at(span) or 0.0 for one in points.series)))
+        return tuple(told)
+
+    def put(self, rows: Sequence[Baseline]) -> None:
+        """Keep what is usual in place of what was."""
+        with self._engine.begin() as connection:
+            upsert(connection, table_of(StoredBaseline), [_members(row, Baseline) for row in rows])
+
+    def at(self, database: str, hours: Sequence[int]) -> tuple[Baseline, ...]:
+        """What is usual in some hours of the week, for every metric."""
+        one = StoredBaseline
+        query = select(*table_of(one).c).where(one.database == database, one.hour_of_week.in_(hours))
+        with self._engine.connect() as connection:
+            return tuple(Baseline(**row._mapping) for row in connection.execute(query))
+
+    def of(self, database: str, metric: str) -> dict[int, Baseline]:
+        """What is usual for a metric, by hour of the week."""
+        one = StoredBaseline
+        query = select(*table_of(one).c).where(one.database == database, one.metric == metric)
+        with self._engine.connect() as connection:
+            return {row.hour_of_week: Baseline(**row._mapping) for row in connection.execute(query)}
+
+
+def paged(found: Sequence[T], limit: int, key: Any) -> Page[T]:
+    """A page of what was found, of which one more than the limit was asked for."""
+    if len(found) <= limit:
+        return Page(tuple(found), None)
+    kept = tuple(found[:limit])
+    parts = [one.isoformat() if isinstance(one, datetime) else str(one) for one in key(kept[-1])]
+    return Page(kept, "~".join(parts))
+
+
+def split(cursor: str, parts: int) -> tuple[Any, ...]:
+    """A cursor's time and the rest of it. Raises BadCursor."""
+    told = cursor.split("~", parts - 1)
+    try:
+        at = datetime.fromisoformat(told[0])
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None or len(told) != parts:
+        raise BadCursor(f"{cursor!r} is no cursor; take the one that the last answer gave")
+    return (at, *told[1:])
+
+
+def _members(one: Any, kind: type) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in kind.__slots__}  # type: ignore[attr-defined]
+
+
+def _episode(row: Any) -> Episode:
+    cause = current(row.cause)
+    known = catalogue().get(cause)
+    return Episode(
+        database=row.database,
+        cause=cause,
+        cache=row.cache,
+        title=known.title if known else row.title,
+        begin=row.began,
+        last_seen=row.last_seen,
+        end=row.ended,
+        severity=Severity(row.severity),
+        peak_severity=Severity(row.peak_severity),
+        peak_at=row.peak_at,
+        peak_share_of_db_time=row.peak_share,
+        headline=row.headline,
+        verdict=row.verdict,
+    )

@@ -1,0 +1,176 @@
+"""Who polls what: session-level advisory locks of PostgreSQL on one connection of its own per replica.
+
+A lock lasts exactly as long as the session that took it. A killed process ends its session at once; one that hangs, or
+whose host is gone, is ended by the server after `idle_session_timeout`, which the session sets for itself.
+"""
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from service.state.leases import Lease, LeasesLost, Replica, Sharing
+
+log = logging.getLogger("latchscope.fleet")
+
+CONNECT_SECONDS = 5
+_LOCKS = text(
+    "select classid::bigint << 32 | objid::bigint, pid from pg_locks where locktype = 'advisory' and granted"
+    " and objsubid = 1 and database = (select oid from pg_database where datname = current_database())"
+)
+_TAKE = text("select key from unnest(cast(:keys as bigint[])) as key where pg_try_advisory_lock(key)")
+_GIVE = text("select pg_advisory_unlock(:key)")
+_JOIN = text("insert into replicas (id, name, url) values (:id, :name, :url)")
+_REPLICAS = text("select id, name, url from replicas")
+_FORGET = text("delete from replicas where id = any(cast(:gone as text[]))")
+_SESSION = {
+    "application_name": "latchscope-leases",
+    "idle_session_timeout": "{ms}ms",
+    "statement_timeout": "{ms}ms",
+}
+
+
+def key_of(kind: str, name: str) -> int:
+    """The number of a lock: 64 bits, the same on every host and in every release."""
+    return int.from_bytes(hashlib.blake2b(f"latchscope {kind} {name}".encode(), digest_size=8).digest(), signed=True)
+
+
+class SharedLeases:
+    """The leases of one replica. Any thread may ask; one statement runs at a time, for at most `lasting` seconds."""
+
+    alone = False
+
+    def __init__(self, url: str, name: str, address: str | None, lasting: float) -> None:
+        """`lasting`: seconds of silence after which the server gives the leases of a replica to others."""
+        self._engine = _engine(url, lasting)
+        self._name = name
+        self._address = address
+        self._lasting = lasting
+        self._lock = threading.RLock()
+        self._connection: Connection | None = None
+        self._held: dict[str, Lease] = {}
+        self.me = Replica("", name, address)
+
+    def look(self, databases: Iterable[str]) -> Sharing:
+        """Who lives and who holds what; joins, or joins again, where need be. Raises LeasesLost."""
+        with self._session() as session:
+            if not self.me.id:
+                self._join(session)
+            known = {one.id: Replica(one.id, one.name, one.url) for one in session.execute(_REPLICAS)}
+            holders = {int(key): int(pid) for key, pid in session.execute(_LOCKS)}
+        pids = {holders[key]: one for one in known.values() if (key := key_of("replica", one.id)) in holders}
+        self._sweep([one for one in known if key_of("replica", one) not in holders])
+        owners = {name: pids.get(holders[key]) for name in databases if (key := key_of("poll", name)) in holders}
+        return Sharing(tuple(sorted(pids.values(), key=lambda one: (one.name, one.id))), owners)
+
+    def take(self, names: Sequence[str]) -> tuple[Lease, ...]:
+        """Leases on those of the databases that nobody else holds. Raises LeasesLost."""
+        with self._session() as session:
+            wanted = {key_of("poll", name): name for name in names if name not in self._held}
+            for key in session.scalars(_TAKE, {"keys": list(wanted)}):
+                name = wanted[key]
+                self._held[name] = Lease(name, self._holds)
+            return tuple(self._held[name] for name in names if name in self._held)
+
+    def give(self, lease: Lease) -> None:
+        """Let others have it. Whoever lost it already has nothing to give."""
+        with self._lock:
+            if self._held.get(lease.database) is not lease:
+                return
+            del self._held[lease.database]
+            self._quietly(lambda session: session.execute(_GIVE, {"key": key_of("poll", lease.database)}))
+
+    @contextmanager
+    def acting(self, database: str) -> Iterator[bool]:
+        """Whether this replica may have a second session on a database until the block ends; one may, of the whole fleet."""
+        key = key_of("act", database)
+        with self._session() as session:
+            granted = bool(session.scalars(_TAKE, {"keys": [key]}).all())
+        try:
+            yield granted
+        finally:
+            if granted:
+                self._quietly(lambda session: session.execute(_GIVE, {"key": key}))
+
+    def close(self) -> None:
+        """Give everything back at once."""
+        with self._lock:
+            self._quietly(lambda session: session.execute(_FORGET, {"gone": [self.me.id]}))
+            self._lose()
+        self._engine.dispose()
+
+    def _holds(self, lease: Lease) -> bool:
+        """Whether the lease is held now; asked of the server, for only it knows."""
+        try:
+            with self._session() as session:
+                session.execute(text("select 1"))
+                return self._held.get(lease.database) is lease
+        except LeasesLost:
+            return False
+
+    @contextmanager
+    def _session(self) -> Iterator[Connection]:
+        """The one connection, for one statement after another. Raises LeasesLost where it cannot answer in time."""
+        began = time.monotonic()
+        if not self._lock.acquire(timeout=self._lasting):
+            raise LeasesLost("the store does not answer")
+        try:
+            if self._connection is None:
+                self._connection = self._engine.connect()
+            yield self._connection
+            # An answer that comes too late speaks of a time when the session still was.
+            if time.monotonic() - began > self._lasting:
+                raise LeasesLost("the store answered too late")
+        except (SQLAlchemyError, LeasesLost) as error:
+            self._lose()
+            raise LeasesLost(str(getattr(error, "orig", None) or error).splitlines()[0]) from None
+        finally:
+            self._lock.release()
+
+    def _join(self, session: Connection) -> None:
+        """Become a live replica: the lock first, so that a row without a lock is always one of the dead."""
+        me = Replica(uuid4().hex, self._name, self._address)
+        session.execute(_TAKE, {"keys": [key_of("replica", me.id)]})
+        session.execute(_JOIN, {"id": me.id, "name": me.name, "url": me.url})
+        self.me = me
+
+    def _sweep(self, gone: Sequence[str]) -> None:
+        if gone:
+            self._quietly(lambda session: session.execute(_FORGET, {"gone": gone}))
+
+    def _quietly(self, ask: Callable[[Connection], object]) -> None:
+        try:
+            with self._session() as session:
+                ask(session)
+        except LeasesLost:
+            log.info("the store did not answer; with the session ended what was to be given back")
+
+    def _lose(self) -> None:
+        self._held.clear()
+        self.me = Replica("", self._name, self._address)
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(SQLAlchemyError):
+                connection.invalidate()
+                connection.close()
+
+
+def _engine(url: str, lasting: float) -> Engine:
+    """Makes sessions that the server ends after so many seconds of silence, and that we give up as soon."""
+    whole = max(1, round(lasting))
+    timeouts = {"connect_timeout": CONNECT_SECONDS, "keepalives_idle": whole, "tcp_user_timeout": whole * 1000}
+    engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=timeouts)
+
+    @event.listens_for(engine, "connect")
+    def _bounded(connection: Any, record: object) -> None:
+        for setting, value in _SESSION.items():
+            connection.execute(f"set {setting} = '{value.format(ms=round(lasting * 1000))}'")
+
+    return engine

@@ -1,0 +1,61 @@
+"""Change marks: somebody did something to a database, in their own words."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import uuid4
+
+from sqlalchemy import Engine, and_, or_, select
+
+from service.store.ingest.bulk import insert_new, table_of
+from service.store.queries.episodes import Page, paged, split
+from service.store.schema.episode_tables import StoredMark
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One change mark."""
+
+    id: str
+    database: str
+    at: datetime
+    text: str
+    who: str
+
+
+class Marks:
+    """The marks of every database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def add(self, database: str, at: datetime, text: str, who: str) -> Mark:
+        """Keep a new mark. Raises SQLAlchemyError, and ValueError inside it for a time without a zone."""
+        mark = Mark(uuid4().hex, database, at, text, who)
+        row = {"id": mark.id, "database": database, "at": at, "text": text, "who": who}
+        with self._engine.begin() as connection:
+            insert_new(connection, table_of(StoredMark), [row])
+        return mark
+
+    def get(self, database: str, which: str) -> Mark | None:
+        """The mark of this id, or the `last` one; None where the database has no such mark."""
+        one = StoredMark
+        query = select(*table_of(one).c).where(one.database == database).order_by(one.at.desc(), one.id).limit(1)
+        with self._engine.connect() as connection:
+            row = connection.execute(query if which == "last" else query.where(one.id == which)).first()
+        return None if row is None else Mark(row.id, row.database, row.at, row.text, row.who)
+
+    def between(
+        self, database: str | None, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
+    ) -> Page[Mark]:
+        """Marks of a database, or of all, the newest first. Raises BadCursor."""
+        one = StoredMark
+        query = select(*table_of(one).c).where(one.at >= begin, one.at < end)
+        if database is not None:
+            query = query.where(one.database == database)
+        if cursor is not None:
+            at, id = split(cursor, 2)
+            query = query.where(or_(one.at < at, and_(one.at == at, one.id > id)))
+        with self._engine.connect() as connection:
+            rows = connection.execute(query.order_by(one.at.desc(), one.id).limit(limit + 1))
+            found = [Mark(row.id, row.database, row.at, row.text, row.who) for row in rows]
+        return paged(found, limit, lambda last: (last.at, last.id))

@@ -1,0 +1,116 @@
+"""Every query about uploaded reports. A store in trouble is a StoreError of one line."""
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Engine, delete, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session, defer
+
+from service.store.repository import StoreError
+from service.store.schema.poll_tables import StoredReport
+
+KEEP = timedelta(days=365)
+MOST = 1000
+"""The newest so many are kept; each is as large as an upload may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A report as it is listed. Times are UTC; `severity` and `headline` are those of its worst Diagnosis."""
+
+    id: str
+    uploaded_at: datetime
+    name: str
+    size: int
+    who: str
+    databases: tuple[str, ...]
+    severity: str
+    headline: str
+
+
+class Reports:
+    """Uploaded reports in the store that this engine leads to."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def keep(self, report: Kept, told: str, body: bytes) -> bool:
+        """Keep a report, and let go of what is past its time. Content that is there already is only told anew; then False."""
+        with self._session() as session:
+            known = session.get(StoredReport, report.id, options=[defer(StoredReport.body)])
+            if known is not None:
+                known.told, known.severity, known.headline = told, report.severity, report.headline
+                return False
+            session.add(_stored(report, told, body))
+            session.flush()
+            _prune(session, report.uploaded_at)
+            return True
+
+    def newest(self, limit: int, database: str | None = None) -> list[Kept]:
+        """Reports, newest first, at most `limit`; with a database those that tell of it, its name in any case."""
+        query = select(StoredReport).options(defer(StoredReport.body), defer(StoredReport.told))
+        if database is not None:
+            query = query.where(StoredReport.databases.icontains(f"\n{database}\n", autoescape=True))
+        with self._session() as session:
+            ordered = query.order_by(StoredReport.uploaded_at.desc(), StoredReport.id).limit(limit)
+            return [_kept(one) for one in session.scalars(ordered)]
+
+    def get(self, id: str) -> tuple[Kept, str] | None:
+        """A report with what was told of it, or None."""
+        with self._session() as session:
+            found = session.get(StoredReport, id, options=[defer(StoredReport.body)])
+            return None if found is None else (_kept(found), found.told)
+
+    def original(self, id: str) -> bytes | None:
+        """The bytes that were uploaded, or None."""
+        with self._session() as session:
+            body = session.scalar(select(StoredReport.body).where(StoredReport.id == id))
+            return None if body is None else zlib.decompress(body)
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        try:
+            with Session(self._engine) as session, session.begin():
+                yield session
+        except SQLAlchemyError as error:
+            why = str(getattr(error, "orig", None) or error).splitlines()[0]
+            raise StoreError(f"the store does not answer: {why}; try again when it does") from None
+
+
+def _prune(session: Session, now: datetime) -> None:
+    newest = select(StoredReport.id).order_by(StoredReport.uploaded_at.desc(), StoredReport.id).limit(MOST)
+    session.execute(delete(StoredReport).where(StoredReport.uploaded_at < now - KEEP))
+    session.execute(delete(StoredReport).where(StoredReport.id.not_in(newest)))
+
+
+def _stored(report: Kept, told: str, body: bytes) -> StoredReport:
+    return StoredReport(
+        id=report.id,
+        uploaded_at=report.uploaded_at,
+        name=report.name,
+        size=report.size,
+        who=report.who,
+        databases="".join(f"\n{one}" for one in report.databases) + "\n",
+        severity=report.severity,
+        headline=report.headline,
+        told=told,
+        body=zlib.compress(body),
+    )
+
+
+def _kept(stored: StoredReport) -> Kept:
+    databases = tuple(one for one in stored.databases.split("\n") if one)
+    return Kept(
+        stored.id,
+        stored.uploaded_at,
+        stored.name,
+        stored.size,
+        stored.who,
+        databases,
+        stored.severity,
+        stored.headline,
+    )

@@ -1,0 +1,69 @@
+"""The tables of what happened: episodes, confirmations, change marks, and what is usual."""
+
+from datetime import datetime
+
+from sqlalchemy import Double, Index, Integer, SmallInteger, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from service.store.schema.poll_tables import Base, UtcTime
+
+
+class StoredEpisode(Base):
+    """One trouble on one database; `ended` is NULL while it lasts. `verdict` is what a mark changed about it."""
+
+    __tablename__ = "episodes"
+    __table_args__ = (Index("episodes_by_time", "began"), Index("episodes_by_end", "ended"))
+
+    database: Mapped[str] = mapped_column(String(63), primary_key=True)
+    cause: Mapped[str] = mapped_column(String(63), primary_key=True)
+    began: Mapped[datetime] = mapped_column(UtcTime, primary_key=True)
+    ended: Mapped[datetime | None] = mapped_column(UtcTime)
+    last_seen: Mapped[datetime] = mapped_column(UtcTime)
+    cache: Mapped[str | None] = mapped_column(Text)
+    title: Mapped[str] = mapped_column(Text)
+    severity: Mapped[str] = mapped_column(String(8))
+    peak_severity: Mapped[str] = mapped_column(String(8))
+    peak_at: Mapped[datetime] = mapped_column(UtcTime)
+    peak_share: Mapped[float | None] = mapped_column(Double)
+    headline: Mapped[str] = mapped_column(Text)
+    verdict: Mapped[str | None] = mapped_column(Text)
+
+
+class StoredConfirmation(Base):
+    """What a confirming query gave."""
+
+    __tablename__ = "confirmations"
+
+    database: Mapped[str] = mapped_column(String(63), primary_key=True)
+    cause: Mapped[str] = mapped_column(String(63), primary_key=True)
+    at: Mapped[datetime] = mapped_column(UtcTime, primary_key=True)
+    sql: Mapped[str] = mapped_column(Text)
+    value: Mapped[float] = mapped_column(Double)
+    startup_time: Mapped[str | None] = mapped_column(String(40))
+
+
+class StoredMark(Base):
+    """Somebody changed something: when, where, and in their words what."""
+
+    __tablename__ = "marks"
+    __table_args__ = (Index("marks_by_time", "database", "at"),)
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    database: Mapped[str] = mapped_column(String(63))
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    text: Mapped[str] = mapped_column(Text)
+    who: Mapped[str] = mapped_column(Text)
+
+
+class StoredBaseline(Base):
+    """What is usual for a metric of a database in one hour of the week (0 is Monday 00:00 UTC)."""
+
+    __tablename__ = "baselines"
+
+    database: Mapped[str] = mapped_column(String(63), primary_key=True)
+    metric: Mapped[str] = mapped_column(String(120), primary_key=True)
+    hour_of_week: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    median: Mapped[float] = mapped_column(Double)
+    low: Mapped[float] = mapped_column(Double)
+    high: Mapped[float] = mapped_column(Double)
+    n: Mapped[int] = mapped_column(Integer)

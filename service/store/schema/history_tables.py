@@ -1,0 +1,160 @@
+"""The tables of figures over time: polls, what changed in each, and roll-ups.
+
+Times are whole milliseconds since 1970 on both engines: half the size of a text, and the same arithmetic everywhere.
+A poll that stands in `polls` and has no row for an item in `deltas` saw no change of it, unless `missing` names its
+view: zero is not stored, and absent is not zero.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, Dialect, Double, Index, Integer, SmallInteger, String, Text, TypeDecorator
+from sqlalchemy.orm import Mapped, mapped_column
+
+from service.store.schema.poll_tables import Base, NaiveTime
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+PARTITION_DAYS = {"polls": 1, "deltas": 1, "five_minutes": 7, "hours": 28}
+"""On PostgreSQL these tables consist of partitions of so many days, dropped as a whole when their time is over."""
+_PARTITIONED = {"postgresql_partition_by": "RANGE (at)"}
+_CLUSTERED = {"sqlite_with_rowid": False}
+
+
+def millis(at: datetime) -> int:
+    """An aware time as milliseconds since 1970. Raises NaiveTime."""
+    if at.tzinfo is None:
+        raise NaiveTime(f"{at} has no time zone; the store keeps UTC")
+    return (at - EPOCH) // timedelta(milliseconds=1)
+
+
+def moment(at: int) -> datetime:
+    """Milliseconds since 1970 as an aware time."""
+    return EPOCH + timedelta(milliseconds=at)
+
+
+class Millis(TypeDecorator[datetime]):
+    """An aware datetime, kept as milliseconds since 1970."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        """To the database; never naive."""
+        return None if value is None else millis(value)
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
+        """From the database: UTC."""
+        return None if value is None else moment(value)
+
+
+class StoredDatabase(Base):
+    """A watched database by a small number, which the rows of figures carry."""
+
+    __tablename__ = "databases"
+
+    id: Mapped[int] = mapped_column(SmallInteger().with_variant(Integer, "sqlite"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(63), unique=True)
+
+
+class StoredItem(Base):
+    """One figure that is followed: a column of a row of a view. `key` is a JSON object of the columns that name the row."""
+
+    __tablename__ = "items"
+    __table_args__ = (Index("items_by_name", "view", "key", "column", unique=True),)
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    view: Mapped[str] = mapped_column(String(63))
+    key: Mapped[str] = mapped_column(Text)
+    column: Mapped[str] = mapped_column(String(63))
+    gauge: Mapped[bool] = mapped_column(Boolean)
+
+
+class StoredPoll(Base):
+    """One poll. `seconds` is NULL where it has no interval, and `why` says it; `missing` is JSON: what could not be told."""
+
+    __tablename__ = "polls"
+    __table_args__ = (_CLUSTERED | _PARTITIONED,)
+
+    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
+    seconds: Mapped[float | None] = mapped_column(Double)
+    severity: Mapped[str] = mapped_column(String(8))
+    share: Mapped[float | None] = mapped_column(Double)
+    waiting: Mapped[float | None] = mapped_column(Double)
+    missing: Mapped[str] = mapped_column(Text)
+    startup_time: Mapped[str | None] = mapped_column(String(40))
+    why: Mapped[str | None] = mapped_column(Text)
+
+
+class StoredDelta(Base):
+    """The change of one counter over one poll's interval, or the level of a gauge when it changed."""
+
+    __tablename__ = "deltas"
+    __table_args__ = (_CLUSTERED | _PARTITIONED,)
+
+    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
+    item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    value: Mapped[float] = mapped_column(Double)
+
+
+class FiveMinutes(Base):
+    """An item over five minutes: a counter's total and its highest rate per second; of a gauge the highest level, twice."""
+
+    __tablename__ = "five_minutes"
+    __table_args__ = (_CLUSTERED | _PARTITIONED,)
+
+    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
+    item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    total: Mapped[float] = mapped_column(Double)
+    most: Mapped[float] = mapped_column(Double)
+
+
+class Hours(Base):
+    """The same over an hour; keyed by item before time, so that months of one figure lie together."""
+
+    __tablename__ = "hours"
+    __table_args__ = (_CLUSTERED | _PARTITIONED,)
+
+    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
+    total: Mapped[float] = mapped_column(Double)
+    most: Mapped[float] = mapped_column(Double)
+
+
+class StoredBucket(Base):
+    """What a bucket of a roll-up covers: how many polls and seconds, and which views were missing in any of them."""
+
+    __tablename__ = "buckets"
+    __table_args__ = (_CLUSTERED,)
+
+    width: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
+    polls: Mapped[int] = mapped_column(Integer)
+    seconds: Mapped[float] = mapped_column(Double)
+    missing: Mapped[str] = mapped_column(Text)
+
+
+class Unrolled(Base):
+    """A bucket that got polls since it was last rolled up; written with the polls, so that no crash forgets it."""
+
+    __tablename__ = "unrolled"
+    __table_args__ = (_CLUSTERED,)
+
+    width: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
+    times: Mapped[int] = mapped_column(Integer)
+
+
+class StoredFrame(Base):
+    """The first snapshot of each day, in the form of `snapshots`: it names the rows whose figures are kept."""
+
+    __tablename__ = "frames"
+
+    database: Mapped[str] = mapped_column(String(63), primary_key=True)
+    day: Mapped[str] = mapped_column(String(10), primary_key=True)
+    body: Mapped[bytes] = mapped_column()

@@ -1,0 +1,1 @@
+"""Roll-ups and retention."""

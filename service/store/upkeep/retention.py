@@ -1,0 +1,76 @@
+"""Deletes what is past its time: whole partitions on PostgreSQL, slices everywhere else, so that nobody waits for long."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Engine, and_, delete, select, tuple_
+from sqlalchemy.orm import DeclarativeBase
+
+from service.config.settings import HistorySettings
+from service.store.ingest.bulk import table_of
+from service.store.ingest.partitions import Partitions
+from service.store.schema.episode_tables import StoredConfirmation, StoredEpisode, StoredMark
+from service.store.schema.history_tables import (
+    FiveMinutes,
+    Hours,
+    StoredBucket,
+    StoredDelta,
+    StoredFrame,
+    StoredPoll,
+)
+from service.store.schema.poll_tables import StoredDiagnosis, StoredSnapshot
+from service.store.upkeep.rollup import FIVE_MINUTES, HOUR
+
+SLICE = 2000
+
+
+def prune(engine: Engine, partitions: Partitions, kept_for: HistorySettings, now: datetime) -> dict[str, int]:
+    """Delete what is older than its tier keeps; what was deleted, by table: rows, and partitions as rows of one."""
+    done: dict[str, int] = {}
+    for table, key, old, before in _tiers(kept_for, now):
+        name = table.__tablename__
+        if before is not None and engine.dialect.name == "postgresql":
+            count = partitions.drop_before(name, before)
+        else:
+            count = _sliced(engine, table, key, old)
+        done[name] = done.get(name, 0) + count
+    return done
+
+
+def _tiers(kept_for: HistorySettings, now: datetime) -> list[tuple[type[DeclarativeBase], Sequence[Any], Any, Any]]:
+    """Table, key, what is old, and the time before which partitions of a table that has them may go."""
+
+    def ago(seconds: float) -> datetime:
+        return now - timedelta(seconds=seconds)
+
+    raw, fine, coarse = ago(kept_for.polls), ago(kept_for.five_minutes), ago(kept_for.hourly)
+    long_ago, bucket, episode = ago(kept_for.episodes), StoredBucket, StoredEpisode
+    over = and_(episode.ended.is_not(None), episode.ended < long_ago)
+    first_day = coarse.astimezone(UTC).date().isoformat()
+    tiers: list[tuple[type[DeclarativeBase], Any, Any]] = [
+        (StoredSnapshot, StoredSnapshot.taken_at < ago(kept_for.snapshots), None),
+        (StoredDiagnosis, StoredDiagnosis.taken_at < ago(kept_for.diagnoses), None),
+        (StoredDelta, StoredDelta.at < raw, raw),
+        (StoredPoll, StoredPoll.at < raw, raw),
+        (FiveMinutes, FiveMinutes.at < fine, fine),
+        (Hours, Hours.at < coarse, coarse),
+        (bucket, and_(bucket.width == FIVE_MINUTES, bucket.at < fine), None),
+        (bucket, and_(bucket.width == HOUR, bucket.at < coarse), None),
+        (StoredFrame, StoredFrame.day < first_day, None),
+        (episode, over, None),
+        (StoredMark, StoredMark.at < long_ago, None),
+        (StoredConfirmation, StoredConfirmation.at < long_ago, None),
+    ]
+    return [(table, list(table_of(table).primary_key), old, before) for table, old, before in tiers]
+
+
+def _sliced(engine: Engine, table: type[DeclarativeBase], key: Sequence[Any], old: Any) -> int:
+    count = 0
+    while True:
+        with engine.begin() as connection:
+            some = select(*key).where(old).limit(SLICE)
+            gone = connection.execute(delete(table_of(table)).where(tuple_(*key).in_(some))).rowcount
+        count += gone
+        if gone < SLICE:
+            return count

@@ -1,0 +1,1 @@
+"""The main path: poll, difference, diagnose, publish, for each database."""

@@ -1,0 +1,121 @@
+"""What people ask of a database beyond its polls: a confirming query, a profile of holders. Each is short and audited.
+
+An action has a session of its own, so that polls go on, and one at a time per database in the whole fleet, so that there
+are never more than two of our sessions. It runs on whichever replica was asked; what only the worker of a database can
+do is passed on to the replica that polls it.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Protocol
+
+from collectors.model import ROW_CACHE_LATCH
+from collectors.ondemand.holders import HolderProfile, profile
+from collectors.poll import Connection
+from rules.cause import Cause
+from service.state import confirmations
+from service.state.board import Watched
+from service.state.confirmations import Confirmed
+from service.state.leases import Leases, LeasesLost
+from service.state.status import Request
+from service.watch.worker import Opener, Worker
+
+
+class Busy(Exception):
+    """Another action runs on the database; its session must end first."""
+
+
+class NotPassedOn(Exception):
+    """The replica that polls the database could not be asked."""
+
+
+class Messenger(Protocol):
+    """Passes requests on."""
+
+    def ask(self, request: Request) -> None:
+        """Leave a request for whoever polls the database. Raises what the store raises."""
+        ...
+
+
+class Actions:
+    """What this replica can do for whoever asks it."""
+
+    def __init__(
+        self,
+        opener: Opener,
+        leases: Leases,
+        worker: Callable[[str], Worker | None],
+        messenger: Messenger | None,
+        errors: tuple[type[Exception], ...] = (),
+    ) -> None:
+        """`worker`: who polls a database here; `errors`: what the messenger raises when the store is in trouble."""
+        self._opener = opener
+        self._leases = leases
+        self._worker = worker
+        self._messenger = messenger
+        self._errors = errors
+
+    def confirm(self, watched: Watched, cause: Cause) -> Confirmed:
+        """Run a cause's confirming query; its result counts in the next diagnoses.
+
+        Raises Busy, NotPassedOn, StatementError, SessionError.
+        """
+        snapshot = watched.published.snapshot if watched.published else None
+        with self._session(watched) as connection:
+            result = confirmations.run(
+                cause, connection, snapshot.startup_time if snapshot else None, snapshot.release if snapshot else None
+            )
+        watched.confirmed[cause.id] = result
+        if not watched.owned:
+            self._pass_on(Request(database=watched.name, do="confirmed", confirmed=result))
+        return result
+
+    def profile(self, watched: Watched, seconds: float, looks: int) -> HolderProfile:
+        """Profile who holds the row cache latch. Raises Busy, StatementError, SessionError."""
+        with self._session(watched) as connection:
+            return profile(connection, ROW_CACHE_LATCH, seconds, looks)
+
+    def sample(self, watched: Watched) -> None:
+        """Sample waiting sessions after the next poll. Raises NotPassedOn."""
+        worker = self._worker(watched.name)
+        if worker is not None:
+            worker.ask_for_samples()
+        else:
+            self._pass_on(Request(database=watched.name, do="samples"))
+
+    def resume_login(self, watched: Watched) -> bool:
+        """Try the same credential once more; False when login was not stopped. Raises NotPassedOn."""
+        worker = self._worker(watched.name)
+        if worker is not None:
+            return worker.resume_login()
+        self._pass_on(Request(database=watched.name, do="resume"))
+        return watched.failure is not None and watched.failure.kind == "credential"
+
+    def _pass_on(self, request: Request) -> None:
+        if self._messenger is None:
+            return
+        try:
+            self._messenger.ask(request)
+        except self._errors:
+            why = "another replica polls it, and cannot be asked while the store does not answer"
+            raise NotPassedOn(f"{request.database}: {why}") from None
+
+    @contextmanager
+    def _session(self, watched: Watched) -> Iterator[Connection]:
+        busy = Busy(f"another action runs on {watched.name}; try again when it has ended")
+        if not watched.acting.acquire(blocking=False):
+            raise busy
+        try:
+            with ExitStack() as ends:
+                try:
+                    granted = ends.enter_context(self._leases.acting(watched.name))
+                except LeasesLost:
+                    why = "is not known while the store does not answer"
+                    raise Busy(f"whether another replica acts on {watched.name} {why}") from None
+                if not granted:
+                    raise busy
+                connection = self._opener.open(watched)
+                ends.callback(connection.close)
+                yield connection
+        finally:
+            watched.acting.release()

@@ -1,0 +1,60 @@
+"""From a configured database to a Connection: real through the driver, scripted for the demo."""
+
+import time
+from datetime import UTC, datetime
+
+from collectors.errors import SetupError
+from collectors.oracle import Deadlines, OracleConnection, Target, prepare
+from collectors.poll import Connection
+from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
+from service.config.secrets import fingerprint, password_of, read_secret
+from service.config.settings import DatabaseSettings, OracleSettings
+from service.state.board import Watched
+
+
+class Connector:
+    """Opens connections; scripted databases all began when the process did."""
+
+    def __init__(self, oracle: OracleSettings) -> None:
+        self._oracle = oracle
+        self.began = datetime.now(UTC)
+        self._zero = time.monotonic()
+
+    def open(self, watched: Watched) -> Connection:
+        """A fresh session on the database. Raises SessionError in the class of its cure."""
+        database = watched.settings
+        if database.scripted is not None:
+            return self._scripted(database.scripted)
+        prepare(self._oracle.mode, self._oracle.client_dir)
+        deadlines = Deadlines(
+            connect=self._oracle.connect_timeout,
+            statement=self._oracle.statement_timeout,
+            frozen=self._oracle.statement_timeout + 2,
+        )
+        return OracleConnection(database.name, target_of(database), deadlines)
+
+    def credential(self, watched: Watched) -> str:
+        """A fingerprint of the credential in force, to see it change. Raises SetupError."""
+        database = watched.settings
+        return "" if database.scripted is not None else fingerprint(database.user, password_of(database))
+
+    def _scripted(self, name: str) -> Connection:
+        if name not in scenarios():
+            raise SetupError(f"there is no scripted database {name}; there are {', '.join(scenarios())}")
+        return ScriptedDatabase(scenarios()[name], self.began, lambda: time.monotonic() - self._zero)
+
+
+def target_of(database: DatabaseSettings) -> Target:
+    """Where and as whom to connect, the password read just now."""
+    wallet_password = database.wallet_password_file
+    return Target(
+        dsn=database.dsn,
+        user=database.user,
+        password=password_of(database),
+        config_dir=database.config_dir,
+        wallet=database.wallet_dir,
+        wallet_password=read_secret(wallet_password, f"{database.name}: wallet_password_file")
+        if wallet_password
+        else None,
+    )

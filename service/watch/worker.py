@@ -1,0 +1,209 @@
+"""When: one worker per database, each with its own connection, so that none waits for another."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from collectors.errors import SessionError, SetupError, StatementError
+from collectors.ondemand.sampling import EVERY_SECONDS, Burst
+from collectors.poll import Connection
+from rules.catalogue import catalogue
+from rules.model import Severity
+from service.state import confirmations
+from service.state.board import Failure, Published, Watched
+from service.state.leases import LeasesLost
+from service.watch.backoff import after_failure, interval_after, next_turn
+from service.watch.pipeline import Keeper, turn
+
+log = logging.getLogger("latchscope.loop")
+
+
+class Opener(Protocol):
+    """Where sessions come from."""
+
+    def open(self, watched: Watched) -> Connection:
+        """A fresh session. Raises SessionError in the class of its cure."""
+        ...
+
+    def credential(self, watched: Watched) -> str:
+        """A fingerprint of the credential in force. Raises SetupError."""
+        ...
+
+
+class Worker:
+    """Polls one database until it is told to stop. `step` is one attempt; a test may call it in its own time."""
+
+    def __init__(
+        self,
+        watched: Watched,
+        opener: Opener,
+        keeper: Keeper,
+        budget: float = 1.0,
+        confirms: bool = False,
+        *,
+        holds: Callable[[], bool] = lambda: True,
+        first: float | None = None,
+    ) -> None:
+        """`holds`: whether the database is still ours to poll; `first`: time.monotonic() of the first poll, else at once."""
+        self.watched = watched
+        self._opener = opener
+        self._keeper = keeper
+        self._budget = budget
+        self._confirms = confirms
+        self._holds = holds
+        self._first = first
+        self._wake = threading.Event()
+        self._stopping = False
+        self._connection: Connection | None = None
+        self._burst: Burst | None = None
+        self._asked = False
+        self._failures = 0
+        self._recent: list[float] = []
+        self._tried: str | None = None
+        self._refused: str | None = None
+        self._thread = threading.Thread(target=self._run, name=f"poll {watched.name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to poll."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the worker to stop; it does not wait for a database that hangs."""
+        self._stopping = True
+        self._wake.set()
+
+    def join(self, timeout: float) -> None:
+        """Wait for the worker, at most so long."""
+        self._thread.join(timeout)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still polls, or is about to end."""
+        return self._thread.is_alive()
+
+    def ask_for_samples(self) -> None:
+        """Sample waiting sessions after the next poll, which comes at once unless the database is being left in peace."""
+        self._asked = True
+        if self._failures == 0:
+            self._wake.set()
+
+    def resume_login(self) -> bool:
+        """Try the same credential once more, at an operator's word; False when login was not stopped."""
+        stopped, self._refused = self._refused is not None, None
+        if stopped:
+            self._wake.set()
+        return stopped
+
+    def _run(self) -> None:
+        due, in_turn = self._first or time.monotonic(), False
+        self._rest(due)
+        while not self._stopping:
+            pause = self.step()
+            now = time.monotonic()
+            if self._failures:
+                due, in_turn = now + pause, False
+            elif in_turn:
+                due = max(due + pause, now + pause / 2)  # a late poll is not followed at once by the next
+            else:
+                due, in_turn = next_turn(self.watched.name, now, pause)
+            self._rest(due)
+        self._drop()
+
+    def step(self) -> float:
+        """One attempt to poll; seconds until the next."""
+        try:
+            if not self._holds():
+                raise LeasesLost("another replica may poll it")
+            if self._login_stopped():
+                return self.watched.interval
+            if self._connection is None:
+                self._tried = self._opener.credential(self.watched)
+                self._connection = self._opener.open(self.watched)
+            seen = self._burst.taken() if self._burst else None
+            published = turn(self.watched, self._connection, self._keeper, seen=seen, holds=self._holds)
+        except LeasesLost as lost:
+            log.info("%s: polled no more from here: %s", self.watched.name, lost)
+            self.stop()
+            return self.watched.interval
+        except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch over a database
+            return self._failed(error)
+        self._failures, self._refused = 0, None
+        self._confirm_what_began(published)
+        self._burst = self._next_burst(published)
+        self._recent = [*self._recent[-1:], published.driver_seconds]
+        self.watched.pace = interval_after(self._recent, self.watched.interval, self._budget)
+        return self.watched.pace
+
+    def _login_stopped(self) -> bool:
+        """Whether the credential in force is the one refused; one that cannot be read is no new one."""
+        if self._refused is None:
+            return False
+        try:
+            return self._opener.credential(self.watched) == self._refused
+        except SetupError:
+            return True
+
+    def _confirm_what_began(self, published: Published) -> None:
+        """Run the confirming query of each trouble that just began, where the configuration wants it; a refusal is told."""
+        if not self._confirms or self._connection is None:
+            return
+        for change in self.watched.changes:
+            cause = catalogue().get(change.episode.cause)
+            if change.what != "begin" or cause is None or cause.confirm is None:
+                continue
+            try:
+                started, release = published.snapshot.startup_time, published.snapshot.release
+                self.watched.confirmed[cause.id] = confirmations.run(cause, self._connection, started, release)
+            except (StatementError, SessionError) as error:
+                log.warning("%s: %s was not confirmed: %s", self.watched.name, cause.id, error)
+                if isinstance(error, SessionError):
+                    self._drop()
+                    return
+
+    def _next_burst(self, published: Published) -> Burst | None:
+        """A burst of samples until the next poll, while the row cache costs something or somebody asked for it."""
+        asked, self._asked = self._asked, False
+        costly = published.delta is not None and published.diagnosis.severity is not Severity.INFO
+        return Burst(published.snapshot.release) if asked or costly else None
+
+    def _rest(self, due: float) -> None:
+        """Wait for the next poll, looking at waiting sessions meanwhile where a burst is on."""
+        while not self._stopping and (left := due - time.monotonic()) > 0:
+            if self._burst is None or self._burst.spent or self._connection is None:
+                if self._wake.wait(left):
+                    break
+                continue
+            try:
+                self._burst.look(self._connection)
+            except Exception as error:  # noqa: BLE001  as in step
+                self._failed(error)
+                break
+            if self._wake.wait(min(EVERY_SECONDS, max(0.0, due - time.monotonic()))):
+                break
+        self._wake.clear()
+
+    def _failed(self, error: Exception) -> float:
+        self._drop()
+        self._burst = None
+        self._failures += 1
+        retry = after_failure(error, self._failures)
+        if retry.kind == "credential":
+            self._refused = self._tried
+        why = (
+            str(error) if isinstance(error, SessionError) else f"{type(error).__name__} inside latchscope; see its log"
+        )
+        before = self.watched.failure
+        since = before.since if before else time.time()
+        next_attempt = None if retry.pause is None else time.time() + retry.pause
+        self.watched.failure = Failure(retry.kind, why, since, next_attempt)
+        if before is None or before.why != why:
+            trace = None if isinstance(error, SessionError) else error
+            log.warning("%s: %s (%s)", self.watched.name, why, retry.kind, exc_info=trace)
+        return self.watched.interval if retry.pause is None else retry.pause
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection, self._recent = None, []

@@ -1,0 +1,115 @@
+"""REST for what loads a database or changes state: every route needs the role operate and leaves a line in the audit log."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Depends, HTTPException
+
+from collectors.errors import SessionError, StatementError
+from rules.catalogue import catalogue
+from rules.cause import Condition
+from service.config.audit import Audit
+from service.state.board import Board, Watched
+from service.watch.actions import Actions, Busy, NotPassedOn
+from service.web import presenters
+from service.web.access import Access, Caller
+from service.web.api.databases import operation_id, watched_in
+from service.web.api.problems import NOT_FOUND, REFUSED
+from service.web.schemas import (
+    ConfirmationIn,
+    ConfirmationOut,
+    HoldersIn,
+    HoldersOut,
+    Problem,
+    ResumeOut,
+    SamplesOut,
+)
+
+T = TypeVar("T")
+FAILED: dict[int | str, dict[str, Any]] = {
+    409: {"model": Problem, "description": "Another action runs on the database."},
+    502: {"model": Problem, "description": "The database refused or did not answer; `detail` has its words."},
+    503: {"model": Problem, "description": "Another replica polls the database and could not be asked."},
+}
+
+
+def actions(board: Board, can: Actions, access: Access, audit: Audit) -> APIRouter:
+    """The POST routes below /api/v1/databases/{db}."""
+    responses = REFUSED | NOT_FOUND | FAILED
+    router = APIRouter(
+        prefix="/api/v1/databases/{db}", tags=["actions"], generate_unique_id_function=operation_id, responses=responses
+    )
+
+    def attempt(
+        caller: Caller,
+        action: str,
+        watched: Watched,
+        run: Callable[[], T],
+        outcome: Callable[[T], str] = lambda _: "done",
+    ) -> T:
+        """Run an action, and record who asked for it and what came of it."""
+        try:
+            done = run()
+        except Busy as error:
+            audit.record(caller.name, action, watched.name, "refused: busy")
+            raise HTTPException(409, str(error)) from None
+        except NotPassedOn as error:
+            audit.record(caller.name, action, watched.name, f"failed: {error}")
+            raise HTTPException(503, str(error)) from None
+        except (StatementError, SessionError) as error:
+            audit.record(caller.name, action, watched.name, f"failed: {error}")
+            raise HTTPException(502, f"{watched.name}: {error}") from None
+        audit.record(caller.name, action, watched.name, outcome(done))
+        return done
+
+    @router.post("/login/resume")
+    def resume_login(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> ResumeOut:
+        """Try the same credential once more after a refused login stopped all further ones."""
+        watched = watched_in(board, db)
+        resumed = attempt(
+            caller,
+            "resume login",
+            watched,
+            lambda: can.resume_login(watched),
+            lambda done: "resumed" if done else "was not stopped",
+        )
+        return ResumeOut(database=db, resumed=resumed)
+
+    @router.post("/samples")
+    def run_sampling(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> SamplesOut:
+        """Sample waiting sessions once a second from the next poll to the one after it; `who` then tells what was seen."""
+        watched = watched_in(board, db)
+        attempt(caller, "sample sessions", watched, lambda: can.sample(watched), lambda _: "asked")
+        return SamplesOut(database=db, asked=True)
+
+    @router.post("/confirmations")
+    def run_confirming_query(
+        db: str, wanted: ConfirmationIn, caller: Annotated[Caller, Depends(access.operator)]
+    ) -> ConfirmationOut:
+        """Run a cause's confirming query, one row and a few seconds at most; its result counts in the next diagnoses."""
+        watched = watched_in(board, db)
+        cause = catalogue().get(wanted.cause)
+        if cause is None or cause.confirm is None:
+            raise HTTPException(404, f"no cause {wanted.cause} with a confirming query")
+        query = cause.confirm
+        done = attempt(caller, f"confirm {cause.id}", watched, lambda: can.confirm(watched, cause))
+        test = Condition(signal="confirmation", needs=query.needs, because=query.reading) if query.needs else None
+        return ConfirmationOut(
+            database=db,
+            cause=cause.id,
+            sql=done.sql,
+            result=done.value,
+            reading=query.reading,
+            confirms=test.holds(done.value) if test else None,
+        )
+
+    @router.post("/holders")
+    def run_holder_profile(
+        db: str, wanted: HoldersIn, caller: Annotated[Caller, Depends(access.operator)]
+    ) -> HoldersOut:
+        """Look quickly at who holds the row cache latch, for some seconds and a number of looks at most."""
+        watched = watched_in(board, db)
+        found = attempt(caller, "profile holders", watched, lambda: can.profile(watched, wanted.seconds, wanted.looks))
+        return presenters.holders_out(watched, found)
+
+    return router

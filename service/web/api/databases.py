@@ -1,0 +1,129 @@
+"""REST under /api/v1, beside /healthz, /readyz and /metrics. Reads only the board, the catalogue and the store."""
+
+from collections.abc import Callable
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.routing import APIRoute
+from prometheus_client import CollectorRegistry
+
+from rules.catalogue import catalogue
+from rules.cause import Cause
+from rules.model import Diagnosis
+from service.metrics.exposition import exposition, probe
+from service.state.board import Board, Watched
+from service.web import presenters
+from service.web.access import Access
+from service.web.api.etag import UNCHANGED, tagged
+from service.web.api.problems import NOT_FOUND, REFUSED
+from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, DatabaseOut, Health, LatchesOut
+
+
+def operation_id(route: APIRoute) -> str:
+    """Operation ids as the functions are named: get_diagnosis, list_databases."""
+    return route.name
+
+
+def watched_in(board: Board, db: str) -> Watched:
+    """The database of that name; 404 otherwise."""
+    found = board.get(db)
+    if found is None:
+        names = ", ".join(one.name for one in board) or "none"
+        raise HTTPException(404, f"no database named {db}; watched are: {names}")
+    return found
+
+
+def api(board: Board, access: Access) -> APIRouter:
+    """The routes below /api/v1."""
+    readers = [Depends(access.reader)]
+    router = APIRouter(
+        prefix="/api/v1", generate_unique_id_function=operation_id, dependencies=readers, responses=REFUSED
+    )
+
+    def watched(db: str) -> Watched:
+        return watched_in(board, db)
+
+    @router.get("/databases", tags=["databases"])
+    def list_databases() -> list[DatabaseOut]:
+        """Every watched database: whether it answers, and its verdict in one sentence."""
+        return [presenters.database_out(one) for one in board]
+
+    @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
+    def get_database(db: str) -> DatabaseOut:
+        """One watched database."""
+        return presenters.database_out(watched(db))
+
+    @router.get(
+        "/databases/{db}/diagnosis", tags=["diagnosis"], response_model=Diagnosis, responses=NOT_FOUND | UNCHANGED
+    )
+    def get_diagnosis(request: Request, db: str) -> Response:
+        """What is found, ruled out and undetermined over the last interval. Before the first, `basis` is null."""
+        return tagged(request, presenters.diagnosis_of(watched(db)).model_dump_json())
+
+    @router.get("/databases/{db}/latches", tags=["diagnosis"], responses=NOT_FOUND)
+    def list_latches(db: str) -> LatchesOut:
+        """The child latches of `row cache objects` over the last interval, with the caches they guard."""
+        return presenters.latches_out(watched(db))
+
+    @router.get("/databases/{db}/caches", tags=["diagnosis"], responses=NOT_FOUND)
+    def list_caches(db: str) -> CachesOut:
+        """The dictionary caches over the last interval, with the children that guard them."""
+        return presenters.caches_out(watched(db))
+
+    @router.get("/databases/{db}/capabilities", tags=["databases"], responses=NOT_FOUND)
+    def get_capabilities(db: str) -> CapabilitiesOut:
+        """What can be read on this database, what is lost without the rest, and the SQL that opens it."""
+        return presenters.capabilities_out(watched(db))
+
+    @router.get("/causes", tags=["causes"])
+    def list_causes() -> list[CauseOut]:
+        """The knowledge base."""
+        return [CauseOut(**cause.model_dump(include=set(CauseOut.model_fields))) for cause in catalogue().values()]
+
+    @router.get("/causes/{id}", tags=["causes"], responses=NOT_FOUND)
+    def get_cause(id: str) -> Cause:
+        """One cause with its conditions, confirming query, remedy and references."""
+        if id not in catalogue():
+            raise HTTPException(404, f"no cause {id}; there are: {', '.join(catalogue())}")
+        return catalogue()[id]
+
+    return router
+
+
+def outside(board: Board, own: CollectorRegistry, store_trouble: Callable[[], str | None], access: Access) -> APIRouter:
+    """What monitoring asks for, outside the versioned API."""
+    router = APIRouter(generate_unique_id_function=operation_id, tags=["service"])
+
+    @router.get("/healthz")
+    def get_health() -> Health:
+        """Whether the process runs; touches nothing else."""
+        return Health(status="ok")
+
+    @router.get("/readyz", response_model=Health, responses={503: {"model": Health}})
+    def get_readiness() -> Response:
+        """Whether the store answers. A database that is down does not make latchscope unready."""
+        trouble = store_trouble()
+        return JSONResponse(Health(status=trouble or "ok").model_dump(), status_code=503 if trouble else 200)
+
+    @router.get("/metrics", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED)
+    def get_metrics(request: Request) -> Response:
+        """Prometheus metrics of every database this process polls, and of the process; OpenMetrics where asked for."""
+        page, content_type = exposition(board.own(), own, request.headers.get("accept", ""))
+        return Response(page, media_type=content_type)
+
+    @router.get(
+        "/probe", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED | NOT_FOUND
+    )
+    def get_probe(request: Request, target: str) -> Response:
+        """Metrics of one database by its configured name; never an address, so nobody can make us connect elsewhere."""
+        found = board.get(target)
+        if found is None:
+            raise HTTPException(404, f"no database named {target} is configured; a target is a name, not an address")
+        if not found.owned:
+            raise HTTPException(
+                404, f"{target} is polled by {found.polled_by or 'no replica'}; only its metrics are exported"
+            )
+        page, content_type = probe(found, request.headers.get("accept", ""))
+        return Response(page, media_type=content_type)
+
+    return router

@@ -1,0 +1,108 @@
+"""REST for uploaded reports: what `latchscope diagnose` tells, kept under the SHA-256 of the content."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+
+from collectors.errors import InputError
+from service.config.audit import Audit
+from service.intake.archives import TooLarge, label
+from service.intake.inputs import Empty, NotOurs
+from service.intake.uploads import File, Upload, Uploads
+from service.store.repository import StoreError
+from service.web.access import Access, Caller
+from service.web.api.databases import operation_id
+from service.web.api.multipart import BODY, Refused, receive
+from service.web.api.problems import NOT_FOUND, REFUSED
+from service.web.schemas import Problem, ReportOut, ReportShortOut
+
+NOT_TAKEN: dict[int | str, dict[str, Any]] = {
+    413: {"model": Problem, "description": "A file, the request, or what an archive unpacks to is too large."},
+    415: {"model": Problem, "description": "The content is nothing latchscope reads."},
+    422: {"model": Problem, "description": "The content is damaged or not understood; `detail` says where."},
+}
+T = TypeVar("T")
+STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description": "The store does not answer."}}
+
+
+def take(uploads: Uploads, audit: Audit, files: Sequence[File], caller: Caller) -> list[Upload]:
+    """Diagnose and keep files, and record who sent them and what came of it. Raises Refused."""
+    names = ", ".join(label(one.name) for one in files)
+    try:
+        taken = uploads.take(files, caller.name)
+    except (InputError, StoreError) as error:
+        audit.record(caller.name, "upload report", names, f"refused: {error}")
+        kept = "; nothing was kept" if isinstance(error, InputError) else ""
+        raise Refused(_status(error), f"{error}{kept}") from None
+    for one in taken:
+        outcome = f"{'known' if one.known else 'kept'} as {one.kept.id}"
+        audit.record(caller.name, "upload report", ", ".join(one.kept.databases), outcome)
+    return taken
+
+
+def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
+    """The routes below /api/v1/reports."""
+    router = APIRouter(
+        prefix="/api/v1/reports", tags=["reports"], generate_unique_id_function=operation_id, responses=REFUSED | STORE
+    )
+
+    async def received(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Sequence[File]:
+        try:
+            return await receive(request, uploads.max_bytes)
+        except Refused as error:
+            raise HTTPException(error.status, str(error)) from None
+
+    @router.post("", status_code=201, responses=NOT_TAKEN, openapi_extra=BODY)
+    def create_reports(
+        files: Annotated[Sequence[File], Depends(received)],
+        caller: Annotated[Caller, Depends(access.operator)],
+        response: Response,
+    ) -> list[ReportOut]:
+        """Diagnose uploaded files and keep them; 200 when every content was known. All are kept, or none."""
+        try:
+            taken = take(uploads, audit, files, caller)
+        except Refused as error:
+            raise HTTPException(error.status, str(error)) from None
+        if all(one.known for one in taken):
+            response.status_code = 200
+        return [report_out(one) for one in taken]
+
+    @router.get("", dependencies=[Depends(access.reader)])
+    def list_reports(limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[ReportShortOut]:
+        """Uploaded reports, newest first."""
+        return [
+            ReportShortOut.model_validate(one, from_attributes=True) for one in stored(lambda: uploads.newest(limit))
+        ]
+
+    @router.get("/{id}", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
+    def get_report(id: str) -> ReportOut:
+        """One uploaded report with its Diagnoses."""
+        found = stored(lambda: uploads.get(id))
+        if found is None:
+            raise HTTPException(404, f"no report {label(id)}; GET /api/v1/reports lists them")
+        return report_out(found)
+
+    return router
+
+
+def report_out(one: Upload) -> ReportOut:
+    """A kept report as REST shows it."""
+    short = ReportShortOut.model_validate(one.kept, from_attributes=True)
+    return ReportOut(**short.model_dump(), known=one.known, diagnoses=one.content.diagnoses, unread=one.content.unread)
+
+
+def stored(ask: Callable[[], T]) -> T:
+    """What the store answers; 503 when it does not."""
+    try:
+        return ask()
+    except StoreError as error:
+        raise HTTPException(503, str(error)) from None
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, StoreError):
+        return 503
+    if isinstance(error, TooLarge):
+        return 413
+    return 415 if isinstance(error, NotOurs) and not isinstance(error, Empty) else 422

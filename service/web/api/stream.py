@@ -1,0 +1,144 @@
+"""Episode changes as they happen, as server-sent events; a stream costs a connection and no thread."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import uvicorn
+from fastapi import APIRouter, Depends, Header, HTTPException, Query
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from service.notify.feed import Feed, Full
+from service.state.board import Board
+from service.store.queries.episode_log import LoggedChange
+from service.store.trouble import StoreTrouble
+from service.web.access import Access
+from service.web.api.databases import operation_id, watched_in
+from service.web.api.problems import MEDIA, NOT_FOUND, REFUSED
+
+HEARTBEAT_SECONDS = 15.0
+"""Proxies cut connections that say nothing for a minute; and a client that is gone is noticed when something is sent."""
+RETRY_MILLISECONDS = 3000
+SEND_SECONDS = 30.0
+"""A client that takes nothing for so long loses its place to others."""
+BUSY: dict[int | str, dict[str, Any]] = {
+    503: {
+        "description": "There are too many streams, or the store does not answer.",
+        "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
+
+
+def streams(board: Board, feed: Feed, access: Access) -> APIRouter:
+    """The route of the stream."""
+    router = APIRouter(
+        prefix="/api/v1",
+        tags=["diagnosis"],
+        generate_unique_id_function=operation_id,
+        dependencies=[Depends(access.reader)],
+        responses=REFUSED | NOT_FOUND | BUSY,
+    )
+
+    @router.get("/episodes/stream", status_code=200, response_class=EventStream)
+    def stream_episodes(
+        database: Annotated[str | None, Query(description="changes on this database only")] = None,
+        last_event_id: Annotated[
+            int | None, Header(ge=0, lt=2**63, description="go on after this event; without it, with what comes next")
+        ] = None,
+    ) -> EventStream:
+        """Episode changes as they happen, as server-sent events, until either side ends it.
+
+        Each has the number of the change as its id, `begin`, `worse` or `end` as its name, and the change as JSON.
+        """
+        if database is not None:
+            watched_in(board, database)
+        try:
+            newest = feed.newest()
+        except StoreTrouble:
+            raise HTTPException(503, "the store does not answer; try again later") from None
+        # A number from the future is of another store; waiting for it to come would be silence without a reason.
+        after = newest if last_event_id is None else min(last_event_id, newest)
+        return EventStream(feed, after, database)
+
+    return router
+
+
+class EventStream(StreamingResponse):
+    """One client: where it is in the log, and what it wants to see of it."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, feed: Feed, after: int, database: str | None = None) -> None:
+        super().__init__((), headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+        self._feed = feed
+        self._after = after
+        self._database = database
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take a place, stream, and give the place back however it ends. Raises HTTPException where all are taken."""
+        loop, news = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(news.set)
+
+        async def timely(message: Message) -> None:
+            async with asyncio.timeout(SEND_SECONDS):
+                await send(message)
+
+        try:
+            with self._feed.listening(wake):
+                self.body_iterator = self._events(news)
+                await super().__call__(scope, receive, timely)
+        except Full:
+            detail = "there are too many streams; end one, or follow several databases in one"
+            raise HTTPException(503, detail, headers={"Retry-After": "30"}) from None
+        except TimeoutError:
+            return
+
+    async def _events(self, news: asyncio.Event) -> AsyncIterator[str]:
+        yield f"retry: {RETRY_MILLISECONDS}\n\n"
+        while not self._feed.stopped:
+            news.clear()
+            try:
+                changes = await self._next()
+            except StoreTrouble:
+                return  # the client comes back by itself and goes on where it was
+            for one in changes:
+                self._after = one.seq
+                if self._database in (None, one.database):
+                    yield event(one)
+            if not changes and not await _within(news, HEARTBEAT_SECONDS):
+                yield ": still here\n\n"
+
+    async def _next(self) -> list[LoggedChange]:
+        """What comes next for this client; from memory, or off the event loop from the store."""
+        remembered = self._feed.remembered(self._after)
+        return await run_in_threadpool(self._feed.read, self._after) if remembered is None else remembered
+
+
+def event(change: LoggedChange) -> str:
+    """A change as one server-sent event."""
+    return f"id: {change.seq}\nevent: {change.what}\ndata: {json.dumps(change.document(), ensure_ascii=False)}\n\n"
+
+
+async def _within(event: asyncio.Event, seconds: float) -> bool:
+    """Whether it comes within that time."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
+class Server(uvicorn.Server):
+    """Ends the streams before it waits for the answers under way, since a stream would never end by itself."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop the app's feed, then everything as usual."""
+        self.config.app.state.feed.stop()  # type: ignore[union-attr]
+        await super().shutdown(sockets)

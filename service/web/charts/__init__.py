@@ -1,0 +1,1 @@
+"""Charts as SVG, drawn on the server."""

@@ -1,0 +1,243 @@
+"""What the history page draws of one window: stretches that were watched, lines over them, gaps with their reasons."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from statistics import median_low
+
+from rules.cache_map import CacheMap
+from rules.formatting import function_of
+from service.state.window import Window
+from service.store.ingest.samples import IMPACT
+from service.store.queries.history import WIDTHS, Points, Resolution, Selector, Series, Span
+from service.store.repository import Repository
+from service.watch.pipeline import FIRST_POLL
+from service.web.charts.panels import TOP, Line, Panel, Stretch, thinned, top
+
+MOST = 480
+"""Stretches drawn; more could not be told apart."""
+HOUR = timedelta(hours=1)
+SLACK = timedelta(milliseconds=10)
+"""Times are kept in whole milliseconds."""
+FINER: Mapping[Resolution, Resolution] = {"1h": "5m", "5m": "poll"}
+WORDS: Mapping[Resolution, str] = {"poll": "every poll", "5m": "five minutes", "1h": "one hour"}
+UNDO = "dc_rollback_segments"
+
+SHARE = Selector(IMPACT, "share_of_db_time")
+CHILDREN = Selector("v$latch_children", "sleeps")
+MUTEXES = Selector("v$mutex_sleep", "sleeps")
+GETS = Selector("v$rowcache", "gets")
+HARD = Selector("v$sysstat", "value", {"name": "parse count (hard)"})
+EXECUTIONS = Selector("v$sysstat", "value", {"name": "execute count"})
+USED = Selector("v$rowcache", "usage", {"parameter": UNDO})
+MUTEX_SLEEPS = "Row cache mutex sleeps"
+ALL = (SHARE, CHILDREN, MUTEXES, GETS, HARD, EXECUTIONS, USED)
+
+Item = tuple[str, str, str]
+"""View, key as it is stored, column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A stretch of which nothing is known, and why; of no length where the figures of a longer stretch hide it."""
+
+    begin: datetime
+    end: datetime
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Everything drawn of one window."""
+
+    window: Window
+    resolution: str
+    stretches: tuple[Stretch, ...]
+    panels: tuple[Panel, ...]
+    gaps: tuple[Gap, ...]
+
+    def since(self) -> Window:
+        """The window from where anything is known."""
+        return Window(self.stretches[0].begin, self.window.end) if self.stretches else self.window
+
+    @property
+    def mutexes(self) -> bool:
+        """Whether its sleeps are those of mutexes."""
+        return any(one.title == MUTEX_SLEEPS for one in self.panels)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A span with the series of its tier."""
+
+    stretch: Stretch
+    span: Span
+    series: Mapping[Item, Series]
+
+    def value(self, item: Item, gauge: bool = False) -> float | None:
+        """A figure over the span. Of an item without a series nothing is stored, which is zero where it was watched."""
+        view, name, column = item
+        return self.series.get(item, Series(view, {}, column, gauge, {}, name)).at(self.span)
+
+
+def overview(
+    store: Repository,
+    database: str,
+    window: Window,
+    caches: CacheMap,
+    selectors: Sequence[Selector] = ALL,
+    most_lines: int = TOP,
+    tier: Resolution | None = None,
+) -> Overview:
+    """Figures of a database over a window, at the finest resolution that is kept and can be drawn.
+
+    Raises what the store raises. `caches` names the child latches.
+    """
+    chosen = tier or store.history.resolution(window.begin, window.end)
+    rows = sorted(
+        _rows(store, database, chosen, window.begin, window.end, selectors), key=lambda one: one.stretch.begin
+    )
+    spans = [one.stretch for one in rows if one.span.seconds]
+    usual = median_low([one.seconds for one in spans]) if spans and chosen == "poll" else 0.0
+    longest = 3 * usual + 5
+    known = [one for one in rows if one.span.seconds and one.stretch.begin < one.stretch.end]
+    told = [one for one in known if chosen != "poll" or one.stretch.seconds <= longest]
+    breaks = store.history.breaks(database, window.begin, window.end)
+    gaps = tuple(_gaps([one.stretch for one in told], window, breaks, longest if chosen == "poll" else 1.0))
+    panels = [*_panels(told, _items(rows), caches, most_lines)]
+    if USED in selectors:
+        panels.extend(_used(rows, told, _items(rows), _levels_before(store, database, chosen, window)))
+    thin = -(-len(told) // MOST) if told else 1
+    stretches, thinner = thinned([one.stretch for one in told], panels, thin)
+    words = WORDS[chosen] + (f", {thin} averaged at a time" if thin > 1 else "")
+    return Overview(window, words, tuple(stretches), thinner, gaps)
+
+
+def _rows(
+    store: Repository, database: str, tier: Resolution, begin: datetime, end: datetime, selectors: Sequence[Selector]
+) -> Iterator[_Row]:
+    """Spans of a tier, and after its last one those of the finer tiers, which are not rolled up yet."""
+    points = store.history.points(database, selectors, begin, end, tier)
+    series = {(one.view, one.name, one.column): one for one in points.series}
+    rest = begin
+    for span in points.spans:
+        stretch = _stretch(points, span)
+        rest = max(rest, stretch.end)
+        yield _Row(replace(stretch, begin=max(stretch.begin, begin), end=min(stretch.end, end)), span, series)
+    if tier in FINER and rest < end:
+        yield from _rows(store, database, FINER[tier], rest, end, selectors)
+
+
+def _stretch(points: Points, span: Span) -> Stretch:
+    seconds = span.seconds or 0.0
+    if points.resolution == "poll":
+        return Stretch(span.at - timedelta(seconds=seconds), span.at, seconds)
+    return Stretch(span.at, span.at + timedelta(seconds=WIDTHS[points.resolution]), seconds)
+
+
+def _items(rows: Sequence[_Row]) -> dict[Item, Series]:
+    """Every item that any tier has, with what names it."""
+    return {
+        item: one for series in {id(row.series): row.series for row in rows}.values() for item, one in series.items()
+    }
+
+
+def _gaps(
+    stretches: Sequence[Stretch], window: Window, breaks: Sequence[tuple[datetime, str]], tolerance: float
+) -> Iterator[Gap]:
+    """What no stretch covers, with what the first poll after it said; then breaks that no gap explains."""
+    explained: set[datetime] = set()
+    reached = window.begin
+    # Whatever comes last may still be waiting for the next poll.
+    last = max(tolerance, 3 * stretches[-1].seconds + 5) if stretches else 0.0
+    for begin, end in [*((one.begin, one.end) for one in stretches), (window.end, window.end)]:
+        tolerance = last if begin == window.end else tolerance
+        told = [one for one in breaks if reached < one[0] <= begin + SLACK]
+        if (begin - reached).total_seconds() > tolerance or (told and stretches):
+            explained |= {at for at, _ in told}
+            # A first poll is no reason for what was before it; it is one where nothing came after it yet.
+            reasons = dict.fromkeys(why for _, why in told if why != FIRST_POLL or not stretches)
+            yield Gap(reached, begin, "; ".join(reasons) or "not watched")
+        reached = max(reached, end)
+    yield from (Gap(at, at, why) for at, why in breaks if at not in explained)
+
+
+def _levels_before(store: Repository, database: str, tier: Resolution, window: Window) -> dict[Item, float]:
+    """Levels in force at the begin: gauges are kept when they change, and once an hour."""
+    before = store.history.points(database, [USED], window.begin - HOUR, window.begin, tier)
+    levels = {
+        (one.view, one.name, one.column): one.values[max(one.values)].total for one in before.series if one.values
+    }
+    return levels if levels or tier not in FINER else _levels_before(store, database, FINER[tier], window)
+
+
+def _panels(rows: Sequence[_Row], items: Mapping[Item, Series], caches: CacheMap, most: int) -> Iterator[Panel]:
+    def of(selector: Selector) -> list[Item]:
+        return [item for item, one in items.items() if selector.takes((item[0], item[1], item[2], one.gauge))]
+
+    def rate(key: str, title: str, unit: str, items: Sequence[Item], scale: float = 1.0) -> Panel:
+        return Panel(key, title, unit, (_sum(title, rows, items, scale),))
+
+    def tops(key: str, title: str, selector: Selector, name: Callable[[Series], str]) -> Panel:
+        groups: dict[str, list[Item]] = {}
+        for item in of(selector):
+            groups.setdefault(name(items[item]), []).append(item)
+        nothing = [_sum("all", rows, [(selector.view, "{}", selector.column)])]
+        lines = [_sum(one, rows, group) for one, group in groups.items()] or nothing
+        return Panel(key, title, "per second", tuple(top(lines, [row.stretch.seconds for row in rows], most)))
+
+    share = [(SHARE.view, "{}", SHARE.column)]
+    yield rate("share", "DB time lost in row cache waits", "%", share, 100.0)
+    if of(MUTEXES) and not of(CHILDREN):
+        yield tops("sleeps", MUTEX_SLEEPS, MUTEXES, lambda one: function_of(str(one.key.get("location"))))
+    else:
+        yield tops("sleeps", "Row cache latch sleeps", CHILDREN, lambda one: _child(one, caches))
+    yield tops("gets", "Dictionary gets", GETS, lambda one: str(one.key.get("parameter")))
+    yield rate(
+        "hard", "Hard parses", "per second", of(HARD) or [(HARD.view, '{"name":"parse count (hard)"}', HARD.column)]
+    )
+    yield rate(
+        "executions",
+        "Executions",
+        "per second",
+        of(EXECUTIONS) or [(HARD.view, '{"name":"execute count"}', HARD.column)],
+    )
+
+
+def _used(
+    rows: Sequence[_Row], told: Sequence[_Row], items: Mapping[Item, Series], levels: dict[Item, float]
+) -> Iterator[Panel]:
+    """Entries in use of the cache of undo segments, where there is one. Levels come from every poll, the first included."""
+    used = {*levels, *(item for item, one in items.items() if USED.takes((*item, one.gauge)))}
+    known = dict(zip((id(row) for row in rows), _levels(rows, sorted(used), levels), strict=True))
+    line = Line(UNDO, tuple(known[id(row)] for row in told))
+    if any(value is not None for value in line.values):
+        yield Panel("used", f"Entries used of {UNDO}", "entries", (line,))
+
+
+def _child(one: Series, caches: CacheMap) -> str:
+    """The caches a child guards, else its number."""
+    number = int(one.key.get("child#") or 0)
+    guarded = caches.children.get(number)
+    return (guarded.name if guarded else None) or f"child {number}"
+
+
+def _sum(name: str, rows: Sequence[_Row], items: Sequence[Item], scale: float = 1.0) -> Line:
+    """The sum of several figures; None where one of them cannot be told."""
+    values: list[float | None] = []
+    for row in rows:
+        told = [row.value(item) for item in items]
+        known = [one for one in told if one is not None]
+        values.append(sum(known) * scale if len(known) == len(told) else None)
+    return Line(name, tuple(values))
+
+
+def _levels(rows: Sequence[_Row], items: Sequence[Item], last: dict[Item, float]) -> Iterator[float | None]:
+    """The sum of levels that hold until they change; unknown where their view was missing, until they are read again."""
+    for row in rows:
+        for item in items:
+            if row.span.lacks(*item):
+                last.pop(item, None)
+            elif (value := row.value(item, gauge=True)) is not None:
+                last[item] = value
+        yield sum(last.values()) if last else None

@@ -1,0 +1,143 @@
+"""The page of before against after: around a change mark, or of two windows by their address."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse
+from markupsafe import Markup
+from starlette.responses import Response
+
+from rules.catalogue import catalogue
+from rules.comparison.model import Change, Comparison, NotVerified, Verified
+from rules.comparison.verification import verified
+from service.history.comparison import CannotCompare, NoMark, Windows, around, comparison
+from service.render.comparison import cells
+from service.state.board import Board, Watched
+from service.state.window import BadWindow, Window
+from service.store.queries.marks import Mark
+from service.store.repository import Repository
+from service.store.schema.engine import STORE_ERRORS
+from service.web.access import Access
+from service.web.charts import overview, timeline
+from service.web.charts.panels import Panel, together
+from service.web.charts.svg import round_up
+from service.web.pages.events import as_events, happenings, of_mark
+from service.web.pages.history import GONE, names_of, refused
+from service.web.pages.layout import page
+from service.web.query_params import one_window
+
+LISTED = 20
+MARKS_SINCE = timedelta(days=90)
+DRAWN = (overview.SHARE, overview.CHILDREN, overview.MUTEXES, overview.GETS, overview.HARD, overview.EXECUTIONS)
+EVERY_LINE = 1000
+
+
+def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
+    """The HTML route of the comparison."""
+    router = APIRouter(
+        include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
+    )
+
+    @router.get("/db/{db}/compare")
+    def compare(request: Request, db: str, before: str = "", after: str = "", mark: str = "") -> Response:
+        watched = board.get(db)
+        if watched is None:
+            return page(request, "missing.html", 404, what=f"No database named {db} is watched.", back="/")
+        now = datetime.now(UTC)
+        shown: dict[str, Any] = {
+            "database": db,
+            "before": before,
+            "after": after,
+            "mark": None,
+            "told": None,
+            "why": None,
+        }
+        status = 200
+        try:
+            shown["marks"] = [
+                of_mark(one) for one in store.marks.between(db, now - MARKS_SINCE, now, limit=LISTED).items
+            ]
+            try:
+                shown |= _asked(store, watched, before, after, mark, now)
+            except (BadWindow, NoMark, CannotCompare) as error:
+                # That something cannot be told is an answer, and no fault of whoever asked.
+                status = 200 if isinstance(error, CannotCompare) else 404 if isinstance(error, NoMark) else 422
+                shown["why"] = str(error)
+            return page(request, "compare.html", status, **shown)
+        except STORE_ERRORS:
+            return refused(request, db, 503, GONE)
+
+    return router
+
+
+def _asked(store: Repository, watched: Watched, before: str, after: str, mark: str, now: datetime) -> dict[str, Any]:
+    """What was asked for; nothing where nothing was. Raises BadWindow, NoMark, CannotCompare, and what the store does."""
+    if mark:
+        found = store.marks.get(watched.name, mark)
+        if found is None:
+            raise NoMark(f"{watched.name} has no mark {mark[:60]}; choose one of those below, or name two windows")
+        return {"mark": found} | _shown(store, watched, around(store, found), found)
+    if before or after:
+        if not (before and after):
+            raise BadWindow("one of the two windows is not given; write both as begin..end")
+        return _shown(store, watched, Windows(one_window(before, now), one_window(after, now)), None)
+    return {}
+
+
+def _shown(store: Repository, watched: Watched, windows: Windows, mark: Mark | None) -> dict[str, Any]:
+    text = mark.text if mark else None
+    told = comparison(store, watched.name, windows.before, windows.after, text, windows.notes)
+    return {
+        "told": told,
+        "windows": windows,
+        "before": windows.before.dots,
+        "after": windows.after.dots,
+        "pairs": list(_pairs(store, watched, windows)),
+        "verdicts": _verdicts(store, watched.name, windows, told),
+        "changes": [(one, cells(one)) for one in sorted(told.changes, key=_interest) if one.verdict != "cannot tell"],
+        "untold": [one for one in told.changes if one.verdict == "cannot tell"],
+        "home": f"/db/{quote(watched.name)}/history",
+    }
+
+
+def _verdicts(
+    store: Repository, database: str, windows: Windows, told: Comparison
+) -> Sequence[tuple[str, Verified | NotVerified]]:
+    """For each trouble of the window before, whether it is verified to be gone."""
+    found = store.episodes.between(database, windows.before.begin, windows.before.end).items
+    causes = {one.cause: one.title for one in found if one.cause in catalogue()}
+    return [(title, verified(told, catalogue()[cause])) for cause, title in causes.items()]
+
+
+def _interest(one: Change) -> bool:
+    """What changed comes first."""
+    return one.verdict != "changed"
+
+
+def _pairs(store: Repository, watched: Watched, windows: Windows) -> Iterator[tuple[Markup, Markup]]:
+    """Charts of both windows, the same lines on the same scale."""
+    sides = [_side(store, watched, one) for one in (windows.before, windows.after)]
+    events = [as_events(happenings(store, watched.name, one), one.end) for one in (windows.before, windows.after)]
+    by_title = {panel.title: panel for panel in sides[1].panels}
+    for panel in sides[0].panels:
+        if panel.title not in by_title:
+            continue
+        both = together((panel, sides[0].stretches), (by_title[panel.title], sides[1].stretches))
+        scale = _scale(both)
+        drawn = [
+            timeline.chart(one, timeline.Axis(side.window), side.stretches, side.gaps, told, scale, f"-{place}")
+            for place, (one, side, told) in enumerate(zip(both, sides, events, strict=True))
+        ]
+        yield drawn[0], drawn[1]
+
+
+def _side(store: Repository, watched: Watched, window: Window) -> overview.Overview:
+    return overview.overview(store, watched.name, window, names_of(watched), DRAWN, EVERY_LINE)
+
+
+def _scale(both: Sequence[Panel]) -> float:
+    values = (value for panel in both for line in panel.lines for value in line.values if value is not None)
+    return round_up(max(values, default=0.0))

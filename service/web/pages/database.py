@@ -1,0 +1,123 @@
+"""The pages: the fleet, one database in the order of a DBA's walk, and the knowledge base."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.responses import Response
+
+from rules.catalogue import catalogue
+from rules.cause import Condition
+from rules.signals import SIGNALS
+from service.intake.uploads import Uploads
+from service.state.board import Board, Watched
+from service.state.window import Window
+from service.store.queries.reports import Kept
+from service.store.repository import Repository, StoreError
+from service.store.schema.engine import STORE_ERRORS
+from service.web import presenters
+from service.web.access import Access
+from service.web.charts import overview, timeline
+from service.web.pages import runbooks
+from service.web.pages.events import as_events, happenings, of_mark
+from service.web.pages.history import names_of
+from service.web.pages.layout import HERE, page
+
+LISTED = 10
+"""Uploaded reports and change marks shown on the page of their database."""
+RECENT_POLLS = 240
+DAY, MARKS_SINCE = timedelta(days=1), timedelta(days=7)
+static = StaticFiles(directory=HERE / "static")
+
+
+def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> APIRouter:
+    """The HTML routes; they show what REST shows."""
+    router = APIRouter(
+        include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
+    )
+
+    @router.get("/")
+    def fleet(request: Request) -> Response:
+        told = [presenters.database_out(one) for one in board]
+        order = sorted(told, key=lambda one: (-(one.severity.rank if one.severity else -1), one.name))
+        return page(request, "fleet.html", databases=order, **_lately(store))
+
+    @router.get("/db/{db}")
+    def database(request: Request, db: str) -> Response:
+        watched = board.get(db)
+        if watched is None:
+            return page(request, "missing.html", 404, what=f"No database named {db} is watched.", back="/")
+        return page(
+            request,
+            "database.html",
+            database=presenters.database_out(watched),
+            diagnosis=presenters.diagnosis_of(watched),
+            latches=presenters.latches_out(watched),
+            caches=presenters.caches_out(watched),
+            episodes=presenters.episodes_out(watched),
+            causes=catalogue(),
+            **_recent(store, watched),
+            reports=_reports(uploads, watched),
+        )
+
+    @router.get("/causes")
+    def causes(request: Request) -> Response:
+        return page(request, "causes.html", causes=catalogue().values())
+
+    @router.get("/causes/{id}")
+    def cause(request: Request, id: str) -> Response:
+        if id not in catalogue():
+            return page(request, "missing.html", 404, what=f"There is no cause {id}.", back="/causes")
+        return page(request, "cause.html", cause=catalogue()[id], signals=SIGNALS, single=Condition)
+
+    @router.get("/runbooks")
+    def runbooks_list(request: Request) -> Response:
+        return page(request, "runbooks.html", names=runbooks.names())
+
+    @router.get("/runbooks/{name}")
+    def runbook(request: Request, name: str) -> Response:
+        text = runbooks.runbook(name)
+        if text is None:
+            return page(request, "missing.html", 404, what=f"There is no runbook {name}.", back="/runbooks")
+        return page(request, "runbook.html", name=name, text=text)
+
+    return router
+
+
+def _reports(uploads: Uploads, watched: Watched) -> list[Kept] | None:
+    """Uploaded reports of a database; None when the store does not answer, which must not take the page away."""
+    try:
+        return uploads.newest(LISTED, watched.name)
+    except StoreError:
+        return None
+
+
+def _lately(store: Repository) -> dict[str, Any]:
+    """What happened on any database within a day; the page stands without it when the store does not answer."""
+    now = datetime.now(UTC)
+    window = Window(now - DAY, now)
+    try:
+        told = happenings(store, None, window)
+    except STORE_ERRORS:
+        return {"happened": None}
+    return {"happened": told, "timeline": timeline.events(as_events(told, now, of_many=True), timeline.Axis(window))}
+
+
+def _recent(store: Repository, watched: Watched) -> dict[str, Any]:
+    """The last polls as charts, from the store, so that a restart keeps them; and the latest marks."""
+    try:
+        last = watched.published.snapshot if watched.published else store.last_snapshot(watched.name)
+        end = ((last and last.taken_at) or datetime.now(UTC)) + timedelta(milliseconds=1)
+        window = Window(end - RECENT_POLLS * timedelta(seconds=max(watched.interval, watched.pace)), end)
+        drawn = (overview.SHARE, overview.CHILDREN, overview.MUTEXES)
+        told = overview.overview(store, watched.name, window, names_of(watched), drawn, tier="poll")
+        marks = store.marks.between(watched.name, end - MARKS_SINCE, datetime.now(UTC), limit=LISTED).items
+    except STORE_ERRORS:
+        return {"charts": None, "marks": []}
+    axis = timeline.Axis(told.since())
+    charts = [
+        timeline.chart(one, axis, told.stretches, told.gaps) for one in told.panels if one.key in ("sleeps", "share")
+    ]
+    return {"charts": charts if len(told.stretches) > 1 else [], "marks": [of_mark(one) for one in marks]}

@@ -1,0 +1,94 @@
+"""Episodes and change marks as the pages show them: on the timeline and as a list, each with where it leads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import quote
+
+from service.state.episodes import Episode
+from service.state.window import Window
+from service.store.queries.marks import Mark
+from service.store.repository import Repository
+from service.web.charts.timeline import Event
+
+MOST = 100
+SIDE = timedelta(minutes=30)
+"""The longest side of a comparison that an episode leads to."""
+LEAST = timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One line of the list. `kind` is the peak severity of an episode, or `mark`."""
+
+    database: str
+    kind: str
+    begin: datetime
+    end: datetime | None
+    title: str
+    told: str
+    """What came of an episode, or who set the mark."""
+    link: str
+    compare: str
+    comparing: str
+
+    def event(self, now: datetime, of_many: bool) -> Event:
+        """The same on the timeline; an episode that lasts reaches to now. Among many databases each says its own."""
+        name = f"{self.database}: {self.title}" if of_many else self.title
+        if self.kind == "mark":
+            return Event(self.begin, None, "mark", f"{name} ({self.told})", self.compare, "")
+        words = f"{name}{f' ({self.told})' if self.told else ''}"
+        return Event(
+            self.begin,
+            self.end or max(now, self.begin),
+            self.kind,
+            words,
+            self.link,
+            self.database if of_many else self.title,
+        )
+
+
+def happenings(store: Repository, database: str | None, window: Window) -> list[Happening]:
+    """What happened on a database, or on all, the newest first; at most `MOST` episodes and as many marks."""
+    episodes = store.episodes.between(database, window.begin, window.end, limit=MOST).items
+    marks = store.marks.between(database, window.begin, window.end, limit=MOST).items
+    told = [*(_episode(one, window.end) for one in episodes), *(of_mark(one) for one in marks)]
+    return sorted(told, key=lambda one: one.begin, reverse=True)
+
+
+def of_mark(mark: Mark) -> Happening:
+    """A change mark; it leads to the time around it, and to the comparison of before and after."""
+    around = Window(mark.at - SIDE, mark.at + SIDE)
+    home = f"/db/{quote(mark.database)}"
+    return Happening(
+        mark.database, "mark", mark.at, None, mark.text, f"set by {mark.who}",
+        f"{home}/history?{around.query}", f"{home}/compare?mark={quote(mark.id)}", "compare before and after",
+    )  # fmt: skip
+
+
+def _episode(one: Episode, now: datetime) -> Happening:
+    until = max(one.end or now, one.begin + LEAST)
+    around = Window(one.begin, until).scaled(1.5)
+    before, after, words = _sides(one, now)
+    home = f"/db/{quote(one.database)}"
+    return Happening(
+        one.database, str(one.peak_severity), one.begin, one.end,
+        f"{one.title} on {one.cache}" if one.cache else one.title, one.verdict or "",
+        f"{home}/history?{around.query}",
+        f"{home}/compare?before={quote(before.dots)}&after={quote(after.dots)}", words,
+    )  # fmt: skip
+
+
+def _sides(one: Episode, now: datetime) -> tuple[Window, Window, str]:
+    """An ended episode against the time after it; one that lasts against the time before it."""
+    side = min(max((one.end or now) - one.begin, LEAST), SIDE)
+    if one.end is None:
+        since = Window(max(one.begin, now - side), max(now, one.begin + LEAST))
+        return Window(one.begin - side, one.begin), since, "compare with before it"
+    during = Window(max(one.begin, one.end - side), max(one.end, one.begin + LEAST))
+    return during, Window(during.end, during.end + side), "compare with after it"
+
+
+def as_events(told: Sequence[Happening], now: datetime, of_many: bool = False) -> list[Event]:
+    """All of them on the timeline."""
+    return [one.event(now, of_many) for one in told]

@@ -1,0 +1,113 @@
+"""The page of a database over time: any window by its address, without a script."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse
+from starlette.responses import Response
+
+from rules.cache_map import CacheMap
+from rules.formatting import rough
+from service.state.board import Board, Watched
+from service.state.window import PRESETS, BadWindow, Window, window
+from service.store.repository import Repository
+from service.store.schema.engine import STORE_ERRORS
+from service.web.access import Access
+from service.web.charts import timeline
+from service.web.charts.overview import Overview, overview
+from service.web.charts.panels import thinned
+from service.web.pages.events import as_events, happenings
+from service.web.pages.layout import page
+
+ROWS = 60
+GONE = "the store does not answer, so nothing that was kept can be shown; /readyz says why"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table: figures as text, or why there are none."""
+
+    begin: datetime
+    end: datetime
+    cells: tuple[str, ...]
+    why: str | None
+
+
+def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
+    """The HTML route of the history."""
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+    @router.get("/db/{db}/history", dependencies=[Depends(access.reader)])
+    def history(request: Request, db: str, begin: str = "-1h", end: str = "now") -> Response:
+        watched = board.get(db)
+        if watched is None:
+            return page(request, "missing.html", 404, what=f"No database named {db} is watched.", back="/")
+        now = datetime.now(UTC)
+        try:
+            chosen = window(begin, end, now)
+            return page(request, "history.html", **_shown(store, watched, chosen, now))
+        except BadWindow as error:
+            return refused(request, db, 422, str(error))
+        except STORE_ERRORS:
+            return refused(request, db, 503, GONE)
+
+    return router
+
+
+def refused(request: Request, db: str, status: int, why: str) -> Response:
+    """The page of a request that cannot be answered, with ways on."""
+    return page(request, "refused.html", status, db=db, why=why, presets=PRESETS)
+
+
+def names_of(watched: Watched) -> CacheMap:
+    """The caches behind child latches as the last poll knew them."""
+    return watched.published.labels if watched.published else CacheMap()
+
+
+def _shown(store: Repository, watched: Watched, chosen: Window, now: datetime) -> dict[str, Any]:
+    """What the template of the history wants."""
+    told = overview(store, watched.name, chosen, names_of(watched))
+    happened = happenings(store, watched.name, chosen)
+    events, axis = as_events(happened, min(now, chosen.end)), timeline.Axis(chosen)
+    home = f"/db/{quote(watched.name)}/history"
+    return {
+        "database": watched.name,
+        "home": home,
+        "chosen": chosen,
+        "told": told,
+        "presets": PRESETS,
+        "now": now,
+        "happened": happened,
+        "timeline": timeline.events(events, axis, told.gaps, home),
+        "charts": [timeline.chart(panel, axis, told.stretches, told.gaps, events) for panel in told.panels],
+        "columns": list(timeline.rows(told.panels)),
+        "rows": rows(told),
+        "csv": f"/api/v1/databases/{quote(watched.name)}/history?{_asking(told)}",
+    }
+
+
+def _asking(told: Overview) -> str:
+    """The query that gives the figures of the page over REST."""
+    sleeps = "mutex_sleeps" if told.mutexes else "child_sleeps"
+    metrics = ("share_of_db_time", sleeps, "cache_gets", "hard_parses", "executions", "cache_usage")
+    named = [*(("metric", one) for one in metrics), ("format", "csv"), ("limit", "5000")]
+    return f"{urlencode(named)}&{told.window.query}"
+
+
+def rows(told: Overview) -> list[Row]:
+    """The figures as a table of at most `ROWS` rows beside the gaps, oldest first."""
+    by = -(-len(told.stretches) // ROWS) if told.stretches else 1
+    stretches, panels = thinned(told.stretches, told.panels, by)
+    lines = [line for panel in panels for line in panel.lines]
+    figures = [
+        Row(one.begin, one.end, tuple(_cell(line.values[place]) for line in lines), None)
+        for place, one in enumerate(stretches)
+    ]
+    return sorted([*figures, *(Row(one.begin, one.end, (), one.why) for one in told.gaps)], key=lambda one: one.begin)
+
+
+def _cell(value: float | None) -> str:
+    return "–" if value is None else rough(value)

@@ -1,0 +1,105 @@
+"""Diagnoses as one HTML page that can be mailed: its style and pictures within it, no script, nothing fetched."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from markupsafe import Markup
+
+from collectors.model import Delta
+from rules.catalogue import catalogue
+from rules.model import worst
+from service.intake.inputs import Diagnosed, Outcome
+from service.intake.report_figures import figures
+from service.render.diagnosis import common_notes
+from service.render.summary import HEADINGS, Group, groups, lines, period
+from service.web.charts import svg
+from service.web.charts.svg import Span
+from service.web.pages.layout import HERE, Shown, shown, templates
+
+FIRST_BAD = "the first bad interval"
+MOST_NAMED = 3
+"""Databases named in the title."""
+
+
+def as_html(outcome: Outcome, made: datetime | None = None) -> str:
+    """The page. Every text in it is escaped; its policy allows its own style, by its digest, and nothing else.
+
+    The worst database and interval come first; `made` is when, now if not given.
+    """
+    told = _named(outcome.told)
+    found = sorted(groups(told), key=lambda one: -worst(each.diagnosis.severity for each in one.told).rank)
+    css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    return templates.env.get_template("mailed.html").render(
+        css=Markup(css),
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'",
+        title=_title(found),
+        made=f"{made or datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        version=version("latchscope"),
+        headings=HEADINGS,
+        lines=lines(told),
+        first_bad={one.series.first_bad for one in found if one.series},
+        groups=[(one, _series_charts(one), _worst_first(one)) for one in found],
+        shared=common_notes(told),
+        unread=[str(one) for one in outcome.errors] + outcome.skipped,
+        causes=catalogue(),
+    )
+
+
+def _named(told: Sequence[Diagnosed]) -> list[Diagnosed]:
+    """The inputs by the last part of their names, which is enough for whoever gets the page; in full where two agree."""
+    short = [re.split(r"[/\\\\!]", one.name)[-1] for one in told]
+    return [replace(one, name=name) if short.count(name) == 1 else one for one, name in zip(told, short, strict=True)]
+
+
+def _title(found: Sequence[Group]) -> str:
+    """The databases, and from when to when."""
+    names = [one.database for one in found]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    known = [one.diagnosis.basis for group in found for one in group.told if one.diagnosis.basis]
+    begins = sorted((one.begin for one in known if one.begin), key=lambda one: one.replace(tzinfo=None))
+    ends = sorted((one.end for one in known if one.end), key=lambda one: one.replace(tzinfo=None))
+    span = f", {period(known[0].model_copy(update={'begin': begins[0], 'end': ends[-1]}))}" if begins and ends else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}{span}"
+
+
+def _worst_first(group: Group) -> list[tuple[Shown, list[tuple[str, str]]]]:
+    ordered = sorted(group.told, key=lambda one: -one.diagnosis.severity.rank)
+    return [(shown(one.name, one.diagnosis, figures(one.change)), list(_whose(one))) for one in ordered]
+
+
+def _whose(one: Diagnosed) -> list[tuple[str, str]]:
+    """Host, instance and DB Id, as far as the input tells them."""
+    row = next(iter(one.change.rows("v$instance")), {}) if isinstance(one.change, Delta) else {}
+    told = {"Host": row.get("host_name"), "Instance": row.get("instance_name"), "DB Id": one.change.dbid}
+    return [(name, str(value)) for name, value in told.items() if value is not None]
+
+
+def _series_charts(group: Group) -> list[Markup]:
+    """What the intervals cost, one after the other, where there is more than one."""
+    if group.series is None:
+        return []
+    placed = [(one, one.begin, one.end) for one in group.series.points if one.begin is not None and one.end is not None]
+    bad = group.series.first_bad
+    shares = [
+        Span(
+            begin,
+            end,
+            None if one.share_of_db_time is None else one.share_of_db_time * 100,
+            one.name == bad,
+            one.severity,
+        )
+        for one, begin, end in placed
+    ]
+    sleeps = [Span(begin, end, one.sleeps_per_second, one.name == bad, one.severity) for one, begin, end in placed]
+    if not placed:
+        return []
+    return [
+        svg.spans(shares, "DB time lost in row cache waits", "%", FIRST_BAD),
+        svg.spans(sleeps, "Row cache sleeps", "per second", FIRST_BAD),
+    ]

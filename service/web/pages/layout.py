@@ -1,0 +1,83 @@
+"""What all pages share: the templates with their filters, the frame that keeps foreign content out, one Diagnosis laid out."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastapi import Request
+from fastapi.templating import Jinja2Templates
+from markupsafe import Markup, escape
+from starlette.responses import Response
+
+from rules.formatting import count, measured, percent
+from rules.formatting import number as spelled
+from rules.model import Diagnosis, Figure
+from rules.printed import REMEMBER, section_of
+from service.intake.report_figures import Bars
+from service.render.diagnosis import ELSEWHERE, compared, nothing_judged
+from service.render.summary import period
+from service.web.charts import svg
+
+HERE = Path(__file__).parents[1]
+FRAME = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+    "form-action 'self'"
+)
+
+templates = Jinja2Templates(HERE / "templates")
+_TICKED = re.compile("`([^`]+)`")
+
+
+def ticked(words: str) -> Markup:
+    """Words in which `code` is marked by backticks, escaped, with the code as such."""
+    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(words))))
+
+
+def _measured(one: Figure) -> str:
+    return measured(one.value, one.unit)
+
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "count": count,
+    "measured": _measured,
+    "percent": percent,
+    "section": section_of,
+    "spelled": spelled,
+    "ticked": ticked,
+}
+templates.env.filters |= FILTERS
+templates.env.globals |= {"compared": compared, "nothing_judged": nothing_judged, "ELSEWHERE": ELSEWHERE}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One Diagnosis with what stands around it on a page."""
+
+    name: str
+    period: str
+    diagnosis: Diagnosis
+    charts: tuple[Markup, ...]
+
+    @property
+    def printed(self) -> bool:
+        """Whether a printed report was judged, whose figures stand in its sections."""
+        return REMEMBER in self.diagnosis.notes
+
+
+def shown(name: str, diagnosis: Diagnosis, figures: Sequence[Bars]) -> Shown:
+    """A Diagnosis as the templates want it."""
+    return Shown(name, period(diagnosis.basis), diagnosis, tuple(_chart(one) for one in figures))
+
+
+def page(request: Request, template: str, status: int = 200, **values: object) -> Response:
+    """A page in its frame."""
+    answer = templates.TemplateResponse(request, template, values, status_code=status)
+    answer.headers["Content-Security-Policy"] = FRAME
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    return answer
+
+
+def _chart(one: Bars) -> Markup:
+    title = f"{one.title}, {one.left_out} smaller ones left out" if one.left_out else one.title
+    return svg.bars([(bar.label, bar.value) for bar in one.bars], title, one.unit)

@@ -1,0 +1,252 @@
+"""What REST and pages show of the board: the last publication of a database, laid out as the schemas want it."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+
+from collectors.grants import capabilities
+from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
+from collectors.ondemand.holders import Holder, HolderProfile
+from rules.cache_map import CacheMap
+from rules.engine import cannot_tell
+from rules.model import Diagnosis, DiagnosisBasis
+from rules.statistics import latch_statistics, ratio
+from service.state.board import Watched
+from service.state.episodes import Episode
+from service.state.window import Window
+from service.store.queries.episodes import Page, paged
+from service.store.repository import Repository
+from service.web.schemas import (
+    CacheOut,
+    CachesOut,
+    CapabilitiesOut,
+    ChildOut,
+    DatabaseOut,
+    EpisodeOut,
+    FailureOut,
+    HolderOut,
+    HoldersOut,
+    LatchesOut,
+    ReadableOut,
+)
+
+
+def database_out(watched: Watched) -> DatabaseOut:
+    """A database in short."""
+    failure, told = watched.failure, watched.summary
+    shown = told if watched.up else None
+    return DatabaseOut(
+        name=watched.name,
+        cluster=watched.settings.cluster,
+        up=watched.up,
+        data_age_seconds=None if watched.age is None else round(watched.age, 3),
+        interval_seconds=watched.interval,
+        polled_by=watched.polled_by,
+        release=told.release if told else None,
+        mechanism=shown.mechanism if shown else None,
+        instance=told.instance if told else None,
+        started_at=told.started_at if told else None,
+        severity=shown.severity if shown else None,
+        headline=shown.headline if shown else None,
+        failure=failure
+        and FailureOut(
+            kind=failure.kind,
+            why=failure.why,
+            since=datetime.fromtimestamp(failure.since, UTC),
+            next_attempt=datetime.fromtimestamp(failure.next_attempt, UTC) if failure.next_attempt else None,
+        ),
+    )
+
+
+def diagnosis_of(watched: Watched) -> Diagnosis:
+    """The current diagnosis; where there is none, one that says why everything is undetermined."""
+    if watched.current is not None:
+        return watched.current.diagnosis
+    release = watched.published.snapshot.release if watched.published else None
+    if watched.failure is not None:
+        why = f"the database does not answer: {watched.failure.why}"
+        return cannot_tell(NotComparable(watched.name, release, why, "restore the connection; polling goes on"))
+    why = "no poll has come back yet" if watched.published is None else "the last poll is too old to speak of now"
+    return cannot_tell(NotComparable(watched.name, release, why, "wait for the next poll"))
+
+
+def latches_out(watched: Watched) -> LatchesOut:
+    """The child latches over the last interval."""
+    delta, caches = _delta(watched), watched.published.map if watched.published else CacheMap()
+    rows = delta.rows("v$latch_children") if delta else ()
+    total = sum(number(row.get("sleeps")) or 0.0 for row in rows)
+    cpus = delta.cell("v$osstat", "stat_name", "NUM_CPUS", "level_now") if delta else None
+    seconds = delta.basis.seconds if delta else None
+    children = [_child(row, caches, total, seconds, cpus) for row in rows]
+    return LatchesOut(
+        database=watched.name,
+        basis=_basis(delta),
+        latch=ROW_CACHE_LATCH,
+        children=tuple(sorted(children, key=lambda one: (-(one.sleeps or 0), -(one.gets or 0), one.child))),
+        missing=_missing(watched, delta, "v$latch_children"),
+        notes=tuple(str(one) for one in caches.disagreements),
+    )
+
+
+def _child(row: Row, caches: CacheMap, total: float, seconds: float | None, cpus: float | None) -> ChildOut:
+    child = int(number(row.get("child#")) or 0)
+    guarded = caches.children.get(child)
+    figures = latch_statistics(row, seconds, cpus)
+    waited = number(row.get("wait_time"))
+    return ChildOut(
+        child=child,
+        cache=caches.name(child),
+        identity=guarded.identity.name.lower() if guarded else None,
+        caches=guarded.caches if guarded else (),
+        gets=figures.gets,
+        misses=figures.misses,
+        sleeps=figures.sleeps,
+        share_of_sleeps=ratio(figures.sleeps, total),
+        miss_ratio=figures.miss_ratio,
+        sleeps_per_miss=figures.sleep_ratio,
+        spin_ratio=figures.spin_ratio,
+        gets_per_second=figures.gets_per_second,
+        wait_seconds=None if waited is None else waited / 1e6,
+        wait_seconds_per_sleep=figures.wait_seconds_per_sleep,
+        hold_seconds=figures.hold_seconds,
+    )
+
+
+def caches_out(watched: Watched) -> CachesOut:
+    """The dictionary caches over the last interval."""
+    delta, caches = _delta(watched), watched.published.map if watched.published else CacheMap()
+    rows = delta.rows("v$rowcache") if delta else ()
+    total = sum(number(row.get("gets")) or 0.0 for row in rows)
+    owner = {
+        (ref.cache_id, ref.type, ref.subordinate): child
+        for child, guarded in caches.children.items()
+        for ref in guarded.caches
+    }
+    told = [_cache(row, owner, total) for row in rows]
+    return CachesOut(
+        database=watched.name,
+        basis=_basis(delta),
+        caches=tuple(sorted(told, key=lambda one: (-(one.gets or 0), one.cache_id, one.type, one.subordinate or 0))),
+        missing=_missing(watched, delta, "v$rowcache"),
+    )
+
+
+def _cache(row: Row, owner: dict[tuple[int, str, int | None], int], total: float) -> CacheOut:
+    subordinate = number(row.get("subordinate#")) if row.get("type") != "PARENT" else None
+    key = (int(number(row.get("cache#")) or 0), str(row.get("type")), None if subordinate is None else int(subordinate))
+    gets = number(row.get("gets"))
+    return CacheOut(
+        cache_id=key[0],
+        cache=str(row.get("parameter")),
+        type=key[1],
+        subordinate=key[2],
+        child=owner.get(key),
+        gets=gets,
+        share_of_gets=ratio(gets, total),
+        getmisses=number(row.get("getmisses")),
+        modifications=number(row.get("modifications")),
+        entries=number(row.get("count")),
+        entries_used=number(row.get("usage")),
+    )
+
+
+def capabilities_out(watched: Watched) -> CapabilitiesOut:
+    """The preflight, from the last poll."""
+    snapshot = watched.published.snapshot if watched.published else Snapshot(watched.name, None, {})
+    found = capabilities(snapshot, watched.settings.user)
+    return CapabilitiesOut(
+        database=watched.name,
+        release=found.release,
+        mechanism=found.mechanism,
+        cluster=found.cluster,
+        container=found.container,
+        inside_pdb=found.inside_pdb,
+        views=tuple(ReadableOut(**asdict(one)) for one in found.views) if watched.published else (),
+        notes=found.notes,
+    )
+
+
+def episodes_out(watched: Watched) -> list[EpisodeOut]:
+    """Episodes of a database that are in memory, newest first."""
+    return [episode_out(one) for one in watched.episodes.all]
+
+
+def episode_out(one: Episode) -> EpisodeOut:
+    """One episode."""
+    return EpisodeOut(**{name: getattr(one, name) for name in EpisodeOut.model_fields})
+
+
+def episode_page(
+    store: Repository, watched: Iterable[Watched], db: str | None, within: Window, cursor: str | None, limit: int
+) -> Page[Episode]:
+    """Kept episodes, newest first; the first page has those of this moment too, which may not be written yet.
+
+    Raises BadCursor.
+    """
+    page = store.episodes.between(db, within.begin, within.end, cursor, limit)
+    if cursor is not None:
+        return page
+    found = {(one.database, one.cause, one.begin): one for one in page.items}
+    reached = page.items[-1].begin if page.cursor else within.begin
+    for one in (each for on_board in watched for each in on_board.episodes.all):
+        key = (one.database, one.cause, one.begin)
+        if key in found:
+            found[key] = replace(one, verdict=found[key].verdict)
+        elif one.begin < within.end and (one.end or within.end) >= reached:
+            found[key] = one
+    ordered = sorted(sorted(found.values(), key=lambda one: (one.database, one.cause)), key=_begin, reverse=True)
+    told = paged(ordered, limit, lambda last: (last.begin, last.database, last.cause))
+    return replace(told, cursor=told.cursor or page.cursor)
+
+
+def _begin(one: Episode) -> datetime:
+    return one.begin
+
+
+def holders_out(watched: Watched, found: HolderProfile) -> HoldersOut:
+    """A profile of holders with the caches of the children they held."""
+    rows = watched.published.snapshot.rows("v$latch_children") if watched.published else ()
+    children = {str(row.get("addr")): int(number(row.get("child#")) or 0) for row in rows}
+    caches = watched.published.map if watched.published else CacheMap()
+    return HoldersOut(
+        database=watched.name,
+        latch=found.latch,
+        seconds=round(found.seconds, 3),
+        looks=found.looks,
+        holders=tuple(_holder(one, times, found.looks, children, caches) for one, times in found.held),
+    )
+
+
+def _holder(one: Holder, times: int, looks: int, children: dict[str, int], caches: CacheMap) -> HolderOut:
+    child = children.get(one.address)
+    return HolderOut(
+        sid=one.sid,
+        child=child,
+        cache="unknown" if child is None else caches.name(child),
+        looks=times,
+        share_of_looks=times / looks,
+        sql_id=one.sql_id,
+        module=one.module,
+        program=one.program,
+        username=one.username,
+    )
+
+
+def _delta(watched: Watched) -> Delta | None:
+    return watched.current.delta if watched.current else None
+
+
+def _basis(delta: Delta | None) -> DiagnosisBasis | None:
+    if delta is None:
+        return None
+    return DiagnosisBasis(
+        kind=delta.basis.kind, begin=delta.basis.begin, end=delta.basis.end, seconds=delta.basis.seconds
+    )
+
+
+def _missing(watched: Watched, delta: Delta | None, view: str) -> str | None:
+    if delta is None:
+        told = diagnosis_of(watched)
+        return next((f"{one.why}; {one.way_out}" for one in told.undetermined), told.headline)
+    reading = delta.read(view)
+    return f"{reading.why}; {reading.way_out}" if isinstance(reading, Missing) else None

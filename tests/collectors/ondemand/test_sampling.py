@@ -1,0 +1,176 @@
+"""Bursts: every look counts, also one at nobody; a view that cannot be read ends them; there are 60 looks at most."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from collectors.errors import SessionError, StatementError, ViewRefused
+from collectors.model import Binds, Missing, Reading, Rows, Value
+from collectors.ondemand.sampling import LONGEST_BURST, VIEW, Burst, not_sampled
+from collectors.poll import Answer
+from collectors.registry import collectors, view_of
+from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
+from tests.collectors.scripted import BEGAN
+from tests.collectors.shipped_sql import MADE_BY_US
+
+WAITER: tuple[Value, ...] = (101, "row cache mutex")
+OTHER: tuple[Value, ...] = (102, "row cache lock")
+NOBODY: list[tuple[Value, ...]] = []
+
+
+@dataclass
+class Session:
+    """Gives the answers in turn, the last one for ever, and remembers what it was asked."""
+
+    answers: list[list[tuple[Value, ...]] | Exception]
+    asked: list[tuple[str, Binds]] = field(default_factory=list)
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        rows = self.answers[min(len(self.asked), len(self.answers) - 1)]
+        self.asked.append((sql, binds))
+        if isinstance(rows, Exception):
+            raise rows
+        return Answer(("sid", "event"), rows)
+
+    def close(self) -> None:
+        raise AssertionError("the session is not its own to close")
+
+
+def after(session: Session, times: int, burst: Burst | None = None) -> Burst:
+    """A burst that was asked to look so often."""
+    burst = burst or Burst("19.0.0.0.0")
+    for _ in range(times):
+        burst.look(session)
+    return burst
+
+
+def looks(reading: Reading) -> list[Value]:
+    """The numbers of the looks."""
+    assert isinstance(reading, Rows)
+    return [row["sample"] for row in reading.rows if row["sid"] is None]
+
+
+def test_looks_are_counted_and_say_whom_they_met() -> None:
+    reading = after(Session([[WAITER, OTHER], [WAITER]]), 2).taken()
+    assert reading == Rows(
+        VIEW,
+        (
+            {"sample": 1, "sid": None},
+            {"sample": 1, "sid": 101, "event": "row cache mutex"},
+            {"sample": 1, "sid": 102, "event": "row cache lock"},
+            {"sample": 2, "sid": None},
+            {"sample": 2, "sid": 101, "event": "row cache mutex"},
+        ),
+    )
+
+
+def test_a_look_at_nobody_counts() -> None:
+    reading = after(Session([NOBODY, [WAITER], NOBODY]), 3).taken()
+    assert looks(reading) == [1, 2, 3]
+    assert isinstance(reading, Rows)
+    assert [row["sample"] for row in reading.rows if row["sid"] is not None] == [2]
+
+
+def test_every_row_has_its_own_key() -> None:
+    reading = after(Session([[WAITER, OTHER]]), 5).taken()
+    assert isinstance(reading, Rows)
+    keys = [tuple(row[name] for name in collectors()[VIEW].key) for row in reading.rows]
+    assert len(set(keys)) == len(keys) == 15
+
+
+def test_the_number_of_the_look_is_ours_and_part_of_the_key() -> None:
+    reading = after(Session([NOBODY]), 1).taken()
+    assert isinstance(reading, Rows)
+    (row,) = reading.rows
+    assert set(row) == MADE_BY_US[VIEW] | {"sid"} == set(collectors()[VIEW].key)
+
+
+@pytest.mark.parametrize("wanted", [None, 60, 61, 10_000])
+def test_there_are_sixty_looks_at_most(wanted: int | None) -> None:
+    session = Session([[WAITER]])
+    burst = after(session, 75, Burst("19.0.0.0.0") if wanted is None else Burst("19.0.0.0.0", wanted))
+    assert burst.spent
+    assert len(session.asked) == LONGEST_BURST == 60
+    assert looks(burst.taken()) == list(range(1, 61))
+
+
+def test_fewer_looks_can_be_asked_for() -> None:
+    session = Session([[WAITER]])
+    burst = Burst("19.0.0.0.0", looks=2)
+    spent = [burst.spent]
+    for _ in range(3):
+        burst.look(session)
+        spent.append(burst.spent)
+    assert spent == [False, False, True, True]
+    assert len(session.asked) == 2
+
+
+def test_a_refused_view_ends_the_burst_and_names_its_grant() -> None:
+    session = Session([ViewRefused("ORA-00942: table or view does not exist")])
+    burst = after(session, 5)
+    assert burst.spent
+    assert len(session.asked) == 1
+    assert burst.taken() == Missing(
+        VIEW,
+        "refused",
+        "v$session: ORA-00942: table or view does not exist",
+        "grant select on sys.v_$session to <user>;",
+    )
+
+
+def test_a_look_that_fails_ends_the_burst_and_is_no_missing_grant() -> None:
+    session = Session([[WAITER], StatementError("ORA-01555: snapshot too old")])
+    burst = after(session, 5)
+    assert burst.spent
+    assert len(session.asked) == 2
+    reading = burst.taken()
+    assert isinstance(reading, Missing), "what is half seen is not told as if it were the whole"
+    assert (reading.kind, reading.why) == ("failed", "v$session: ORA-01555: snapshot too old")
+    assert "grant" not in reading.way_out
+
+
+def test_a_lost_session_is_passed_on_and_what_was_seen_is_kept() -> None:
+    session = Session([[WAITER], SessionError("ORA-03113: end of file")])
+    burst = after(session, 1)
+    with pytest.raises(SessionError, match="ORA-03113"):
+        burst.look(session)
+    assert looks(burst.taken()) == [1]
+    assert not burst.spent
+
+
+def test_without_a_look_nothing_was_sampled() -> None:
+    reading = Burst("19.0.0.0.0").taken()
+    assert reading == not_sampled()
+    assert (not_sampled().view, not_sampled().kind) == (VIEW, "not_asked")
+
+
+@pytest.mark.parametrize(("release", "con_id"), [("11.2.0.4.0", False), ("12.1.0.2.0", True), (None, False)])
+def test_the_text_fits_the_release(release: str | None, con_id: bool) -> None:
+    session = Session([NOBODY])
+    after(session, 1, Burst(release))
+    ((sql, binds),) = session.asked
+    assert view_of(sql) == VIEW
+    assert binds == {}
+    assert ("con_id" in sql) is con_id
+
+
+def test_a_release_older_than_any_text_is_not_asked() -> None:
+    session = Session([NOBODY])
+    assert after(session, 3, Burst("9.2.0.8.0")).taken() == not_sampled()
+    assert session.asked == []
+
+
+def test_a_scripted_database_shows_who_waits() -> None:
+    at = iter(range(100))
+    database = ScriptedDatabase(scenarios()["users-mutex"], BEGAN, lambda: float(next(at)))
+    burst = Burst("19.0.0.0.0", looks=10)
+    for _ in range(10):
+        burst.look(database)
+    reading = burst.taken()
+    assert isinstance(reading, Rows)
+    assert looks(reading) == list(range(1, 11))
+    met = [row for row in reading.rows if row["sid"] is not None]
+    assert {row["event"] for row in met} == {"row cache mutex"}
+    declared = {column.name for column in collectors()[VIEW].columns}
+    assert all(set(row) == declared for row in met)

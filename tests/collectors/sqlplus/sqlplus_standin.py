@@ -1,0 +1,276 @@
+"""A stand-in for SQL*Plus: runs our script line by line against a scripted database and gives what it would spool.
+
+Written from the manual, not from a trace of the program. It knows the commands the script uses and refuses all others,
+as it refuses lines that SQL*Plus would misread.
+"""
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from collectors.errors import StatementError, ViewRefused
+from collectors.model import Value
+from collectors.ondemand.confirm import limited
+from collectors.poll import Answer
+from collectors.registry import collectors
+from collectors.release import as_sent, text_for
+from collectors.simulator.database import ScriptedDatabase
+from collectors.simulator.scenario import Scenario
+from tests.collectors.oracle_text import InvalidIdentifier, project
+from tests.collectors.scripted import BEGAN
+
+BIND = "(select latch# from v$latchname where name = 'row cache objects')"
+LEAF = re.compile(r"from \(\n\s+(select (?:(?!from \(\n).)*?)\n\s+\) q\)\)", re.S)
+IGNORED = {"variable"}
+LONGEST_LINE = 2499
+
+
+@cache
+def parsed(text: str) -> exp.Expr:
+    """A statement as Oracle would understand it."""
+    return sqlglot.parse_one(text, read="oracle")
+
+
+class Killed(Exception):
+    """Somebody ended the program: what is spooled is spooled."""
+
+
+def normal(sql: str) -> str:
+    """A statement without its line breaks."""
+    return " ".join(sql.split())
+
+
+class SqlPlus:
+    """One run. `hook(part, view)` is called before each statement and may raise, as a database or a person would."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        at: float,
+        refused: tuple[str, ...] = (),
+        packages: tuple[str, ...] = ("dbms_lock",),
+        linesize: int = 32767,
+        hook: Callable[[str, str], None] = lambda part, view: None,
+        rewrite: Callable[[str, Answer], Answer] = lambda view, answer: answer,
+        lacks: tuple[str, ...] = (),
+        unwritable: bool = False,
+        minds: bool = True,
+    ) -> None:
+        """`unwritable`: the directory; `minds`: a SPOOL that fails counts as an error of the system."""
+        self.spooled: list[str] = []
+        self.screen: list[str] = []
+        self.module = "sqlplus"
+        self._unwritable, self._minds = unwritable, minds
+        self._shown, self._oserror = True, "continue"
+        self.file = ""
+        self.waits: list[float] = []
+        self.sent: list[str] = []
+        self._at = at
+        self._database = ScriptedDatabase(scenario, BEGAN, lambda: self._at, refused)
+        self._scenario = scenario
+        self._refused = refused
+        self._packages = packages
+        self._linesize = linesize
+        self._hook = hook
+        self._rewrite = rewrite
+        self._lacks = lacks
+        self._defined: dict[str, str] = {}
+        self._new_value: set[str] = set()
+        self._binds: dict[str, Any] = {":ls_wait": None, ":ls_n": None, ":ls_part": None}
+        self._look: tuple[str, str] | None = None
+        self._buffer = ""
+        self._opened = ("", "")
+        self._spooling = False
+
+    def run(self, script: str) -> str:
+        """The spooled text."""
+        lines = iter(script.splitlines())
+        try:
+            for line in lines:
+                self._command(line, lines)
+        except Killed:
+            pass
+        return "\n".join(self.spooled) + "\n"
+
+    def _command(self, line: str, rest: Iterator[str]) -> None:
+        line = self._line(line)
+        word, _, argument = line.strip().partition(" ")
+        if not word or word.startswith("--") or word in IGNORED:
+            return
+        if word in ("select", "begin", "declare"):
+            self._buffer = "\n".join([line, *map(self._line, iter(lambda: next(rest), "/"))])
+            self._execute()
+        elif word == "/":
+            self._execute()
+        elif word == "print":
+            self._print()
+        elif word == "exit":
+            raise Killed
+        else:
+            {
+                "prompt": self._prompt,
+                "define": self._define,
+                "column": self._column,
+                "spool": self._spool,
+                "set": self._set,
+                "whenever": self._whenever,
+            }[word](argument)
+
+    def _line(self, line: str) -> str:
+        """A line after substitution, as SQL*Plus would take it."""
+        line = re.sub(r"&(\w+)\.?", lambda found: self._defined[found[1]], line)
+        assert len(line) <= LONGEST_LINE and not line.rstrip().endswith("-"), line
+        assert "&" not in line and "\t" not in line and line.isascii(), line
+        return line
+
+    def _prompt(self, text: str) -> None:
+        self._say(text)
+        if opened := re.search(r"\{ls\|([^|]+)\|([^|]+)\|open\|0\|\}", text):
+            self._opened = (opened[1], opened[2])
+
+    def _define(self, text: str) -> None:
+        name, _, value = text.partition(" = ")
+        self._defined[name] = value.strip("'")
+
+    def _column(self, text: str) -> None:
+        name, new_value, variable, noprint = text.split()
+        assert (name, new_value, noprint) == (variable, "new_value", "noprint")
+        self._new_value.add(name)
+
+    def _set(self, text: str) -> None:
+        option, _, value = text.partition(" ")
+        self._shown = value == "on" if option == "termout" else self._shown
+
+    def _whenever(self, text: str) -> None:
+        what, _, then = text.partition(" ")
+        self._oserror = then if what == "oserror" else self._oserror
+
+    def _spool(self, text: str) -> None:
+        if text != "off" and self._unwritable:
+            self._say(f'SP2-0606: Cannot create SPOOL file "{text}"')
+            if self._minds and self._oserror.startswith("exit"):
+                raise Killed
+            return
+        self.file = self.file if text == "off" else text
+        self._spooling = text != "off"
+
+    def _say(self, text: str) -> None:
+        if self._shown:
+            self.screen.append(text)
+        if self._spooling:
+            self.spooled += [text[at : at + self._linesize] for at in range(0, max(len(text), 1), self._linesize)]
+
+    def _execute(self) -> None:
+        if self._buffer.lstrip().startswith("select"):
+            self._select(self._buffer)
+        elif "dbms_application_info" in self._buffer or ":ls_part :=" in self._buffer:
+            self._assign()
+        elif packages := re.findall(r"try\('(begin sys\.(\w+)\.sleep\(:s\); end;)'\)", self._buffer):
+            self._binds[":ls_wait"] = next((text for text, one in packages if one in self._packages), None)
+            self._binds[":ls_n"] = 0
+        else:
+            self._wait_and_open()
+
+    def _assign(self) -> None:
+        """A block that says which snapshot comes, or reads or names the module of the session."""
+        if part := re.search(r":ls_part := '(.)';", self._buffer):
+            self._binds[":ls_part"] = part[1]
+        if "read_module(:ls_module" in self._buffer:
+            self._binds[":ls_module"] = self.module
+        if named := re.search(r"set_module\((:\w+|'\w+'),", self._buffer):
+            self.module = self._binds[named[1]] if named[1].startswith(":") else named[1].strip("'")
+
+    def _wait_and_open(self) -> None:
+        """The block that waits, and opens a look where it has one."""
+        seconds = re.search(r"execute immediate :ls_wait using ([\d.]+);", self._buffer)
+        assert seconds, self._buffer
+        if self._binds[":ls_wait"]:
+            self.waits.append(float(seconds[1]))
+            self._at += self.waits[-1]
+        else:
+            self._at += 0.05
+        if opened := re.search(r"open :ls_look for '(.*)' using :ls_n, :ls_n;", self._buffer, re.S):
+            self._binds[":ls_n"] += 1
+            self._look = (opened[1].replace("''", "'"), str(self._binds[":ls_n"]))
+
+    def _print(self) -> None:
+        assert self._look, "print before open"
+        text, number = self._look
+        with contextlib.suppress(ViewRefused):  # a scripted database takes the time from this view
+            self._database.query(text_for(collectors()["v$instance"].statements, self._scenario.release) or "", {})
+        self._select(text, {":n": number})
+
+    def _select(self, text: str, binds: dict[str, Any] | None = None) -> None:
+        text = re.sub(r"(?m)^\s*(/\* \*/ )*--.*$\n?", "", text).replace("/* */ ", "")
+        self.sent.append(text)
+        try:
+            self._hook(*self._opened)
+            rows = self._rows(parsed(text), text, {**self._binds, **(binds or {})})
+        except InvalidIdentifier as unknown:
+            self._fail(f'ORA-00904: "{unknown}": invalid identifier')
+        except StatementError as error:
+            self._fail(str(error))
+        else:
+            self._defined.update(
+                {name: value for row in rows for name, value in row.items() if name in self._new_value}
+            )
+            for row in rows:
+                self._say(str(row.get("ls_line", "")))
+
+    def _fail(self, message: str) -> None:
+        for line in ("          from somewhere", "               *", "ERROR at line 1:", message, "", ""):
+            self._say(line)
+
+    def _rows(self, node: Any, text: str, around: dict[str, Any]) -> list[dict[str, Any]]:
+        if isinstance(node, exp.Subquery):
+            return self._leaf(text) if node.alias == "q" else self._rows(node.this, text, around)
+        if isinstance(node, exp.Union):
+            return self._rows(node.left, text, around) + self._rows(node.right, text, around)
+        source = node.args["from_"].this
+        if isinstance(source, exp.Subquery):
+            return project(node, self._rows(source, text, around), around)
+        if source.name == "dual":
+            now = BEGAN + timedelta(seconds=self._at)
+            context = {"instance_name": self._scenario.name.replace("-", "_")}
+            return project(node, [{}], {**around, "sys_context": context, "sysdate": now})
+        assert source.name == "v$instance", source
+        if "v$instance" in self._refused:
+            raise ViewRefused("ORA-00942: table or view does not exist")
+        return project(node, [{"version": self._scenario.release}], around)
+
+    def _leaf(self, text: str) -> list[dict[str, Any]]:
+        """What the database answers to the statement of ours within a SELECT."""
+        (raw,) = set(LEAF.findall(text))
+        if "latchscope confirm" in raw:
+            asked = re.fullmatch(r"select /\* latchscope confirm \*/ \((.*)\) as answer\s+from dual", raw, re.S)
+            if asked is None:
+                return [{"answer": None}]
+            return _as_rows(self._database.query(limited(asked[1]), {}))
+        if raw.startswith("select null as answer"):
+            return [{"answer": None}]
+        sql = normal(raw).replace(BIND, ":latch").replace("from x$kqrst", "from sys.x_$kqrst")
+        if "from x$kqrst" in raw and "sys" in self._refused:
+            raise ViewRefused("ORA-00942: table or view does not exist")
+        view = re.search(r"/\* latchscope (\S+) \*/", raw)
+        assert view
+        fitting = text_for(collectors()[view[1]].statements, self._scenario.release)
+        assert fitting and normal(as_sent(fitting)) == sql, f"not the text for {self._scenario.release}: {sql}"
+        for column in self._lacks:
+            if re.search(rf"\b{column}\b", sql):
+                raise InvalidIdentifier(column.upper())
+        answer = self._rewrite(view[1], self._database.query(fitting, {}))
+        asked_for = parsed(fitting).selects
+        return [
+            {one.alias_or_name.lower(): row.get(one.alias_or_name.lower()) for one in asked_for}
+            for row in _as_rows(answer)
+        ]
+
+
+def _as_rows(answer: Answer) -> list[dict[str, Value | datetime]]:
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]

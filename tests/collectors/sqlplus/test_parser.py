@@ -1,0 +1,349 @@
+"""What the script spools, read back: like a live poll when it is whole, and honest about what is not when it is not."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from collectors.capture import Capture, delta_of
+from collectors.errors import InputError, StatementError
+from collectors.model import Delta, Missing, Rows, Snapshot
+from collectors.poll import Answer
+from collectors.registry import collectors
+from collectors.scenarios import scenarios
+from collectors.sqlplus.parser import load, looks_like_spool
+from collectors.sqlplus.records import decoded, plain, sections
+from collectors.sqlplus.script import Question, sqlplus_script
+from rules.engine import diagnose
+from tests.collectors.oracle_text import _asciistr
+from tests.collectors.scripted import poll_at
+from tests.collectors.sqlplus.sqlplus_standin import Killed, SqlPlus
+
+SICK = {"undo-storm": (60.0, "undo-segments"), "users-mutex": (30.0, "logon-storm")}
+
+
+@cache
+def spooled(name: str = "undo-storm", looks: int = 15, seconds: int = 15, linesize: int = 32767) -> str:
+    return SqlPlus(scenarios()[name], SICK[name][0], linesize=linesize).run(sqlplus_script(seconds, looks))
+
+
+def read(text: str) -> Capture:
+    return load(text.encode(), "spool.txt")
+
+
+def told(capture: Capture) -> tuple[str, str] | None:
+    delta = delta_of(capture)
+    assert isinstance(delta, Delta)
+    found = diagnose(delta).findings
+    return (found[0].cause, found[0].confidence.value) if found else None
+
+
+def same(one: Snapshot, other: Snapshot) -> None:
+    """The spooled snapshot holds what a poll at that moment holds, cell by cell and type by type."""
+    assert one.taken_at == other.taken_at
+    for view, collector in collectors().items():
+        if collector.sampled:
+            continue
+        spool, live = one.read(view), other.read(view)
+        assert isinstance(spool, Rows) and isinstance(live, Rows), view
+        assert len(spool.rows) == len(live.rows), view
+        for ours, theirs in zip(spool.rows, live.rows, strict=True):
+            assert {n: c for n, c in ours.items() if n in theirs} == {n: c for n, c in theirs.items() if n in ours}, (
+                view
+            )
+            assert all(ours[name] is None for name in set(ours) - set(theirs))
+            assert [type(ours[n]) for n in ours if n in theirs] == [type(theirs[n]) for n in ours if n in theirs], view
+
+
+@pytest.mark.parametrize("name", SICK)
+def test_a_spooled_run_is_what_a_live_poll_reads(name: str) -> None:
+    at, cause = SICK[name]
+    capture = read(spooled(name))
+    assert capture.database == name.replace("-", "_")
+    first, last = capture.snapshots
+    same(first, poll_at(name, at))
+    same(last, poll_at(name, at + 15))
+    assert told(capture) == (cause, "high")
+
+
+@pytest.mark.parametrize("name", SICK)
+def test_looks_are_counted_and_stand_in_the_later_snapshot(name: str) -> None:
+    rows = read(spooled(name)).snapshots[-1].rows("v$session")
+    assert {row["sample"] for row in rows} == set(range(1, 16))
+    assert sum(row["sid"] is None for row in rows) == 15
+    assert any(isinstance(row["sid"], int) and isinstance(row["p1"], int) for row in rows)
+
+
+def mail(text: str, width: int) -> str:
+    """Every line broken hard, as a terminal, an editor or a mail program does."""
+    return "\n".join(line[at : at + width] for line in text.splitlines() for at in range(0, max(len(line), 1), width))
+
+
+DAMAGE = {
+    "wrapped at 40": lambda text: mail(text, 40),
+    "wrapped at 60": lambda text: mail(text, 60),
+    "wrapped at 80": lambda text: mail(text, 80),
+    "wrapped at 7": lambda text: mail(text, 7),
+    "wrapped and indented": lambda text: mail(text, 72).replace("\n", "\n    "),
+    "windows lines": lambda text: text.replace("\n", "\r\n"),
+    "old mac lines": lambda text: text.replace("\n", "\r"),
+    "wrapped, windows lines": lambda text: mail(text, 60).replace("\n", "\r\n"),
+    "prompts": lambda text: text.replace("\n{", "\nSQL> {"),
+    "page breaks": lambda text: text.replace("\n", "\n\f\n"),
+    "padded": lambda text: "\n".join(line.ljust(200) for line in text.splitlines()),
+    "decimal commas around": lambda text: (
+        "Dauer 0,35 s, am 02.03.26 09:01:00,000\n"
+        + text.replace("reading", "Abgelaufen: 00:00:00,01\n3 Zeilen ausgewählt.\nreading")
+    ),
+    "banner before, prompt after": lambda text: "SQL*Plus: Release 11.2.0.4.0\n" + text + "SQL> exit\n",
+    "run twice, first cut": lambda text: text[:5000] + text,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", SICK)
+def test_what_happens_to_files_on_their_way_does_no_harm(name: str, damage: str) -> None:
+    capture = read(DAMAGE[damage](spooled(name)))
+    assert capture == read(spooled(name))
+
+
+@pytest.mark.parametrize("linesize", [40, 80])
+def test_a_line_size_that_was_not_obeyed_does_no_harm(linesize: int) -> None:
+    assert read(spooled(linesize=linesize)) == read(spooled())
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+def test_encodings(encoding: str) -> None:
+    text = "Sitzung geöffnet\n" + spooled() if encoding == "latin-1" else spooled()
+    data = text.encode(encoding)
+    assert looks_like_spool(data)
+    assert load(data, "spool.txt") == read(spooled())
+    assert decoded(data) == text
+
+
+def test_texts_come_through_whatever_they_hold() -> None:
+    odd = 'Zoë|~\\ {ls|1|x|end|0|} „日本" 😀'
+
+    def rewrite(view: str, answer: Answer) -> Answer:
+        if view != "v$session" or "program" not in answer.columns:
+            return answer
+        place = answer.columns.index("program")
+        return Answer(answer.columns, [(*row[:place], odd, *row[place + 1 :]) for row in answer.rows])
+
+    text = SqlPlus(scenarios()["undo-storm"], 60.0, rewrite=rewrite).run(sqlplus_script(10, 5))
+    assert text.isascii()
+    rows = read(mail(text, 60)).snapshots[-1].rows("v$session")
+    assert {row["program"] for row in rows if row["sid"] is not None} == {odd}
+    assert plain(_asciistr(odd).replace(" ", "~")) == odd.replace("~", " ")
+
+
+REFUSABLE = [view for view, one in collectors().items() if one.granted_on and view != "x$kqrst"]
+
+
+@pytest.mark.parametrize("view", REFUSABLE)
+def test_a_missing_privilege_costs_that_view_alone(view: str) -> None:
+    text = SqlPlus(scenarios()["undo-storm"], 60.0, refused=(view,)).run(sqlplus_script(10, 3))
+    last = read(mail(text, 60)).snapshots[-1]
+    missing = last.read(view)
+    assert isinstance(missing, Missing)
+    assert (missing.kind, missing.way_out) == ("refused", f"grant select on sys.{view.replace('v$', 'v_$')} to <user>;")
+    assert "ORA-00942" in missing.why
+    others = [one for one in last.readings if isinstance(last.read(one), Missing) and one != view]
+    assert others == [], "and no other view"
+
+
+def test_the_map_is_read_by_sys_without_the_view_of_ours() -> None:
+    with_sys = SqlPlus(scenarios()["undo-storm"], 60.0, refused=("x$kqrst",)).run(sqlplus_script(10, 0))
+    missing = read(with_sys).snapshots[-1].read("x$kqrst")
+    assert isinstance(missing, Missing) and "create or replace view sys.x_$kqrst" in missing.way_out
+    ours = spooled(looks=1, seconds=10)
+    refused = re.sub(r"(?m)^\{ls\|once\|x\$kqrst\|(\d|end).*$", "ORA-00942: table or view does not exist", ours)
+    assert read(refused).snapshots[-1].read("x$kqrst") == read(ours).snapshots[-1].read("x$kqrst")
+
+
+def test_an_old_release_loses_the_columns_it_does_not_have() -> None:
+    """10.2 gets the texts of 11.2; a view of which it does not know every column has failed, the others are there."""
+    old = SqlPlus(scenarios()["undo-storm"], 60.0, lacks=("location", "wait_time_micro"))
+    last = read(old.run(sqlplus_script(10, 3))).snapshots[-1]
+    missing = {view: reading for view, reading in last.readings.items() if isinstance(reading, Missing)}
+    assert {view: one.kind for view, one in missing.items()} == dict.fromkeys(
+        ("v$latch_misses", "v$mutex_sleep", "v$session"), "failed"
+    )
+    assert missing["v$latch_misses"].why == 'v$latch_misses: ORA-00904: "LOCATION": invalid identifier'
+
+
+def stopped(part: str, view: str, error: Exception) -> str:
+    def hook(at_part: str, at_view: str) -> None:
+        if (at_part, at_view) == (part, view):
+            raise error
+
+    return SqlPlus(scenarios()["undo-storm"], 60.0, hook=hook).run(sqlplus_script(10, 2))
+
+
+def test_a_statement_ended_by_ctrl_c_is_failed_and_the_rest_is_there() -> None:
+    cancelled = StatementError("ORA-01013: user requested cancel of current operation")
+    capture = read(stopped("2", "v$latch_children", cancelled))
+    missing = capture.snapshots[-1].read("v$latch_children")
+    assert isinstance(missing, Missing)
+    assert (missing.kind, missing.why) == ("failed", f"v$latch_children: {cancelled}")
+    assert len(capture.snapshots) == 2
+
+
+OPENED = re.findall(r"\{ls\|(1|2|once|sys|look)\|([^|]+)\|open", spooled(looks=2, seconds=10))
+
+
+@pytest.mark.parametrize(("part", "view"), sorted(set(OPENED)))
+def test_a_program_killed_in_a_hung_statement_leaves_what_was_there(part: str, view: str) -> None:
+    text = stopped(part, view, Killed())
+    if (part, view) == ("1", "v$instance"):
+        with pytest.raises(InputError, match=r"holds no rows of any view.*run the script again"):
+            read(text)
+        return
+    capture = read(text)
+    last = capture.snapshots[-1]
+    assert len(capture.snapshots) == (2 if part in ("once", "sys") else 1)
+    if part in ("1", "once"):
+        missing = last.read(view)
+        assert isinstance(missing, Missing) and missing.kind == "unread" and "hung or was cut off" in missing.why
+    notes = [note for reading in last.readings.values() if isinstance(reading, Rows) for note in reading.notes]
+    expected = {
+        "1": "the file ends before the second snapshot: the first is used, as totals",
+        "look": "the file ends before the second snapshot: the first is used, as totals",
+        "2": f"the second snapshot is cut off ({view}",
+    }
+    assert len(notes) == (part in expected)
+    assert not notes or notes[0].startswith(expected[part])
+    assert isinstance(delta_of(capture), Delta)
+
+
+def test_cut_at_any_line_it_is_partial_or_one_clear_error() -> None:
+    lines = mail(spooled(looks=2, seconds=10), 80).splitlines(keepends=True)
+    whole = read("".join(lines))
+    refusals: list[str] = []
+    counted = 0
+    for end in range(len(lines)):
+        try:
+            capture = read("".join(lines[:end]))
+        except InputError as error:
+            refusals.append(str(error))
+            continue
+        counted += 1
+        assert isinstance(delta_of(capture), Delta)
+        for snapshot in capture.snapshots:
+            for view, reading in snapshot.readings.items():
+                if isinstance(reading, Rows) and view != "v$session":
+                    assert any(reading.rows == one.rows(view) for one in whole.snapshots), "never a part of a view"
+                elif isinstance(reading, Missing):
+                    assert reading.why and reading.way_out
+    assert counted > len(lines) * 0.9
+    assert not [said for said in refusals if "\n" in said]
+
+
+def test_cut_at_any_character_of_a_record_the_view_is_missing() -> None:
+    text = spooled(looks=1, seconds=10)
+    begin = text.index("{ls|1|v$latch|2/5|")
+    for place in range(begin, text.index("\n", begin)):
+        lost = text[:place] + text[place + 1 :]
+        missing = read(lost).snapshots[0].read("v$latch")
+        assert isinstance(missing, Missing), text[begin : place + 1]
+        assert missing.kind == "unread"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("{ls|1|v$latch|2/5|", "{ls|1|v$latch|9/5|"), ("|end|50|latch#|name|gets", "|end|50|latch#|name|gut")],
+)
+def test_records_that_do_not_fit_together_are_not_used(old: str, new: str) -> None:
+    text = spooled(looks=1, seconds=10)
+    assert old in text
+    assert isinstance(read(text.replace(old, new)).snapshots[0].read("v$latch"), Missing)
+
+
+def test_a_number_that_is_none_is_said() -> None:
+    text = re.sub(r"(\{ls\|1\|v\$latch\|1/5\|\d+\|270\|[^|]+\|)\d", r"\1O", spooled(looks=1, seconds=10))
+    missing = read(text).snapshots[0].read("v$latch")
+    assert isinstance(missing, Missing)
+    assert "gets is" in missing.why and "no number" in missing.why
+
+
+def test_no_way_to_wait_is_told() -> None:
+    capture = read(SqlPlus(scenarios()["undo-storm"], 60.0, packages=()).run(sqlplus_script(10, 5)))
+    (notes,) = {reading.notes for reading in capture.snapshots[-1].readings.values() if getattr(reading, "notes", ())}
+    assert "grant execute on sys.dbms_lock" in notes[0]
+    delta = delta_of(capture)
+    assert isinstance(delta, Delta) and delta.basis.seconds == pytest.approx(0.25)
+
+
+def test_confirmations_are_read() -> None:
+    questions = (
+        Question(("undo-segments", "undo-creation-slow"), "select count(*) from dba_rollback_segs"),
+        Question(("nothing",), "select count(*) from dba_users"),
+        Question(("later",), "select count(*) from v$pdbs", "12.1"),
+    )
+    capture = read(SqlPlus(scenarios()["undo-storm"], 60.0).run(sqlplus_script(10, 0, questions)))
+    assert [(one.cause, one.value) for one in capture.confirmations] == [
+        ("undo-segments", 14838),
+        ("undo-creation-slow", 14838),
+    ]
+    (notes,) = {reading.notes for reading in capture.snapshots[-1].readings.values() if getattr(reading, "notes", ())}
+    assert notes == ("confirming queries without a number: nothing, later",)
+
+
+def test_a_hidden_instance_leaves_totals() -> None:
+    capture = read(SqlPlus(scenarios()["undo-storm"], 60.0, refused=("v$instance",)).run(sqlplus_script(10, 0)))
+    delta = delta_of(capture)
+    assert isinstance(delta, Delta) and delta.basis.kind == "totals"
+    assert capture.database == "spool"
+
+
+def test_an_instance_without_the_latch_was_not_asked_for_its_children() -> None:
+    text = re.sub(
+        r"row~cache~objects(?=\}\n\{ls\|once\|v\$latchname)", "row~cache~objectz", spooled(looks=1, seconds=10)
+    )
+    text = re.sub(r"\{ls\|[12]\|v\$latch_children\|\d.*\n", "", text)
+    missing = read(text).snapshots[-1].read("v$latch_children")
+    assert isinstance(missing, Missing) and missing.kind == "not_asked"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "holds no record"),
+        (b"select 1 from dual", "holds no record"),
+        (sqlplus_script().encode(), "it is the script itself, or ends too early"),
+        (b"{ls|head|latchscope-spool-7|open|0|}", "was spooled in form 7"),
+        (b"{ls|1|v$instance|open|0|}\nORA-01034: ORACLE not available\n", "not available: cure that, run the script"),
+        (b"{ls|1|v$instance|open|0|}\nORA-00942: no table\n", "ORA-00942: no table: run the script as a user"),
+        (b"x" * (16 * 2**20 + 1), "at most 16 MiB"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(data: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)) as error:
+        load(data, "spool.txt")
+    assert "\n" not in str(error.value) and str(error.value).startswith("spool.txt ")
+
+
+def test_views_of_a_newer_script_are_named() -> None:
+    newer = spooled(looks=1, seconds=10) + "{ls|once|v$newer|open|0|}\n{ls|once|v$newer|end|1|a}\n"
+    notes = [getattr(one, "notes", ()) for one in read(newer).snapshots[-1].readings.values()]
+    assert ("views that this latchscope does not know: v$newer",) in notes
+
+
+def test_the_example_of_the_document_is_whole() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "script.md").read_text(encoding="utf-8")
+    (latch,) = (section for key, section in sections(page).items() if key == ("1", "v$latch"))
+    assert latch.whole and [row["sleeps"] for row in latch.table()] == ["658", "0"]
+
+
+def test_an_echoed_script_proves_nothing() -> None:
+    """Where ECHO is on, the file holds the statements too; they must not pass for their own results."""
+    assert all(section.columns is None for section in sections(sqlplus_script(30, 1)).values())
+
+
+def test_other_files_do_not_look_like_one(incident: Capture) -> None:
+    root = Path(__file__).resolve().parents[3]
+    for path in [*(root / "tests" / "golden").iterdir(), root / "README.md", root / "docs" / "captures.md"]:
+        assert not looks_like_spool(path.read_bytes()), path
+    assert not looks_like_spool(b"")
+    assert looks_like_spool(mail(spooled(), 40).encode())

@@ -1,0 +1,257 @@
+"""The SQL*Plus script: what its text may hold, and what the stand-in for SQL*Plus sends of it to each release."""
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+import collectors.sqlplus.script as module
+from collectors.model import Collector, Kind
+from collectors.registry import BadCollector, collectors
+from collectors.release import as_sent
+from collectors.scenarios import scenarios
+from collectors.sqlplus.script import Question, sqlplus_script
+from rules.catalogue import catalogue
+from tests.collectors.shipped_sql import LICENSED, RELEASES, VERSIONS, mistakes
+from tests.collectors.sqlplus.sqlplus_standin import BIND, LONGEST_LINE, SqlPlus, parsed
+
+QUESTIONS = tuple(
+    Question((cause.id,), cause.confirm.sql, cause.releases.since, cause.releases.until)
+    for cause in catalogue().values()
+    if cause.confirm
+)
+
+
+@cache
+def sent(release: str) -> tuple[str, ...]:
+    """Every SELECT of the script with all confirming queries, as a release would get it."""
+    one = replace(scenarios()["undo-storm"], release=VERSIONS[release][-1])
+    run = SqlPlus(one, 60.0)
+    run.run(sqlplus_script(10, 2, QUESTIONS))
+    return tuple(text.replace(BIND, ":latch") for text in run.sent)
+
+
+def code(text: str) -> str:
+    """The script without its comments."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_statement_fits_the_release_it_is_sent_to(release: str) -> None:
+    assert len(sent(release)) > 30 + len(QUESTIONS)
+    for text in sent(release):
+        assert mistakes(text.replace(":ls_wait", "null"), release, polled=False) == [], text
+
+
+def test_statements_without_confirmations_read_the_views_of_collectors_only() -> None:
+    run = SqlPlus(scenarios()["users-mutex"], 30.0)
+    run.run(sqlplus_script())
+    allowed = {*collectors(), "x_$kqrst", "dual"} - {"sys_context"}
+    tables = {t.name.lower() for text in run.sent for t in parsed(text).find_all(exp.Table)}
+    assert tables == allowed
+
+
+@pytest.mark.parametrize("floor", ["11.2", "12.1", "18"])
+def test_each_release_gets_its_own_text(floor: str) -> None:
+    """The stand-in compares each statement with the one a live poll would send."""
+    instance = next(text for text in sent(floor) if "latchscope v$instance */" in text)
+    assert ("version_full" in instance) == (floor == "18")
+    rowcache = next(text for text in sent(floor) if "latchscope v$rowcache */" in text)
+    assert ("fastgets" in rowcache) == (floor != "11.2")
+
+
+def test_no_licence_is_needed() -> None:
+    text = code(sqlplus_script(30, 30, QUESTIONS)).lower()
+    assert not re.search(r"active_session_history|dba_hist|dba_addm|workload|sql_monitor|gv\$|x\$ash|awr", text)
+    tables = {table.name.lower() for one in sent("11.2") for table in parsed(one).find_all(exp.Table)}
+    assert not [table for table in tables if LICENSED.match(table)]
+
+
+def test_it_holds_selects_blocks_and_commands_that_only_show() -> None:
+    """What is no SELECT (the test above parses each) and no block (the test below names each) is a command."""
+    text = re.sub(r"^(begin|declare|select)$.*?^/$", "", code(sqlplus_script(30, 30, QUESTIONS)), flags=re.M | re.S)
+    text = re.sub(r"^select .*?^/$", "", text, flags=re.M | re.S)
+    words = {line.split()[0] for line in text.splitlines() if line.strip()}
+    assert words == {"whenever", "set", "column", "define", "spool", "prompt", "variable", "print", "/"}
+    assert code(sqlplus_script(leave=True)).endswith("\nexit")
+
+
+def test_blocks_sleep_open_a_look_or_name_the_session_and_do_nothing_else() -> None:
+    text = code(sqlplus_script())
+    blocks = re.findall(r"^(?:begin|declare)$.*?^/$", text, re.M | re.S)
+    assert len(blocks) == 5
+    calls = set(re.findall(r"\b(?:sys\.)?(dbms_\w+\.\w+)", text))
+    own = {"dbms_application_info.set_module", "dbms_application_info.read_module"}
+    assert calls == {*own, "dbms_session.sleep", "dbms_lock.sleep"}
+    assert re.findall(r"(:ls_part) := '(.)'", text) == [(":ls_part", "1"), (":ls_part", "2")]
+    assert re.findall(r"execute immediate (.+)", text) == ["how using 0;", ":ls_wait using 1;"]
+
+
+def test_no_line_is_misread_by_sqlplus() -> None:
+    text = sqlplus_script(30, 30, QUESTIONS)
+    defined = set(re.findall(r"^define (\w+) = ", text, re.M))
+    for line in text.splitlines():
+        assert line.isascii() and len(line) < LONGEST_LINE - 100, line
+        assert not line.endswith("-"), "a hyphen at the end continues the line"
+        assert set(re.findall(r"&(\w*)", line)) <= defined, line
+        assert not re.match(r"\s*[@#!]", line), line
+    for block in re.findall(r"^select ls_line from \($.*?^\)", text, re.M | re.S):
+        assert ";" not in block and "\n\n" not in block
+
+
+def test_each_switch_is_used_and_defined() -> None:
+    text = sqlplus_script()
+    defined = set(re.findall(r"^define (ls_(?:from|below)\w+) = ", text, re.M))
+    assert defined == set(re.findall(r"&(ls_(?:from|below)\w+)", text))
+    assert defined == set(re.findall(r"end as (ls_\w+),", text))
+
+
+@pytest.mark.parametrize("collector", collectors().values(), ids=list(collectors()))
+def test_records_hold_the_columns_of_the_statement(collector: Collector) -> None:
+    for text in collector.statements.values():
+        names = [one.alias_or_name.lower() for one in sqlglot.parse_one(text, read="oracle").selects]
+        section = module._Section("1", collector.view, collector.statements)
+        assert sorted(module._columns(section, as_sent(text))) == sorted(names)
+
+
+def test_counters_are_read_twice_and_the_rest_once() -> None:
+    opened = re.findall(r"\{ls\|(1|2|once|sys)\|([^|]+)\|open", sqlplus_script())
+    twice = {view for view, one in collectors().items() if any(c.kind is Kind.COUNTER for c in one.columns)}
+    for part in "12":
+        views = [view for of, view in opened if of == part]
+        assert set(views) == {*twice, "v$instance"} and len(views) == len(set(views))
+        assert (views[0], views[-1]) == ("v$instance", "v$latch_children")
+    once = {view for part, view in opened if part == "once"}
+    assert once == set(collectors()) - twice - {"v$instance", "v$session"}
+    assert [view for part, view in opened if part == "sys"] == ["x$kqrst"]
+    parts = [part for part, _ in opened]
+    assert parts == sorted(parts), "both snapshots come before what is read once"
+
+
+def test_a_bind_nobody_can_answer_is_said_when_the_script_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BINDS", {})
+    with pytest.raises(BadCollector, match="latch_children binds 'latch'"):
+        sqlplus_script()
+
+
+@pytest.mark.parametrize(
+    ("packages", "waits"), [(("dbms_session", "dbms_lock"), 10), (("dbms_lock",), 10), (("dbms_session",), 10), ((), 0)]
+)
+def test_it_waits_by_whatever_the_release_has(packages: tuple[str, ...], waits: int) -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0, packages=packages)
+    text = run.run(sqlplus_script(20, 10))
+    assert (len(run.waits), sum(run.waits)) == (waits, 20 if waits else 0)
+    assert ("none}" in text) == (not packages)
+    if packages:
+        assert f"sys.{packages[0]}.sleep" in text
+
+
+def test_without_looks_it_sleeps_once() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    text = run.run(sqlplus_script(25, 0))
+    assert run.waits == [25]
+    assert "look" not in text
+
+
+def test_the_file_is_named_for_instance_and_time() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    run.run(sqlplus_script(10, 1))
+    assert run.file == "latchscope_undo_storm_20260302_090100.txt"
+
+
+def test_questions_are_asked_of_their_releases_only() -> None:
+    asked = (Question(("a",), "select count(*) from v$pdbs", "12.1", "12.2"),)
+    sizes = {}
+    for release in RELEASES:
+        one = replace(scenarios()["undo-storm"], release=VERSIONS[release][-1])
+        run = SqlPlus(one, 60.0)
+        run.run(sqlplus_script(10, 0, asked))
+        sizes[release] = sum("v$pdbs" in text for text in run.sent)
+    assert sizes == {release: int(release in ("12.1", "12.2")) for release in RELEASES}
+
+
+def test_confirming_queries_come_last_and_only_on_demand() -> None:
+    assert "confirm" not in sqlplus_script()
+    text = sqlplus_script(30, 30, QUESTIONS)
+    assert text.index("{ls|confirm|") > text.rindex("{ls|sys|")
+    assert len(re.findall(r"\{ls\|confirm\|[^|]+\|open", text)) == len(QUESTIONS)
+
+
+def test_the_second_snapshot_is_no_new_statement_to_be_parsed() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    run.run(sqlplus_script(10, 0))
+    for view in ("v$latch", "v$rowcache", "v$latch_children", "v$instance"):
+        texts = [text for text in run.sent if f"latchscope {view} */" in text]
+        assert len(texts) == 2 and len(set(texts)) == 1, view
+
+
+def test_a_directory_that_cannot_be_written_to_ends_it_before_it_reads() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0, unwritable=True)
+    assert run.run(sqlplus_script(10, 1)).strip() == ""
+    assert not [text for text in run.sent if "latchscope v$" in text] and run.waits == []
+    assert run.screen[-1].startswith("SP2-0606")
+    assert "cd to a directory that you can write to" in run.screen[-2]
+    assert "latchscope_undo_storm_20260302_090100.txt in the directory you started from" in run.screen[-3]
+
+
+def test_the_last_line_claims_no_file_that_a_program_went_on_without() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0, unwritable=True, minds=False)
+    run.run(sqlplus_script(10, 1))
+    assert run.screen[-2].startswith("latchscope: read to the end. Unless an error above says")
+    assert not [line for line in run.screen if "done" in line]
+
+
+def test_confirming_queries_are_called_what_they_are() -> None:
+    text = sqlplus_script(30, 30, QUESTIONS)
+    head = text.partition("\n\n")[0]
+    assert "small" not in head
+    assert f"Then {len(QUESTIONS)} confirming queries" in head and "nothing limits their time but Ctrl-C" in head
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    run.run(sqlplus_script(10, 1, QUESTIONS[:3]))
+    assert any("then 3 confirming queries that nothing limits" in line for line in run.screen)
+    assert "confirming" not in sqlplus_script()
+
+
+def test_the_head_counts_the_statements_that_are_sent() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    text = sqlplus_script(10, 4, QUESTIONS[:3])
+    run.run(text)
+    told = re.search(r"What it costs  (\d+) SELECTs", text)
+    assert told is not None and int(told[1]) == len(run.sent) - 3
+
+
+def test_the_session_gets_its_module_back_and_the_head_says_what_stays() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    run.module = "nightly"
+    run.run(sqlplus_script(10, 1))
+    assert run.module == "nightly"
+    head = sqlplus_script().partition("\n\n")[0]
+    assert "changes the module in v$session, which it puts back" in head and "SET options" in head
+    assert "alters" not in head and "Then type  exit" in head
+    assert "It leaves SQL*Plus when it is done." in sqlplus_script(leave=True).partition("\n\n")[0]
+
+
+def test_what_a_login_script_may_have_changed_is_put_back_before_anything_is_spooled() -> None:
+    text = sqlplus_script()
+    for option in (
+        "sqlformat default", "markup html off", "markup csv off", "serveroutput off", "null ''", "colsep ' '",
+        "blockterminator .",
+    ):  # fmt: skip
+        assert text.index("set termout off") < text.index(f"\nset {option}\n") < text.index("spool &ls_file"), option
+
+
+def test_advice_for_a_statement_that_hangs_stands_in_the_head_and_on_the_screen() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0)
+    run.run(sqlplus_script(10, 1))
+    assert any("if the prompt comes back, type  spool off  and then  exit" in line for line in run.screen)
+    assert "kill -9 loses what was not yet written" in sqlplus_script()
+
+
+def test_the_reading_of_x_kqrst_that_must_fail_is_announced() -> None:
+    run = SqlPlus(scenarios()["undo-storm"], 60.0, refused=("x$kqrst",))
+    run.run(sqlplus_script(10, 1))
+    place = next(at for at, line in enumerate(run.screen) if "once|x$kqrst|open" in line)
+    assert "one of them fails is expected" in run.screen[place - 1]

@@ -1,0 +1,25 @@
+"""Spans of time in words."""
+
+import pytest
+
+from collectors.durations import hours, lasting
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (30.04, "30.0 s"),
+        (599.94, "599.9 s"),
+        (600.0, "600 s"),
+        (3600.0, "3,600 s"),
+        (7200.0, "7,200 s (2 h 0 min)"),
+        (550_800.0, "550,800 s (153 h 0 min)"),
+    ],
+)
+def test_a_long_span_is_told_in_hours_too(seconds: float, words: str) -> None:
+    assert lasting(seconds) == words
+
+
+def test_minutes_are_rounded_before_they_become_hours() -> None:
+    assert hours(3599.0) == "1 h 0 min"
+    assert hours(61.0) == "0 h 1 min"

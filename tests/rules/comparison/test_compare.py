@@ -1,0 +1,214 @@
+"""compare(): the same is no change, the other way round is the inverse, and what is absent is never zero."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from collectors.model import Basis, Delta, Row
+from rules.baseline import Usual
+from rules.comparison.compare import compare
+from rules.comparison.model import Change, Comparison
+from tests.rules.printed import printed, scripted
+from tests.rules.random_loads import Instance, delta_of, instances
+from tests.rules.scenes import BEGIN, INTERVAL, TOTALS, with_rows
+from tests.rules.scenes import delta_of as sick
+
+STORM, RELIEVED = ("undo-storm", 60.0), ("undo-storm", 158.0, 30.0)
+
+
+def change(got: Comparison, name: str, of: str | None = None) -> Change:
+    told = got.find(name, of)
+    assert told is not None, name
+    return told
+
+
+@settings(max_examples=25)
+@given(instances())
+def test_against_itself_nothing_changed(one: Instance) -> None:
+    delta = delta_of(one)
+    got = compare(delta, delta)
+    assert {change.direction for change in got.changes} <= {"same", "cannot tell"}
+    assert {change.verdict for change in got.changes} <= {"within noise", "cannot tell"}
+    assert {change.factor for change in got.changes} <= {1.0, None}
+    assert "rose" not in got.sentence
+    assert "fell " not in got.sentence
+
+
+@settings(max_examples=25)
+@given(instances(), instances())
+def test_the_other_way_round_every_factor_is_inverted(one: Instance, other: Instance) -> None:
+    first, second = delta_of(one), delta_of(other)
+    there, back = compare(first, second), compare(second, first)
+    turned = {"rose": "fell", "fell": "rose"}
+    assert len(there.changes) == len(back.changes)
+    for change in there.changes:
+        mirrored = next(one for one in back.changes if (one.name, one.of) == (change.name, change.of))
+        assert mirrored.direction == turned.get(change.direction, change.direction)
+        assert (mirrored.verdict, mirrored.unit) == (change.verdict, change.unit)
+        assert (mirrored.before, mirrored.after) == (change.after, change.before)
+        assert (mirrored.factor is None) == (change.factor is None)
+        if change.factor is not None and mirrored.factor is not None:
+            assert change.factor * mirrored.factor == pytest.approx(1.0)
+
+
+def test_the_recreated_undo_tablespace_in_one_sentence() -> None:
+    got = compare(scripted(*STORM), scripted(*RELIEVED), mark="undo tablespace recreated")
+    assert got.sentence == (
+        "After the mark `undo tablespace recreated`, sleeps on dc_rollback_segments fell 137-fold per execution "
+        "(553 → 4.04 per 1,000 executions) and the hold anomaly index from 2,260 to 16.5; some remain."
+    )
+    assert (got.comparable, got.mark) == (True, "undo tablespace recreated")
+    entries = change(got, "cache_entries", "dc_rollback_segments")
+    assert (entries.before, entries.after, entries.verdict) == (14_600, 112, "changed")
+    gets = change(got, "cache_gets", "dc_rollback_segments")
+    assert (gets.unit, gets.verdict) == ("per 1,000 transactions", "within noise")
+    assert change(got, "location_sleeps", "kqrpre: find obj").direction == "fell"
+    assert "the windows are unequal" not in " ".join(got.notes)
+
+
+def test_of_reports_the_latch_is_compared_and_the_child_cannot_be() -> None:
+    got = compare(printed(scripted(*STORM)), printed(scripted(*RELIEVED)))
+    assert got.sentence.startswith("Sleeps of the row cache latch fell ")
+    assert got.find("child_sleeps") is None
+    assert (got.before.source, got.after.source) == ("report", "report")
+    mixed = compare(printed(scripted(*STORM)), scripted(*RELIEVED))
+    child = change(mixed, "child_sleeps")
+    assert child.verdict == "cannot tell"
+    assert child.why == "not known before: a report does not hold v$latch_children"
+    assert "printed report" in " ".join(mixed.notes)
+
+
+def test_a_view_absent_on_one_side_is_unknown_and_never_zero() -> None:
+    got = compare(sick(), sick(refused=["v$latch_misses", "v$rowcache", "v$system_event"]))
+    for name in ("location_sleeps", "cache_gets", "lock_waits", "hold_anomaly"):
+        told = change(got, name)
+        assert (told.after, told.factor, told.verdict, told.direction) == (None, None, "cannot tell", "cannot tell"), (
+            name
+        )
+        assert "not known after:" in told.why
+        assert told.sentence.endswith(f"cannot be compared: {told.why}.")
+    assert change(got, "latch_sleeps").verdict == "within noise"
+
+
+def test_a_cache_of_another_release_or_that_a_report_leaves_out_is_not_zero() -> None:
+    more: list[Row] = [
+        *sick().rows("v$rowcache"),
+        {"cache#": 9, "type": "PARENT", "parameter": "dc_new", "gets": 5_000, "modifications": 60, "getmisses": 0},
+    ]
+    other = sick(with_rows("v$rowcache", *more))
+    told = change(compare(sick(), other), "cache_gets", "dc_new")
+    assert (told.before, told.after, told.verdict) == (None, None, "cannot tell")
+    assert told.counted_after == 5_000
+    assert "no cache named dc_new" in told.why
+    reports = compare(replace(sick(), source="report"), replace(other, source="report"))
+    left_out = change(reports, "cache_gets", "dc_new")
+    assert (left_out.before, left_out.verdict) == (None, "cannot tell")
+    assert left_out.why == "not known before: the report does not list dc_new"
+
+
+def test_latches_against_mutexes_are_said_not_to_be_comparable() -> None:
+    got = compare(scripted(*STORM), scripted("users-mutex", 30.0), mark="upgrade")
+    assert not got.comparable
+    assert got.sentence.startswith(
+        "After the mark `upgrade`, latches guard the row cache before and mutexes after, so their sleeps cannot be "
+        "compared item by item; row cache waits fell"
+    )
+    for name in ("latch_sleeps", "mutex_sleeps", "child_sleeps", "location_sleeps"):
+        assert got.find(name) is None
+    assert change(got, "row_cache_wait_share").verdict == "changed"
+    assert change(got, "cache_gets").verdict != "cannot tell"
+    assert any("the release is 11.2.0.4.0 before and 19.0.0.0.0 after" in note for note in got.notes)
+
+
+def test_totals_of_unknown_age_have_shares_and_ratios_and_no_rate() -> None:
+    got = compare(sick(basis=TOTALS), sick(basis=TOTALS))
+    units = {one.unit for one in got.changes if one.unit}
+    assert not any("per second" in unit for unit in units)
+    assert change(got, "latch_sleeps").unit == "per 1,000 executions"
+    assert change(got, "executions").verdict == "cannot tell"
+    assert (got.before.work, got.after.work) == ({}, {})
+    bare = compare(sick(basis=TOTALS, refused=["v$sysstat"]), sick(basis=TOTALS, refused=["v$sysstat"]))
+    assert change(bare, "cache_gets", "dc_tablespaces").unit == "of all gets"
+    assert change(bare, "cache_gets", "dc_tablespaces").before == pytest.approx(0.35)
+    assert change(bare, "latch_sleeps").why == "no measure of work is known on both sides"
+    assert any("only shares" in note for note in got.notes)
+
+
+def test_a_side_without_work_is_put_per_second() -> None:
+    idle = sick(with_rows("v$sysstat", {"name": "execute count", "value": 0}))
+    assert change(compare(sick(), idle), "latch_sleeps").unit == "per second"
+
+
+def slept(times: int, **more: Any) -> Delta:
+    rows: list[Row] = [{**row, "sleeps": times} for row in sick().rows("v$latch")]
+    return sick(with_rows("v$latch", *rows), **more)
+
+
+@pytest.mark.parametrize(("before", "after", "verdict"), [(3, 9, "within noise"), (1_000, 90, "changed")])
+def test_a_handful_of_sleeps_is_no_change(before: int, after: int, verdict: str) -> None:
+    told = change(compare(slept(before), slept(after)), "latch_sleeps")
+    assert told.verdict == verdict
+    assert (told.counted_before, told.counted_after) == (before, after)
+    assert ("within noise" in told.sentence) == (verdict == "within noise")
+
+
+def test_what_is_ordinary_here_is_no_change() -> None:
+    wide = Usual(median=20.0, low=1.0, high=60.0, samples=40, scope="hour of the week")
+    told = change(compare(slept(1_000), slept(90), usual={"sleeps_per_second": wide}), "latch_sleeps")
+    assert (told.verdict, told.outside_usual) == ("within the usual", False)
+    assert "within what is usual here" in told.sentence
+    narrow = wide.model_copy(update={"low": 10.0})
+    told = change(compare(slept(1_000), slept(90), usual={"sleeps_per_second": narrow}), "latch_sleeps")
+    assert (told.verdict, told.outside_usual) == ("changed", True)
+    assert change(compare(slept(9), slept(9)), "latch_sleeps").outside_usual is None
+
+
+def later(seconds: float, at: float = 600.0) -> Basis:
+    begin = BEGIN + timedelta(seconds=at)
+    return Basis("interval", begin, begin + timedelta(seconds=seconds), seconds)
+
+
+def instance(started: str) -> list[Row]:
+    return [{"instance_number": 1, "startup_time": started}]
+
+
+@pytest.mark.parametrize(
+    ("after", "note"),
+    [
+        ({"basis": later(90.0)}, "the windows are unequal, 30 s and 90 s"),
+        ({"basis": later(30.0, 10.0)}, "the two windows overlap"),
+        ({"basis": later(30.0, -600.0)}, "after is the earlier of the two"),
+        ({"basis": INTERVAL}, "both sides are the same window"),
+        ({"basis": replace(INTERVAL, kind="since_startup")}, "after is an average since instance start"),
+        ({"database": "other", "basis": later(30.0)}, "two databases are compared: sick and other"),
+    ],
+)
+def test_what_makes_the_sides_differ_is_noted(after: dict[str, Any], note: str) -> None:
+    assert note in " ".join(compare(sick(), replace(sick(), **after)).notes)
+
+
+def test_a_restart_and_another_load_are_noted() -> None:
+    first = sick(with_rows("v$instance", *instance("monday")))
+    second = sick(with_rows("v$instance", *instance("tuesday")), basis=later(30.0))
+    assert "the instance restarted between the two sides" in " ".join(compare(first, second).notes)
+    quiet = sick(with_rows("v$sysstat", {"name": "execute count", "value": 400}), basis=later(30.0))
+    assert "executions went from 133 to 13.3 per second" in " ".join(compare(sick(), quiet).notes)
+    assert compare(sick(), sick(basis=later(30.0))).notes == ()
+
+
+def test_times_with_and_without_a_zone_are_not_compared() -> None:
+    got = compare(sick(), printed(scripted(*STORM)))
+    assert not any("overlap" in note or "earlier" in note for note in got.notes)
+
+
+def test_what_costs_nothing_on_either_side_is_said() -> None:
+    got = compare(scripted("healthy-19c", 20.0), scripted("healthy-19c", 120.0))
+    assert got.sentence.endswith("row cache waits cost next to nothing on either side.")
+
+
+def test_a_comparison_is_plain_json() -> None:
+    got = compare(scripted(*STORM), scripted(*RELIEVED))
+    assert Comparison.model_validate_json(got.model_dump_json()) == got

@@ -1,0 +1,72 @@
+"""From two readings to a Change: the unit, the verdict, and the sentence in each of its forms."""
+
+import pytest
+
+from rules.comparison.figures import Item, Pair, counted, known, level, untold
+from rules.comparison.units import EXECUTIONS, OF_WORK, SECONDS
+from rules.context import Known, Unknown
+from tests.rules.scenes import TOTALS, scene_of
+
+PAIR = Pair(scene_of(), scene_of())
+ITEM = Item("sleeps", "sleeps on dc_users", of="dc_users")
+UNKNOWN = Unknown("v$latch", "v$latch: ORA-00942", "grant it")
+
+
+def sentence(before: float, after: float) -> str:
+    return counted(ITEM, PAIR, (Known(before), Known(after)), OF_WORK).sentence
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (32_840, 800, "Sleeps on dc_users fell 41-fold per execution (8,210 → 200 per 1,000 executions)."),
+        (4_000, 8_000, "Sleeps on dc_users rose 2-fold per execution (1,000 → 2,000 per 1,000 executions)."),
+        (4_000, 6_000, "Sleeps on dc_users rose by 50 % per execution (1,000 → 1,500 per 1,000 executions)."),
+        (4_000, 0, "Sleeps on dc_users fell to none per execution (1,000 → 0 per 1,000 executions)."),
+        (0, 4_000, "Sleeps on dc_users rose from none per execution (0 → 1,000 per 1,000 executions)."),
+        (4_000, 3_900, "Sleeps on dc_users changed within noise (1,000 → 975 per 1,000 executions)."),
+        (4, 0, "Sleeps on dc_users changed within noise (1 → 0 per 1,000 executions)."),
+        (40, 40, "Sleeps on dc_users did not change (10 → 10 per 1,000 executions)."),
+        (0, 0, "Sleeps on dc_users stayed at none."),
+    ],
+)
+def test_each_form_of_the_sentence(before: float, after: float, said: str) -> None:
+    assert sentence(before, after) == said
+
+
+def test_what_would_have_been_counted_after_at_the_rate_before() -> None:
+    assert counted(ITEM, PAIR, (Known(4_000), Known(10)), (EXECUTIONS,)).due_after == 4_000
+
+
+def test_seconds_are_as_noisy_as_the_waits_they_are_made_of() -> None:
+    many = counted(ITEM, PAIR, (Known(10.0), Known(2.0)), (SECONDS,), size=0.01)
+    few = counted(ITEM, PAIR, (Known(10.0), Known(2.0)), (SECONDS,), size=5.0)
+    assert (many.verdict, few.verdict) == ("changed", "within noise")
+
+
+def test_without_a_measure_of_work_a_share_is_taken_and_without_that_nothing() -> None:
+    bare = scene_of(basis=TOTALS, refused=["v$sysstat"])
+    pair = Pair(bare, bare)
+    part = counted(ITEM, pair, (Known(10), Known(900)), OF_WORK, (Known(1_000), Known(1_000), "all sleeps"))
+    assert part.sentence == "Sleeps on dc_users rose 90-fold as a share of all sleeps (1.0 % → 90.0 % of all sleeps)."
+    for whole in (None, (Known(0.0), Known(9.0), "all"), (UNKNOWN, Known(9.0), "all")):
+        none = counted(ITEM, pair, (Known(10), Known(900)), OF_WORK, whole)
+        assert (none.verdict, none.counted_before, none.before) == ("cannot tell", 10, None)
+
+
+def test_a_level_changes_by_a_factor_at_least() -> None:
+    item = Item("entries", "entries of dc_users")
+    assert level(item, PAIR, (Known(14_600), Known(112)), "entries", 1.1).sentence == (
+        "Entries of dc_users fell 130-fold (14,600 → 112 entries)."
+    )
+    assert level(item, PAIR, (Known(100), Known(109)), "entries", 1.1).verdict == "within noise"
+    assert level(item, PAIR, (Known(5), Known(10)), "entries", 1.1, apart=20).verdict == "within noise"
+    assert level(item, PAIR, (Known(5), UNKNOWN), "entries", 1.1).verdict == "cannot tell"
+
+
+def test_what_a_side_cannot_tell_says_which_and_why() -> None:
+    got = untold(ITEM, UNKNOWN, Known(3.0))
+    assert (got.counted_before, got.counted_after, got.outside_usual) == (None, 3.0, None)
+    assert got.sentence == ("Sleeps on dc_users cannot be compared: not known before: v$latch: ORA-00942.")
+    assert "; not known after: " in untold(ITEM, UNKNOWN, UNKNOWN).why
+    assert known(scene_of(), None, "v$latch", "misses_of_old") == scene_of().why_unknown("v$latch", "misses_of_old")

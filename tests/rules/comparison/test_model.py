@@ -1,0 +1,24 @@
+"""The words of a comparison as JSON: frozen, and found by name."""
+
+import pytest
+from pydantic import ValidationError
+
+from rules.comparison.compare import compare
+from rules.comparison.model import NotVerified
+from tests.rules.scenes import delta_of
+
+
+def test_a_change_is_found_by_its_name_and_what_it_is_about() -> None:
+    got = compare(delta_of(), delta_of())
+    gets = got.find("cache_gets", "dc_tablespaces")
+    assert gets is not None
+    assert (gets.name, gets.of, gets.title) == ("cache_gets", "dc_tablespaces", "gets of dc_tablespaces")
+    assert got.find("cache_gets") == got.find("cache_gets", "dc_rollback_segments"), "the busiest comes first"
+    assert got.find("cache_gets", "dc_nothing") is None
+
+
+def test_nobody_changes_it() -> None:
+    got = NotVerified(cause="undo-segments", reason="no data after", because="nothing was read")
+    with pytest.raises(ValidationError):
+        got.because = "all is well"  # type: ignore[misc]
+    assert got.model_dump()["verdict"] == "not verified"

@@ -1,0 +1,49 @@
+"""Noise: a handful is no change, bursts are none either, and it is the same read backwards."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rules.comparison.significance import beyond_noise, deviations, factor_apart
+
+COUNTS = st.integers(0, 10**9)
+EXPOSURES = st.floats(1, 1e9)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "beyond"),
+    [
+        (5, 0, False),
+        (9, 3, False),
+        (30, 10, False),
+        (12, 0, True),
+        (100, 40, True),
+        (100, 90, False),
+        (10**8, 8 * 10**7 + 1, False),
+        (10**8, 79 * 10**6, True),
+        (0, 0, False),
+    ],
+)
+def test_counts_over_equal_windows(before: int, after: int, beyond: bool) -> None:
+    assert beyond_noise(before, after, 1000, 1000) is beyond
+
+
+def test_unequal_windows_are_weighed() -> None:
+    assert not beyond_noise(400, 100, 4000, 1000), "the same rate"
+    assert not beyond_noise(40, 0, 4000, 100), "one was due"
+    assert beyond_noise(4000, 0, 4000, 100), "a hundred were due"
+
+
+@given(COUNTS, COUNTS, EXPOSURES, EXPOSURES)
+def test_it_is_the_same_with_the_sides_exchanged(before: int, after: int, first: float, second: float) -> None:
+    there, back = deviations(before, after, first, second), deviations(after, before, second, first)
+    assert there == pytest.approx(back, rel=1e-6, abs=1e-6)
+    assert deviations(before, before, first, first) == 0.0
+
+
+def test_levels_differ_by_a_factor_and_by_so_much() -> None:
+    assert factor_apart(100, 126)
+    assert not factor_apart(100, 124)
+    assert factor_apart(0, 1)
+    assert not factor_apart(0, 0)
+    assert not factor_apart(5, 10, apart=20)

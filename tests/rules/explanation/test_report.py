@@ -1,0 +1,145 @@
+"""The first steps of a report: the latch as a whole, caches by their gets, and whether latch and dictionary gets agree."""
+
+from dataclasses import replace
+
+import pytest
+
+from collectors.model import ROW_CACHE_LATCH, Row
+from rules.context import Scene
+from rules.explanation.report import as_printed, guessed_cache, no_child, quiet
+from tests.rules.scenes import delta_of, with_rows
+
+
+def scene(**views: list[Row]) -> Scene:
+    rows: dict[str, list[Row]] = {
+        "v$latch": [{"name": ROW_CACHE_LATCH, "gets": 20_000, "sleeps": 1_000}],
+        "v$rowcache": [
+            {"parameter": "dc_users", "gets": 9_000, "usage": 9},
+            {"parameter": "dc_segments", "gets": 1_000, "usage": 700},
+        ],
+        "v$latch_misses": [],
+        **{f"v${view}": told for view, told in views.items()},
+    }
+    return Scene(replace(delta_of(rows), source="report"))
+
+
+def test_the_latch_is_told_as_a_whole() -> None:
+    step = no_child(scene())
+    assert "as a whole, with 1,000 sleeps over an interval of 30.0 s." in step.statement
+    assert [(one.name, one.value) for one in step.figures] == [("sleeps", 1_000)]
+    assert no_child(scene(latch=[])).figures == ()
+
+
+def test_the_busiest_cache_comes_first_with_its_share() -> None:
+    step = guessed_cache(scene())
+    assert "of 10,000 dictionary gets dc_users 90.0 %, dc_segments 10.0 %" in step.statement
+    assert "too few sleeps by location" in step.statement
+    assert [one.value for one in step.figures] == [0.9, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("gets", "words"),
+    [
+        (20_000, "2.00 gets for each dictionary get, within the 1 to 3"),
+        (33_000, "within the 1 to 3"),
+        (9_000, "within the 1 to 3"),
+        (34_000, "where one to three are possible: some of these counters are wrong"),
+        (8_000, "where one to three are possible"),
+    ],
+)
+def test_latch_gets_check_the_figures_and_name_no_cache(gets: int, words: str) -> None:
+    assert words in guessed_cache(scene(latch=[{"name": ROW_CACHE_LATCH, "gets": gets}])).statement
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("kqrpre: find obj", "a long list is walked under the latch, and dc_segments holds the most entries, 700."),
+        ("kqrso", "subordinate entries are searched"),
+    ],
+)
+def test_the_shape_adds_what_it_means(place: str, words: str) -> None:
+    held: Row = {"parent_name": ROW_CACHE_LATCH, "location": place, "sleep_count": 900}
+    assert words in guessed_cache(scene(latch_misses=[held])).statement
+
+
+def test_without_gets_the_cache_cannot_be_told() -> None:
+    assert guessed_cache(scene(rowcache=[])).statement.startswith("Cannot tell which cache: v$rowcache has no gets")
+    assert "10,000" not in guessed_cache(Scene(delta_of(with_rows("v$rowcache")))).statement
+
+
+def test_the_figures_of_the_report_are_told_as_they_stand_there() -> None:
+    latch = {"name": ROW_CACHE_LATCH, "gets": 9, "misses": 8, "sleeps": 7, "spin_gets": 1, "wait_time": 3_000_000}
+    held: Row = {"parent_name": ROW_CACHE_LATCH, "location": "kqrso", "sleep_count": 7, "wtr_slp_count": 5}
+    waits: Row = {
+        "event": "row cache lock", "total_waits": 90, "time_waited_micro": 9_000_000,
+        "total_waits_fg": 80, "time_waited_micro_fg": 1_600_000,
+    }  # fmt: skip
+    model: list[Row] = [{"stat_name": "DB time", "value": 100_000_000}]
+    step = as_printed(scene(latch=[latch], latch_misses=[held], system_event=[waits], sys_time_model=model))
+    assert step is not None
+    for words in (
+        "DB time 100.0 s.",
+        "Waits: row cache lock 80 waits, 2 s (1.60 % of DB time).",
+        "Latch row cache objects 9 gets, 8 misses, 7 sleeps, 1 spin get, 3 s.",
+        "Miss sources: kqrso 7 sleeps, 5 waiter sleeps.",
+        "Busiest dictionary caches: dc_users 9,000 gets, modifications not known, 9 entries;",
+    ):
+        assert words in step.statement
+    figures = {one.name: (one.value, one.unit) for one in step.figures}
+    assert figures["row cache lock: time waited"] == (1.6, "s")
+    assert figures["row cache objects: spin gets"] == (1, "spin gets")
+    assert "dc_users: modifications" not in figures
+
+
+def test_what_the_report_does_not_print_is_said_and_is_no_zero() -> None:
+    views = ["v$system_event", "v$sys_time_model", "v$latch_misses", "v$rowcache", "v$latch"]
+    step = as_printed(Scene(replace(delta_of(refused=views), source="report")))
+    assert step is not None and step.figures == ()
+    assert step.statement == (
+        "DB time is not printed. Row cache waits are not printed. The latch row cache objects is not printed. "
+        "Miss sources are not printed. Dictionary caches are not printed."
+    )
+    empty = as_printed(scene(latch_misses=[], system_event=[]))
+    assert empty is not None and "No wait for the row cache is listed. " in empty.statement
+    assert "misses not known" in empty.statement, "a share of the gets is no printed figure"
+
+
+def test_background_waits_are_not_told_as_those_of_sessions() -> None:
+    apart: Row = {
+        "event": "row cache lock",
+        "total_waits": 90,
+        "time_waited_micro": 9_000_000,
+        "time_waited_micro_fg": 0,
+    }
+    step = as_printed(scene(system_event=[apart]))
+    assert step is not None and "Waits: row cache lock by background processes alone." in step.statement
+    together: Row = {"event": "row cache lock", "total_waits": 90, "time_waited_micro": 9_000_000}
+    step = as_printed(scene(system_event=[together]))
+    assert step is not None and "90 waits, 9 s, background processes perhaps among them." in step.statement
+
+
+def test_from_mutexes_on_their_locations_are_told_and_of_the_latch_its_gets() -> None:
+    slept: Row = {"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 101, "wait_time": 142_000}
+    step = as_printed(scene(event_name=[{"name": "row cache mutex"}], mutex_sleep=[slept]))
+    assert step is not None and "Row Cache mutexes: [19] kqrpre 101 sleeps, 142 ms." in step.statement
+    assert "Latch row cache objects 20,000 gets." in step.statement and "iss source" not in step.statement
+
+
+def test_of_views_that_were_read_nothing_is_printed() -> None:
+    assert as_printed(Scene(delta_of())) is None
+
+
+def test_where_nothing_is_lost_no_cache_is_guessed_and_no_script_advised() -> None:
+    event: Row = {"event": "latch: row cache objects", "total_waits": 1, "time_waited_micro": 9}
+    calm = scene(system_event=[event])
+    assert quiet(calm)
+    for step in (no_child(calm), guessed_cache(calm)):
+        assert "guess" not in step.statement and "script" not in step.statement
+    assert guessed_cache(calm).statement.startswith("No cache needs to be named")
+    assert not quiet(Scene(replace(calm.delta, source="views")))
+
+
+def test_one_of_something_is_singular() -> None:
+    step = as_printed(scene(rowcache=[{"parameter": "dc_users", "gets": 1, "modifications": 2, "usage": 1}]))
+    assert step is not None and "dc_users 1 get, 2 modifications, 1 entry" in step.statement

@@ -1,0 +1,243 @@
+"""Every signal: one value known from the rich instance, and Unknown, never zero, where its view is missing."""
+
+from typing import Any
+
+import pytest
+
+from collectors.model import ROW_CACHE_LATCH
+from rules.context import Known, Reading, Unknown
+from rules.signals import SIGNALS, Signal, Subject, signal
+from tests.rules.rich import RICH
+from tests.rules.scenes import SICK, TOTALS, scene_of, with_rows
+
+UNDO = Subject(("dc_rollback_segments",), "kqrpre: find obj")
+USERS = Subject(("dc_users",), "kqrso")
+
+KNOWN = {
+    "share_of_sleeps": 0.99,
+    "hottest_child_share_of_sleeps": 0.99,
+    "share_of_dictionary_gets": 0.6,
+    "modification_ratio": 0.002,
+    "getmiss_ratio": 0.005,
+    "entries_used": 14_600,
+    "gets_per_execution": 3.0,
+    "share_of_holders": 0.85,
+    "hold_anomaly_index": (990 / 12_000) / 0.002,
+    "row_cache_sleeps": 1_000,
+    "miss_ratio": 0.1,
+    "sleeps_per_miss": 0.25,
+    "average_sleep": 2.0,
+    "recurrent_sleep_ratio": 0.2,
+    "parse_share_of_db_time": 0.45,
+    "hard_parse_share_of_db_time": 0.2,
+    "sequence_load_share_of_db_time": 0.03,
+    "parsing_waits_to_row_cache_waits": 2.0,
+    "undo_enqueue_waits_to_row_cache_waits": 0.4,
+    "row_cache_lock_share_of_waits": 0.2,
+    "row_cache_share_of_db_time": 0.025,
+    "host_busy_ratio": 0.9,
+    "paging_rate": 10.0,
+    "load_per_cpu": 1.5,
+    "average_lock_wait": 50.0,
+    "average_mutex_sleep": 3.0,
+    "average_result_cache_sleep": 15.0,
+    "cluster_conflict_ratio": 0.1,
+    "commits_per_second": 10.0,
+    "connection_share_of_db_time": 0.04,
+    "evenness_of_gets": 1_000 / 7_000,
+    "evenness_of_holders": 0.04,
+    "exclusive_share_of_lock_waiters": 0.75,
+    "failed_parse_share_of_db_time": 0.01,
+    "failed_share_of_parses": 0.01,
+    "gets_per_commit": 40.0,
+    "gets_per_logon": 200.0,
+    "gets_per_parse": 6.0,
+    "hard_parses_per_second": 20.0,
+    "hard_share_of_parses": 0.3,
+    "hottest_cache_share_of_mutex_waiters": 0.8,
+    "lock_share_of_db_time": 0.005,
+    "lock_waiters_without_statement": 0.25,
+    "logons_per_second": 2.0,
+    "mutex_share_of_db_time": 0.012,
+    "overall_getmiss_ratio": 0.005,
+    "parameter_value": 900,
+    "parses_per_execution": 0.5,
+    "release_update": 7,
+    "result_cache_miss_ratio": 0.1,
+    "result_cache_share_of_db_time": 0.03,
+    "result_cache_sleeps": 200,
+    "result_cache_sleeps_per_miss": 0.04,
+    "row_cache_memory": 26_000_000,
+    "row_cache_mutex_sleeps": 400,
+    "share_of_changing_holders": 0.0,
+    "share_of_cluster_requests": 0.8,
+    "share_of_lock_waiters": 0.6,
+    "share_of_modifications": 0.8,
+    "share_of_mutex_sleeps": 0.75,
+    "share_of_mutex_waiters": 0.8,
+    "share_of_result_cache_holders": 0.1,
+    "shared_pool_shrinks": 1,
+    "slow_neighbours": 1,
+    "tuned_retention_ratio": 10.0,
+    "undo_segments_per_transaction": 200.0,
+    "unexpired_share_of_undo": 0.75,
+}
+
+SUBJECTS = {
+    "evenness_of_gets": Subject(("dc_users", "dc_tablespaces")),
+    "parameter_value": Subject(parameter="undo_retention"),
+    "share_of_mutex_sleeps": Subject(location="kqrpre"),
+    "share_of_result_cache_holders": Subject(location="Result Cache: Serialization12"),
+}
+"""Signals whose value here speaks of something else than undo segments."""
+
+STAND_INS = {"v$latch": ("v$latch_children",), "v$system_event": ("v$latch", "v$latch_children")}
+"""Views that another can stand in for, so that both must be gone."""
+
+
+def read(name: str, subject: Subject = UNDO, **scene: Any) -> Reading:
+    return SIGNALS[name].read(scene_of(**scene), subject)
+
+
+def why(reading: Reading) -> str:
+    assert isinstance(reading, Unknown)
+    return reading.why
+
+
+def test_every_signal_has_a_known_value_here() -> None:
+    assert set(KNOWN) == set(SIGNALS)
+
+
+@pytest.mark.parametrize(("name", "value"), KNOWN.items())
+def test_known_value(name: str, value: float) -> None:
+    reading = read(name, SUBJECTS.get(name, UNDO), views=RICH)
+    assert isinstance(reading, Known), reading
+    assert reading.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "view"), [(one.name, view) for one in SIGNALS.values() for view in one.of.split(", ")]
+)
+def test_unknown_without_its_view(name: str, view: str) -> None:
+    reading = read(name, SUBJECTS.get(name, UNDO), views=RICH, refused=(view, *STAND_INS.get(view, ())))
+    assert isinstance(reading, Unknown), reading
+    assert reading.missing == view
+    assert f"{view}: ORA-00942" in reading.why
+    assert reading.way_out.startswith("grant select on sys.v_$")
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_source_that_never_held_a_view_is_unknown_as_well(name: str) -> None:
+    reading = read(name, views={})
+    assert isinstance(reading, Unknown), reading
+    assert reading.way_out
+
+
+@pytest.mark.parametrize("one", SIGNALS.values(), ids=list(SIGNALS))
+def test_every_signal_says_what_it_is(one: Signal) -> None:
+    assert SIGNALS[one.name] is one
+    assert one.about.endswith(".") and len(one.about) > 20
+    assert one.unit and all(view in RICH for view in one.of.split(", "))
+
+
+def test_two_signals_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two signals are named miss_ratio"):
+        signal(unit="ratio", of="v$latch")(SIGNALS["miss_ratio"].read)
+
+
+@pytest.mark.parametrize(
+    ("name", "view", "rows"),
+    [
+        ("share_of_sleeps", "v$latch_children", [{"child#": 1, "sleeps": 99}]),
+        ("hottest_child_share_of_sleeps", "v$latch_children", [{"child#": 1, "sleeps": 99}]),
+        ("hold_anomaly_index", "v$latch_children", [{"child#": 1, "sleeps": 99}]),
+        ("share_of_holders", "v$latch_misses", [{"parent_name": ROW_CACHE_LATCH, "location": "x", "sleep_count": 99}]),
+        ("share_of_holders", "v$latch_misses", []),
+        ("average_sleep", "v$latch", [{"name": ROW_CACHE_LATCH, "sleeps": 99, "wait_time": 1}]),
+        ("sleeps_per_miss", "v$latch", [{"name": ROW_CACHE_LATCH, "sleeps": 9, "misses": 99}]),
+        ("miss_ratio", "v$latch", [{"name": ROW_CACHE_LATCH, "gets": 9_999, "misses": 99}]),
+        ("recurrent_sleep_ratio", "v$latch", [{"name": ROW_CACHE_LATCH, "sleeps": 99, "misses": 99, "spin_gets": 9}]),
+        (
+            "share_of_dictionary_gets",
+            "v$rowcache",
+            [{"cache#": 3, "type": "PARENT", "parameter": "dc_rollback_segments", "gets": 9_999}],
+        ),
+    ],
+)
+def test_too_few_events_are_unknown(name: str, view: str, rows: list[dict[str, object]]) -> None:
+    assert "too few events" in why(read(name, views=with_rows(view, *rows)))
+
+
+def test_nobody_waited_for_the_row_cache_is_unknown_not_infinite() -> None:
+    views = with_rows("v$system_event", {"event": "library cache: mutex X", "time_waited_micro": 4_000_000})
+    assert why(read("parsing_waits_to_row_cache_waits", views=views)) == "nobody waited for the row cache"
+
+
+def test_a_cache_this_instance_has_not_got_is_zero_and_says_so() -> None:
+    reading = read("share_of_dictionary_gets", Subject(("dc_props",)))
+    assert isinstance(reading, Known)
+    assert reading.value == 0
+    (entries,) = [read("entries_used", Subject(("dc_props",)))]
+    assert entries == Known(0.0, "no cache named dc_props here")
+
+
+@pytest.mark.parametrize("name", ["modification_ratio", "getmiss_ratio"])
+def test_a_cache_nobody_asked_has_no_ratio_to_blame(name: str) -> None:
+    idle = {
+        "cache#": 3,
+        "type": "PARENT",
+        "parameter": "dc_rollback_segments",
+        "gets": 0,
+        "getmisses": 0,
+        "modifications": 0,
+    }
+    assert read(name, views=with_rows("v$rowcache", idle)) == Known(0.0, "no gets")
+
+
+def test_parents_and_subordinates_of_one_name_count_together() -> None:
+    reading = read("share_of_dictionary_gets", USERS)
+    assert isinstance(reading, Known)
+    assert reading.value == pytest.approx(1_000 / 20_000)
+    sleeps = read("share_of_sleeps", USERS)
+    assert isinstance(sleeps, Known)
+    assert sleeps.value == pytest.approx(0.003)
+
+
+def test_sleeps_without_a_map_are_unknown_and_say_which_child() -> None:
+    no_gets = [{"latch#": 270, "child#": 1, "sleeps": 990}, {"latch#": 270, "child#": 5, "sleeps": 10}]
+    assert "child 1" in why(read("share_of_sleeps", views=with_rows("v$latch_children", *no_gets), refused=["x$kqrst"]))
+    assert "no child gets to infer it from" in why(
+        read("hold_anomaly_index", views=with_rows("v$latch_children", *no_gets), refused=["x$kqrst"])
+    )
+    odd = [{"latch#": 270, "child#": 1, "gets": 77_777, "sleeps": 990}]
+    unfit = why(read("share_of_sleeps", views=with_rows("v$latch_children", *odd), refused=["x$kqrst"]))
+    assert "fit no cache, or several" in unfit
+
+
+def test_share_of_sleeps_needs_the_names_of_the_caches() -> None:
+    reading = read("share_of_sleeps", refused=["v$rowcache"])
+    assert isinstance(reading, Unknown)
+    assert reading.missing == "v$rowcache"
+
+
+def test_hold_anomaly_counts_a_child_without_sleeps_as_one() -> None:
+    quiet = [{**row, "sleeps": 990 if row["child#"] == 1 else 0} for row in SICK["v$latch_children"]]
+    reading = read("hold_anomaly_index", views=with_rows("v$latch_children", *quiet))
+    assert isinstance(reading, Known)
+    assert reading.value == pytest.approx((990 / 12_000) / ((1 / 7_000 + 1 / 1_000) / 2))
+
+
+def test_hold_anomaly_needs_another_child_with_one_percent_of_the_gets() -> None:
+    alone = [row if row["parameter"] == "dc_rollback_segments" else {**row, "gets": 30} for row in SICK["v$rowcache"]]
+    assert "no other child has 1 %" in why(read("hold_anomaly_index", views=with_rows("v$rowcache", *alone)))
+
+
+def test_totals_give_shares_but_no_rate() -> None:
+    assert isinstance(read("paging_rate", basis=TOTALS), Unknown)
+    assert isinstance(read("share_of_sleeps", basis=TOTALS), Known)
+
+
+@pytest.mark.parametrize("name", ["modification_ratio", "getmiss_ratio"])
+def test_a_ratio_whose_parts_were_not_read_is_unknown_even_without_gets(name: str) -> None:
+    bare = {"cache#": 3, "type": "PARENT", "parameter": "dc_rollback_segments", "gets": 0}
+    assert isinstance(read(name, views=with_rows("v$rowcache", bare)), Unknown)

@@ -1,0 +1,71 @@
+"""Signals of parsing and logging on, on numbers that are easy to reckon with."""
+
+from typing import Any
+
+import pytest
+
+from collectors.model import Row
+from rules.context import Known, Reading, Unknown
+from rules.signals import SIGNALS, Subject
+from tests.rules.scenes import SICK, scene_of, with_rows
+
+USERS = Subject(("dc_users",))
+PARSES: list[Row] = [{"name": "parse count (total)", "value": 50}, {"name": "parse count (failures)", "value": 2}]
+
+
+def read(name: str, view: str, *rows: Row, **more: Any) -> Reading:
+    return SIGNALS[name].read(scene_of(with_rows(view, *rows), **more), USERS)
+
+
+def why(reading: Reading) -> str:
+    assert isinstance(reading, Unknown)
+    return reading.why
+
+
+def test_gets_per_parse_counts_parents_and_subordinates() -> None:
+    assert read("gets_per_parse", "v$sysstat", *PARSES) == Known(20.0, "1,000 gets, 50 parse count (total)")
+    assert isinstance(read("gets_per_parse", "v$sysstat", PARSES[1]), Unknown)
+    assert "ORA-00942" in why(read("gets_per_parse", "v$sysstat", *PARSES, refused=["v$rowcache"]))
+
+
+def test_failed_share_of_parses_is_zero_only_where_failures_were_counted() -> None:
+    assert read("failed_share_of_parses", "v$sysstat", *PARSES) == Known(0.04, "2 of 50 parses")
+    assert isinstance(read("failed_share_of_parses", "v$sysstat", PARSES[0]), Unknown)
+    assert isinstance(read("failed_share_of_parses", "v$sysstat", PARSES[1]), Unknown)
+
+
+def waiters(times: int, **cells: Any) -> list[Row]:
+    return [{"sample": 1, "sid": sid, "event": "row cache lock", "p1": 10, **cells} for sid in range(times)]
+
+
+def test_waiters_without_a_statement_are_those_that_log_on() -> None:
+    rows = [*waiters(9, sql_id=None), *waiters(3, sql_id="9babjv8yq8ru3")]
+    other: Row = {"sample": 1, "sid": 99, "event": "row cache mutex", "p1": 10, "sql_id": "9babjv8yq8ru3"}
+    assert read("lock_waiters_without_statement", "v$session", *rows, other) == Known(0.75, "9 of 12 waiters")
+
+
+@pytest.mark.parametrize(
+    ("rows", "because"),
+    [
+        (waiters(9, sql_id=None), "too few waiters: 9 met"),
+        (waiters(12), "has no sql_id"),
+        ([{"sample": 1, "sid": None}], "too few waiters: 0 met"),
+    ],
+)
+def test_too_few_waiters_or_waiters_without_that_column_tell_nothing(rows: list[Row], because: str) -> None:
+    assert because in why(read("lock_waiters_without_statement", "v$session", *rows))
+
+
+def test_nobody_looked_who_waits() -> None:
+    reading = SIGNALS["lock_waiters_without_statement"].read(scene_of(SICK), USERS)
+    assert "v$session was not read" in why(reading)
+
+
+@pytest.mark.parametrize(("full", "update"), [("19.7.0.0.0", 7.0), ("19.21.0.0.0", 21.0), ("18.0.0", 0.0)])
+def test_the_release_update_is_the_second_number(full: str, update: float) -> None:
+    assert read("release_update", "v$instance", {"version_full": full}) == Known(update, f"release {full}")
+
+
+@pytest.mark.parametrize("row", [{}, {"version": "19.0.0.0.0"}, {"version_full": "19"}, {"version_full": "19.x"}])
+def test_no_release_update_is_read_out_of_anything_else(row: Row) -> None:
+    assert "version_full" in why(read("release_update", "v$instance", row))

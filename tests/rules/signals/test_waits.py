@@ -1,0 +1,95 @@
+"""Signals of who waits and where: too few waiters, nobody looked, locations by function, mutexes as a whole."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Row
+from rules.context import Known, Reading, Unknown
+from rules.signals import SIGNALS, Subject
+from tests.rules.rich import RICH, waiters
+from tests.rules.scenes import scene_of
+
+UNDO = Subject(("dc_rollback_segments",))
+OF_WAITERS = {
+    "share_of_mutex_waiters": ROW_CACHE_MUTEX_EVENT,
+    "hottest_cache_share_of_mutex_waiters": ROW_CACHE_MUTEX_EVENT,
+    "share_of_lock_waiters": ROW_CACHE_LOCK_EVENT,
+    "exclusive_share_of_lock_waiters": ROW_CACHE_LOCK_EVENT,
+}
+
+
+def read(name: str, subject: Subject = UNDO, **changed: Sequence[Row]) -> Reading:
+    views: dict[str, Any] = {**RICH, **{f"v${view}": rows for view, rows in changed.items()}}
+    return SIGNALS[name].read(scene_of(views), subject)
+
+
+def why(reading: Reading) -> str:
+    assert isinstance(reading, Unknown), reading
+    return reading.why
+
+
+@pytest.mark.parametrize("name", OF_WAITERS)
+def test_nine_waiters_tell_nothing_ten_do(name: str) -> None:
+    event = OF_WAITERS[name]
+    told = why(read(name, session=waiters(event, {3: 9})))
+    assert told == f"too few waiters: 9 met waiting for {event}, at least 10 are needed"
+    assert isinstance(read(name, session=waiters(event, {3: 10})), Known)
+
+
+@pytest.mark.parametrize("name", OF_WAITERS)
+def test_looks_that_met_nobody_are_looks_and_no_looks_are_none(name: str) -> None:
+    met_nobody: list[Row] = [{"sample": look, "sid": None} for look in range(1, 11)]
+    assert why(read(name, session=met_nobody)).startswith("too few waiters: 0 met")
+    assert why(read(name, session=[])) == "v$session has no such row here"
+
+
+def test_waiters_of_one_event_do_not_speak_for_the_other() -> None:
+    mutexes_only = waiters(ROW_CACHE_MUTEX_EVENT, {3: 30})
+    assert why(read("share_of_lock_waiters", session=mutexes_only)).startswith("too few waiters: 0 met")
+
+
+def test_shares_of_waiters_count_the_caches_of_the_cause_and_the_modes_asked_for() -> None:
+    crowd = waiters(ROW_CACHE_LOCK_EVENT, {3: 5, 10: 15}, exclusive=4)
+    assert read("share_of_lock_waiters", session=crowd) == Known(0.25, "5 of 20 waiters")
+    assert read("share_of_lock_waiters", Subject(("dc_users",)), session=crowd) == Known(0.75, "15 of 20 waiters")
+    assert read("exclusive_share_of_lock_waiters", session=crowd) == Known(0.2, "4 of 20 waiters")
+
+
+def test_a_cache_id_without_a_name_belongs_to_no_cause_and_still_counts() -> None:
+    crowd = waiters(ROW_CACHE_MUTEX_EVENT, {3: 5, 99: 5})
+    assert read("share_of_mutex_waiters", session=crowd) == Known(0.5, "5 of 10 waiters")
+
+
+def test_the_number_of_a_mutex_location_is_ignored() -> None:
+    rows: list[Row] = [{"location": "[13] kqreqd", "sleeps": 60}, {"location": "[10] kqreqd", "sleeps": 40}]
+    assert read("share_of_mutex_sleeps", Subject(location="kqreqd"), mutex_sleep=rows) == Known(1.0, "100 of 100")
+    assert read("share_of_mutex_sleeps", Subject(location="kqrpre"), mutex_sleep=rows) == Known(0.0, "0 of 100")
+
+
+def test_a_view_without_rows_is_nobody_who_ever_slept() -> None:
+    assert "too few events: 0 sleeps" in why(read("share_of_mutex_sleeps", mutex_sleep=[]))
+    sleeps = read("row_cache_mutex_sleeps", mutex_sleep=[])
+    assert isinstance(sleeps, Known)
+    assert sleeps.value == 0
+    assert "too few events: 0 sleeps" in why(read("average_mutex_sleep", mutex_sleep=[]))
+
+
+@pytest.mark.parametrize(("sleeps", "known"), [(99, False), (100, True)])
+def test_an_average_sleep_needs_a_hundred_of_them(sleeps: int, known: bool) -> None:
+    rows: list[Row] = [{"location": "[19] kqrpre", "sleeps": sleeps, "wait_time": 200_000}]
+    assert isinstance(read("average_mutex_sleep", mutex_sleep=rows), Known) is known
+
+
+def test_a_wait_time_that_is_not_known_has_no_average() -> None:
+    rows: list[Row] = [{"location": "[19] kqrpre", "sleeps": 500}]
+    assert why(read("average_mutex_sleep", mutex_sleep=rows)) == "v$mutex_sleep has no wait_time here"
+
+
+def test_nine_waits_for_the_lock_have_no_average() -> None:
+    rows: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 9, "time_waited_micro": 500_000}]
+    assert "too few events: 9 waits" in why(read("average_lock_wait", system_event=rows))
+    assert read("average_lock_wait", system_event=[{**rows[0], "total_waits": 500}]) == Known(
+        1.0, "0.50 s in 500 waits"
+    )

@@ -1,0 +1,141 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from collectors.model import Basis
+from rules.formatting import (
+    count,
+    exact,
+    measured,
+    needed,
+    number,
+    one_of,
+    over,
+    part_of,
+    percent,
+    sentence,
+    times,
+    whole_percent,
+    within,
+)
+
+
+def test_counts_have_their_thousands_parted() -> None:
+    assert (count(24_241_645), count(0), part_of(24_241_645, 24_242_220)) == (
+        "24,241,645",
+        "0",
+        "24,241,645 of 24,242,220",
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0.78547, "78.5 %"),
+        (24_241_645 / 24_242_220, "99.998 %"),
+        (0.0003, "0.030 %"),
+        (0.000003, "< 0.001 %"),
+        (0.9999999, "> 99.999 %"),
+        (0.0, "0 %"),
+        (1.0, "100.0 %"),
+        (0.994, "99.4 %"),
+    ],
+)
+def test_a_share_keeps_the_digits_that_tell_it_from_all_or_nothing(share: float, words: str) -> None:
+    assert percent(share) == words
+
+
+def test_digits_may_be_asked_for() -> None:
+    assert percent(0.85028, 2) == "85.03 %"
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (11_364.66, "about 11,400 ×"),
+        (100.0, "about 100 ×"),
+        (999.6, "about 1,000 ×"),
+        (99.94, "99.9 ×"),
+        (3.4, "3.4 ×"),
+    ],
+)
+def test_a_factor_is_an_estimate(factor: float, words: str) -> None:
+    assert times(factor) == words
+
+
+def test_over_which_time() -> None:
+    assert over(Basis("interval", None, None, 30.0)) == "over an interval of 30.0 s"
+    assert over(Basis("totals", None, None, None)) == "in totals since an unknown instance start"
+
+
+def test_whole_numbers_are_written_without_a_fraction() -> None:
+    assert (exact(5.0), exact(5.5)) == (5, 5.5)
+    assert isinstance(exact(5.0), int)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(14_838.0, "14,838"), (11_364.66, "11,364.7"), (0.785469, "0.7855"), (0.0000069, "6.9e-06"), (0, "0")],
+)
+def test_values_of_signals(value: float, words: str) -> None:
+    assert number(value) == words
+
+
+def test_only_the_first_letter_is_raised() -> None:
+    assert sentence("row cache waits cost of DB time") == "Row cache waits cost of DB time"
+    assert sentence("") == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "needs", "told", "bound"),
+    [
+        (0.3, "ratio", ">= 0.5", "30.0 %", ">= 50.0 %"),
+        (1.485, "ratio", ">= 2", "1.485", ">= 2"),
+        (0.5, "ratio", ">= 2", "0.5", ">= 2"),
+        (3.5, "ratio", "<= 0.5", "3.5", "<= 0.5"),
+        (0.0000569, "share of DB time", ">= 0.005", "0.006 % of DB time", ">= 0.5 % of DB time"),
+        (1488.0, "sleeps", ">= 100", "1,488 sleeps", ">= 100 sleeps"),
+        (1.0, "entries", ">= 2500", "1 entry", ">= 2,500 entries"),
+        (1.0, "gets per commit", "<= 10", "1 get per commit", "<= 10 gets per commit"),
+        (1.0, "ms", "not >= 2", "1 ms", "not >= 2"),
+    ],
+)
+def test_a_value_and_its_bound_have_one_form(value: float, unit: str, needs: str, told: str, bound: str) -> None:
+    beside = None if needs.startswith("not") else float(needs.split()[1])
+    assert measured(value, unit, beside) == told
+    assert needed(needs, unit, value) == bound
+
+
+def test_a_share_of_given_digits_is_never_a_zero_that_is_none() -> None:
+    assert (percent(0.0, 2), percent(0.00001, 2), percent(0.1532, 2)) == ("0 %", "< 0.01 %", "15.32 %")
+
+
+def test_a_title_within_a_sentence_keeps_its_abbreviations() -> None:
+    assert within("Too many undo segments") == "too many undo segments"
+    assert within("A floor set high") == "a floor set high"
+    assert within("DDL during the day") == "DDL during the day"
+
+
+@pytest.mark.parametrize(
+    ("unit", "single"),
+    [
+        ("entries", "entry"),
+        ("gets", "get"),
+        ("misses", "miss"),
+        ("waiter sleeps", "waiter sleep"),
+        ("latches", "latch"),
+        ("gets per commit", "get per commit"),
+        ("sessions on average", "session on average"),
+        ("runnable per processor", "runnable per processor"),
+        ("ms", "ms"),
+        ("s", "s"),
+        ("", ""),
+    ],
+)
+def test_one_of_something_is_singular(unit: str, single: str) -> None:
+    assert one_of(1, unit) == single
+    assert one_of(2, unit) == unit
+
+
+def test_a_whole_percentage_says_no_fraction() -> None:
+    assert [whole_percent(one) for one in (0.999995, 0.514, 12.0)] == ["100 %", "51 %", "1,200 %"]

@@ -1,0 +1,128 @@
+"""`latchscope compare` and `mark`: files, windows and marks; one sentence first; bad input is one line and exit 2."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from rules.comparison.model import Comparison
+from service.cli.main import cli
+from service.state.window import iso
+from service.store.repository import Repository
+from tests.service.marked import DB, at, marked, polled
+from tests.service.stage import Stage
+from tests.service.stores import Place
+
+RECORDED = Path(__file__).parents[2] / "recordings"
+STORM = str(RECORDED / "reports/awr-11.2.0.4.0-undo-storm.html")
+DAY = str(RECORDED / "reports/statspack-11.2.0.3.0-undo-storm.txt")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+@pytest.fixture
+def kept(store: Repository, stage: Stage, place: Place) -> Place:
+    polled(store, stage, 100, 190, 5)
+    marked(store)
+    return place
+
+
+def test_two_reports_one_sentence_then_a_table() -> None:
+    told = run("compare", STORM, DAY)
+    assert told.exit_code == 0, told.output
+    lines = told.stdout.splitlines()
+    assert lines[0].endswith(".") and lines[1] == ""
+    assert lines[2].startswith("before: ORDERS") and lines[5].split() == [
+        "figure",
+        "before",
+        "after",
+        "unit",
+        "factor",
+        "verdict",
+    ]
+    assert any(line.startswith("gets of dc_rollback_segments") for line in lines)
+
+
+def test_exchanged_sides_turn_the_factors() -> None:
+    there, back = (
+        Comparison.model_validate_json(run("compare", *each, "--format", "json").stdout)
+        for each in ((STORM, DAY), (DAY, STORM))
+    )
+    for one in there.changes:
+        other = back.find(one.name, one.of)
+        if one.factor is not None:
+            assert other is not None and other.factor == pytest.approx(1 / one.factor)
+
+
+def test_a_capture_and_markdown(incident: Path) -> None:
+    told = run("compare", STORM, str(incident), "--format", "markdown")
+    assert told.exit_code == 0 and told.stdout.startswith("**") and "| figure | before |" in told.stdout
+    assert "Cannot tell: " in told.stdout, "what a side does not have is no zero"
+
+
+def test_a_mark_of_the_store(kept: Place) -> None:
+    told = run("compare", "--db", DB, "--mark", "last", "--store", kept.url)
+    assert told.exit_code == 0, told.output
+    assert told.stdout.startswith("After the mark `undo tablespace recreated`, sleeps on dc_rollback_segments fell ")
+    assert "some remain" in told.stdout.splitlines()[0]
+    assert "mark:   undo tablespace recreated" in told.stdout
+
+
+def test_windows_of_the_store_by_the_configuration(kept: Place, tmp_path: Path) -> None:
+    config = tmp_path / "latchscope.yaml"
+    config.write_text(f"store: {json.dumps(kept.url)}\n", encoding="utf-8")
+    before, after = f"{iso(at(100))}/{iso(at(130))}", f"{iso(at(160))}/{iso(at(190))}"
+    asked = ("--before", before, "--after", after, "--config", str(config), "--format", "json")
+    told = Comparison.model_validate_json(run("compare", "--db", DB, *asked).stdout)
+    slept = told.find("child_sleeps")
+    assert slept is not None and slept.direction == "fell"
+
+
+def test_a_mark_is_seen_by_whoever_reads_the_store(kept: Place, store: Repository) -> None:
+    told = run("mark", DB, "parameter set", "--at", iso(at(120)), "--store", kept.url)
+    assert told.exit_code == 0 and told.stdout == "" and "parameter set" in told.stderr
+    marks = store.marks.between(DB, at(0), at(999)).items
+    assert [(one.text, one.at) for one in marks][1] == ("parameter set", at(120))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("compare",), "name two files"),
+        (("compare", STORM), "name two files"),
+        (("compare", STORM, "nowhere.txt"), "nowhere.txt does not exist"),
+        (("compare", "-", "-"), "standard input can be one side only"),
+        (("compare", STORM, DAY, "--mark", "last"), "name it with --db"),
+        (("compare", STORM, DAY, "--db", DB), "not both"),
+        (("compare", "--db", DB), "say --mark last"),
+        (("compare", "--db", DB, "--before", "-2h/-1h"), "say --mark last"),
+        (("compare", "--db", DB, "--before", "x", "--after", "y"), "is no window"),
+        (("compare", "--db", DB, "--before", "-2h/-1h", "--after", "-1h/now", "--span", "1m"), "name it with --mark"),
+        (("compare", "--db", DB, "--mark", "last", "--span", "x"), "--span is 'x'"),
+        (("compare", "--db", DB, "--mark", "last", "--config", "none.yaml"), "none.yaml does not exist"),
+        (("compare", "--db", DB, "--mark", "last", "--store", "sqlite:///none.db"), "there is no store none.db"),
+        (("mark", DB, "text", "--store", "nonsense"), "--store"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: tuple[str, ...], says: str) -> None:
+    told = run(*arguments)
+    assert told.exit_code == 2 and told.stdout == ""
+    assert says in told.stderr and told.stderr.count("\n") == 1 and "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("compare", "--db", "nobody", "--mark", "last"), "no database named nobody; there are: undo-storm"),
+        (("compare", "--db", DB, "--mark", "other"), "no mark other"),
+        (("mark", "nobody", "text"), "no database named nobody"),
+        (("mark", DB, " "), "1 to 500"),
+        (("mark", DB, "text", "--at", "soon"), "soon is no time"),
+    ],
+)
+def test_what_the_store_has_not_is_one_line(kept: Place, arguments: tuple[str, ...], says: str) -> None:
+    told = run(*arguments, "--store", kept.url)
+    assert told.exit_code == 2 and says in told.stderr and told.stderr.count("\n") == 1

@@ -1,0 +1,269 @@
+"""The command line: what goes to stdout and what to stderr, exit codes, and one line for whatever is wrong."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from rules.catalogue import catalogue
+from rules.model import Diagnosis, Severity
+from service.cli.main import cli
+
+REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handlers of the process stay pytest's; a width keeps lines as they are written."""
+    monkeypatch.setattr("service.cli.main.configure_logging", lambda: None)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def run(*arguments: object, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(cli, [str(one) for one in arguments], input=stdin)
+
+
+def one_line(told: Result) -> str:
+    """Standard error when it is one line of ours and all there is."""
+    assert told.exit_code == 2, told.output
+    assert isinstance(told.exception, SystemExit), told.exception
+    assert told.stdout == ""
+    assert re.fullmatch(r"latchscope: .+\n", told.stderr), told.stderr
+    return told.stderr
+
+
+def test_text_is_the_default(incident: Path) -> None:
+    told = run("diagnose", incident)
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert "Child 1 of latch# 270" in told.stdout
+
+
+def test_json_stands_alone_on_stdout(incident: Path) -> None:
+    told = run("diagnose", incident, "--format", "json")
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert Diagnosis.model_validate_json(told.stdout).findings[0].cause == "undo-segments"
+
+
+def test_markdown(incident: Path) -> None:
+    told = run("diagnose", incident, "--format", "markdown")
+    assert told.exit_code == 0
+    assert told.stdout.startswith("## undo-segments (")
+
+
+def test_standard_input(incident: Path) -> None:
+    told = run("diagnose", "-", "--format", "json", stdin=incident.read_bytes())
+    assert json.loads(told.stdout)["database"] == "undo-segments"
+    assert "standard input is empty" in one_line(run("diagnose", "-", stdin=b""))
+
+
+def test_several_files_are_a_list(incident: Path, capture_file: Callable[..., Path]) -> None:
+    told = run("diagnose", incident, capture_file(), "--format", "json")
+    assert [one["database"] for one in json.loads(told.stdout)] == ["undo-segments", "written"]
+
+
+def test_what_could_be_read_is_told_even_when_a_file_could_not(incident: Path, tmp_path: Path) -> None:
+    told = run("diagnose", tmp_path / "none.json", incident, "--format", "json")
+    assert told.exit_code == 2
+    assert [one["database"] for one in json.loads(told.stdout)] == ["undo-segments"]
+    assert told.stderr == f"latchscope: {tmp_path / 'none.json'} does not exist\n"
+
+
+@pytest.mark.parametrize(
+    ("severity", "code"), [("info", 1), ("notice", 1), ("warning", 1), ("critical", 0)], ids=list(Severity)
+)
+def test_fail_on(incident: Path, severity: str, code: int) -> None:
+    told = run("diagnose", incident, "--fail-on", severity, "--format", "json")
+    assert told.exit_code == code
+    assert json.loads(told.stdout)["severity"] == "warning"
+
+
+def test_nothing_to_do_never_fails(incident: Path) -> None:
+    reports = incident.parents[1] / "reports"
+    for name in ("day-1.txt", "awr-11.2.0.4.0-restart.txt"):
+        told = run("diagnose", reports / name, "--fail-on", "info")
+        assert told.exit_code == 0, told.output
+    assert run("diagnose", reports / "day-3.txt", "--fail-on", "critical").exit_code == 1
+    assert "1 only by --fail-on" in " ".join(run("diagnose", "--help").stdout.replace("│", " ").split())
+
+
+def test_an_unreadable_input_counts_for_more_than_a_finding(incident: Path, tmp_path: Path) -> None:
+    assert run("diagnose", incident, tmp_path / "none", "--fail-on", "info").exit_code == 2
+
+
+@pytest.mark.parametrize("format", ["text", "json", "markdown", "html"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"\x00\x01\xff", "is not an AWR or Statspack report"),
+        (b"nonsense", "is not an AWR or Statspack report"),
+        (b"{nonsense", "is not valid JSON at line 1 column 2"),
+        (b'{"format": "latchscope-capture", "ver', "it ends too early"),
+        (b'{"format": "latchscope-capture", "version": 2}', "is a capture of version 2"),
+    ],
+    ids=["empty", "binary", "words", "malformed", "truncated", "another version"],
+)
+def test_a_bad_file_is_one_line_and_exit_code_2(tmp_path: Path, content: bytes, said: str, format: str) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    line = one_line(run("diagnose", path, "--format", format))
+    assert said in line
+    assert str(path) in line
+
+
+def test_a_file_of_200_megabytes_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate(200 * 2**20)
+    assert "is 200 MiB; an input is at most 64 MiB" in one_line(run("diagnose", path))
+
+
+def test_a_folder_without_files_is_one_line(tmp_path: Path) -> None:
+    assert "is a directory without files" in one_line(run("diagnose", tmp_path))
+
+
+def test_a_folder_is_read_and_what_is_not_ours_is_said(incident: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(incident.read_bytes())
+    (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
+    told = run("diagnose", tmp_path, "--format", "json")
+    assert told.exit_code == 0, "what merely stands there is no error"
+    assert json.loads(told.stdout)["database"] == "undo-segments"
+    assert re.fullmatch(r"latchscope: skipped: .*alert\.log is not an AWR or Statspack report.*\n", told.stderr)
+
+
+def test_json_of_a_folder_with_a_bad_file_is_a_list(incident: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(incident.read_bytes())
+    (tmp_path / "b.json").write_bytes(incident.read_bytes()[:500])
+    told = run("diagnose", tmp_path, "--format", "json")
+    assert told.exit_code == 2 and "it ends too early" in told.stderr
+    assert [one["database"] for one in json.loads(told.stdout)] == ["undo-segments"]
+
+
+def test_a_compare_report_is_one_input_and_two_diagnoses() -> None:
+    told = run("diagnose", REPORTS / "awrdd-11.2.0.4.0-before-and-during.html", "--format", "json")
+    before, during = json.loads(told.stdout)
+    assert before["basis"]["end"] <= during["basis"]["begin"]
+
+
+def test_several_reports_are_a_table_a_sentence_and_the_details() -> None:
+    told = run("diagnose", *(REPORTS / f"day-{day}.txt" for day in range(1, 6)))
+    assert (told.exit_code, told.stderr) == (0, "")
+    lines = told.stdout.splitlines()
+    assert lines[0].startswith("file ") and "day-5.txt" in lines[5]
+    assert lines[7].startswith("ORDERS: 5 intervals") and "day-3.txt" in lines[7]
+    assert told.stdout.count("figures are of an interval") == 5
+
+
+def test_html_goes_where_it_is_wanted(incident: Path, tmp_path: Path) -> None:
+    told = run("diagnose", incident, "--format", "html")
+    assert told.exit_code == 0 and told.stdout.startswith("<!doctype html>")
+    path = tmp_path / "told.html"
+    assert run("diagnose", incident, "--format", "html", "-o", path).stdout == ""
+    assert path.read_text(encoding="utf-8") == told.stdout
+    assert "cannot be written" in one_line(run("diagnose", incident, "-o", tmp_path / "none" / "x"))
+
+
+def test_what_comes_from_a_file_sends_nothing_to_the_terminal(capture_file: Callable[..., Path]) -> None:
+    rows = {"columns": ["cache#", "type", "parameter", "gets"], "rows": [[1, "PARENT", "dc_\x1b]0;owned\x07", 9]]}
+    path = capture_file(snapshots=[{"taken_at": None, "views": {"v$rowcache": rows}}])
+    for format in ("text", "markdown"):
+        told = run("diagnose", path, "--format", format)
+        assert "owned" in told.stdout and "\x1b" not in told.stdout and "\x07" not in told.stdout
+
+
+def configured(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "latchscope.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("listen: [", "is not valid YAML"),
+        ("lisen: 127.0.0.1:8000", "lisen (no such setting)"),
+        ("databases: [{name: a, dsn: h/s}, {name: a, dsn: h/t}]", "two databases are named a"),
+        ("databases: [{name: a, dsn: h/s, interval: 5s}]", "a real database is polled every 10 s at most"),
+        ("defaults: {interval: 5s}", "a real database is polled every 10 s at most"),
+        ("listen: here", "is no address"),
+    ],
+)
+def test_a_configuration_that_makes_no_sense_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    assert said in one_line(run("serve", "--config", configured(tmp_path, text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("listen: 127.0.0.1:0\nstore: sqlite:////no/such/folder/x.db", "unable to open database file"),
+        ("listen: 127.0.0.1:0\nstore: nonsense", "set `store`"),
+        ("listen: 127.0.0.1:0\nstore: postgresql+nodriver://u:geheim@h/db", "postgresql+nodriver://u:***@h/db"),
+    ],
+)
+def test_a_store_that_cannot_be_opened_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    line = one_line(run("serve", "--config", configured(tmp_path, text)))
+    assert said in line
+    assert "geheim" not in line
+
+
+def test_a_configuration_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    assert "does not exist" in one_line(run("serve", "--config", tmp_path / "none.yaml"))
+
+
+def test_a_port_in_use_is_one_line(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        line = one_line(run("serve", "--config", configured(tmp_path, f"listen: 127.0.0.1:{port}")))
+    assert line == f"latchscope: cannot listen on 127.0.0.1:{port}: Address already in use; choose another port\n"
+
+
+def test_without_a_command_there_is_help() -> None:
+    told = run()
+    for command in ("demo", "serve", "diagnose"):
+        assert command in told.output
+
+
+@pytest.mark.parametrize("wrong", [("diagnose",), ("diagnose", "x", "--format", "pdf"), ("serve", "--port", "x")])
+def test_wrong_usage_is_exit_code_2_without_a_traceback(wrong: tuple[str, ...]) -> None:
+    told = run(*wrong)
+    assert told.exit_code == 2
+    assert isinstance(told.exception, SystemExit)
+    assert "Traceback" not in told.output
+
+
+def test_the_installed_command_keeps_stdout_and_stderr_apart(incident: Path, tmp_path: Path) -> None:
+    """Once as a real process, as a shell would run it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "service", "diagnose", str(incident), str(tmp_path / "none"), "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+    )
+    assert done.returncode == 2
+    assert [one["database"] for one in json.loads(done.stdout)] == ["undo-segments"]
+    assert done.stderr == f"latchscope: {tmp_path / 'none'} does not exist\n"
+
+
+def test_causes_are_listed_and_shown() -> None:
+    listed = CliRunner().invoke(cli, ["causes", "list"])
+    assert listed.exit_code == 0
+    assert [line.split()[1] for line in listed.output.splitlines()] == list(catalogue())
+    for cause in catalogue().values():
+        shown = CliRunner().invoke(cli, ["causes", "show", cause.id])
+        assert shown.exit_code == 0 and cause.title in shown.output and cause.kb in shown.output
+        assert ("A handbook entry" in shown.output) == cause.handbook, cause.id
+    wrong = CliRunner().invoke(cli, ["causes", "show", "nothing"])
+    assert wrong.exit_code == 2 and "there is no cause nothing" in wrong.output

@@ -1,0 +1,143 @@
+"""`latchscope check` against a database on the stand-in: it names exactly the missing grant, and with it everything is well."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from collectors.capture import delta_of
+from collectors.model import Delta
+from collectors.registry import collectors
+from rules.engine import diagnose
+from service.cli.main import cli
+from service.cli.preflight import as_text, capture, check
+from service.config.settings import DatabaseSettings, Settings
+from tests.oracle_standin.deadline import within
+from tests.oracle_standin.faults import Stage
+from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
+from tests.oracle_standin.server import Listener
+from tests.service.standin import QUICK, idle
+
+GRANTED = {view: one.granted_on for view, one in collectors().items() if one.granted_on}
+_SQL = re.compile(r"^    grant select on (\S+) to (\S+);$", re.MULTILINE)
+
+
+@dataclass
+class Site:
+    """One database on the stand-in and a configuration that names it."""
+
+    listener: Listener
+    folder: Path
+
+    @property
+    def backend(self) -> ScriptedBackend:
+        backend = self.listener.services["erp"].backend
+        assert isinstance(backend, ScriptedBackend)
+        return backend
+
+    def configure(self, **changes: object) -> Path:
+        """A configuration file for the database, with these members of it changed."""
+        database = {"name": "erp", "dsn": self.listener.dsn("erp"), "user": USER, "password_env": "ERP_PASSWORD"}
+        config = {"oracle": {"connect_timeout": "500ms"}, "databases": [database | changes]}
+        file = self.folder / "latchscope.yaml"
+        file.write_text(yaml.safe_dump(config), encoding="utf-8")
+        return file
+
+    def check(self, *names: str, **changes: object) -> tuple[int, str, str]:
+        """Exit code, stdout and stderr of `latchscope check`."""
+        config = self.configure(**changes)
+        result = within(10.0, lambda: CliRunner().invoke(cli, ["check", *names, "--config", str(config)]))
+        assert result.exception is None or isinstance(result.exception, SystemExit)
+        return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setenv("ERP_PASSWORD", PASSWORD)
+    with Listener({"erp": idle("undo-storm")}) as listener:
+        yield Site(listener, tmp_path)
+
+
+def test_standin_check_is_green_with_every_grant(site: Site) -> None:
+    code, told, errors = site.check()
+    assert (code, errors) == (0, "")
+    assert "everything needed can be read" in told and "guarded by child latches" in told
+    assert all(view in told for view in collectors())
+
+
+@pytest.mark.parametrize("view", GRANTED)
+def test_standin_check_names_exactly_the_missing_grant(site: Site, view: str) -> None:
+    site.backend.refused = {view}
+    code, told, _ = site.check("erp")
+    printed = _SQL.findall(told)
+    assert (code, printed) == (1, [(GRANTED[view], USER)])
+    assert f"REFUSED {view} " in told and collectors()[view].without in told
+    opened = {one for one, granted_on in GRANTED.items() if granted_on in [name for name, _ in printed]}
+    site.backend.refused -= opened  # the DBA runs what was printed
+    assert site.check("erp")[0] == 0
+
+
+def test_standin_check_of_a_user_without_any_grant_is_green_after_what_it_prints(site: Site) -> None:
+    site.backend.refused = set(GRANTED)
+    for expected in (1, 1, 0):  # v$latch_children is not asked before v$latchname has told the latch number
+        code, told, _ = site.check()
+        assert code == expected
+        opened = {name for name, _ in _SQL.findall(told)}
+        site.backend.refused -= {view for view, granted_on in GRANTED.items() if granted_on in opened}
+    assert not site.backend.refused
+
+
+def test_what_cannot_be_checked_is_one_line(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER", "wrong")
+    port = site.listener.port
+    for changes, expected in (
+        ({"dsn": f"127.0.0.1:{port}/elsewhere"}, "ORA-12514"),
+        ({"dsn": "nowhere.invalid:1521/x"}, "cannot be resolved"),
+        ({"dsn": "(DESCRIPTION="}, "DPY-"),
+        ({"password_env": "OTHER"}, "ORA-01017"),
+        ({"password_env": "NOT_SET"}, "no NOT_SET"),
+    ):
+        code, told, _ = site.check(**changes)
+        assert code == 2 and told.count("\n") == 1, told
+        assert told.startswith("erp: no session: ") and expected in told
+    site.listener.services["erp"].faults.hang(Stage.LOGIN)
+    code, told, _ = site.check()
+    assert code == 2 and "no answer to the login within 0.5 s" in told
+
+
+def test_unknown_names_and_missing_configurations_are_one_line(site: Site, tmp_path: Path) -> None:
+    code, told, errors = site.check("erp2")
+    assert (code, told, errors.count("\n")) == (2, "", 1) and "erp2" in errors and "erp" in errors
+    result = CliRunner().invoke(cli, ["check", "--config", str(tmp_path / "none.yaml")])
+    assert result.exit_code == 2 and result.stderr.count("\n") == 1 and "none.yaml does not exist" in result.stderr
+
+
+def test_standin_check_ends_although_the_database_hangs(site: Site) -> None:
+    site.listener.services["erp"].faults.hang(Stage.LOGIN)
+    command = [sys.executable, "-m", "service", "check", "--config", str(site.configure())]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=15, env=os.environ.copy())
+    assert done.returncode == 2 and "no answer" in done.stdout
+
+
+def test_standin_text_of_a_preflight_reads_well(site: Site) -> None:
+    database = DatabaseSettings(name="erp", dsn=site.listener.dsn("erp"), user=USER, password_env="ERP_PASSWORD")
+    site.backend.refused = {"v$latchname"}
+    text = as_text(within(10.0, lambda: check(database, Settings(oracle=QUICK, databases=[database]))))
+    assert text.splitlines()[0] == "erp: Oracle 11.2.0.4.0, row cache guarded by child latches"
+    assert "v$latch_children needs a latch number; v$latchname: ORA-00942" in text
+    assert text.count("grant select on sys.v_$latchname to LATCHSCOPE;") == 1
+
+
+def test_a_capture_takes_along_who_waited_between_its_snapshots() -> None:
+    database = DatabaseSettings(name="mutexes", dsn="demo:users-mutex")
+    taken = capture(database, Settings(databases=[database]), seconds=1.2)
+    change = delta_of(taken)
+    assert isinstance(change, Delta)
+    assert {one.cache for one in diagnose(change).who} >= {"dc_users"}

@@ -1,0 +1,90 @@
+"""`latchscope script` from its options to the diagnosis of what it spooled, with a stand-in for SQL*Plus in between."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from collectors.scenarios import scenarios
+from rules.catalogue import catalogue
+from rules.model import Diagnosis
+from service.cli.main import cli
+from service.cli.script import questions
+from tests.collectors.sqlplus.sqlplus_standin import SqlPlus
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+def spool(script: str, folder: Path) -> Path:
+    program = SqlPlus(scenarios()["undo-storm"], 60.0)
+    spooled = program.run(script)
+    path = folder / program.file
+    path.write_text(spooled, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--seconds", "20", "--samples", "0"),
+        ("--confirm", "all", "--samples", "5"),
+        ("--exit", "--confirm", "logon-storm,undo-segments"),
+    ],
+)
+def test_what_it_spools_is_diagnosed(options: tuple[str, ...], tmp_path: Path) -> None:
+    made = run("script", *options)
+    assert (made.exit_code, made.stderr) == (0, "")
+    told = run("diagnose", str(spool(made.stdout, tmp_path)), "--format", "json")
+    assert told.exit_code == 0, told.output
+    diagnosis = Diagnosis.model_validate_json(told.stdout)
+    first = diagnosis.findings[0]
+    assert (first.cause, first.cache, first.confidence.value) == ("undo-segments", "dc_rollback_segments", "high")
+    assert diagnosis.basis is not None and diagnosis.basis.seconds == (20 if "--seconds" in options else 30)
+    assert first.confirm is not None
+    assert first.confirm.result == (14838 if "--confirm" in options else None)
+
+
+def test_only_the_queries_that_were_named_are_asked() -> None:
+    text = run("script", "--confirm", "undo-segments, logon-storm").stdout
+    assert text.count("latchscope confirm") == 2 * 1 and "{ls|confirm|undo-segments" in text
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (
+            "undo-segmnets",
+            "latchscope: --confirm: no cause is called 'undo-segmnets'; `latchscope causes list` names them",
+        ),
+        ("undo-segments,x", "no cause is called 'x'"),
+        ("NONE", "has no confirming query; leave it out"),
+    ],
+)
+def test_an_id_without_a_query_is_one_clear_line(ids: str, said: str) -> None:
+    without = next(one.id for one in catalogue().values() if one.confirm is None)
+    made = run("script", "--confirm", ids.replace("NONE", without))
+    assert (made.exit_code, made.stdout) == (2, "")
+    assert said in made.stderr and made.stderr.count("\n") == 1
+
+
+def test_never_more_than_one_look_a_second() -> None:
+    assert run("script", "--seconds", "10", "--samples", "60").stdout.count("print ls_look") == 10
+
+
+@pytest.mark.parametrize(
+    "options", [("--seconds", "5"), ("--seconds", "601"), ("--samples", "61"), ("--samples", "-1")]
+)
+def test_bounds(options: tuple[str, ...]) -> None:
+    assert run("script", *options).exit_code == 2
+
+
+def test_a_query_that_causes_share_is_asked_once() -> None:
+    asked = list(questions(catalogue().values()))
+    assert len({(one.sql, one.since, one.until) for one in asked}) == len(asked)
+    assert sorted(id for one in asked for id in one.ids) == sorted(
+        one.id for one in catalogue().values() if one.confirm
+    )

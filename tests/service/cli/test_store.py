@@ -1,0 +1,234 @@
+"""`latchscope store`: damage is told, what is over goes, and a history moves between engines without loss or double."""
+
+import gzip
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from service.cli.main import cli
+from service.store.check import problems
+from service.store.ingest.record import Record, record_of
+from service.store.repository import Repository
+from service.store.schema.poll_tables import Base
+from service.store.transfer import OWN, TransferError, read_history, write_history
+from service.store.upkeep.rollup import roll_up
+from tests.service.stage import BEGAN, Stage
+from tests.service.store.queries.test_topics import DAY
+from tests.service.stores import Place, Postgres
+
+NAMES = ("undo-storm", "parse-storm")
+COUNTED = (
+    "polls",
+    "deltas",
+    "five_minutes",
+    "hours",
+    "buckets",
+    "snapshots",
+    "diagnoses",
+    "frames",
+    "episodes",
+    "marks",
+)
+
+
+@pytest.fixture(scope="module")
+def hour(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+    """The polls of an hour of two databases."""
+    turns: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        stage = Stage(patch, tmp_path_factory.mktemp("hour"))
+        stage.watch(*(one for one in stage.databases if one.name in NAMES))
+        stage.keeper = SimpleNamespace(keep=lambda *poll: turns.append(poll))  # type: ignore[assignment]
+        stage.poll_all(*(10 + 300 * n for n in range(14)))
+    return [record for poll in turns if (record := record_of(*poll))]
+
+
+@pytest.fixture
+def filled(store: Repository, hour: list[Record]) -> Repository:
+    """A store with these polls, rolled up, and a mark."""
+    store.write(hour)
+    store.marks.add("undo-storm", BEGAN, "a change", "anna")
+    roll_up(store.engine, store.partitions, BEGAN + DAY)
+    return store
+
+
+def latchscope(folder: Path, url: str, *words: str) -> Result:
+    config = folder / "latchscope.yaml"
+    config.write_text(json.dumps({"store": url}), encoding="utf-8")
+    return CliRunner().invoke(cli, ["store", *words, "--config", str(config)])
+
+
+def test_a_whole_store_is_whole(filled: Repository, place: Place, tmp_path: Path) -> None:
+    assert list(problems(filled.engine)) == []
+    done = latchscope(tmp_path, place.url, "check")
+    assert (done.exit_code, done.stderr, done.stdout) == (0, "the store is whole\n", "")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("delete from polls where at = (select max(at) - 600000 from polls)", "300.0 s are missing before"),
+        ("update polls set seconds = seconds + 10 where at = (select max(at) from polls)", "10.0 s count twice before"),
+        ("update five_minutes set total = total + 1 where total > 1000", "five_minutes at 2026-03-01"),
+        ("update hours set total = total * 2", "hours at 2026-03-01 12:00:00 UTC has"),
+        ("delete from five_minutes where at = (select min(at) + 300000 from five_minutes)", "five_minutes at 2026"),
+        ("delete from items where id = (select min(item_id) from deltas)", "1 items of deltas are not in items"),
+        ("delete from databases", "databases of polls are not in databases"),
+        ("delete from buckets where width = 300", "are in no roll-up and not due for one"),
+    ],
+)
+def test_damage_is_told(filled: Repository, place: Place, damage: str, said: str, tmp_path: Path) -> None:
+    place.execute(damage)
+    told = list(problems(filled.engine))
+    assert any(said in line for line in told), told
+    done = latchscope(tmp_path, place.url, "check")
+    assert done.exit_code == 1 and said in done.stderr
+
+
+def test_a_damaged_file_is_told(tmp_path: Path, stage: Stage) -> None:
+    url = f"sqlite:///{tmp_path}/store.db"
+    store = Repository(url)
+    stage.keeper = store  # type: ignore[assignment]
+    stage.poll_all(40, 42, 44)
+    store.engine.connect().exec_driver_sql("pragma wal_checkpoint(truncate)").connection.close()  # type: ignore[union-attr]
+    store.close()
+    path = tmp_path / "store.db"
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2 // 4096 * 4096
+    data[middle : middle + 8192] = b"\xff" * 8192
+    path.write_bytes(bytes(data))
+    done = latchscope(tmp_path, url, "check")
+    assert done.exit_code in (1, 2), done.stderr
+    assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) >= 1
+
+
+def test_prune_says_what_went(filled: Repository, place: Place, tmp_path: Path) -> None:
+    done = latchscope(tmp_path, place.url, "prune")
+    assert done.exit_code == 0
+    assert done.stderr.startswith("deleted: ") and "of snapshots" in done.stderr and "of deltas" in done.stderr
+    assert place.execute("select count(*) from deltas") == [(0,)]
+    again = latchscope(tmp_path, place.url, "prune")
+    assert again.stderr == "deleted: nothing\n"
+
+
+@pytest.mark.parametrize("target", ["sqlite", "postgresql"])
+def test_a_history_moves_between_engines(
+    filled: Repository, place: Place, target: str, tmp_path: Path, postgres: Postgres
+) -> None:
+    folder = tmp_path / "other"
+    folder.mkdir()
+    other = Place(target, folder, postgres if target == "postgresql" else None)
+    file = tmp_path / "history.jsonl.gz"
+    done = latchscope(tmp_path, place.url, "export", str(file))
+    assert done.exit_code == 0 and f"{len(NAMES) * 14} of polls" in done.stderr, done.stderr
+    for _ in range(2):
+        done = latchscope(folder, other.url, "import", str(file))
+        assert done.exit_code == 0, done.stderr
+        for table in COUNTED:
+            assert other.execute(f"select count(*) from {table}") == place.execute(f"select count(*) from {table}"), (
+                table
+            )
+    moved = Repository(other.url)
+    assert list(problems(moved.engine)) == []
+    assert moved.last_snapshot("undo-storm") == filled.last_snapshot("undo-storm")
+    assert moved.episodes.open() == filled.episodes.open() != ()
+    assert moved.marks.between(None, BEGAN, BEGAN + DAY) == filled.marks.between(None, BEGAN, BEGAN + DAY)
+    query = "select sum(value), min(at), max(at) from deltas"
+    (mine,), (theirs,) = place.execute(query), other.execute(query)
+    assert theirs == pytest.approx(mine)
+    write_history(moved.engine, tmp_path / "again.gz")
+    assert sorted(_rows(tmp_path / "again.gz", "marks")) == sorted(_rows(file, "marks"))
+    moved.close()
+    other.close()
+
+
+def _rows(file: Path, table: str) -> list[str]:
+    lines = gzip.decompress(file.read_bytes()).decode().splitlines()
+    at = next(i for i, line in enumerate(lines) if f'"table": "{table}"' in line)
+    after = next((i for i in range(at + 1, len(lines)) if lines[i].startswith("{")), len(lines))
+    return lines[at + 1 : after]
+
+
+def test_one_database_alone(filled: Repository, place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "one.gz"
+    done = latchscope(tmp_path, place.url, "export", str(file), "--database", "undo-storm")
+    assert "1 of databases" in done.stderr and "14 of polls" in done.stderr and "14 of snapshots" in done.stderr
+    store = Repository(f"sqlite:///{tmp_path}/one.db")
+    read_history(store, file)
+    assert list(store.names.all_databases().values()) == ["undo-storm"]
+    assert list(problems(store.engine)) == []
+    store.close()
+    refused = latchscope(tmp_path, place.url, "export", str(file), "--database", "nobody")
+    assert refused.exit_code == 2 and "nothing of a database named nobody" in refused.stderr
+
+
+def test_every_table_takes_part(filled: Repository, tmp_path: Path) -> None:
+    counts = write_history(filled.engine, tmp_path / "all.gz")
+    assert set(counts) == set(Base.metadata.tables) - set(OWN)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"plain text", "cannot be read beyond line 0"),
+        (gzip.compress(b'{"format": "other"}\n'), "is no history of version 1"),
+        (gzip.compress(b'{"format": "latchscope-history", "version": 1}\n{"table": "x", "columns": []}\n'), "line 2"),
+        (gzip.compress(b'{"format": "latchscope-history", "version": 1}\n[1]\n'), "line 2: not a row of any table"),
+        (gzip.compress(b'{"format": "latchscope-history", "version": 1}\n')[:-12], "cut off or damaged"),
+    ],
+    ids=("empty", "text", "other", "table", "row", "cut"),
+)
+def test_what_is_no_history_is_one_line(tmp_path: Path, content: bytes, said: str) -> None:
+    file = tmp_path / "file.gz"
+    file.write_bytes(content)
+    done = latchscope(tmp_path, f"sqlite:///{tmp_path}/store.db", "import", str(file))
+    assert done.exit_code == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    store = Repository(f"sqlite:///{tmp_path}/store.db")
+    with pytest.raises(TransferError):
+        read_history(store, file)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("import", "nofile"), "there is no file nofile"),
+        (("import", "."), "does not name a file"),
+        (("export", "nodir/x.gz"), "there is no folder nodir; make it"),
+        (("export", "here.gz"), "here.gz is there already; name another file, or replace it with --force"),
+    ],
+)
+def test_a_file_that_cannot_be_is_told_in_plain_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("here.gz").write_bytes(b"mine")
+    url = f"sqlite:///{tmp_path}/store.db"
+    if words[0] == "export":
+        Repository(url).close()
+    done = latchscope(tmp_path, url, *words)
+    assert done.exit_code == 2 and said in done.stderr and "Errno" not in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert Path("here.gz").read_bytes() == b"mine"
+    assert (tmp_path / "store.db").exists() == (words[0] == "export"), "no store is made for nothing"
+
+
+def test_an_export_replaces_a_file_when_told_to(tmp_path: Path) -> None:
+    file, url = tmp_path / "here.gz", f"sqlite:///{tmp_path}/store.db"
+    file.write_bytes(b"mine")
+    Repository(url).close()
+    done = latchscope(tmp_path, url, "export", str(file), "--force")
+    assert done.exit_code == 0, done.stderr
+    assert gzip.decompress(file.read_bytes())
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    done = latchscope(tmp_path, f"sqlite:///{tmp_path}/none.db", "check")
+    assert done.exit_code == 2 and "there is no store" in done.stderr
+    assert not (tmp_path / "none.db").exists()

@@ -1,0 +1,37 @@
+"""The audit log: one line per action, in the log always, in a file of JSON lines where one is set."""
+
+import json
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from service.config.audit import Audit
+
+
+def test_every_action_is_a_line_of_json(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "audit.jsonl"
+    audit = Audit(file)
+    with caplog.at_level(logging.INFO, "latchscope.audit"):
+        audit.record("night shift", "resume login", "erp1", "resumed")
+        audit.record("day\nshift", "resume login", "erp1", "was not stopped")
+    first, second = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    assert first.keys() == {"at", "caller", "action", "database", "outcome"}
+    assert (first["caller"], first["action"], first["database"]) == ("night shift", "resume login", "erp1")
+    assert second["caller"] == "day\nshift"
+    assert (datetime.now(UTC) - datetime.fromisoformat(first["at"])).total_seconds() < 10
+    assert "night shift: resume login on erp1: resumed" in caplog.text
+
+
+def test_a_file_that_cannot_be_written_does_not_stop_the_action(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    Audit(tmp_path / "no" / "folder").record("somebody", "resume login", "erp1", "resumed")
+    assert "the audit file cannot be written: No such file or directory" in caplog.text
+
+
+def test_without_a_file_the_log_has_it(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "latchscope.audit"):
+        Audit().record("this machine", "resume login", "erp1", "resumed")
+    assert len(caplog.records) == 1

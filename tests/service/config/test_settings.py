@@ -1,0 +1,167 @@
+"""The configuration: durations, the environment over the file, and one line for every mistake."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from service.config import settings, units
+from service.config.settings import BadSettings, Settings
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [one for one in os.environ if one.startswith("LATCHSCOPE_")]:
+        monkeypatch.delenv(name)
+
+
+def read(tmp_path: Path, text: str) -> Settings:
+    path = tmp_path / "latchscope.yaml"
+    path.write_text(text, encoding="utf-8")
+    return settings.read(path)
+
+
+def refused(tmp_path: Path, text: str) -> str:
+    with pytest.raises(BadSettings) as error:
+        read(tmp_path, text)
+    assert "\n" not in str(error.value)
+    assert "latchscope.yaml" in str(error.value)
+    return str(error.value)
+
+
+def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
+    told = read(tmp_path, "")
+    assert (told.host, told.port, told.loopback) == ("127.0.0.1", 8000, True)
+    assert told.store == "sqlite:///latchscope.db"
+    assert (told.defaults.interval, told.oracle.mode, told.databases) == (15.0, "thin", [])
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("15s", 15.0), ("15", 15.0), ("1500ms", 1.5), ("2m", 120.0), ("1h", 3600.0), ("1.5 m", 90.0), (20, 20.0)],
+)
+def test_durations(written: object, seconds: float) -> None:
+    assert units.seconds(written) == seconds
+
+
+@pytest.mark.parametrize(("written", "size"), [("16MiB", 2**24), ("500 KiB", 512_000), ("77", 77), (77, 77)])
+def test_sizes(written: object, size: int) -> None:
+    assert units.size(written) == size
+
+
+@pytest.mark.parametrize("written", ["much", "", "16MB", "-1MiB", "1.5MiB"])
+def test_what_is_no_size_says_how_to_write_one(tmp_path: Path, written: str) -> None:
+    said = refused(tmp_path, f'reports: {{max_bytes: "{written}"}}')
+    assert f"reports.max_bytes: '{written}' is no size; write 16MiB or 500KiB" in said
+
+
+@pytest.mark.parametrize("wrong", ["0", "65MiB"])
+def test_a_size_nobody_could_use(tmp_path: Path, wrong: str) -> None:
+    assert "reports.max_bytes" in refused(tmp_path, f"reports: {{max_bytes: {wrong}}}")
+
+
+@pytest.mark.parametrize("written", ["soon", "", "15 parsecs", "-5s", "1e3s", "5s5s"])
+def test_what_is_no_duration_says_how_to_write_one(tmp_path: Path, written: str) -> None:
+    said = refused(tmp_path, f'defaults: {{interval: "{written}"}}')
+    assert f"defaults.interval: '{written}' is no duration; write 15s, 500ms or 2m" in said
+
+
+def test_an_interval_of_its_own(tmp_path: Path) -> None:
+    told = read(
+        tmp_path,
+        "defaults: {interval: 30s}\ndatabases: [{name: a, dsn: h/s}, {name: b, dsn: h/s, interval: 1m}]",
+    )
+    assert [told.interval_of(one) for one in told.databases] == [30.0, 60.0]
+
+
+def test_the_environment_wins_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LATCHSCOPE_LISTEN", "127.0.0.1:9000")
+    monkeypatch.setenv("LATCHSCOPE_DEFAULTS__INTERVAL", "45s")
+    told = read(tmp_path, "listen: 127.0.0.1:8001\ndefaults: {interval: 30s}\nstore: sqlite:///kept.db")
+    assert (told.port, told.defaults.interval, told.store) == (9000, 45.0, "sqlite:///kept.db")
+
+
+def test_databases_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LATCHSCOPE_DATABASES", '[{"name": "a", "dsn": "demo:undo-storm"}]')
+    assert [one.scripted for one in read(tmp_path, "").databases] == ["undo-storm"]
+
+
+def test_a_mistake_in_the_environment_is_one_line_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LATCHSCOPE_DEFAULTS__INTERVAL", "soon")
+    assert "defaults.interval: 'soon' is no duration" in refused(tmp_path, "")
+
+
+@pytest.mark.parametrize(
+    ("listen", "host", "port", "loopback"),
+    [
+        ("127.0.0.1:8000", "127.0.0.1", 8000, True),
+        ("localhost:80", "localhost", 80, True),
+        ("[::1]:8000", "::1", 8000, True),
+        ("0.0.0.0:8000", "0.0.0.0", 8000, False),
+        ("192.0.2.7:0", "192.0.2.7", 0, False),
+    ],
+)
+def test_addresses(tmp_path: Path, listen: str, host: str, port: int, loopback: bool) -> None:
+    told = read(tmp_path, f'listen: "{listen}"')
+    assert (told.host, told.port, told.loopback) == (host, port, loopback)
+
+
+@pytest.mark.parametrize(
+    "listen", ["localhost", "db.example.com:80", "127.0.0.1:99999", "127.0.0.1:", ":8000", "a:b:c"]
+)
+def test_what_is_no_address_says_how_to_write_one(tmp_path: Path, listen: str) -> None:
+    assert f"listen: {listen!r} is no address; write 127.0.0.1:8000" in refused(tmp_path, f'listen: "{listen}"')
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lisen: 127.0.0.1:8000", "lisen (no such setting)"),
+        ("defaults: {intervall: 15s}", "defaults.intervall (no such setting)"),
+        ("databases: [{name: a, dsn: h/s, pasword: x}]", "databases.0.pasword (no such setting)"),
+        ("databases: [{name: a}]", "databases.0.dsn: Field required"),
+        ("databases: [{name: a, dsn: ''}]", "databases.0.dsn"),
+        ("databases: [{name: 'a b', dsn: h/s}]", "databases.0.name"),
+        ("databases: [{name: '<b>', dsn: h/s}]", "databases.0.name"),
+        ("databases: [{name: a, dsn: h/s}, {name: a, dsn: h/t}]", "two databases are named a"),
+        ("databases:", "databases: Input should be a valid list"),
+        (
+            "databases: [{name: a, dsn: h/s, interval: 9s}]",
+            "interval of a is 9 s; a real database is polled every 10 s",
+        ),
+        ("defaults: {interval: 9s}", "interval is 9 s; a real database is polled every 10 s"),
+        ("defaults: {interval: 0}", "defaults"),
+        ("defaults: {interval: .nan}", "defaults"),
+        ("oracle: {mode: slim}", "oracle.mode: Input should be 'thin'"),
+        ("listen: [", "is not valid YAML"),
+        ("listen:\n\t- x", "is not valid YAML"),
+    ],
+)
+def test_a_mistake_is_one_line_with_the_setting(tmp_path: Path, text: str, said: str) -> None:
+    assert said in refused(tmp_path, text)
+
+
+def test_a_scripted_database_may_be_polled_often(tmp_path: Path) -> None:
+    told = read(tmp_path, "databases: [{name: a, dsn: 'demo:undo-storm', interval: 500ms}]")
+    assert told.interval_of(told.databases[0]) == 0.5
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "latchscope.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(BadSettings, match=r"latchscope\.yaml is not valid YAML"):
+        settings.read(path)
+
+
+def test_a_file_that_is_not_there_says_where_to_look(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match=r"does not exist; write one after docs/configuration\.md"):
+        settings.read(tmp_path / "none.yaml")
+
+
+def test_the_demo_serves_loopback_only() -> None:
+    told = settings.demo(["undo-storm"], 8123, "sqlite:///x.db", 2.0)
+    assert told.loopback
+    assert told.port == 8123
+    assert [(one.name, one.scripted, told.interval_of(one)) for one in told.databases] == [
+        ("undo-storm", "undo-storm", 2.0)
+    ]

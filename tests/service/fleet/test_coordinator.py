@@ -1,0 +1,297 @@
+"""Sharing: fair, quiet once it is even, quick when somebody goes, and never two at one database."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
+
+from service.config.settings import DatabaseSettings
+from service.fleet.coordinator import Fleet, FleetMetrics
+from service.state.board import Board, Watched
+from service.state.leases import Lease, LeasesLost, Replica, Sharing
+from service.watch.worker import Worker as RealWorker
+from tests.service.stage import Stage
+from tests.service.standin import becomes
+from tests.service.watch.test_backoff import Dear
+
+
+@dataclass
+class Worker:
+    """Somebody at work; ends when told to, unless it hangs."""
+
+    hangs: bool = False
+    alive: bool = False
+    told: list[str] = field(default_factory=list)
+
+    def start(self) -> None:
+        self.alive = True
+
+    def stop(self) -> None:
+        self.told.append("stop")
+        self.alive = self.hangs
+
+    def join(self, timeout: float) -> None:
+        """Nothing to wait for."""
+
+
+class Hub:
+    """What PostgreSQL is in life: who holds what, kept in one place."""
+
+    def __init__(self) -> None:
+        self.replicas: dict[str, Replica] = {}
+        self.holders: dict[str, str] = {}
+        self.moves = 0
+
+
+class Held:
+    """The leases of one replica of a hub."""
+
+    def __init__(self, hub: Hub, name: str) -> None:
+        self._hub = hub
+        self.me = Replica(name, name, None)
+        self.away = False
+        self.alone = False
+
+    def look(self, databases: Iterable[str]) -> Sharing:
+        if self.away:
+            raise LeasesLost("the store does not answer")
+        self._hub.replicas[self.me.id] = self.me
+        owners = {name: self._hub.replicas[holder] for name, holder in self._hub.holders.items()}
+        return Sharing(tuple(self._hub.replicas.values()), owners)
+
+    def take(self, names: Sequence[str]) -> list[Lease]:
+        for name in names:
+            self._hub.moves += name not in self._hub.holders
+            self._hub.holders.setdefault(name, self.me.id)
+        return [Lease(name, self._holds) for name in names if self._hub.holders[name] == self.me.id]
+
+    def give(self, lease: Lease) -> None:
+        if self._holds(lease):
+            del self._hub.holders[lease.database]
+
+    def lose(self) -> None:
+        """Die, or lose the session: all is free."""
+        self._hub.replicas.pop(self.me.id, None)
+        self._hub.holders = {name: one for name, one in self._hub.holders.items() if one != self.me.id}
+
+    @contextmanager
+    def acting(self, database: str) -> Iterator[bool]:
+        yield True
+
+    def close(self) -> None:
+        self.lose()
+
+    def _holds(self, lease: Lease) -> bool:
+        return self._hub.holders.get(lease.database) == self.me.id
+
+
+class Site:
+    """Replicas that share so many databases, round by round."""
+
+    def __init__(self, databases: int) -> None:
+        self.hub = Hub()
+        self.names = [f"db-{number}" for number in range(databases)]
+        self.fleets: dict[str, Fleet] = {}
+        self.boards: dict[str, Board] = {}
+        self.leases: dict[str, Held] = {}
+        self.workers: list[Worker] = []
+        self.hangs = False
+
+    def join(self, name: str) -> Fleet:
+        board = Board([Watched(DatabaseSettings(name=one, dsn="demo:undo-storm"), 15.0) for one in self.names])
+        board.follow_others(lambda elsewhere, whole: None)
+        self.boards[name], self.leases[name] = board, Held(self.hub, name)
+        self.fleets[name] = Fleet(board, self.leases[name], self._hire)
+        return self.fleets[name]
+
+    def leave(self, name: str) -> None:
+        self.leases[name].lose()
+        del self.fleets[name], self.boards[name], self.leases[name]
+
+    def rounds(self, number: int = 1) -> None:
+        for _ in range(number):
+            for fleet in self.fleets.values():
+                fleet.step()
+
+    def _hire(self, taken: Sequence[tuple[Watched, Lease]]) -> list[Worker]:
+        self.workers += (made := [Worker(self.hangs) for _ in taken])
+        return made
+
+    def owned(self) -> dict[str, int]:
+        return {name: fleet.owned for name, fleet in self.fleets.items()}
+
+    def exported(self) -> list[str]:
+        return sorted(one.name for board in self.boards.values() for one in board.own())
+
+
+@given(st.integers(0, 40), st.lists(st.sampled_from("+-"), max_size=8))
+def test_shares_are_fair_complete_and_come_to_rest(databases: int, changes: list[str]) -> None:
+    site = Site(databases)
+    site.join("r0")
+    for number, change in enumerate(changes, 1):
+        if change == "+" or len(site.fleets) == 1:
+            site.join(f"r{number}")
+        else:
+            site.leave(next(iter(site.fleets)))
+        site.rounds(6)
+        share = -(-databases // len(site.fleets))
+        assert sum(site.owned().values()) == databases, "each is polled by somebody"
+        assert max(site.owned().values()) <= share, "and nobody has more than the fair share"
+        assert site.exported() == sorted(site.names), "each is exported once"
+        moves = site.hub.moves
+        site.rounds(5)
+        assert site.hub.moves == moves, "nothing goes to and fro"
+
+
+def test_polled_by_is_said_by_all(capsys: pytest.CaptureFixture[str]) -> None:
+    site = Site(6)
+    site.join("a"), site.join("b")
+    site.rounds(4)
+    told = [{one.name: one.polled_by for one in board.every()} for board in site.boards.values()]
+    assert told[0] == told[1] and sorted(told[0].values()) == ["a"] * 3 + ["b"] * 3  # type: ignore[type-var]
+
+
+def test_what_is_taken_is_polled_a_round_later() -> None:
+    site = Site(2)
+    fleet = site.join("a")
+    site.rounds(1)
+    assert (len(site.hub.holders), fleet.owned) == (2, 0), (
+        "the last poll of another may still be on its way to the store"
+    )
+    site.hub.holders["db-0"] = "b"
+    site.hub.replicas["b"] = Replica("b", "b", None)
+    site.rounds(1)
+    assert fleet.owned == 1 and fleet.worker("db-0") is None, "what was lost again meanwhile is not begun"
+
+
+def test_what_a_worker_hangs_at_is_not_given_away_before_it_ends() -> None:
+    site = Site(4)
+    site.hangs = True
+    first = site.join("a")
+    site.rounds(3)
+    second = site.join("b")
+    site.rounds(4)
+    assert first.owned == 2 and second.owned == 0, "a poll is still on its way"
+    assert len(list(site.boards["a"].own())) == 2, "but it is exported no more"
+    for worker in site.workers:
+        worker.alive = worker.told == []
+    site.rounds(4)
+    assert site.owned() == {"a": 2, "b": 2}
+
+
+def test_without_leases_nothing_is_polled_or_exported_and_all_comes_back() -> None:
+    site = Site(4)
+    fleet = site.join("a")
+    site.rounds(2)
+    assert fleet.owned == 4
+    site.leases["a"].away = True
+    site.leases["a"].lose()
+    site.rounds(2)
+    assert fleet.owned == 0 and site.exported() == [] and all(one.told == ["stop"] for one in site.workers)
+    site.leases["a"].away = False
+    site.rounds(2)
+    assert fleet.owned == 4 and len(site.workers) == 8
+
+
+def test_after_a_cut_of_all_sessions_nobody_takes_what_is_anothers_share() -> None:
+    site = Site(6)
+    for name in "abc":
+        site.join(name)
+    site.rounds(6)
+    assert site.owned() == {"a": 2, "b": 2, "c": 2}
+    site.hub.replicas.clear(), site.hub.holders.clear()
+    for leases in site.leases.values():
+        leases.me = Replica(f"{leases.me.id}-again", leases.me.name, None)
+    site.fleets["a"].step(), site.fleets["a"].step()
+    assert len(site.hub.holders) == 2, "the others will be back"
+    hired = len(site.workers)
+    site.rounds(4)
+    assert site.owned() == {"a": 2, "b": 2, "c": 2}
+    assert len(site.workers) - hired <= 6
+    for leases in site.leases.values():
+        leases.lose()
+    for name in "bc":
+        site.leave(name)
+    site.leases["a"].me = Replica("a-third", "a", None)
+    site.rounds(8)
+    assert site.owned() == {"a": 6}, "and if they are not, theirs are taken too"
+
+
+def test_a_lease_that_went_to_another_is_noticed() -> None:
+    site = Site(2)
+    fleet = site.join("a")
+    site.rounds(2)
+    site.hub.replicas["b"] = Replica("b", "b", None)
+    site.hub.holders["db-0"] = "b"
+    site.rounds(2)
+    assert fleet.worker("db-0") is None and fleet.worker("db-1") is not None
+    assert {one.name: one.polled_by for one in site.boards["a"].every()} == {"db-0": "b", "db-1": "a"}
+
+
+def test_a_worker_that_ended_by_itself_is_replaced() -> None:
+    site = Site(1)
+    fleet = site.join("a")
+    site.rounds(2)
+    site.workers[0].alive = False
+    site.rounds(3)
+    assert len(site.workers) == 2 and fleet.owned == 1
+
+
+def test_what_nobody_polls_is_counted_and_taken_beyond_the_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("service.fleet.coordinator.time", SimpleNamespace(monotonic=lambda: now))
+    site = Site(4)
+    fleet = site.join("a")
+    site.hub.replicas["idle"] = Replica("idle", "idle", None)  # lives, and takes nothing
+    registry = CollectorRegistry()
+    registry.register(FleetMetrics(fleet))
+    site.rounds(2)
+    assert (fleet.owned, fleet.unowned) == (2, 0), "half of them are for the other one to take"
+    now += 14.0
+    site.rounds(2)
+    assert fleet.owned == 2
+    now += 2.0
+    site.rounds(2)
+    assert (fleet.owned, fleet.unowned) == (4, 0), "an interval later somebody must"
+    site.leases["a"].away = True
+    site.rounds(2)
+    now += 29.0
+    assert fleet.unowned == 0
+    now += 2.0
+    assert fleet.unowned == 4
+    assert b"latchscope_databases_owned 0.0" in generate_latest(registry)
+    assert b"latchscope_databases_unowned 4.0" in generate_latest(registry)
+
+
+def test_a_poll_on_its_way_when_the_lease_is_lost_is_neither_shown_nor_kept(stage: Stage) -> None:
+
+    answers = [True, False]
+    worker = RealWorker(stage["busy-but-fine"], Dear(stage), stage.keeper, holds=lambda: answers.pop(0))
+    worker.step()
+    assert stage["busy-but-fine"].published is None and stage.keeper.polls == []
+    worker.start()
+    becomes(lambda: not worker.alive, 5.0, "it has stopped by itself")
+    assert answers == [], "and has not even asked again"
+
+
+def test_a_database_that_is_not_ours_is_not_even_connected_to(stage: Stage) -> None:
+
+    worker = RealWorker(stage["busy-but-fine"], None, stage.keeper, holds=lambda: False)  # type: ignore[arg-type]
+    worker.step()
+    assert stage["busy-but-fine"].failure is None, "no failure of the database"
+
+
+def test_a_round_that_fails_is_logged_and_the_next_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    site = Site(1)
+    fleet = site.join("a")
+    hire, fleet._hire = fleet._hire, lambda taken: 1 / 0  # type: ignore[assignment,return-value]
+    site.rounds(2)
+    assert "a round of sharing failed" in caplog.text and site.hub.holders == {}
+    fleet._hire = hire
+    site.rounds(2)
+    assert fleet.owned == 1

@@ -1,0 +1,247 @@
+"""What another replica polls: the same answers from the store, what is asked is passed on, and whoever takes over goes on."""
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from collectors.errors import CredentialError
+from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
+from rules.catalogue import catalogue
+from service.config.settings import DatabaseSettings, Settings
+from service.fleet.remote import Followers
+from service.fleet.status_exchange import Herald
+from service.fleet.worker_factory import Crew
+from service.metrics.exposition import exposition
+from service.state.board import Board, Failure, Watched
+from service.state.leases import Lease, SoleLeases
+from service.store.archive import Archive
+from service.store.fleet_status import Standings
+from service.store.ingest.disk_queue import Spool
+from service.store.repository import Repository
+from service.store.schema.engine import STORE_ERRORS
+from service.store.writer import Writer
+from service.watch.actions import Actions, Busy, NotPassedOn
+from service.watch.pipeline import turn
+from service.watch.resume import resume
+from service.watch.worker import Worker
+from service.web import presenters
+from tests.service.stores import Place, Postgres
+
+NAME = "undo-storm"
+POLLS = (36.0, 38.0, 40.0, 42.0)
+VIEWS = (
+    presenters.diagnosis_of,
+    presenters.latches_out,
+    presenters.caches_out,
+    presenters.capabilities_out,
+    presenters.episodes_out,
+)
+
+
+class Pair:
+    """A replica that polls, and one that does not, on one store. The storm of the script is 42 s old now."""
+
+    def __init__(self, place: Place) -> None:
+        self.store = Repository(place.url)
+        self.words = Standings(self.store.engine)
+        self.archive = Archive(self.store, self.words)
+        self.settings = DatabaseSettings(name=NAME, dsn=f"demo:{NAME}")
+        self.began = datetime.now(UTC) - timedelta(seconds=POLLS[-1])
+        self.owner = Watched(self.settings, 15.0, polled_by="a")
+        self.board = Board([Watched(self.settings, 15.0)])
+        self.board.follow_others(Followers(self.archive, 0.0, STORE_ERRORS).follow)
+        self.herald = Herald(self.words, STORE_ERRORS)
+        self.worker = Worker(self.owner, self, self.store)
+
+    def open(self, watched: Watched | None = None, at: float = POLLS[-1]) -> ScriptedDatabase:
+        return ScriptedDatabase(scenarios()[NAME], self.began, lambda: at)
+
+    def credential(self, watched: Watched) -> str:
+        return ""
+
+    def poll(self, *moments: float) -> None:
+        for at in moments:
+            turn(self.owner, self.open(at=at), self.store)
+
+    def speak(self) -> None:
+        self.herald.speak([self.owner], lambda name: self.worker)
+
+    @property
+    def follower(self) -> Watched:
+        found = self.board.get(NAME)
+        assert found is not None
+        return found
+
+    def short(self, watched: Watched) -> dict[str, Any]:
+        """What the list shows, but for what each replica says of itself."""
+        told = presenters.database_out(watched).model_dump(exclude={"data_age_seconds", "polled_by"})
+        assert watched.age is not None and watched.age < 60.0
+        return told
+
+
+@pytest.fixture
+def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
+    place = Place("postgresql", tmp_path, postgres)
+    made = Pair(place)
+    yield made
+    made.store.close()
+    place.close()
+
+
+def test_before_the_first_poll_nothing_is_known(pair: Pair) -> None:
+    assert not pair.follower.up and "no poll has come back" in presenters.diagnosis_of(
+        pair.follower
+    ).headline.lower() + str(presenters.diagnosis_of(pair.follower).undetermined)
+
+
+def test_both_say_the_same(pair: Pair) -> None:
+    for so_far in range(1, len(POLLS) + 1):
+        pair.poll(POLLS[so_far - 1])
+        pair.speak()
+        for view in VIEWS:
+            assert view(pair.follower) == view(pair.owner), (view.__name__, so_far)
+        assert pair.short(pair.follower) == pair.short(pair.owner)
+    assert pair.follower.published is not None and pair.follower.published.diagnosis.findings, "the storm is seen"
+    assert pair.follower.episodes.open == pair.owner.episodes.open != ()
+
+
+def test_the_list_asks_for_words_alone(pair: Pair) -> None:
+    pair.poll(*POLLS)
+    pair.speak()
+    (watched,) = pair.board
+    assert watched.published is None, "no snapshot is read for a list"
+    assert pair.short(watched) == pair.short(pair.owner)
+
+
+def test_a_failure_is_told_to_all(pair: Pair) -> None:
+    pair.poll(*POLLS)
+    pair.owner.failure = Failure("credential", "ORA-01017: invalid username/password", time.time(), None)
+    pair.speak()
+    assert pair.follower.failure == pair.owner.failure and not pair.follower.up
+    assert pair.short(pair.follower) == pair.short(pair.owner)
+    assert presenters.diagnosis_of(pair.follower) == presenters.diagnosis_of(pair.owner)
+
+
+def test_only_who_polls_exports(pair: Pair) -> None:
+    pair.poll(*POLLS)
+    pair.speak()
+    assert pair.follower.up
+    assert exposition(pair.board.own(), None)[0] == b""
+
+
+def test_what_is_ours_meanwhile_is_left_alone(pair: Pair) -> None:
+    pair.poll(*POLLS)
+    pair.speak()
+    watched = pair.follower
+    published, watched.owned = watched.published, True
+    pair.poll(44.0)
+    Followers(pair.archive, 0.0, STORE_ERRORS).follow([watched], True)
+    assert watched.published is published
+
+
+def test_while_the_store_is_away_what_is_known_stays(pair: Pair) -> None:
+    pair.poll(*POLLS)
+    pair.speak()
+    before = presenters.diagnosis_of(pair.follower)
+
+    class Away:
+        def __getattr__(self, name: str) -> Any:
+            raise OperationalError("select", {}, Exception("no"))
+
+    watched = pair.follower
+    followers = Followers(Away(), 0.0, STORE_ERRORS)
+    followers.follow([watched], True), followers.follow([watched], False)
+    assert presenters.diagnosis_of(watched) == before
+    Herald(Away(), STORE_ERRORS).speak([pair.owner], lambda name: None)
+
+
+def actions(pair: Pair, leases: SoleLeases | None = None, messenger: object = None) -> Actions:
+    """Those of the replica that does not poll."""
+    return Actions(pair, leases or SoleLeases("b"), lambda name: None, messenger or pair.words, STORE_ERRORS)  # type: ignore[arg-type]
+
+
+def test_requests_reach_the_owner_once(pair: Pair) -> None:
+    pair.poll(*POLLS)
+    pair.owner.failure = Failure("credential", "ORA-01017", time.time(), None)
+    pair.speak()
+    can, resumed, asked = actions(pair), [], []
+    assert can.resume_login(pair.follower)
+    can.sample(pair.follower)
+    pair.worker.resume_login = lambda: bool(resumed.append(1))  # type: ignore[method-assign,func-returns-value]
+    pair.worker.ask_for_samples = lambda: asked.append(1)  # type: ignore[method-assign]
+    pair.speak(), pair.speak()
+    assert (resumed, asked) == ([1], [1])
+    pair.owner.failure = None
+    pair.speak()
+    assert not can.resume_login(pair.follower), "login was not stopped"
+
+
+def test_a_result_found_here_counts_there(pair: Pair) -> None:
+    pair.poll(*POLLS)
+    pair.speak()
+    result = actions(pair).confirm(pair.follower, catalogue()["undo-segments"])
+    pair.speak()
+    assert pair.owner.confirmations() == {"undo-segments": result.value}
+    pair.poll(44.0)
+    pair.speak()
+    for watched in (pair.owner, pair.follower):
+        (finding,) = (one for one in presenters.diagnosis_of(watched).findings if one.cause == "undo-segments")
+        assert finding.confirm is not None and finding.confirm.result == result.value
+
+
+def test_an_action_waits_for_no_other_replica(pair: Pair) -> None:
+    class Taken(SoleLeases):
+        def acting(self, database: str) -> Any:
+            from contextlib import nullcontext
+
+            return nullcontext(False)
+
+    with pytest.raises(Busy):
+        actions(pair, Taken("b")).profile(pair.follower, 0.1, 1)
+    assert not pair.follower.acting.locked()
+
+
+def test_what_cannot_be_passed_on_is_said(pair: Pair) -> None:
+    class Away:
+        def ask(self, request: object) -> None:
+            raise OperationalError("insert", {}, Exception("no"))
+
+    with pytest.raises(NotPassedOn, match="another replica polls it"):
+        actions(pair, messenger=Away()).sample(pair.follower)
+
+
+def crew_of(pair: Pair, tmp_path: Path) -> Crew:
+    writer = Writer(pair.store, Spool(tmp_path / "spool", 2**20))
+    return Crew(pair, writer, Settings(), lambda taken: resume(taken, pair.store, writer), pair.archive, STORE_ERRORS)
+
+
+def test_a_successor_goes_on_where_the_other_left_off(pair: Pair, tmp_path: Path) -> None:
+    pair.poll(*POLLS)
+    pair.speak()
+    watched = Watched(pair.settings, 15.0)
+    (worker,) = crew_of(pair, tmp_path).hire([(watched, Lease(NAME, lambda _: True))])
+    assert watched.up, "the last poll of the other is young enough"
+    assert watched.published is None and "latchscope_latch_gets_total" not in exposition([watched], None)[0].decode()
+    assert watched.episodes.open == pair.owner.episodes.open, "the trouble goes on"
+    due = worker._first - time.monotonic()  # type: ignore[operator]
+    assert 0 < due <= 15.0, "no sooner than the interval after the last poll of the other"
+    published = turn(watched, pair.open(at=44.0), pair.store)
+    assert published.delta is not None and published.delta.basis.seconds == 2.0 and not published.delta.notes
+
+
+def test_a_successor_of_nobody_polls_at_once(pair: Pair, tmp_path: Path) -> None:
+    (worker,) = crew_of(pair, tmp_path).hire([(Watched(pair.settings, 15.0), Lease(NAME, lambda _: True))])
+    assert worker._first is not None and worker._first <= time.monotonic()
+
+
+def test_credentials_are_not_told(pair: Pair) -> None:
+    pair.owner.failure = Failure("credential", str(CredentialError("ORA-01017")), time.time(), None)
+    pair.speak()
+    ((body,),) = [[one.model_dump_json()] for one in pair.words.all().values()]
+    assert "password" not in body.lower()

@@ -1,0 +1,75 @@
+"""What is usual: learned from hours of history, closest first, at hand for polls, and told in the headline."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from rules.baseline import RATES, figures
+from service.history.baselines import DAYS, SOURCES, WEEK, Usuals, learn, samples, slots, usual_at
+from service.store.repository import Repository
+from service.store.upkeep.rollup import roll_up
+from tests.service.marked import DB, at, polled
+from tests.service.stage import BEGAN, Stage
+
+HOUR = timedelta(hours=1)
+Told = tuple[tuple[datetime, float], ...]
+
+
+def hours(store: Repository, monkeypatch: pytest.MonkeyPatch, days: int) -> None:
+    """A history in which every figure is the hour of the day, from midnight of a Sunday."""
+    first = BEGAN.replace(hour=0)
+    told: Told = tuple((first + place * HOUR, float(place % 24)) for place in range(days * 24))
+    monkeypatch.setattr(store.baselines, "samples", lambda *asked: told)
+
+
+def test_sources_are_the_figures_of_the_rules(stage: Stage) -> None:
+    published = [stage.poll(DB, moment) for moment in (40, 42)][-1]
+    assert published.delta is not None
+    assert set(SOURCES) == set(figures(published.delta))
+    assert set(RATES) <= set(SOURCES)
+
+
+def test_samples_are_the_figures_of_the_rules(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 40, 60, 5)
+    roll_up(store.engine, store.partitions, at(86400))
+    whole = store.changes.delta_over(DB, at(40), at(60))
+    told = figures(whole)  # type: ignore[arg-type]
+    for figure in SOURCES:
+        ((when, value),) = samples(store, DB, figure, at(7200))
+        assert when == BEGAN and value == pytest.approx(told[figure], rel=1e-3), figure
+
+
+@pytest.mark.parametrize(("days", "scope"), [(3, "all hours"), (20, "hour of the day"), (80, "hour of the week")])
+def test_the_closest_scope_with_enough_hours_is_told(
+    store: Repository, monkeypatch: pytest.MonkeyPatch, days: int, scope: str
+) -> None:
+    hours(store, monkeypatch, days)
+    assert learn(store, DB, BEGAN) > 0
+    usual = usual_at(store, DB, BEGAN + timedelta(hours=3))["row_cache_wait_share"]
+    assert usual.scope == scope
+    assert usual.median == (15 if scope != "all hours" else pytest.approx(11.5))
+
+
+def test_too_little_history_is_no_baseline(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    hours(store, monkeypatch, 0)
+    assert learn(store, DB, BEGAN) == 0 and usual_at(store, DB, BEGAN) == {}
+    assert list(slots(BEGAN)) == [6 * 24 + 12, DAYS + 12, WEEK]
+
+
+def test_polls_are_told_how_many_times_the_usual_they_are(
+    store: Repository, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = BEGAN.replace(hour=0)
+    told: Told = tuple((first + place * HOUR, 0.001) for place in range(20 * 24))
+    asked: list[object] = []
+    monkeypatch.setattr(store.baselines, "samples", lambda *which: asked.append(which) or told)
+    usuals = Usuals(store, [DB])
+    usuals.do(at(0))
+    usuals.do(at(1800))
+    assert len(asked) == len(SOURCES) + 1, "learned at most once an hour; sleeps have two sources"
+    stage[DB].usual = lambda when: usuals.of(DB, when)
+    plain = stage.poll(DB, 40).diagnosis.headline
+    assert "the usual" not in plain, "nothing to tell before the first interval"
+    assert "× the usual for this hour of the day" in stage.poll(DB, 60).diagnosis.headline
+    assert usuals.of(DB, at(7200)) == {}, "another hour is another usual"
+    assert Usuals(store, [DB]).of(DB, at(0)) == {}

@@ -1,0 +1,115 @@
+"""Before and after from the history: windows around a mark, and what is said of them."""
+
+from datetime import timedelta
+
+import pytest
+
+from service.history.comparison import SETTLE, CannotCompare, NoMark, around, at_mark, comparison
+from service.state.window import Window
+from service.store.repository import Repository
+from tests.service.marked import DB, MARKED, at, marked, polled
+from tests.service.stage import Stage
+
+
+def test_after_the_mark_sleeps_and_anomaly_fell_and_some_remain(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 60, 200)
+    marked(store)
+    told = at_mark(store, DB)
+    slept, held = told.find("child_sleeps"), told.find("hold_anomaly")
+    assert slept is not None and held is not None
+    assert (slept.of, slept.direction, slept.verdict) == ("dc_rollback_segments", "fell", "changed")
+    assert slept.factor == pytest.approx(38 / 5200, rel=0.05), (
+        "the windows hold the storm and the relief, not the way between"
+    )
+    assert (held.direction, held.verdict) == ("fell", "changed")
+    assert told.sentence.startswith("After the mark `undo tablespace recreated`, sleeps on dc_rollback_segments fell ")
+    assert "hold anomaly index from" in told.sentence and "some remain" in told.sentence
+
+
+@pytest.mark.parametrize("asked", [172.0, 240.0, 400.0])
+def test_whenever_it_is_asked_the_windows_hold_storm_and_relief(stage: Stage, tmp_path: object, asked: float) -> None:
+    store = Repository(f"sqlite:///{tmp_path}/store.db")
+    polled(store, stage, 0, asked, 4)
+    told = at_mark(store, DB) if marked(store) else None
+    slept = told.find("child_sleeps") if told else None
+    assert slept is not None and slept.factor == pytest.approx(38 / 5200, rel=0.08)
+    store.close()
+
+
+def test_windows_are_equally_long_and_leave_out_what_settles(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 60, 200)
+    windows = around(store, marked(store))
+    assert windows.before.end == at(MARKED - 2), "the last poll that showed the trouble"
+    assert windows.after.begin == at(MARKED) + SETTLE
+    assert windows.before.length == windows.after.length == timedelta(seconds=40)
+    asked = around(store, store.marks.get(DB, "last"), timedelta(seconds=30), timedelta(seconds=10))  # type: ignore[arg-type]
+    assert (asked.before.begin, asked.after) == (at(108), Window(at(150), at(180)))
+
+
+def test_a_span_sets_the_length_alone_and_a_shorter_one_is_noted(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 0, 400, 5)
+    mark = marked(store, 100)
+    usual, asked = around(store, mark), around(store, mark, timedelta(minutes=10))
+    assert (asked.before, asked.after) == (usual.before, usual.after)
+    assert asked.before.length == asked.after.length
+    assert any(one.startswith("windows of 600 s were asked for, ") for one in asked.notes)
+    assert not any("asked for" in one for one in (*usual.notes, *around(store, mark, timedelta(seconds=20)).notes))
+
+
+def test_too_few_polls_before_the_mark_do_not_ask_to_wait(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 140, 200)
+    with pytest.raises(CannotCompare, match=r"before the mark .*; name a longer span or two windows$"):
+        around(store, marked(store))
+
+
+def test_windows_do_not_reach_across_another_mark(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 80, 200)
+    marked(store, 100)
+    marked(store, 186)
+    windows = around(store, marked(store))
+    assert windows.before.begin >= at(100) + SETTLE and windows.after.end <= at(186)
+
+
+def test_windows_do_not_reach_across_a_restart(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 60, 100)
+    stage.began += timedelta(seconds=3)
+    polled(store, stage, 102, 200)
+    polls = store.history.polls(DB, at(90), at(120))
+    (restart,) = [one.at for one in polls if one.why]
+    assert around(store, marked(store)).before.begin >= restart
+
+
+def test_a_trouble_that_comes_back_ends_the_window_and_is_told(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 0, 400, 5)
+    told = at_mark(store, DB) if marked(store, 100) else None
+    windows = around(store, store.marks.get(DB, "last"))  # type: ignore[arg-type]
+    again = sorted(one.begin for one in store.episodes.between(DB, at(0), at(999)).items)
+    assert len(again) == 2 and windows.after.end <= again[1]
+    assert told is not None and any("came back at" in one for one in told.notes)
+
+
+def test_what_cannot_be_compared_says_why_and_what_to_do(store: Repository, stage: Stage) -> None:
+    with pytest.raises(NoMark, match="undo-storm has no mark yet; set one"):
+        at_mark(store, DB)
+    polled(store, stage, 100, 150)
+    mark = marked(store)
+    with pytest.raises(NoMark, match="no mark nobody"):
+        at_mark(store, DB, "nobody")
+    with pytest.raises(CannotCompare, match=r"0 polls of undo-storm after the mark .* ask again"):
+        at_mark(store, DB, mark.id)
+    old = store.marks.add(DB, at(-86400), "before anything was kept", "a test")
+    with pytest.raises(CannotCompare, match="nothing of undo-storm is kept between"):
+        at_mark(store, DB, old.id)
+    with pytest.raises(CannotCompare, match="before: nothing of undo-storm is kept between"):
+        comparison(store, DB, Window(at(-900), at(-800)), Window(at(100), at(140)))
+
+
+def test_two_windows_and_what_they_were_made_from(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 60, 110)
+    told = comparison(store, DB, Window(at(60), at(80)), Window(at(90), at(110)))
+    slept = told.find("child_sleeps")
+    assert slept is not None and slept.verdict == "within noise" and told.mark is None
+    assert {one for one in told.notes if one.startswith(("before: ", "after: "))} == {
+        "before: the difference of the snapshots at both ends",
+        "after: the difference of the snapshots at both ends",
+    }

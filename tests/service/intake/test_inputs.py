@@ -1,0 +1,306 @@
+"""What `diagnose` is given: every input is a Diagnosis, one clear error or skipped with a reason, whatever its bytes are."""
+
+import gzip
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from collectors.capture import LIMIT_BYTES
+from collectors.errors import InputError
+from service.intake import inputs
+from service.intake.archives import Limits
+from service.intake.inputs import Outcome
+from tests.collectors.sqlplus.test_parser import spooled
+from tests.service.intake.test_archives import MIB, encrypted, tar, zipped
+
+REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
+REPORT = REPORTS / "awr-11.2.0.4.0-undo-storm.html"
+FIRST = {"taken_at": "2026-03-01T12:00:00Z", "views": {}}
+
+
+def told(*names: object) -> Outcome:
+    return inputs.diagnose_all([str(one) for one in names])
+
+
+def causes(outcome: Outcome) -> list[str]:
+    assert outcome.errors == []
+    return [one.diagnosis.findings[0].cause for one in outcome.told]
+
+
+def test_a_recording_becomes_a_diagnosis(incident: Path) -> None:
+    outcome = told(incident)
+    (one,) = outcome.told
+    assert causes(outcome) == ["undo-segments"]
+    assert one.name == str(incident)
+    assert one.diagnosis.basis is not None and one.diagnosis.basis.kind == "totals"
+
+
+def test_snapshots_that_cannot_be_compared_are_undetermined_and_no_error(capture_file: Callable[..., Path]) -> None:
+    (one,) = told(capture_file(snapshots=[FIRST, FIRST])).told
+    assert one.diagnosis.basis is None
+    assert "not later" in one.diagnosis.headline
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda data: zipped(("x", data))], ids=["plain", "gz", "zip"])
+def test_standard_input_is_known_by_its_content(
+    monkeypatch: pytest.MonkeyPatch, incident: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    for source in (incident, REPORT):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(pack(source.read_bytes()))))
+        outcome = told("-")
+        assert causes(outcome) == ["undo-segments"]
+        assert outcome.told[0].name in ("standard input", "standard input!x")
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.json", "report", "x.gz", "x.zip", "x.pdf"])
+def test_the_name_of_a_file_says_nothing(name: str, tmp_path: Path, incident: Path) -> None:
+    for data in (REPORT.read_bytes(), incident.read_bytes(), gzip.compress(REPORT.read_bytes())):
+        (tmp_path / name).write_bytes(data)
+        assert causes(told(tmp_path / name)) == ["undo-segments"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda data: zipped(("x", data))], ids=["plain", "gz", "zip"])
+def test_the_output_of_the_script_is_read(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "latchscope.txt").write_bytes(pack(spooled().encode()))
+    outcome = told(tmp_path / "latchscope.txt")
+    assert causes(outcome) == ["undo-segments"]
+    assert outcome.told[0].diagnosis.findings[0].child == 1
+
+
+def test_a_compare_report_is_two_periods() -> None:
+    first, second = told(REPORTS / "awrdd-11.2.0.4.0-before-and-during.html").told
+    assert first.name.endswith(".html, period 1 of 2") and second.name.endswith(".html, period 2 of 2")
+
+
+def test_a_directory_is_read_one_level_deep_and_says_what_it_left(tmp_path: Path, incident: Path) -> None:
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / "c.json").write_bytes(incident.read_bytes())
+    (tmp_path / "a.html").write_bytes(REPORT.read_bytes())
+    (tmp_path / "b.zip").write_bytes(zipped(("one.json", incident.read_bytes()), ("readme", b"hello")))
+    (tmp_path / "c.json.gz").write_bytes(gzip.compress(incident.read_bytes()))
+    (tmp_path / ".hidden.json").write_bytes(incident.read_bytes())
+    (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
+    (tmp_path / "package.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "empty").touch()
+    (tmp_path / "docx.zip").write_bytes(zipped(("word/document.xml", b"<x/>")))
+    os.mkfifo(tmp_path / "pipe")
+    sparse(tmp_path)
+    outcome = told(tmp_path)
+    assert [Path(one.name).name for one in outcome.told] == ["a.html", "b.zip!one.json", "c.json.gz"]
+    assert outcome.errors == []
+    left = "\n".join(outcome.skipped)
+    for name, why in {
+        "alert.log": "is not an AWR",
+        "package.json": "is not an AWR",
+        "empty": "is empty",
+        "b.zip!readme": "is not an AWR",
+        "docx.zip": "is an archive without",
+        "deeper": "one level",
+        "pipe": "is no file",
+        "large.json": "is 300 MiB",
+    }.items():
+        assert f"{tmp_path}/{name} " in left and why in left, name
+    assert ".hidden" not in left
+
+
+def test_in_a_directory_what_is_ours_and_broken_is_an_error(tmp_path: Path, incident: Path) -> None:
+    (tmp_path / "a.json").write_bytes(incident.read_bytes()[:900])
+    (tmp_path / "b.zip").write_bytes(encrypted())
+    (tmp_path / "c.json").write_bytes(incident.read_bytes())
+    outcome = told(tmp_path)
+    assert len(outcome.told) == 1
+    assert ["ends too early" in str(one) or "encrypted" in str(one) for one in outcome.errors] == [True, True]
+
+
+def test_one_encrypted_member_does_not_hide_the_others(tmp_path: Path, incident: Path) -> None:
+    whole = zipped(("good.json", incident.read_bytes()), ("secret.txt", b"some"))
+    data, name = bytearray(whole), b"secret.txt"
+    data[whole.index(name) - 30 + 6] |= 1
+    data[whole.rindex(name) - 46 + 8] |= 1
+    (tmp_path / "x.zip").write_bytes(data)
+    outcome = told(tmp_path / "x.zip")
+    assert [one.name for one in outcome.told] == [f"{tmp_path}/x.zip!good.json"]
+    assert "x.zip!secret.txt is encrypted" in str(outcome.errors[0])
+
+
+def test_an_archive_within_an_archive_is_not_opened(tmp_path: Path, incident: Path) -> None:
+    path = tmp_path / "x.zip"
+    for inner in (zipped(("x", incident.read_bytes())), gzip.compress(gzip.compress(incident.read_bytes()))):
+        path.write_bytes(zipped(("inner", inner)))
+        outcome = told(path)
+        assert outcome.told == [] and len(outcome.errors) == 1
+        assert outcome.skipped == [f"{path}!inner is an archive within an archive; unpack it first"]
+    path.write_bytes(gzip.compress(zipped(("x", incident.read_bytes()))))
+    assert str(told(path).errors[0]) == f"{path} is an archive within an archive; unpack it first"
+
+
+def test_a_gzipped_file_in_a_zip_is_read_within_the_same_bounds(tmp_path: Path, incident: Path) -> None:
+    path = tmp_path / "x.zip"
+    packed = gzip.compress(incident.read_bytes())
+    path.write_bytes(zipped(("inner.gz", packed), ("bad.gz", packed[:-9])))
+    outcome = told(path)
+    assert [one.name for one in outcome.told] == [f"{path}!inner.gz"]
+    assert "bad.gz is damaged" in str(outcome.errors[0])
+    some = gzip.compress(b"x" * 600_000)
+    many = zipped(*((f"{i}.gz", some) for i in range(4)))
+    small = Limits(one=MIB, total=MIB, members=10, ratio=2000, unasked=64 * 1024)
+    (error,) = inputs.diagnose_data(many, "x.zip", small).errors
+    assert str(error) == "x.zip unpacks to more than 1 MiB; pack fewer reports into one archive"
+
+
+def sparse(folder: Path) -> str:
+    path = folder / "large.json"
+    with path.open("wb") as file:
+        file.truncate(300 * 2**20)
+    return str(path)
+
+
+def test_garbage_beyond_the_limit_is_refused_without_being_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = sparse(tmp_path)
+    monkeypatch.setattr(Path, "open", lambda *_: pytest.fail("it was opened"))
+    assert "is 300 MiB; an input is at most 64 MiB" in str(told(name).errors[0])
+
+
+def written(content: bytes) -> Callable[[Path], str]:
+    def write(folder: Path) -> str:
+        (folder / "input").write_bytes(content)
+        return str(folder / "input")
+
+    return write
+
+
+GOOD: dict[str, object] = {"format": "latchscope-capture", "version": 1, "database": "x", "snapshots": [FIRST]}
+
+
+def changed(**members: object) -> Callable[[Path], str]:
+    return written(json.dumps({**GOOD, **members}).encode())
+
+
+def with_rows(columns: list[object], *rows: object, view: str = "v$rowcache") -> Callable[[Path], str]:
+    return changed(snapshots=[{"taken_at": None, "views": {view: {"columns": columns, "rows": rows}}}])
+
+
+NOT_OURS = "is not an AWR or Statspack report, the output of `latchscope script`, or a capture"
+BAD = {
+    "no such file": (lambda folder: str(folder / "none.json"), "does not exist"),
+    "a folder without files": (str, "is a directory without files"),
+    "what the system refuses": (lambda folder: str(folder / ("x" * 300)), "cannot be read: File name too long"),
+    "a name no file can have": (lambda folder: "a\0b", "cannot be read: embedded null"),
+    "300 MB": (sparse, "is 300 MiB; an input is at most 64 MiB"),
+    "an endless device": (lambda folder: "/dev/zero", "is more than 64 MiB"),
+    "empty": (written(b""), "is empty"),
+    "blank": (written(b" \n\t"), "is empty"),
+    "binary": (written(bytes(range(256))), NOT_OURS),
+    "UTF-16": (written(json.dumps(GOOD).encode("utf-16")), NOT_OURS),
+    "no JSON": (written(b"SQL> select * from v$rowcache;"), NOT_OURS),
+    "a tar archive in a gz": (written(gzip.compress(bytes(1024))), NOT_OURS),
+    "a tar": (written(tar()), "is a tar archive; unpack it, or give it as .gz of one file or .zip"),
+    "a tgz": (written(tar("gz")), "is a tar archive; unpack it"),
+    "a bz2": (written(tar("bz2")), "is a bzip2 archive; unpack it"),
+    "a damaged gz": (written(gzip.compress(b"x" * 99)[:-9]), "is damaged"),
+    "a damaged zip": (written(b"PK\x03\x04nonsense"), "is a damaged zip archive"),
+    "an empty zip": (written(zipped()), "is an archive without"),
+    "a zip of other things": (written(zipped(("a", b"hello"))), "is an archive without"),
+    "a number": (written(b"1"), NOT_OURS),
+    "broken JSON": (written(b"{nonsense"), "is not valid JSON at line 1 column 2"),
+    "truncated": (written(json.dumps(GOOD).encode()[:60]), "it ends too early"),
+    "too deep": (written(b"[" * 100_000), "nested too deeply"),
+    "a list": (written(b"[1]"), "the document must be a JSON object"),
+    "another format": (changed(format="awr"), '"format" must be "latchscope-capture"'),
+    "no format": (written(b"{}"), '"format" must be "latchscope-capture"'),
+    "a later version": (changed(version=2), "is a capture of version 2; this latchscope reads version 1"),
+    "a version in quotes": (changed(version="1"), "is a capture of version '1'"),
+    "no database": (changed(database=""), '"database" must be the name'),
+    "no snapshot": (changed(snapshots=[]), "holds no snapshot"),
+    "snapshots no list": (changed(snapshots=1), "snapshots must be a JSON list"),
+    "a naive time": (changed(snapshots=[{**FIRST, "taken_at": "2026-03-01T12:00:00"}]), "it must be a UTC time"),
+    "no views": (changed(snapshots=[{"taken_at": None}]), "views must be a JSON object"),
+    "a view we do not read": (changed(snapshots=[{**FIRST, "views": {"v$sql": {}}}]), "the view 'v$sql'"),
+    "a column we do not read": (with_rows(["hits"]), "columns has 'hits'"),
+    "a column twice": (with_rows(["gets", "gets"]), "names a column twice"),
+    "a row too short": (with_rows(["gets", "cache#"], [1]), "has 1 cells for 2 columns"),
+    "text for a number": (with_rows(["gets"], ["many"]), 'gets is "many"; it must be a number or null'),
+    "true for a number": (with_rows(["gets"], [True]), "gets is true"),
+    "infinite": (written(json.dumps(GOOD).encode()[:-1] + b', "x": 1e999, "y": NaN}'), "NaN is not a number"),
+    "a result in words": (changed(confirmations=[{"cause": "undo-segments", "value": "many"}]), "must be the number"),
+    "a made-up reason": (
+        changed(snapshots=[{**FIRST, "missing": {"v$rowcache": {"kind": "lost"}}}]),
+        "it must be refused, not_asked, failed or unread",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "said"), BAD.values(), ids=BAD)
+def test_a_bad_input_is_one_line_that_names_it(make: Callable[[Path], str], said: str, tmp_path: Path) -> None:
+    name = make(tmp_path)
+    outcome = told(name)
+    assert outcome.told == []
+    (error,) = outcome.errors
+    assert isinstance(error, InputError)
+    text = str(error)
+    assert said in text
+    assert "\n" not in text
+    assert name.replace("\0", "?")[:200] in text
+
+
+def test_a_name_with_lines_and_colours_is_shown_as_one_plain_line(tmp_path: Path, incident: Path) -> None:
+    folder = tmp_path / "a\nb\x1b[31m"
+    folder.mkdir()
+    (folder / "c\rd.json").write_bytes(incident.read_bytes())
+    (folder / os.fsdecode(b"\xff.txt")).write_bytes(b"x")
+    outcome = told(folder, folder / "none\n")
+    shown = [*(one.name for one in outcome.told), *outcome.skipped, *(str(one) for one in outcome.errors)]
+    assert len(shown) == 3 and all(one.isprintable() for one in shown)
+
+
+def test_one_bad_input_does_not_hide_the_others(incident: Path, tmp_path: Path) -> None:
+    outcome = told(tmp_path / "none", incident, sparse(tmp_path))
+    assert [one.name for one in outcome.told] == [str(incident)]
+    assert len(outcome.errors) == 2
+
+
+def test_a_folder_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(inputs.os, "scandir", refuse)
+    assert "cannot be read: Permission denied" in str(told(tmp_path).errors[0])
+
+
+def test_never_more_is_read_than_an_input_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless:
+        asked = 0
+
+        def read(self, size: int) -> bytes:
+            self.asked += size
+            return bytes(size)
+
+    endless = Endless()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=endless))
+    assert "standard input is more than 64 MiB" in str(told("-").errors[0])
+    assert endless.asked == LIMIT_BYTES + 1
+
+
+def test_the_step_hears_of_every_file(tmp_path: Path, incident: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).write_bytes(incident.read_bytes())
+    heard: list[tuple[int, int]] = []
+    inputs.diagnose_all([str(tmp_path), str(incident)], lambda done, of: heard.append((done, of)))
+    assert heard == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_a_directory_with_many_files_of_others_says_so_in_one_line() -> None:
+    outcome = told(REPORTS)
+    assert outcome.errors == [], "programs that write reports are none"
+    assert len(outcome.told) == len([one for one in REPORTS.iterdir() if one.suffix in (".html", ".txt")]) + 1
+    (line,) = outcome.skipped
+    assert line.startswith(f"{len(outcome.foreign)} files that are none of ours: README.md, as_html.py, ")
+    assert line.endswith(", …")

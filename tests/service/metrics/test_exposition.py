@@ -1,0 +1,285 @@
+"""What Prometheus scrapes: names, types and labels of the contract, and never a zero for what was not read."""
+
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Set
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+
+from collectors.model import ROW_CACHE_LATCH, Missing, Rows, Snapshot
+from collectors.scenarios import scenarios
+from rules.cache_map import CacheMap
+from service.config.settings import DatabaseSettings
+from service.metrics.exposition import FAMILIES, Block, exposition, own_registry, render
+from service.state.board import Failure
+from tests.service.stage import Stage
+
+Sample = tuple[dict[str, str], str]
+LINE = re.compile(r"^([a-z_0-9]+)\{(.*)\} (\S+)$")
+LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"(?:,|$)')
+ERP = DatabaseSettings(name="erp1", dsn="demo:undo-storm", cluster="erp")
+
+LABELS: Mapping[str, Set[str]] = {
+    "latchscope_info": {"release", "mechanism"},
+    **dict.fromkeys(
+        (f"latchscope_latch_{one}_total" for one in ("gets", "misses", "sleeps", "spin_gets", "wait_seconds")),
+        frozenset({"latch", "child", "cache"}),
+    ),
+    "latchscope_latch_location_sleeps_total": {"latch", "location", "side"},
+    **dict.fromkeys(
+        (
+            f"latchscope_rowcache_{one}"
+            for one in ("gets_total", "getmisses_total", "modifications_total", "entries", "entries_used")
+        ),
+        frozenset({"cache", "cache_id", "type", "subordinate"}),
+    ),
+    "latchscope_wait_events_total": {"event"},
+    "latchscope_wait_event_seconds_total": {"event"},
+    **dict.fromkeys((f"latchscope_mutex_{one}_total" for one in ("sleeps", "wait_seconds")), frozenset({"location"})),
+    "latchscope_waiting_sessions": {"event", "cache"},
+    "latchscope_finding": {"cause", "cache", "severity"},
+    "latchscope_login_stopped": {"reason"},
+    "latchscope_next_attempt_timestamp_seconds": {"reason"},
+    **dict.fromkeys(
+        (f"latchscope_collector_{one}" for one in ("success", "duration_seconds", "rows", "round_trips")),
+        frozenset({"collector"}),
+    ),
+}
+"""The contract's labels beside `db`; a family that is not here has no other."""
+
+OF_TROUBLE = {"latchscope_login_stopped", "latchscope_next_attempt_timestamp_seconds"}
+OF_THE_REPLICA = {"latchscope_databases_owned", "latchscope_databases_unowned"}
+OURS = {
+    "latchscope_up",
+    "latchscope_data_age_seconds",
+    "latchscope_last_poll_timestamp_seconds",
+    "latchscope_poll_interval_seconds",
+    *OF_TROUBLE,
+}
+"""What may be said of a database that gives no data: it speaks of us, not of Oracle."""
+
+
+def samples(text: str) -> Mapping[str, list[Sample]]:
+    """Family → labels and value of every sample of ours."""
+    told: dict[str, list[Sample]] = defaultdict(list)
+    for line in text.splitlines():
+        if line.startswith("latchscope_"):
+            match = LINE.match(line)
+            assert match, line
+            told[match[1]].append((dict(LABEL.findall(match[2])), match[3]))
+    return told
+
+
+def scrape(stage: Stage, own: CollectorRegistry | None = None) -> str:
+    return exposition(stage.board, own)[0].decode()
+
+
+@pytest.fixture
+def busy(stage: Stage) -> Stage:
+    stage.poll_all(40, 42)
+    return stage
+
+
+def test_families_labels_and_types_are_the_contracts(busy: Stage) -> None:
+    text = scrape(busy)
+    told = samples(text)
+    assert set(told) <= set(FAMILIES)
+    for family, each in told.items():
+        for labels, _ in each:
+            wanted = LABELS.get(family, set())
+            whole_latch = {"latch"} if "child" in wanted and labels["latch"] != ROW_CACHE_LATCH else wanted
+            assert set(labels) == {"db"} | whole_latch, family
+        assert f"# TYPE {family} {FAMILIES[family].type}\n" in text
+    assert "instance" not in {name for each in told.values() for labels, _ in each for name in labels}
+    missing = set(FAMILIES) - set(told)
+    assert missing <= OF_TROUBLE | OF_THE_REPLICA | {"latchscope_waiting_sessions"}, "a sample of each without trouble"
+
+
+def test_counters_end_in_total_and_gauges_do_not() -> None:
+    for family in FAMILIES.values():
+        assert family.name.endswith("_total") == (family.type == "counter")
+        assert family.name.startswith("latchscope_")
+        assert family.help.endswith(".")
+
+
+def test_the_family_list_is_frozen(golden: Callable[[str, str], None]) -> None:
+    golden("metrics-families.txt", "".join(f"{one.type} {one.name}: {one.help}\n" for one in FAMILIES.values()))
+
+
+def test_values_are_oracles_own_totals_in_base_units(busy: Stage) -> None:
+    snapshot = busy["undo-storm"].published.snapshot  # type: ignore[union-attr]
+    row = next(one for one in snapshot.rows("v$latch_children") if one["child#"] == 1)
+    told = samples(scrape(busy))
+
+    def child_1(family: str) -> float:
+        return next(
+            float(value) for labels, value in told[family] if (labels["db"], labels.get("child")) == ("undo-storm", "1")
+        )
+
+    assert child_1("latchscope_latch_gets_total") == row["gets"]
+    assert child_1("latchscope_latch_sleeps_total") == row["sleeps"]
+    assert isinstance(row["wait_time"], int)
+    assert child_1("latchscope_latch_wait_seconds_total") == row["wait_time"] / 1e6, "to the last digit"
+
+
+def test_children_and_findings_carry_the_cache(busy: Stage) -> None:
+    once = samples(scrape(busy))["latchscope_finding"]
+    assert {one["severity"] for one, _ in once} <= {"info"}, "a trouble counts from the second poll that shows it"
+    busy.poll_all(44)
+    told = samples(scrape(busy))
+    gets = [one for one, _ in told["latchscope_latch_gets_total"] if one["db"] == "undo-storm"]
+    assert {one["cache"] for one in gets if one.get("child") == "1"} == {"dc_rollback_segments"}
+    found = {(one["db"], one["cause"], one["cache"]): value for one, value in told["latchscope_finding"]}
+    assert found["undo-storm", "undo-segments", "dc_rollback_segments"] == "1"
+    assert found["parse-storm", "hard-parse-storm", ""] == "1"
+
+
+def test_sleeps_by_location_have_two_sides(busy: Stage) -> None:
+    each = samples(scrape(busy))["latchscope_latch_location_sleeps_total"]
+    assert {labels["side"] for labels, _ in each} == {"holder", "waiter"}
+
+
+def test_no_sample_stands_twice(busy: Stage) -> None:
+    lines = [line.rpartition(" ")[0] for line in scrape(busy).splitlines() if not line.startswith("#")]
+    assert len(lines) == len(set(lines))
+
+
+def test_a_scrape_is_the_same_for_the_same_state(busy: Stage) -> None:
+    assert scrape(busy) == scrape(busy)
+
+
+def test_cluster_is_a_label_where_one_is_configured(stage: Stage) -> None:
+    stage.watch(ERP)
+    stage.poll_all(40, 42)
+    told = samples(scrape(stage))
+    assert {(labels["db"], labels["cluster"]) for each in told.values() for labels, _ in each} == {("erp1", "erp")}
+
+
+def test_a_stale_database_keeps_only_up_age_and_last_poll(busy: Stage) -> None:
+    busy.at += 60
+    told = samples(scrape(busy))
+    assert set(told) <= OURS
+    assert {value for _, value in told["latchscope_up"]} == {"0"}
+    assert {value for _, value in told["latchscope_data_age_seconds"]} == {"60"}
+
+
+def test_before_the_first_poll_nothing_is_said_of_oracle(stage: Stage) -> None:
+    told = samples(scrape(stage))
+    assert set(told) <= OURS - {"latchscope_data_age_seconds", "latchscope_last_poll_timestamp_seconds"}
+    assert {value for _, value in told["latchscope_up"]} == {"0"}
+
+
+def test_a_failing_database_does_not_disturb_the_others(busy: Stage) -> None:
+    busy["parse-storm"].failure = Failure("network", "ORA-12541: no listener", since=0.0, next_attempt=None)
+    told = samples(scrape(busy))
+    assert {labels["db"]: value for labels, value in told["latchscope_up"]} == {
+        **dict.fromkeys(scenarios(), "1"),
+        "parse-storm": "0",
+    }
+    assert "parse-storm" not in {labels["db"] for labels, _ in told["latchscope_latch_gets_total"]}
+
+
+def test_a_refused_view_has_no_samples_and_says_so(stage: Stage) -> None:
+    stage.refused = {"undo-storm": ("v$latch_children",)}
+    stage.poll("undo-storm", at=40)
+    stage.poll("undo-storm", at=42)
+    told = samples(scrape(stage))
+    assert ROW_CACHE_LATCH not in {labels["latch"] for labels, _ in told["latchscope_latch_gets_total"]}
+    success = {labels["collector"]: value for labels, value in told["latchscope_collector_success"]}
+    assert success["v$latch_children"] == "0"
+    assert success["v$rowcache"] == "1"
+
+
+def rendered(stage: Stage, snapshot: Snapshot) -> Mapping[str, list[Sample]]:
+    diagnosis = stage["undo-storm"].published.diagnosis  # type: ignore[union-attr]
+    return samples(b"".join(render(ERP, snapshot, CacheMap(), diagnosis).values()).decode())
+
+
+def test_absent_and_null_never_become_zero(busy: Stage) -> None:
+    """Take away every cell of every view in turn: the samples that remain are those of before, and nothing is 0 for it."""
+    snapshot = busy["undo-storm"].published.snapshot  # type: ignore[union-attr]
+    before = {
+        (family, str(labels)): value for family, each in rendered(busy, snapshot).items() for labels, value in each
+    }
+    tried = 0
+    for view, reading in snapshot.readings.items():
+        if view == "v$session":  # sampled between polls only, and not in this interval
+            continue
+        assert isinstance(reading, Rows)
+        named = {"name", "stat_name", "parent_name", "location", "parameter", "event", "child#", "cache#", "type"}
+        for column in {name for row in reading.rows for name in row} - named - {"subordinate#", "version"}:
+            for lose in (without, null):
+                rows = tuple(lose(row, column) for row in reading.rows)
+                changed = replace(snapshot, readings={**snapshot.readings, view: Rows(view, rows)})
+                after = rendered(busy, changed)
+                for family, each in after.items():
+                    for labels, value in each:
+                        assert before[family, str(labels)] == value, f"{view}.{column} gone changed {family}"
+                tried += 1
+    assert tried > 80
+
+
+def without(row: Mapping[str, Any], column: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != column}
+
+
+def null(row: Mapping[str, Any], column: str) -> dict[str, Any]:
+    return {name: None if name == column else value for name, value in row.items()}
+
+
+def test_a_missing_view_removes_its_samples(busy: Stage) -> None:
+    snapshot = busy["undo-storm"].published.snapshot  # type: ignore[union-attr]
+    gone = Missing("v$rowcache", "refused", "ORA-00942", "grant it")
+    after = rendered(busy, replace(snapshot, readings={**snapshot.readings, "v$rowcache": gone}))
+    assert not [family for family in after if "rowcache" in family]
+
+
+def test_labels_are_escaped() -> None:
+    block = Block(ERP)
+    block.add("latchscope_up", 1, {"location": 'a "b" \\c\nd'})
+    assert block.text()["latchscope_up"].decode() == (
+        'latchscope_up{db="erp1",cluster="erp",location="a \\"b\\" \\\\c\\nd"} 1\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (1.0, "1"), (24241645, "24241645"), (0.31, "0.31"), (2**53 + 0.0, "9007199254740992.0"), (-1, "-1")],
+)
+def test_numbers_lose_nothing(value: float, text: str) -> None:
+    block = Block(ERP)
+    block.add("latchscope_up", value)
+    told = block.text()["latchscope_up"].decode().split()[-1]
+    assert told == text
+    assert float(told) == value
+
+
+def test_promtool_has_no_complaint(busy: Stage) -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed (Debian package prometheus)")
+    checked = subprocess.run(
+        [promtool, "check", "metrics"], input=scrape(busy, own_registry()), capture_output=True, text=True, check=False
+    )
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+
+
+def test_openmetrics_is_served_where_it_is_asked_for(busy: Stage) -> None:
+    page, content_type = exposition(busy.board, own_registry(), "application/openmetrics-text; version=1.0.0")
+    assert content_type.startswith("application/openmetrics-text")
+    families = list(openmetrics(page.decode()))
+    ours = {one.name: one.type for one in families if one.name.startswith("latchscope_")}
+    assert ours["latchscope_latch_sleeps"] == "counter"
+    assert sum(len(one.samples) for one in families if one.name in ours) == sum(
+        len(each) for each in samples(scrape(busy)).values()
+    )
+
+
+def test_the_process_speaks_of_itself_too(busy: Stage) -> None:
+    assert "process_resident_memory_bytes " in scrape(busy, own_registry())

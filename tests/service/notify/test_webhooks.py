@@ -1,0 +1,267 @@
+"""Webhooks: every change reaches its receivers once, in order, whatever fails and whoever restarts."""
+
+import hashlib
+import hmac
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from service.config.settings import DatabaseSettings, Settings
+from service.config.webhooks import WebhookSettings
+from service.notify.webhooks import Pace, Webhooks, wants
+from service.store.queries.deliveries import Delivery
+from service.store.repository import Repository
+from tests.service.receiver import Receiver, receiver
+from tests.service.store.queries.test_episode_log import BEGAN, change, write
+
+QUICK = Pace(first=0.01, longest=0.02, lease=0.1, look=0.02)
+SECRET = "zx9mark-of-the-key"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/store.db"
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    file = tmp_path / "key"
+    file.write_text(SECRET + "\n", encoding="utf-8")
+    return file
+
+
+class Running:
+    """A process as far as webhooks go: its own store, its threads, its metrics."""
+
+    def __init__(self, url: str, webhooks: list[WebhookSettings], pace: Pace) -> None:
+        self.own = CollectorRegistry()
+        self.store = Repository(url)
+        databases = [DatabaseSettings(name=name, dsn="demo:undo-storm") for name in ("erp1", "erp2")]
+        settings = Settings(databases=databases, webhooks=webhooks, public_url="https://latchscope.example.com/")
+        self.webhooks = Webhooks(settings, self.store, self.own, pace)
+
+    def metric(self, outcome: str, target: str = "one") -> float | None:
+        return self.own.get_sample_value("latchscope_webhook_attempts_total", {"target": target, "outcome": outcome})
+
+    def outcomes(self) -> list[tuple[str, int]]:
+        return [(one.outcome, one.attempts) for one in self.store.deliveries.of("erp1", "undo-segments", BEGAN)]
+
+    def end(self) -> None:
+        self.webhooks.stop()
+        self.webhooks.join(30)
+        assert not any(one._thread.is_alive() for one in self.webhooks.senders)
+        self.store.close()
+
+
+@contextmanager
+def running(url: str, *webhooks: WebhookSettings, pace: Pace = QUICK, started: bool = True) -> Iterator[Running]:
+    one = Running(url, list(webhooks), pace)
+    if started:
+        one.webhooks.start()
+    try:
+        yield one
+    finally:
+        one.end()
+
+
+def hook(to: Receiver, **more: object) -> WebhookSettings:
+    return WebhookSettings.model_validate({"url": to.url, "name": "one", **more})
+
+
+def events(to: Receiver) -> list[tuple[str, str]]:
+    return [(one["database"], one["event"]) for one in to.taken]
+
+
+def test_a_receiver_that_fails_gets_each_change_once_and_in_order(url: str, secret: Path) -> None:
+    with receiver(500, 0, 302, 404) as to, running(url, hook(to, secret_file=secret)) as one:
+        to.headers = {"Location": to.url}
+        write(one.store, change())
+        write(one.store, change("worse", severity="critical"), change("end", severity="critical"))
+        to.wait(asked=7, taken=3)
+        one.end()
+        assert events(to) == [("erp1", "begin"), ("erp1", "worse"), ("erp1", "end")]
+        assert len(to.asked) == 7, "four failures, and none followed anywhere"
+        assert [one["episode"]["peak_severity"] for one in to.taken] == ["warning", "critical", "critical"]
+        assert {one["url"] for one in to.taken} == {"https://latchscope.example.com/db/erp1"}
+        assert one.outcomes() == [("told", 5), ("told", 1), ("told", 1)]
+        assert (one.metric("told"), one.metric("failed"), one.metric("gave_up")) == (3, 4, 0)
+
+
+def test_every_attempt_is_signed_and_keeps_its_id(url: str, secret: Path) -> None:
+    with receiver(503, 503) as to, running(url, hook(to, secret_file=secret)) as one:
+        write(one.store, change(), change("end"))
+        to.wait(asked=4, taken=2)
+    for headers, body in to.asked:
+        signed = headers["x-latchscope-timestamp"].encode() + b"." + body
+        wanted = hmac.new(SECRET.encode(), signed, hashlib.sha256).hexdigest()
+        assert headers["x-latchscope-signature"] == f"sha256={wanted}"
+        assert abs(datetime.now(UTC).timestamp() - int(headers["x-latchscope-timestamp"])) < 600
+        assert headers["content-type"] == "application/json"
+    ids = [headers["x-latchscope-id"] for headers, _ in to.asked]
+    assert len(set(ids)) == 2 and ids[0] == ids[1] == ids[2]
+    assert [one["id"] for one in to.taken] == ids[2:]
+
+
+def test_without_a_key_nothing_is_signed_and_an_unreadable_one_is_no_key(url: str, tmp_path: Path) -> None:
+    with receiver() as to, running(url, hook(to)) as one:
+        write(one.store, change())
+        to.wait(taken=1)
+        assert "x-latchscope-signature" not in to.asked[0][0]
+    (tmp_path / "empty").touch()
+    for name in ("none", "empty"):
+        with receiver() as to, running(url, hook(to, secret_file=tmp_path / name), started=False) as one:
+            write(one.store, change(minutes=len(name)))
+            one.webhooks.senders[0].step()
+            assert to.asked == [] and one.metric("failed") == 1
+            one.store.deliveries.settle(one.store.deliveries.next_of("one")[0], "told", datetime.now(UTC))
+
+
+def test_what_waits_survives_a_restart(url: str) -> None:
+    with receiver(*[503] * 3) as to:
+        with running(url, hook(to)) as one:
+            write(one.store, change(), change("end"))
+            to.wait(asked=3)
+        left = len(to.taken)
+        with running(url, hook(to)) as one:
+            to.wait(taken=2)
+            write(one.store, change(minutes=5))
+            to.wait(taken=3)
+        assert left <= 2 and events(to) == [("erp1", "begin"), ("erp1", "end"), ("erp1", "begin")]
+
+
+def test_what_a_process_was_sending_when_it_died_is_sent_again(url: str) -> None:
+    with receiver() as to:
+        with running(url, hook(to), started=False) as dead:
+            write(dead.store, change(), change("end"))
+            (head,) = dead.store.deliveries.next_of("one")
+            assert dead.store.deliveries.claim(head, datetime.now(UTC)) is not None
+            assert dead.webhooks.senders[0].step() > 0 and to.asked == [], "while it may still be at it, nobody else is"
+        with running(url, hook(to)) as one:
+            to.wait(taken=2)
+            one.end()
+            assert one.outcomes() == [("told", 2), ("told", 1)]
+    assert events(to) == [("erp1", "begin"), ("erp1", "end")]
+
+
+def test_of_many_processes_exactly_one_tells(url: str) -> None:
+    with receiver(500, 500, 500) as to:
+        calm = replace(QUICK, lease=60.0)
+        with running(url, hook(to), pace=calm) as one, running(url, hook(to), pace=calm) as two:
+            for minute in range(15):
+                write(one.store, change(minutes=minute))
+                write(two.store, change(minutes=minute, database="erp2"))
+            to.wait(taken=30)
+            both = (one, two)
+            for each in both:
+                each.end()
+            assert sum(each.metric("told") or 0 for each in both) == 30
+    assert len({told["id"] for told in to.taken}) == len(to.taken) == 30
+    for name in ("erp1", "erp2"):
+        begun = [told["episode"]["begin"] for told in to.taken if told["database"] == name]
+        assert begun == sorted(begun), "each database in its order"
+
+
+def test_of_two_who_read_the_same_one_gets_the_claim(url: str) -> None:
+    with receiver() as to, running(url, hook(to), started=False) as one:
+        write(one.store, change())
+        (head,) = one.store.deliveries.next_of("one")
+        claims = [one.store.deliveries.claim(head, datetime.now(UTC)) for _ in range(2)]
+        assert [claim is None for claim in claims] == [False, True]
+
+
+def test_one_that_is_not_taken_holds_up_its_own_database_only(url: str) -> None:
+    slow = Pace(first=3600.0)
+    with receiver(500) as to, running(url, hook(to), pace=slow, started=False) as one:
+        write(one.store, change(), change("end"), change(database="erp2"), change("end", database="erp2"))
+        while one.webhooks.senders[0].step() == 0.0:
+            pass
+        assert events(to) == [("erp2", "begin"), ("erp2", "end")]
+        assert one.outcomes() == [("waiting", 1), ("waiting", 0)]
+
+
+def test_a_receiver_that_is_down_holds_up_no_other(url: str) -> None:
+    with receiver() as to, receiver(*[500] * 1000) as down, running(url, hook(to), hook(down, name="down")) as one:
+        write(one.store, change(), change("end"))
+        to.wait(taken=2)
+        assert down.taken == []
+
+
+@pytest.mark.parametrize(("answer", "patience", "why"), [(500, 0.0, "it answers 500"), (410, 3600.0, "it answers 410")])
+def test_what_is_given_up_is_reported(
+    url: str, caplog: pytest.LogCaptureFixture, answer: int, patience: float, why: str
+) -> None:
+    pace = replace(QUICK, patience=timedelta(seconds=patience))
+    with receiver(answer) as to, running(url, hook(to), pace=pace) as one:
+        write(one.store, change(), change("end"))
+        to.wait(asked=2, taken=1)
+        one.end()
+        assert one.outcomes() == [("gave up", 1), ("told", 1)]
+        assert one.metric("gave_up") == 1
+    (said,) = [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR]
+    assert said == f"webhook one: gave up on begin of undo-segments on erp1 after 1 attempts: {why}"
+
+
+def test_nothing_shows_the_key_or_the_address(
+    url: str, secret: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with receiver(500, 0, 302) as to, running(url, hook(to, secret_file=secret)) as one:
+        write(one.store, change())
+        to.wait(taken=1)
+    to_nobody = WebhookSettings(url=to.url, name="gone", secret_file=secret)  # the receiver is down by now
+    with running(url, to_nobody, started=False) as one:
+        write(one.store, change(minutes=1))
+        one.webhooks.senders[0].step()
+        assert one.metric("failed", "gone") == 1
+    stored = b"".join(each.read_bytes() for each in tmp_path.glob("store.db*"))
+    for mark in (SECRET, "of-a-secret-path"):
+        assert mark not in caplog.text and mark.encode() not in stored
+    assert "webhook one: not told, trying on: it answers 500" in caplog.text
+    assert "webhook gone: not told, trying on: Connection refused" in caplog.text
+    assert "webhook one: told again" in caplog.text
+
+
+def test_who_wants_what() -> None:
+    url = "https://alerts.example.com/"
+    everything = WebhookSettings(url=url)
+    assert all(wants(everything, change(what)) for what in ("begin", "worse", "end"))
+    some = WebhookSettings(url=url, on=["begin"], databases=["erp2"], min_severity="critical")  # type: ignore[arg-type]
+    assert wants(some, change(database="erp2", severity="critical"))
+    assert not wants(some, change("end", database="erp2", severity="critical"))
+    assert not wants(some, change(database="erp1", severity="critical"))
+    assert not wants(some, change(database="erp2", severity="warning"))
+
+
+def test_an_end_is_told_to_whom_the_peak_was_told() -> None:
+    some = WebhookSettings(url="https://alerts.example.com/", min_severity="critical")  # type: ignore[arg-type]
+    ended = change("end", severity="critical")
+    calm = replace(ended, episode=replace(ended.episode, severity=change(severity="notice").episode.severity))
+    assert wants(some, calm)
+
+
+def test_pauses_grow_to_a_limit_and_are_the_same_for_all(url: str) -> None:
+    with receiver() as to, running(url, hook(to), started=False) as one:
+        write(one.store, change())
+        (head,) = one.store.deliveries.next_of("one")
+    pace = Pace()
+
+    def pause(attempts: int, of: Delivery = head) -> float:
+        return (pace.due(replace(of, attempts=attempts)) - of.at).total_seconds()
+
+    assert pause(0) == 0.0
+    for attempts, wanted in ((1, 2.0), (2, 4.0), (3, 8.0), (20, 600.0), (100_000, 600.0)):
+        assert wanted * 0.75 <= pause(attempts) <= wanted * 1.25
+        assert pause(attempts) == pause(attempts)
+    assert pause(1) != pause(1, replace(head, target="two")), "two receivers are not asked in step"
+    assert (pace.due(replace(head, outcome="sending")) - head.at).total_seconds() == pace.lease

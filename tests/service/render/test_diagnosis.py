@@ -1,0 +1,193 @@
+"""A Diagnosis in words: the numbers of the model incident, each with its derivation, and no rate where there is none."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collectors.model import NotComparable
+from rules.model import Diagnosis
+from service.intake.inputs import Diagnosed, diagnose_all, diagnose_data
+from service.render.diagnosis import as_markdown, as_text
+from tests.service.stage import Stage
+
+NAME = "incident-2010.json"
+
+
+@pytest.fixture
+def told(incident: Path) -> list[Diagnosed]:
+    return diagnose_data(incident.read_bytes(), NAME).told
+
+
+SHOWN = (
+    "child 1 of latch# 270",
+    "99.998 % of the sleeps",
+    "24,241,645 of 24,242,220",
+    "cache# 3 dc_rollback_segments, parent only",
+    "310,995,555 gets = 78.5 % of 395,935,656",
+    "85.03 %",
+    "10.74 %",
+    "4.24 %",
+    "24,241,589",
+    "kqrpre: find obj",
+    "kqreqd: reget",
+    "about 11,400 × those of dc_tablespaces",
+    "dba_rollback_segs",
+    "14,838",
+    "matches the symptom of bug 5749075",
+    "reported for releases older",
+    "ORA-30013",
+    "ORA-01555",
+    "ORA-01552",
+    "Large but partial",
+)
+
+
+@pytest.mark.parametrize("words", SHOWN)
+def test_the_model_incident_is_told_with_its_numbers(told: list[Diagnosed], words: str) -> None:
+    assert words.lower() in as_text(told).lower()
+    assert words.lower() in as_markdown(told).lower()
+
+
+def test_there_is_no_rate_without_an_interval(told: list[Diagnosed]) -> None:
+    for text in (as_text(told), as_markdown(told)):
+        assert not re.search(r"per second|/s\b|sessions wait(ing)? on average", text)
+        assert "totals since an unknown instance start" in text
+
+
+def test_the_text_of_the_model_incident_is_frozen(told: list[Diagnosed], golden: Callable[[str, str], None]) -> None:
+    golden("incident-2010.txt", as_text(told))
+
+
+def test_the_json_of_the_model_incident_is_frozen(told: list[Diagnosed], golden: Callable[[str, str], None]) -> None:
+    golden("incident-2010.json", told[0].diagnosis.model_dump_json(indent=2) + "\n")
+
+
+def test_the_json_is_the_contracts(told: list[Diagnosed]) -> None:
+    document = json.loads(told[0].diagnosis.model_dump_json())
+    assert {
+        "database",
+        "release",
+        "mechanism",
+        "basis",
+        "severity",
+        "headline",
+        "impact",
+        "steps",
+        "findings",
+        "ruled_out",
+        "undetermined",
+    } <= set(document)
+    assert document["impact"] is None
+    finding = document["findings"][0]
+    assert {
+        "cause",
+        "severity",
+        "confidence",
+        "child",
+        "cache",
+        "caches",
+        "location",
+        "evidence",
+        "confirm",
+        "remedy",
+        "risk",
+        "expected_effect",
+        "references",
+    } <= set(finding)
+    assert finding["confirm"]["result"] == 14838
+    assert finding["caches"] == [
+        {"cache_id": 3, "parameter": "dc_rollback_segments", "type": "PARENT", "subordinate": None}
+    ]
+    assert Diagnosis.model_validate(document) == told[0].diagnosis
+
+
+def test_markdown_has_the_same_walk(told: list[Diagnosed]) -> None:
+    text = as_markdown(told)
+    steps = [one.step for one in told[0].diagnosis.steps]
+    assert re.findall(r"^\d+\. \*\*(.+?)\*\*:", text, re.M) == steps
+    for line in (one for one in text.splitlines() if one.startswith("|")):
+        assert line.endswith("|"), line
+
+
+def test_a_diagnosis_that_cannot_tell_reads_so(stage: Stage) -> None:
+    one = [polled(stage)]
+    for text in (as_text(one), as_markdown(one)):
+        assert "Cannot tell yet: the first poll has nothing to compare with" in text
+        assert "there are no figures" in text
+        assert text.count("Cannot tell") == 1 and "Nothing could be judged: the first poll" in text
+        assert "wait for the next poll" in text
+        assert "Found" not in text
+
+
+def polled(stage: Stage) -> Diagnosed:
+    diagnosis = stage.poll("undo-storm", at=1).diagnosis
+    return Diagnosed("poll", NotComparable("undo-storm", None, "", ""), diagnosis)
+
+
+def test_several_inputs_are_a_table_and_then_one_after_the_other(told: list[Diagnosed], stage: Stage) -> None:
+    several = [*told, polled(stage)]
+    text, markdown = as_text(several), as_markdown(several)
+    assert re.findall(r"^## (\S+) \((.+)\)$", markdown, re.M) == [("undo-segments", NAME), ("undo-storm", "poll")]
+    assert text.count("figures are of") == 1
+    head, first, second, empty = text.splitlines()[:4]
+    assert head.split("  ")[0] == "file" and head.endswith("headline")
+    assert re.search(r"incident-2010.json\s+undo-segments\s+totals\s+11.2\s+warning\s+unknown\s+Too many undo", first)
+    assert re.search(r"poll\s+undo-storm\s+none\s+11.2.0.4.0\s+info\s+unknown\s+Cannot tell yet", second)
+    assert empty == ""
+    assert markdown.startswith("| file | database | period | release | severity | DB time lost | headline |\n|---|")
+
+
+def test_a_bar_in_a_name_does_not_break_the_table(told: list[Diagnosed]) -> None:
+    hostile = [replace(one, name="a|b") for one in (*told, *told)]
+    assert "| a\\|b | undo-segments |" in as_markdown(hostile)
+
+
+DAYS = [str(Path(__file__).parents[2] / "recordings" / "reports" / f"day-{day}.txt") for day in (1, 2, 3)]
+
+
+def test_what_was_ruled_out_is_one_line_with_the_nearest_unless_all_is_wanted(incident: Path) -> None:
+    told = diagnose_all(DAYS[:1]).told
+    brief, whole = as_text(told), as_text(told, verbose=True)
+    out = [one for one in told[0].diagnosis.ruled_out if one.signal not in ("release", "mechanism")]
+    (line,) = [one for one in brief.splitlines() if one.startswith("Ruled out")]
+    assert line.startswith(
+        f"Ruled out: {len(out)} causes (--verbose tells all), nearest: downstream-of-library-cache, "
+    )
+    assert line.count(" where it would need ") == 3
+    assert "parsing_waits_to_row_cache_waits is 1.485 where it would need >= 2;" in line
+    assert whole.count("Ruled out: ") == len(out) and "Not on this instance" in whole
+    assert not [one for one in whole.splitlines() if one.startswith("Ruled out") and ("e-0" in one or " ratio" in one)]
+
+
+def test_notes_that_all_inputs_share_are_said_once_at_the_end() -> None:
+    told = diagnose_all(DAYS).told
+    for text in (as_text(told), as_markdown(told)):
+        assert text.count("judged from a printed report") == 1
+        assert text.index("judged from a printed report") > text.rindex("Ruled out")
+    assert as_text(told[:1]).count("Note: judged from a printed report") == 1
+
+
+def test_the_notes_of_a_series_are_told_in_text_and_markdown() -> None:
+    told = diagnose_all([DAYS[0], DAYS[2]]).told
+    note = f"nothing is known of 1 h 0 min between {DAYS[0]} and {DAYS[2]}"
+    assert f"  Note: {note}\n" in as_text(told)
+    assert f"> {note}\n" in as_markdown(told)
+    assert f"it begins between {DAYS[0]} and {DAYS[2]}" in as_text(told)
+
+
+def test_a_report_across_a_restart_is_told_in_one_sentence() -> None:
+    told = diagnose_all([str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))]).told
+    for text in (as_text(told), as_markdown(told)):
+        assert "yet" not in text and "undo-segments" not in text
+        assert "Nothing could be judged: the instance restarted between the two snapshots" in text
+
+
+def test_a_series_lists_the_report_across_a_restart_as_no_part_of_it() -> None:
+    restart = str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))
+    assert f"Note: {restart} tells of no interval: the instance restarted" in as_text(
+        diagnose_all([*DAYS, restart]).told
+    )

@@ -1,0 +1,94 @@
+"""Several Diagnoses at a glance: the cells of the table, and which inputs make a series."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from collectors.model import Changes, Delta, NotComparable
+from rules.engine import cannot_tell
+from rules.model import DiagnosisBasis
+from service.intake.inputs import Diagnosed, diagnose_all
+from service.render.summary import HEADINGS, groups, lines, period
+
+REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
+DAYS = [str(REPORTS / f"day-{day}.txt") for day in (3, 1, 2)]
+NINE, TEN = datetime(2026, 3, 1, 9, 0), datetime(2026, 3, 1, 10, 0)  # noqa: DTZ001 as a report prints them
+NEXT = datetime(2026, 3, 2, 1, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("basis", "words"),
+    [
+        (None, "none"),
+        (DiagnosisBasis(kind="interval", begin=NINE, end=TEN, seconds=3600), "2026-03-01 09:00 to 10:00"),
+        (
+            DiagnosisBasis(kind="interval", begin=NINE.replace(tzinfo=UTC), end=NEXT, seconds=9),
+            "2026-03-01 09:00 to 2026-03-02 01:30 UTC",
+        ),
+        (DiagnosisBasis(kind="totals", begin=None, end=None, seconds=None), "totals"),
+        (DiagnosisBasis(kind="totals", begin=None, end=NEXT, seconds=None), "totals to 2026-03-02 01:30 UTC"),
+    ],
+)
+def test_a_period_in_words(basis: DiagnosisBasis | None, words: str) -> None:
+    assert period(basis) == words
+
+
+def test_lines_stand_in_the_order_of_the_inputs_and_groups_in_that_of_time(incident: Path) -> None:
+    told = diagnose_all([DAYS[0], str(incident), *DAYS[1:]]).told
+    assert [one.file for one in lines(told)] == [DAYS[0], str(incident), *DAYS[1:]]
+    assert all(len(one.cells) == len(HEADINGS) for one in lines(told))
+    orders, other = groups(told)
+    assert (orders.database, [one.name for one in orders.told]) == ("ORDERS", sorted(DAYS))
+    assert orders.series is not None and orders.series.first_bad == DAYS[0]
+    assert (other.database, other.series) == ("undo-segments", None)
+
+
+def test_what_cannot_be_compared_is_listed_and_no_part_of_a_series() -> None:
+    (one,) = diagnose_all(DAYS[:1]).told
+    gap = NotComparable("ORDERS", None, "a restart", "wait")
+    (group,) = groups([one, Diagnosed("gap", gap, cannot_tell(gap))])
+    assert len(group.told) == 2 and group.series is None
+    assert [one.share for one in lines(group.told)] == ["unknown", "15.3 %"]
+
+
+def with_id(one: Diagnosed, dbid: str | None) -> Diagnosed:
+    assert isinstance(one.change, Delta)
+    return replace(one, change=replace(one.change, dbid=dbid))
+
+
+def test_two_databases_of_one_name_are_told_apart_by_their_id() -> None:
+    told = diagnose_all(sorted(DAYS)).told
+    assert {one.change.dbid for one in told} == {"3141592653"}
+    other = [with_id(told[0], "7"), *told[1:]]
+    assert [(one.database, len(one.told)) for one in groups(other)] == [
+        ("ORDERS (DB Id 7)", 1),
+        ("ORDERS (DB Id 3141592653)", 2),
+    ]
+    assert lines(other)[0].database == "ORDERS (DB Id 7)"
+    unknown = [with_id(told[0], None), *told[1:]]
+    assert [len(one.told) for one in groups(unknown)] == [3], "what is not told fits anything"
+
+
+def test_two_instances_of_one_database_are_two_series() -> None:
+    told = diagnose_all(sorted(DAYS)).told
+    change = told[0].change
+    assert isinstance(change, Delta)
+    row = {**change.rows("v$instance")[0], "instance_number": 2}
+    second = replace(change, readings={**change.readings, "v$instance": Changes("v$instance", (row,))})
+    assert [len(one.told) for one in groups([replace(told[0], change=second), *told[1:]])] == [1, 2]
+
+
+def test_an_interval_that_was_given_twice_is_said() -> None:
+    (group,) = groups([*diagnose_all(DAYS[:1]).told, *(replace(one, name="copy") for one in diagnose_all(DAYS).told)])
+    assert any("is left out" in note for note in group.notes)
+
+
+def test_a_report_across_a_restart_is_grouped_by_its_id_too() -> None:
+    told = [*diagnose_all(DAYS[:2]).told]
+    gap = NotComparable("ORDERS", None, "a restart", "wait", "3141592653")
+    (group,) = groups([*told, Diagnosed("gap", gap, cannot_tell(gap))])
+    assert group.notes[-1] == "gap tells of no interval: a restart"
+    stranger = replace(gap, dbid="7")
+    assert len(groups([*told, Diagnosed("gap", stranger, cannot_tell(stranger))])) == 2

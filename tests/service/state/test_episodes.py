@@ -1,0 +1,134 @@
+"""Episodes: a trouble opens after two polls, ends after three, and does not flap."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from rules.model import Diagnosis, Impact, Severity, Undetermined
+from service.state.episodes import Change, Episodes
+from tests.service.stage import Stage
+
+CAUSE = "undo-segments"
+
+
+class Polls:
+    """Diagnoses of one database, a minute apart, as variations of a real one."""
+
+    def __init__(self, shown: Diagnosis) -> None:
+        assert shown.basis is not None and shown.basis.end is not None
+        self._shown = shown
+        self._at = self.began = shown.basis.end
+        self.episodes = Episodes()
+
+    def _take(self, **changed: object) -> list[Change]:
+        basis = self._shown.basis.model_copy(update={"end": self._at})  # type: ignore[union-attr]
+        self._at += timedelta(minutes=1)
+        return self.episodes.update(self._shown.model_copy(update={"basis": basis, **changed}))
+
+    def found(self, severity: Severity = Severity.WARNING, share: float = 0.1, headline: str = "h") -> list[Change]:
+        (one,) = [each for each in self._shown.findings if each.cause == CAUSE]
+        finding = one.model_copy(update={"severity": severity})
+        impact = Impact(share_of_db_time=share, waiting_sessions=1.0)
+        return self._take(findings=(finding,), undetermined=(), impact=impact, headline=headline)
+
+    def quiet(self) -> list[Change]:
+        return self._take(findings=(), undetermined=())
+
+    def cannot_tell(self) -> list[Change]:
+        one = Undetermined(cause=CAUSE, missing="v$latch", why="refused", way_out="grant it")
+        return self._take(findings=(), undetermined=(one,))
+
+    def without_interval(self) -> list[Change]:
+        return self.episodes.update(self._shown.model_copy(update={"basis": None, "findings": ()}))
+
+
+@pytest.fixture
+def polls(stage: Stage) -> Polls:
+    stage.poll("undo-storm", at=40)
+    return Polls(stage.poll("undo-storm", at=42).diagnosis)
+
+
+def what(changes: list[Change]) -> list[str]:
+    return [one.what for one in changes]
+
+
+def test_it_opens_with_the_second_poll_and_begins_with_the_first(polls: Polls) -> None:
+    assert polls.found() == [] and polls.episodes.open == ()
+    assert what(polls.found()) == ["begin"]
+    (one,) = polls.episodes.open
+    assert (one.cause, one.begin, one.end) == (CAUSE, polls.began, None)
+    assert one.last_seen == polls.began + timedelta(minutes=1)
+
+
+def test_it_ends_with_the_third_poll_without_it_and_when_it_was_last_seen(polls: Polls) -> None:
+    polls.found(), polls.found()
+    assert polls.quiet() == [] and polls.quiet() == []
+    assert len(polls.episodes.open) == 1
+    (change,) = polls.quiet()
+    assert change.what == "end" and polls.episodes.open == ()
+    assert change.episode.end == polls.began + timedelta(minutes=1)
+    assert polls.episodes.all == (change.episode,)
+
+
+def test_polls_that_cannot_tell_change_nothing(polls: Polls) -> None:
+    polls.found(), polls.found()
+    before = polls.episodes.open
+    polls.quiet(), polls.quiet()
+    for _ in range(5):
+        assert polls.cannot_tell() == [] and polls.without_interval() == []
+    assert polls.episodes.open == before
+    assert what(polls.quiet()) == ["end"], "the third poll that speaks"
+
+
+def test_a_poll_that_shows_it_starts_the_count_of_quiet_ones_anew(polls: Polls) -> None:
+    polls.found(), polls.found()
+    for _ in range(4):
+        polls.quiet(), polls.quiet(), polls.found()
+    assert len(polls.episodes.all) == len(polls.episodes.open) == 1
+
+
+def test_one_poll_with_it_now_and_then_never_opens(polls: Polls) -> None:
+    for _ in range(10):
+        assert polls.found() == [] and polls.quiet() == []
+    assert polls.episodes.all == ()
+
+
+def test_on_and_off_is_one_episode_that_does_not_flap(polls: Polls) -> None:
+    changes = polls.found() + polls.found()
+    for _ in range(10):
+        changes += polls.quiet() + polls.found()
+    assert what(changes) == ["begin"]
+
+
+def test_what_is_only_worth_a_note_is_no_episode(polls: Polls) -> None:
+    assert [polls.found(Severity.INFO) for _ in range(4)] == [[]] * 4
+    assert polls.episodes.all == ()
+
+
+def test_the_peak_is_kept_when_it_eases(polls: Polls) -> None:
+    polls.found(), polls.found(share=0.1)
+    assert polls.found(share=0.3, headline="peak") == [], "more of the same severity is not worse"
+    polls.found(Severity.NOTICE, share=0.02)
+    (one,) = polls.episodes.open
+    assert (one.severity, one.peak_severity) == (Severity.NOTICE, Severity.WARNING)
+    assert (one.peak_share_of_db_time, one.headline) == (0.3, "peak")
+    assert one.peak_at == polls.began + timedelta(minutes=2)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_a_higher_severity_is_worse_whatever_its_share(polls: Polls, share: float) -> None:
+    polls.found(), polls.found(share=0.1)
+    assert what(polls.found(Severity.CRITICAL, share)) == ["worse"]
+    (one,) = polls.episodes.open
+    assert (one.peak_severity, one.peak_share_of_db_time) == (Severity.CRITICAL, share)
+    assert polls.found(Severity.CRITICAL, share) == [], "it is told once"
+
+
+def test_the_newest_is_first(polls: Polls) -> None:
+    for _ in range(2):
+        polls.found(), polls.found()
+        polls.quiet(), polls.quiet(), polls.quiet()
+    first, second = polls.episodes.all
+    assert first.begin > second.begin
+    assert replace(first, begin=second.begin) != second

@@ -1,0 +1,158 @@
+"""Leases on a real PostgreSQL: exclusive, gone with the session that took them, and known to everybody."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from service.fleet.backend import sharing
+from service.state.leases import Lease, LeasesLost, SoleLeases
+from service.store.queries.leases import SharedLeases, key_of
+from service.store.repository import Repository
+from tests.service.running import ROOT
+from tests.service.standin import becomes
+from tests.service.stores import Place, Postgres
+
+DATABASES = ("erp", "crm", "dwh")
+CUT = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchscope-leases' and datname = '{}'"
+Join = Callable[..., SharedLeases]
+
+
+@pytest.fixture
+def shared(postgres: Postgres, tmp_path: Path) -> Iterator[Place]:
+    """A store on the PostgreSQL server."""
+    place = Place("postgresql", tmp_path, postgres)
+    Repository(place.url).close()
+    yield place
+    place.close()
+
+
+@pytest.fixture
+def join(shared: Place) -> Iterator[Join]:
+    """Make a replica."""
+    joined: list[SharedLeases] = []
+
+    def make(name: str, lasting: float = 10.0) -> SharedLeases:
+        joined.append(SharedLeases(shared.url, name, None, lasting))
+        joined[-1].look(DATABASES)
+        return joined[-1]
+
+    yield make
+    for one in joined:
+        one.close()
+
+
+def test_a_key_is_the_same_everywhere_and_for_ever() -> None:
+    assert key_of("poll", "erp") == 1321479318506802095
+    assert len({key_of(kind, name) for kind in ("poll", "act", "replica") for name in DATABASES}) == 9
+
+
+def test_a_lease_is_exclusive_until_it_is_given_back(join: Join) -> None:
+    a, b = join("a"), join("b")
+    (erp,) = a.take(["erp"])
+    assert [one.database for one in b.take(DATABASES)] == ["crm", "dwh"]
+    sharing = b.look(DATABASES)
+    assert {name: owner.name for name, owner in sharing.owners.items() if owner} == {"erp": "a", "crm": "b", "dwh": "b"}
+    assert [one.name for one in sharing.replicas] == ["a", "b"]
+    assert erp.held() and a.take(["erp"]) == (erp,), "whoever has it keeps it"
+    a.give(erp)
+    assert not erp.held()
+    (taken,) = b.take(["erp"])
+    a.give(erp)
+    assert taken.held(), "an old lease gives nothing away"
+
+
+def test_a_session_that_is_cut_loses_everything_at_once(join: Join, shared: Place) -> None:
+    a = join("a")
+    held = a.take(DATABASES)
+    shared.execute(CUT.format(shared.name))
+    assert not any(one.held() for one in held)
+    b = join("b")
+    assert len(b.take(DATABASES)) == 3
+    sharing = a.look(DATABASES)
+    assert {one.name for one in sharing.replicas} == {"a", "b"}, "it has joined again, under a session of its own"
+    assert a.take(DATABASES) == () and not any(one.held() for one in held)
+    assert len(shared.execute("select * from replicas")) == 2, "the dead are swept"
+
+
+def test_a_lease_that_was_lost_and_taken_again_is_another(join: Join, shared: Place) -> None:
+    a = join("a")
+    (before,) = a.take(["erp"])
+    shared.execute(CUT.format(shared.name))
+    with pytest.raises(LeasesLost):
+        a.look(DATABASES)
+    a.look(DATABASES)
+    (after,) = a.take(["erp"])
+    assert after.held() and not before.held(), "a poll of the first term must not be shown in the second"
+
+
+def test_whoever_says_nothing_for_too_long_is_replaced(join: Join) -> None:
+    silent = join("silent", lasting=0.3)
+    (erp,) = silent.take(["erp"])
+    other = join("other")
+    taken: list[Lease] = []
+    becomes(lambda: bool(taken.extend(other.take(["erp"])) or taken), 20.0, "the server has ended the silent session")
+    assert not erp.held()
+
+
+def test_a_store_that_is_away_lends_nothing(join: Join, shared: Place) -> None:
+    a = join("a")
+    (erp,) = a.take(["erp"])
+    with shared.away():
+        assert not erp.held()
+        with pytest.raises(LeasesLost):
+            a.look(DATABASES)
+        with pytest.raises(LeasesLost), a.acting("erp"):
+            pass
+    assert a.look(DATABASES).owners == {}
+
+
+def test_one_action_on_a_database_in_the_whole_fleet(join: Join) -> None:
+    a, b = join("a"), join("b")
+    with a.acting("erp") as here, b.acting("erp") as there, b.acting("crm") as elsewhere:
+        assert (here, there, elsewhere) == (True, False, True)
+    with b.acting("erp") as there:
+        assert there
+
+
+def test_many_threads_ask_for_one_session(join: Join) -> None:
+    a = join("a")
+    leases = a.take(DATABASES)
+    answers: list[bool] = []
+    threads = [Thread(target=lambda one=one: answers.append(one.held())) for one in leases * 20]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert answers == [True] * 60
+
+
+def test_a_sqlite_store_has_one_process(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/store.db"
+    store = Repository(url)
+    mine = sharing(url, store, "a", None, 15.0)
+    assert isinstance(mine.leases, SoleLeases) and mine.words is None
+    assert [one.held() for one in mine.leases.take(DATABASES)] == [True] * 3
+    assert set(mine.leases.look(DATABASES).owners) == set(DATABASES)
+    mine.close()
+    store.close()
+
+
+def test_a_second_process_on_a_sqlite_store_is_refused_in_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    url = f"sqlite:///{tmp_path}/store.db"
+    store = Repository(url)
+    mine = sharing(url, store, "a", None, 15.0)
+    (tmp_path / "latchscope.yaml").write_text(f"listen: 127.0.0.1:0\nstore: {url}\n", encoding="utf-8")
+    command = [sys.executable, "-m", "service", "serve", "--config", str(tmp_path / "latchscope.yaml")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert (
+        done.stderr.count("\n") == 1 and "in use by another latchscope" in done.stderr and "PostgreSQL" in done.stderr
+    )
+    mine.close()
+    store.close()

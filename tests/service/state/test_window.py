@@ -1,0 +1,71 @@
+"""Windows by their address: RFC 3339 and relative times, what is refused, and the ways from one window to others."""
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qs
+
+import pytest
+
+from service.state.window import LONGEST, BadWindow, Window, moment, parted, window
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("now", NOW),
+        ("", NOW),
+        ("-6h", NOW - timedelta(hours=6)),
+        ("-90s", NOW - timedelta(seconds=90)),
+        ("-2w", NOW - timedelta(days=14)),
+        ("2026-03-01T11:00Z", NOW - timedelta(hours=1)),
+        ("2026-03-01T13:00:00+02:00", NOW - timedelta(hours=1)),
+        ("2026-03-01T13:00:00 02:00", NOW - timedelta(hours=1)),
+    ],
+)
+def test_times(text: str, wanted: datetime) -> None:
+    assert moment(text, NOW) == wanted
+
+
+@pytest.mark.parametrize("text", ["yesterday", "-6x", "6h", "2026-13-01T00:00Z", "-999999w", "<script>", "0001-01-01"])
+def test_what_is_no_time_says_what_to_write(text: str) -> None:
+    with pytest.raises(BadWindow, match=r"write|year"):
+        window(text, "now", NOW)
+
+
+def test_a_time_without_a_zone_is_refused() -> None:
+    with pytest.raises(BadWindow, match="no time zone"):
+        moment("2026-03-01T12:00", NOW)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "why"),
+    [
+        ("now", "-1h", "not after"),
+        ("now", "now", "not after"),
+        ("-9000d", "now", "longer"),
+        ("1950-01-01T00:00Z", "now", "years"),
+    ],
+)
+def test_windows_that_are_none(begin: str, end: str, why: str) -> None:
+    with pytest.raises(BadWindow, match=why):
+        window(begin, end, NOW)
+
+
+def test_parts_of_a_window_in_one_word() -> None:
+    told = parted("-2h..-1h", NOW)
+    assert told == Window(NOW - timedelta(hours=2), NOW - timedelta(hours=1))
+    assert parted(told.dots, NOW) == told
+    for bad in ("-2h", "..-1h", ""):
+        with pytest.raises(BadWindow, match=r"begin\.\.end"):
+            parted(bad, NOW)
+
+
+def test_ways_to_other_windows() -> None:
+    told = Window(NOW - timedelta(hours=2), NOW)
+    assert told.moved(-0.5) == Window(NOW - timedelta(hours=3), NOW - timedelta(hours=1))
+    assert told.scaled(0.5) == Window(NOW - timedelta(minutes=90), NOW - timedelta(minutes=30))
+    assert told.scaled(1e9).length == LONGEST
+    assert told.scaled(1e-9).length == timedelta(seconds=10)
+    asked = parse_qs(told.query)
+    assert window(asked["begin"][0], asked["end"][0], NOW) == told

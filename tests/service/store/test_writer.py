@@ -1,0 +1,308 @@
+"""The writer and the spool: a store that is slow, away or refuses a poll delays nobody and loses nothing."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from sqlalchemy.exc import DataError, OperationalError
+
+from service.store import writer as module
+from service.store.ingest.disk_queue import Spool
+from service.store.ingest.record import Record, from_bytes, record_of, to_bytes
+from service.store.repository import Repository
+from service.store.writer import SpoolMetrics, Writer
+from tests.service.stage import Stage
+from tests.service.stores import Place
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def record(stage: Stage) -> Record:
+    published = stage.poll("undo-storm", at=40)
+    made = record_of(published.snapshot, published.diagnosis, None)
+    assert made is not None
+    return made
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Spool:
+    return Spool(tmp_path / "spool", 10 * 2**20)
+
+
+class Recorder:
+    """A store that notes what it takes, and fails as it is told."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[str, datetime]] = []
+        self.fails: Callable[[Sequence[Record]], None] = lambda records: None
+
+    def write(self, records: Sequence[Record]) -> None:
+        self.fails(records)
+        self.taken += [(one.database, one.at) for one in records]
+
+    def reachable(self) -> bool:
+        return True
+
+    def last_snapshot(self, database: str) -> None:
+        raise OperationalError("select", {}, Exception("away"))
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(module, "LONGEST_PAUSE", 0.01)
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def writer(recorder: Recorder, spool: Spool, quick: None) -> Iterator[Writer]:
+    made = Writer(recorder, spool)  # type: ignore[arg-type]
+    yield made
+    made.stop()
+
+
+def give(writer: Writer, monkeypatch: pytest.MonkeyPatch, record: Record, *seconds: int, database: str = "a") -> None:
+    """Hand polls to the writer; the record is made elsewhere."""
+    for second in seconds:
+        one = replace(record, database=database, at=START + timedelta(seconds=second))
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "record_of", lambda *_, one=one: one)
+            writer.keep(None, None)  # type: ignore[arg-type]
+
+
+def until(so: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if so():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came to that")
+
+
+def seconds(recorder: Recorder) -> list[int]:
+    return [int((at - START).total_seconds()) for _, at in recorder.taken]
+
+
+def away(records: Sequence[Record]) -> None:
+    raise OperationalError("insert", {}, Exception("the disk is full"))
+
+
+def test_a_record_comes_back_from_its_bytes(stage: Stage) -> None:
+    stage.keeper.polls.clear()
+    turns = []
+    stage.keeper = type("K", (), {"keep": lambda self, *poll: turns.append(poll)})()
+    stage.poll("undo-storm", at=40)
+    stage.poll("undo-storm", at=42)
+    stage.poll("undo-storm", at=44)
+    for poll in turns:
+        made = record_of(*poll)
+        assert made is not None
+        assert from_bytes(to_bytes(made)) == made
+    assert made.figures and made.episodes
+
+
+def test_polls_are_written_in_order(
+    writer: Writer, recorder: Recorder, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer.start()
+    for second in range(20):
+        give(writer, monkeypatch, record, second)
+    until(lambda: len(recorder.taken) == 20)
+    assert seconds(recorder) == list(range(20))
+    until(lambda: len(writer.spool) == 0)
+
+
+def test_a_store_that_hangs_delays_no_poll_and_no_poll_is_safer_than_the_one_before(
+    writer: Writer, recorder: Recorder, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs, entered = threading.Event(), threading.Event()
+
+    def hang(records: Sequence[Record]) -> None:
+        entered.set()
+        hangs.wait(30)
+
+    recorder.fails = hang
+    writer.start()
+    give(writer, monkeypatch, record, 0)
+    assert entered.wait(30)
+    give(writer, monkeypatch, record, 1, 2, 3)
+    give(writer, monkeypatch, record, 1, database="b")
+    assert len(writer.spool) == 5, "everything is on disk, the poll in flight before those measured from it"
+    assert len(Spool(writer.spool.directory, 2**24).oldest(9)) == 5, "as the next start would find it"
+    assert recorder.taken == []
+    hangs.set()
+    until(lambda: len(recorder.taken) == 6 and not len(writer.spool))
+    of_a = [int((at - START).total_seconds()) for name, at in recorder.taken if name == "a"]
+    assert of_a == [0, 0, 1, 2, 3], "the one in flight is written twice, which a store does not mind"
+
+
+def test_while_the_store_is_away_polls_wait_in_order(
+    writer: Writer,
+    recorder: Recorder,
+    record: Record,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING)
+    recorder.fails = away
+    writer.start()
+    give(writer, monkeypatch, record, *range(10))
+    until(lambda: len(writer.spool) == 10)
+    assert writer.trouble() == "the store does not answer; 10 polls wait in the spool"
+    recorder.fails = lambda records: None
+    until(lambda: len(recorder.taken) == 10 and not len(writer.spool))
+    assert seconds(recorder) == list(range(10))
+    assert writer.trouble() is None
+    said = [one.getMessage() for one in caplog.records if "spool" in one.getMessage()]
+    assert len(said) == 2, "it is said once that the store is away, and once that it is back"
+    assert "the disk is full" in said[0] and "answers again" in said[1]
+
+
+def test_a_poll_that_the_store_refuses_is_set_aside_and_holds_up_no_other(
+    writer: Writer,
+    recorder: Recorder,
+    record: Record,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bad = START + timedelta(seconds=3)
+
+    def refuse(records: Sequence[Record]) -> None:
+        if any(one.at == bad for one in records):
+            raise DataError("insert", {}, Exception("out of range"))
+
+    recorder.fails = refuse
+    writer.start()
+    give(writer, monkeypatch, record, *range(6))
+    until(lambda: len(recorder.taken) == 5 and not len(writer.spool))
+    assert sorted(seconds(recorder)) == [0, 1, 2, 4, 5]
+    (kept,) = writer.spool.directory.glob("*.refused")
+    assert from_bytes(kept.read_bytes()).at == bad
+    assert "is set aside" in caplog.text
+
+
+def test_a_stop_leaves_what_it_could_not_write_for_the_next_start(
+    recorder: Recorder, spool: Spool, record: Record, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder.fails = away
+    first = Writer(recorder, spool)  # type: ignore[arg-type]
+    first.start()
+    give(first, monkeypatch, record, 0, 1, 2)
+    first.stop()
+    give(first, monkeypatch, record, 3)
+    assert len(spool) == 4, "a poll that ends after the stop is not lost either"
+    second = Writer(Recorder(), Spool(spool.directory, 2**20))  # type: ignore[arg-type]
+    assert second.last_snapshot("a") is not None, "the latest poll is in the spool"
+    second.catch_up()
+    assert seconds(second._store) == [0, 1, 2, 3]  # type: ignore[arg-type]
+    assert len(Spool(spool.directory, 2**20)) == 0
+
+
+def test_a_bug_in_making_a_record_costs_that_poll_alone(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch, stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("bug")
+
+    monkeypatch.setattr(module, "record_of", broken)
+    published = stage.poll("undo-storm", at=40)
+    writer.keep(published.snapshot, published.diagnosis)
+    assert "a poll of undo-storm was not kept" in caplog.text
+
+
+def test_the_last_poll_cannot_be_told_while_the_store_is_away(writer: Writer, caplog: pytest.LogCaptureFixture) -> None:
+    assert writer.last_snapshot("a") is None
+    assert "the last poll of a cannot be read: away" in caplog.text
+
+
+# the spool
+
+
+def test_a_full_spool_drops_the_oldest_loudly(tmp_path: Path, record: Record, caplog: pytest.LogCaptureFixture) -> None:
+    size = len(to_bytes(record))
+    spool = Spool(tmp_path / "spool", 3 * size + 200)
+    for number in range(1, 6):
+        spool.append(number, replace(record, at=START + timedelta(seconds=number)))
+    assert [one.at.second for _, one in spool.oldest(9)] == [3, 4, 5]
+    assert spool.lost == 2
+    assert spool.size <= 3 * size + 200
+    assert "is full (spool.max_bytes" in caplog.text and "are lost" in caplog.text
+    registry = CollectorRegistry()
+    registry.register(SpoolMetrics(spool))
+    told = generate_latest(registry).decode()
+    assert "latchscope_spool_polls 3.0" in told
+    assert f"latchscope_spool_bytes {float(spool.size)}" in told
+    assert "latchscope_spool_lost_polls_total 2.0" in told
+
+
+def test_a_spool_that_cannot_be_written_says_what_is_lost(
+    tmp_path: Path, record: Record, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("")
+    spool = Spool(tmp_path / "file" / "spool", 2**20)
+    assert spool.append(1, record) is False
+    assert spool.lost == 1
+    assert "a poll of undo-storm is lost: Not a directory" in caplog.text
+
+
+def test_a_draft_of_a_killed_process_is_no_poll(tmp_path: Path, record: Record) -> None:
+    spool = Spool(tmp_path, 2**20)
+    spool.append(spool.next_number(), record)
+    (tmp_path / "0000000000000002-b.poll.draft").write_bytes(to_bytes(record)[:50])
+    again = Spool(tmp_path, 2**20)
+    assert len(again) == 1
+    assert again.next_number() == 2
+
+
+def test_a_damaged_poll_is_set_aside(tmp_path: Path, record: Record, caplog: pytest.LogCaptureFixture) -> None:
+    spool = Spool(tmp_path, 2**20)
+    for number in (1, 2):
+        spool.append(number, record)
+    first = next(tmp_path.glob("*1-*.poll"))
+    first.write_bytes(b"\x00" * 10)
+    assert [name for name, _ in spool.oldest(9)] == ["0000000000000002-undo-storm.poll"]
+    assert len(spool) == 1 and first.with_name(f"{first.name}.refused").exists()
+    assert "it cannot be read" in caplog.text
+
+
+def test_late_numbers_take_their_place(tmp_path: Path, record: Record) -> None:
+    spool = Spool(tmp_path, 2**20)
+    for number in (2, 3, 1):
+        spool.append(number, record)
+    assert [name[:16].lstrip("0") for name, _ in spool.oldest(9)] == ["1", "2", "3"]
+
+
+# with real stores
+
+
+def test_an_outage_of_the_real_store_loses_nothing(
+    store: Repository, place: Place, tmp_path: Path, stage: Stage, quick: None
+) -> None:
+    writer = Writer(store, Spool(tmp_path / "spool", 2**24))
+    stage.keeper = writer  # type: ignore[assignment]
+    writer.start()
+    try:
+        stage.poll_all(40, 42)
+        until(lambda: place.execute("select count(*) from polls") == [(2 * len(stage.databases),)])
+        with place.away():
+            stage.poll_all(44, 46, 48)
+            until(lambda: writer.trouble() is not None and len(writer.spool) >= 2 * len(stage.databases))
+        until(
+            lambda: (
+                not len(writer.spool) and place.execute("select count(*) from polls") == [(5 * len(stage.databases),)]
+            )
+        )
+    finally:
+        writer.stop()
+    assert place.execute("select count(*) from snapshots") == [(5 * len(stage.databases),)]
+    assert writer.spool.lost == 0

@@ -1,0 +1,141 @@
+"""Actions over REST: confirming queries, holders and samples, each by operators only, bounded and audited."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from collectors.errors import SessionError, StatementError
+from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
+from service.app import create_app
+from service.config.settings import AuthSettings, DatabaseSettings, Settings
+from service.state.board import Watched
+from tests.service.stage import BEGAN, Client, Stage
+from tests.service.web.test_access import LOOPBACK, READ, bearer, digest
+
+DB = "/api/v1/databases/undo-storm"
+UNDO = {"cause": "undo-segments"}
+
+
+class Site:
+    """The stage behind the real app, its actions on the scripted database of the stage."""
+
+    def __init__(self, stage: Stage, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.stage = stage
+        self.file = folder / "audit.jsonl"
+        self.fault: Exception | None = None
+        self.closed = 0
+        self.sessions = 0
+        self.began = BEGAN
+        stage.watch(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"))
+        monkeypatch.setattr("service.app.Board", lambda watched: stage.board)
+        monkeypatch.setattr("service.app.Connector", lambda oracle: self)
+        self.app = self.served(folder)
+
+    def served(self, folder: Path, tokens: Path | None = None) -> Client:
+        auth = AuthSettings(audit_file=self.file, tokens_file=tokens)
+        store = f"sqlite:///{folder}/store.db"
+        return Client(create_app(Settings(store=store, auth=auth, databases=self.stage.databases)))
+
+    def open(self, watched: Watched) -> ScriptedDatabase:
+        if isinstance(self.fault, SessionError):
+            raise self.fault
+        site = self
+        self.sessions += 1
+        moment = self.stage.at
+
+        def later() -> float:
+            """Time goes on while a profile looks, a little with each look."""
+            nonlocal moment
+            moment += 0.013
+            return moment
+
+        class Session(ScriptedDatabase):
+            def query(self, sql, binds):  # type: ignore[no-untyped-def]
+                if site.fault:
+                    raise site.fault
+                return super().query(sql, binds)
+
+            def close(self) -> None:
+                site.closed += 1
+
+        return Session(scenarios()["undo-storm"], self.stage.began, later)
+
+    def post(self, action: str, body: object = None, app: Client | None = None, **headers: str):  # type: ignore[no-untyped-def]
+        return (app or self.app).get(f"{DB}/{action}", "POST", headers=headers or LOOPBACK, json=body)
+
+    def audited(self) -> Iterable[tuple[str, str, str]]:
+        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.exists() else []
+        return [(one["action"], one["database"], one["outcome"]) for one in map(json.loads, lines)]
+
+
+@pytest.fixture
+def site(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    site = Site(stage, tmp_path, monkeypatch)
+    stage.poll_all(40, 42)
+    return site
+
+
+def test_a_confirmation_counts_in_the_next_diagnosis(site: Site) -> None:
+    assert site.app.get(f"{DB}/diagnosis").json()["findings"][0]["confirm"]["result"] is None
+    told = site.post("confirmations", UNDO)
+    assert told.status_code == 200
+    assert (told.json()["result"], told.json()["cause"]) == (14838, "undo-segments")
+    assert told.json()["confirms"] is True
+    site.stage.poll_all(44)
+    finding = site.app.get(f"{DB}/diagnosis").json()["findings"][0]
+    assert (finding["confirm"]["result"], finding["confidence"]) == (14838, "high")
+    assert list(site.audited()) == [("confirm undo-segments", "undo-storm", "done")]
+    assert site.closed == 1
+
+
+@pytest.mark.parametrize(("action", "body"), [("confirmations", UNDO), ("holders", {"seconds": 1, "looks": 1})])
+def test_one_action_at_a_time(site: Site, action: str, body: object) -> None:
+    with site.stage["undo-storm"].acting:
+        told = site.post(action, body)
+    assert told.status_code == 409 and "another action runs on undo-storm" in told.json()["detail"]
+    assert [one[2] for one in site.audited()] == ["refused: busy"]
+    assert site.post(action, body).status_code == 200, "and when it has ended, the next runs"
+
+
+@pytest.mark.parametrize("fault", [StatementError("ORA-00942: no such view"), SessionError("ORA-12541: no listener")])
+@pytest.mark.parametrize(("action", "body"), [("confirmations", UNDO), ("holders", {})])
+def test_what_the_database_refuses_is_its_words(site: Site, fault: Exception, action: str, body: object) -> None:
+    site.fault = fault
+    told = site.post(action, body)
+    assert told.status_code == 502 and told.json()["detail"] == f"undo-storm: {fault}"
+    assert [one[2] for one in site.audited()] == [f"failed: {fault}"]
+    site.fault = None
+    assert site.post(action, body if action == "confirmations" else {"looks": 1}).status_code == 200
+
+
+def test_only_causes_with_a_query_can_be_confirmed(site: Site) -> None:
+    told = site.post("confirmations", {"cause": "nothing"})
+    assert told.status_code == 404 and "no cause nothing" in told.json()["detail"]
+    assert list(site.audited()) == []
+
+
+def test_readers_may_not_act(site: Site, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"grafana read {digest(READ)}\n", encoding="utf-8")
+    app = site.served(tmp_path, tokens)
+    for action, body in (("confirmations", UNDO), ("holders", {}), ("samples", None), ("login/resume", None)):
+        assert site.post(action, body, app, **bearer(READ)).status_code == 403, action
+    assert site.sessions == 0
+
+
+def test_a_profile_of_holders_names_them_and_is_bounded(site: Site) -> None:
+    told = site.post("holders", {"seconds": 5, "looks": 70}).json()
+    assert told["looks"] == 70 and told["holders"]
+    assert all(0 < one["looks"] <= 70 and one["share_of_looks"] == one["looks"] / 70 for one in told["holders"])
+    assert told["holders"][0]["cache"] == "dc_rollback_segments"
+    for wrong in ({"seconds": 11}, {"looks": 2001}, {"seconds": 0}, {"looks": 0}):
+        assert site.post("holders", wrong).status_code in (400, 422), wrong
+    assert list(site.audited()) == [("profile holders", "undo-storm", "done")]
+
+
+def test_samples_are_asked_for_and_audited(site: Site) -> None:
+    assert site.post("samples").json() == {"database": "undo-storm", "asked": True}
+    assert list(site.audited()) == [("sample sessions", "undo-storm", "asked")]

@@ -1,0 +1,113 @@
+"""When to try again: each class of error by its cure, a fleet in turns, and expensive polls that slow themselves down."""
+
+import re
+from dataclasses import dataclass
+from statistics import pstdev
+
+import pytest
+
+from collectors.errors import CredentialError, SessionError, SetupError, StartingError
+from collectors.model import Binds
+from collectors.poll import Answer, Connection
+from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
+from service.metrics.exposition import exposition
+from service.state.board import Watched
+from service.watch.backoff import LONGEST_PAUSE, after_failure, interval_after, turn_of
+from service.watch.pipeline import turn
+from service.watch.worker import Worker
+from tests.service.stage import Stage
+
+
+def middle(low: float, high: float) -> float:
+    return (low + high) / 2
+
+
+def pauses(error: Exception, count: int) -> list[float | None]:
+    return [after_failure(error, number, middle).pause for number in range(1, count + 1)]
+
+
+def test_a_refused_credential_is_not_tried_again() -> None:
+    assert after_failure(CredentialError("ORA-01017"), 1).pause is None
+
+
+def test_an_instance_that_starts_is_tried_in_seconds_and_one_that_never_does_ever_more_rarely() -> None:
+    found = [pause or 0.0 for pause in pauses(StartingError("ORA-01033"), 2000)]
+    assert found[:40] == [3.0] * 40 and found[-1] == LONGEST_PAUSE
+    assert found == sorted(found)
+
+
+def test_pauses_differ_from_database_to_database() -> None:
+    for error in (StartingError("ORA-12514"), SessionError("gone")):
+        assert len({after_failure(error, 3).pause for _ in range(20)}) > 15
+
+
+@pytest.mark.parametrize(("error", "kind"), [(SessionError("gone"), "network"), (KeyError("ours"), "bug")])
+def test_the_network_and_our_bugs_are_tried_ever_more_rarely(error: Exception, kind: str) -> None:
+    found = [pause or 0.0 for pause in pauses(error, 12)]
+    assert after_failure(error, 1).kind == kind
+    assert found[:4] == pytest.approx([1.8, 3.6, 7.2, 14.4])
+    assert max(found) <= LONGEST_PAUSE and after_failure(error, 10**6).pause is not None
+
+
+def test_a_wrong_setup_waits_a_minute() -> None:
+    assert pauses(SetupError("DPY-3010"), 2) == [60.0, 60.0]
+
+
+def test_a_fleet_takes_turns() -> None:
+    turns = sorted(turn_of(f"db-{number}", 1000.0, 15.0) - 1000.0 for number in range(500))
+    assert turns[0] >= 0 and turns[-1] < 15.0
+    assert pstdev(turns) == pytest.approx(15.0 / 12**0.5, rel=0.05)
+    assert turn_of("erp", 1000.0, 15.0) == turn_of("erp", turn_of("erp", 1000.0, 15.0) - 14.0, 15.0)
+
+
+@pytest.mark.parametrize(
+    ("poll", "expected"), [(0.05, 15.0), (0.15, 15.0), (0.3, 30.0), (3.0, 300.0), (60.0, 600.0), (0.0, 15.0)]
+)
+def test_a_poll_may_take_its_share_of_the_interval(poll: float, expected: float) -> None:
+    assert interval_after([poll, poll], 15.0, 0.01) == pytest.approx(expected)
+
+
+def test_one_dear_poll_alone_changes_nothing() -> None:
+    for recent in ([], [3.0], [3.0, 0.05], [0.05, 3.0], [3.0, 3.0, 0.05]):
+        assert interval_after(recent, 15.0, 0.01) == 15.0
+
+
+@dataclass
+class Dear:
+    """Connections to a scripted database whose every statement takes simulated time."""
+
+    stage: Stage
+    seconds: float = 0.0
+
+    def open(self, _: Watched) -> Connection:
+        self._inner = ScriptedDatabase(scenarios()["busy-but-fine"], self.stage.began, lambda: self.stage.at)
+        return self
+
+    def credential(self, _: Watched) -> str:
+        return ""
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        self.stage.at += self.seconds
+        return self._inner.query(sql, binds)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+def test_expensive_polls_slow_themselves_down_and_speed_up_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, dear = stage["busy-but-fine"], Dear(stage)
+    watched.interval = 15.0
+    monkeypatch.setattr(
+        "service.watch.worker.turn", lambda *given, **more: turn(*given, clock=lambda: stage.at, **more)
+    )
+    worker = Worker(watched, dear, stage.keeper, budget=0.01)
+    found = []
+    for dear.seconds in (0.0, 0.05, 0.05, 0.05, 0.0):
+        found.append(worker.step())
+        stage.at += found[-1]
+        page = exposition([watched], None)[0].decode()
+        (told,) = re.findall(r"^latchscope_poll_interval_seconds\{.*\} (\S+)$", page, re.MULTILINE)
+        assert float(told) == pytest.approx(found[-1])
+    assert found[0] == found[1] == found[4] == 15.0
+    assert all(45.0 <= pause <= 90.0 for pause in found[2:4])

@@ -1,0 +1,55 @@
+"""From a configured database to a connection: what of the configuration reaches the driver, and clear words where it cannot."""
+
+from pathlib import Path
+
+import pytest
+
+from collectors.errors import SetupError
+from collectors.poll import poll
+from collectors.scenarios import scenarios
+from service.config.settings import DatabaseSettings, OracleSettings
+from service.state.board import Watched
+from service.watch.connect import Connector, target_of
+
+
+def test_the_target_is_what_is_configured(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("word\n", encoding="utf-8")
+    (tmp_path / "wallet-password").write_text("wallet word\n", encoding="utf-8")
+    database = DatabaseSettings(
+        name="erp1",
+        dsn="erp1_tcps",
+        user="C##LATCHSCOPE",
+        password_file=tmp_path / "password",
+        config_dir=tmp_path,
+        wallet_dir=tmp_path,
+        wallet_password_file=tmp_path / "wallet-password",
+    )
+    target = target_of(database)
+    assert (target.dsn, target.user, target.password) == ("erp1_tcps", "C##LATCHSCOPE", "word")
+    assert (target.config_dir, target.wallet, target.wallet_password) == (tmp_path, tmp_path, "wallet word")
+    assert "word" not in repr(target).replace("wallet_password", "")
+
+
+def test_deadlines_follow_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr("service.watch.connect.OracleConnection", lambda *given: seen.append(given))
+    monkeypatch.setenv("WORD", "x")
+    database = DatabaseSettings(name="erp1", dsn="h:1/s", password_env="WORD")
+    Connector(OracleSettings(connect_timeout=4, statement_timeout=3)).open(Watched(database, 15.0))
+    ((name, _, deadlines),) = seen
+    assert (name, deadlines.connect, deadlines.statement, deadlines.frozen) == ("erp1", 4.0, 3.0, 5.0)
+
+
+def test_scripted_databases_begin_with_the_process() -> None:
+    connector = Connector(OracleSettings())
+    database = DatabaseSettings(name="any", dsn="demo:undo-storm")
+    first = poll("any", connector.open(Watched(database, 2.0)))
+    again = poll("any", connector.open(Watched(database, 2.0)))
+    assert first.startup_time == again.startup_time
+    assert connector.credential(Watched(database, 2.0)) == ""
+
+
+def test_an_unknown_scripted_database_says_which_there_are() -> None:
+    database = DatabaseSettings(name="any", dsn="demo:nothing")
+    with pytest.raises(SetupError, match=", ".join(scenarios())):
+        Connector(OracleSettings()).open(Watched(database, 2.0))

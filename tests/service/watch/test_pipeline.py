@@ -1,0 +1,160 @@
+"""The main path: a scripted database goes from rows to the board, on a fake clock."""
+
+from datetime import timedelta
+
+import pytest
+
+from collectors.model import NotComparable, Snapshot, number
+from collectors.scenarios import scenarios
+from rules.model import Confidence, Severity
+from service.watch.pipeline import difference
+from tests.service.stage import BEGAN, Stage
+
+STORM = 45.0
+
+
+def test_the_first_poll_has_no_basis_and_everything_is_undetermined(stage: Stage) -> None:
+    published = stage.poll("undo-storm", at=STORM)
+    told = published.diagnosis
+    assert published.delta is None
+    assert told.basis is None
+    assert told.impact is None
+    assert (told.findings, told.ruled_out) == ((), ())
+    assert len(told.undetermined) >= 9
+    assert {one.way_out for one in told.undetermined} == {"wait for the next poll"}
+
+
+def test_the_second_poll_gives_an_interval_by_the_databases_clock(stage: Stage) -> None:
+    stage.poll("undo-storm", at=STORM)
+    published = stage.poll("undo-storm", at=STORM + 2)
+    basis = published.diagnosis.basis
+    assert basis is not None
+    assert (basis.kind, basis.seconds) == ("interval", 2.0)
+    assert basis.end == BEGAN + timedelta(seconds=STORM + 2)
+    assert published.snapshot.taken_at == basis.end
+
+
+def test_the_undo_storm_is_found_as_the_model_incident(stage: Stage) -> None:
+    stage.poll_all(STORM, STORM + 2)
+    told = stage["undo-storm"].published.diagnosis  # type: ignore[union-attr]
+    top = told.findings[0]
+    assert (top.cause, top.cache, top.child) == ("undo-segments", "dc_rollback_segments", 1)
+    assert (top.location, top.confidence, told.severity) == ("kqrpre: find obj", Confidence.HIGH, Severity.CRITICAL)
+    assert told.impact is not None
+    assert told.impact.share_of_db_time == pytest.approx(0.32, abs=0.03)
+
+
+def test_the_undo_storm_is_healthy_at_first_and_eases_after_the_undo_tablespace_is_recreated(stage: Stage) -> None:
+    severities = {}
+    for name, moment in {"healthy": 10.0, "storm": 60.0, "relieved": 170.0, "again": 205.0}.items():
+        stage.poll("undo-storm", at=moment)
+        severities[name] = stage.poll("undo-storm", at=moment + 2).diagnosis.severity
+    assert severities["healthy"] is Severity.INFO
+    assert severities["storm"] is Severity.CRITICAL
+    assert severities["relieved"].rank < Severity.WARNING.rank
+    assert severities["again"] is Severity.INFO
+
+
+def test_busy_but_fine_has_nothing_above_info_and_says_why(stage: Stage) -> None:
+    stage.poll_all(20, 22)
+    told = stage["busy-but-fine"].published.diagnosis  # type: ignore[union-attr]
+    assert told.severity is Severity.INFO
+    assert {one.severity for one in told.findings} <= {Severity.INFO}
+    assert "spinning" in told.headline
+    assert told.undetermined == ()
+
+
+def test_parse_storm_names_parsing_and_not_the_row_cache(stage: Stage) -> None:
+    stage.poll_all(20, 22)
+    told = stage["parse-storm"].published.diagnosis  # type: ignore[union-attr]
+    assert told.findings[0].cause == "hard-parse-storm"
+    assert told.findings[0].cache is None
+    assert "undo-segments" in {one.cause for one in told.ruled_out}
+
+
+def test_a_restart_is_said_and_nothing_is_subtracted_across_it(stage: Stage) -> None:
+    stage.poll("undo-storm", at=STORM)
+    stage.poll("undo-storm", at=STORM + 2)
+    stage.began = BEGAN + timedelta(seconds=5)
+    published = stage.poll("undo-storm", at=STORM + 4)
+    assert published.delta is None
+    assert "the instance restarted" in published.diagnosis.headline
+    assert published.diagnosis.basis is None
+    assert stage.poll("undo-storm", at=STORM + 6).diagnosis.basis is not None
+
+
+def test_a_restart_has_no_interval(stage: Stage) -> None:
+    told = [stage.poll("undo-storm", at=STORM), stage.poll("undo-storm", at=STORM + 2)]
+    stage.began = BEGAN + timedelta(seconds=5)
+    told += [stage.poll("undo-storm", at=STORM + 4), stage.poll("undo-storm", at=STORM + 6)]
+    assert [one.delta is not None for one in told] == [False, True, False, True]
+
+
+def test_a_refused_view_costs_that_view_alone(stage: Stage) -> None:
+    stage.refused = {"undo-storm": ("v$rowcache",)}
+    stage.poll("undo-storm", at=STORM)
+    published = stage.poll("undo-storm", at=STORM + 2)
+    told = published.diagnosis
+    assert published.snapshot.rows("v$latch_children")
+    assert told.basis is not None
+    assert told.findings == ()
+    grant = "grant select on sys.v_$rowcache to <user>"
+    assert any(grant in one.way_out for one in told.undetermined)
+    assert any(grant in note for note in told.notes)
+    assert "cannot tell which cache" in told.headline
+
+
+def test_children_are_named_by_inference_where_the_map_is_refused(stage: Stage) -> None:
+    stage.refused = {"busy-but-fine": ("x$kqrst",)}
+    stage.poll("busy-but-fine", at=20)
+    published = stage.poll("busy-but-fine", at=30)
+    assert published.delta is not None
+    busy = {
+        int(number(row["child#"]) or 0)
+        for row in published.delta.rows("v$latch_children")
+        if (number(row["gets"]) or 0) >= 1000
+    }
+    parents = [one for one in scenarios()["busy-but-fine"].caches if one.type == "PARENT"]
+    assert len(busy) > 5
+    assert {child: published.map.name(child) for child in busy} == {
+        one.child: one.name for one in parents if one.child in busy
+    }
+    assert {guarded.identity.name for guarded in published.map.children.values()} == {"INFERRED"}
+
+
+def test_names_of_series_stay_when_an_idle_interval_infers_nothing(stage: Stage) -> None:
+    stage.refused = {"busy-but-fine": ("x$kqrst",)}
+    stage.poll("busy-but-fine", at=20)
+    busy = stage.poll("busy-but-fine", at=30)
+    idle = stage.poll("busy-but-fine", at=30.001)
+    assert "unknown" not in {busy.labels.name(child) for child in busy.map.children}
+    assert idle.map.children == {}, "next to no gets, so nothing can be inferred"
+    assert {child: idle.labels.name(child) for child in busy.map.children} == {
+        child: busy.labels.name(child) for child in busy.map.children
+    }
+
+
+def test_the_first_poll_already_names_its_children(stage: Stage) -> None:
+    first = stage.poll("undo-storm", at=STORM)
+    second = stage.poll("undo-storm", at=STORM + 2)
+    assert first.labels.name(1) == second.labels.name(1) == "dc_rollback_segments"
+
+
+def test_every_poll_is_kept_with_its_diagnosis(stage: Stage) -> None:
+    stage.poll_all(1, 3)
+    kept = [(snapshot.database, told.database) for snapshot, told in stage.keeper.polls]
+    assert kept == [(one.name, one.name) for one in stage.board] * 2
+
+
+def test_views_that_change_only_at_start_are_read_once(stage: Stage) -> None:
+    first = stage.poll("undo-storm", at=1)
+    second = stage.poll("undo-storm", at=3)
+    assert "x$kqrst" in first.snapshot.costs
+    assert "x$kqrst" not in second.snapshot.costs
+    assert second.snapshot.rows("x$kqrst") == first.snapshot.rows("x$kqrst")
+
+
+def test_difference_says_why_there_is_none() -> None:
+    told = difference(None, Snapshot("one", None, {}))
+    assert isinstance(told, NotComparable)
+    assert (told.why, told.way_out) == ("the first poll has nothing to compare with", "wait for the next poll")

@@ -1,0 +1,121 @@
+"""A restart is no new beginning: the first poll has an interval, a trouble goes on, a confirmation still counts."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collectors.model import Delta
+from service.config.settings import DatabaseSettings
+from service.state.board import Board, Watched
+from service.state.confirmations import Confirmed
+from service.store.ingest.disk_queue import Spool
+from service.store.repository import Repository
+from service.store.writer import Writer
+from service.watch import resume as module
+from service.watch.resume import resume
+from tests.service.stage import Stage
+
+DB = "undo-storm"
+
+
+def restarted(stage: Stage, store: Repository, folder: Path) -> Watched:
+    """The board of a new process over the same store."""
+    stage.board = Board([Watched(DatabaseSettings(name=DB, dsn=f"demo:{DB}"), 2.0)])
+    writer = Writer(store, Spool(folder / "spool", 2**20))
+    writer.catch_up()
+    resume(stage.board, store, writer)
+    return stage[DB]
+
+
+def test_the_first_poll_after_a_restart_has_an_interval_and_says_so(
+    store: Repository, stage: Stage, tmp_path: Path
+) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    stage.poll(DB, 40)
+    restarted(stage, store, tmp_path)
+    published = stage.poll(DB, 60)
+    assert isinstance(published.delta, Delta) and published.delta.basis.seconds == 20
+    assert any("did not watch between 2026-03-01 12:00:40" in note for note in published.diagnosis.notes)
+    again = stage.poll(DB, 62)
+    assert again.delta is not None and again.delta.notes == ()
+    assert [one.seconds for one in store.history.polls(DB, stage.began, published.snapshot.taken_at)] == [None]  # type: ignore[arg-type]
+
+
+def test_across_a_restart_of_the_instance_there_is_no_interval(
+    store: Repository, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    last = stage.poll(DB, 40).snapshot
+    instance = last.readings["v$instance"]
+    (row,) = instance.rows  # type: ignore[union-attr]
+    other = replace(instance, rows=({**row, "startup_time": "2001-01-01 00:00:00"},))
+    watched = restarted(stage, store, tmp_path)
+    watched.resume = lambda: replace(last, readings={**last.readings, "v$instance": other})
+    published = stage.poll(DB, 60)
+    assert published.delta is None
+    (told,) = store.history.polls(DB, last.taken_at.replace(second=41), last.taken_at.replace(minute=5))  # type: ignore[union-attr]
+    assert told.seconds is None and told.why is not None and "the instance restarted" in told.why
+
+
+def test_an_open_episode_goes_on(store: Repository, stage: Stage, tmp_path: Path) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    for moment in (40, 42, 44):
+        stage.poll(DB, moment)
+    (before,) = stage[DB].episodes.open
+    assert store.episodes.open() == (before,)
+    watched = restarted(stage, store, tmp_path)
+    assert watched.episodes.open == (before,)
+    stage.poll(DB, 60)
+    (after,) = watched.episodes.open
+    assert after.begin == before.begin and after.last_seen > before.last_seen
+    assert [one.what for one in watched.changes if one.what == "begin"] == []
+    assert len(store.episodes.between(None, stage.began, after.last_seen).items) == 1
+
+
+def test_a_live_confirmation_still_counts(
+    store: Repository, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    published = stage.poll(DB, 40)
+    now = time.time()
+    started = published.snapshot.startup_time
+    live = Confirmed("undo-segments", "select 1", 14838.0, started, now - 60, time.monotonic() + 3540)
+    old = Confirmed("hard-parse-storm", "select 2", 7.0, started, now - 7200, time.monotonic() - 3600)
+    stage[DB].confirmed |= {"undo-segments": live, "hard-parse-storm": old}
+    stage.poll(DB, 42)
+    watched = restarted(stage, store, tmp_path)
+    assert set(watched.confirmed) == {"undo-segments"}
+    again = watched.confirmed["undo-segments"]
+    assert (again.value, again.sql, again.startup_time) == (14838.0, "select 1", started)
+    assert again.expires == pytest.approx(live.expires, abs=30)
+
+
+def test_polls_left_in_the_spool_come_first(store: Repository, stage: Stage, tmp_path: Path) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    stage.poll(DB, 40)
+    never_started = Writer(store, Spool(tmp_path / "spool", 2**20))
+    stage.keeper = never_started  # type: ignore[assignment]
+    stage.poll(DB, 42)
+    stage.poll(DB, 44)
+    never_started.stop()
+    restarted(stage, store, tmp_path)
+    stage.keeper = store  # type: ignore[assignment]
+    assert stage.poll(DB, 60).delta.basis.seconds == 16  # type: ignore[union-attr]
+    polls = store.history.polls(DB, stage.began, stage.began.replace(hour=23))
+    assert [one.seconds for one in polls] == [None, 2, 2, 16]
+
+
+def test_a_store_that_cannot_be_read_lets_everything_begin_anew(
+    stage: Stage, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Repository(f"sqlite:///{tmp_path}/store.db")
+    with store.engine.begin() as connection:
+        connection.exec_driver_sql("drop table episodes")
+        connection.exec_driver_sql("drop table snapshots")
+    restarted(stage, store, tmp_path)
+    assert stage.poll(DB, 40).delta is None
+    assert "open episodes cannot be read" in caplog.text
+    assert module.log.name == "latchscope.store"
+    store.close()

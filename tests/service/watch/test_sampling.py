@@ -1,0 +1,128 @@
+"""The worker's bursts: samples of who waits, only while the row cache costs something or somebody asked."""
+
+from time import monotonic
+
+import pytest
+
+from collectors.errors import SessionError
+from collectors.model import Binds, Missing
+from collectors.ondemand.sampling import LONGEST_BURST
+from collectors.poll import Answer
+from collectors.registry import view_of
+from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
+from service.config.settings import DatabaseSettings
+from service.state.board import Published, Watched
+from service.watch.worker import Worker
+from tests.service.stage import BEGAN, Kept
+
+
+class Site:
+    """A worker on a scripted database that is two seconds older at each poll; it looks when the test rests it."""
+
+    def __init__(self, name: str, refused: tuple[str, ...] = ()) -> None:
+        self.at, self.looks = 40.0, 0
+        self._script = ScriptedDatabase(scenarios()[name], BEGAN, lambda: self.at, refused)
+        watched = Watched(DatabaseSettings(name=name, dsn=f"demo:{name}"), 2.0)
+        self.worker = Worker(watched, self, Kept([]), 1.0)
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        view = view_of(sql)
+        self.at += 2 if view == "v$instance" else 0
+        self.looks += view == "v$session"
+        return self._script.query(sql, binds)
+
+    def close(self) -> None:
+        pass
+
+    def open(self, watched: Watched) -> "Site":
+        return self
+
+    def credential(self, watched: Watched) -> str:
+        return "secret"
+
+    def poll(self, looks: int = 3) -> Published:
+        """A poll, and as many looks after it as its burst takes."""
+        self.worker.step()
+        published, burst = self.worker.watched.published, self.worker._burst
+        assert published is not None and self.worker.watched.failure is None
+        for _ in range(looks if burst else 0):
+            burst.look(self)  # type: ignore[union-attr]
+        return published
+
+
+def test_samples_are_in_the_next_diagnosis_while_it_costs_something() -> None:
+    site = Site("undo-storm")
+    site.poll()
+    assert site.looks == 0, "the first poll knows no cost"
+    assert site.poll().diagnosis.who == () and site.looks == 3
+    published = site.poll()
+    assert published.diagnosis.who
+    assert published.diagnosis.who[0].cache == "dc_rollback_segments"
+    assert sum(one.share for one in published.diagnosis.who) <= 1.0001
+    assert b"latchscope_waiting_sessions" in published.blocks["latchscope_waiting_sessions"]
+
+
+@pytest.mark.parametrize("name", ["healthy-19c", "busy-but-fine"])
+def test_a_healthy_database_is_never_sampled(name: str) -> None:
+    site = Site(name)
+    for _ in range(5):
+        assert site.poll().diagnosis.who == ()
+    assert site.looks == 0
+
+
+def test_a_healthy_database_is_sampled_once_on_request() -> None:
+    site = Site("healthy-19c")
+    site.poll()
+    site.worker.ask_for_samples()
+    site.poll()
+    assert site.looks == 3
+    site.poll(), site.poll()
+    assert site.looks == 3
+
+
+def test_a_refused_view_ends_the_burst_and_costs_nothing_else() -> None:
+    refused, read = Site("undo-storm", ("v$session",)), Site("undo-storm")
+    for _ in range(3):
+        without, whole = refused.poll(), read.poll(0)
+    assert refused.looks == 2, "one try in each interval, not one a second"
+    reading = without.snapshot.readings["v$session"]
+    assert isinstance(reading, Missing) and reading.kind == "refused"
+    assert without.diagnosis.who == ()
+    assert without.diagnosis.findings[0].cause == whole.diagnosis.findings[0].cause == "undo-segments"
+    assert without.diagnosis.findings[0].confidence == whole.diagnosis.findings[0].confidence
+
+
+def test_a_burst_is_bounded() -> None:
+    site = Site("undo-storm")
+    site.poll(), site.poll(looks=200)
+    assert site.looks == LONGEST_BURST
+
+
+def test_the_rest_between_two_polls_takes_the_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.watch.worker.EVERY_SECONDS", 0.01)
+    site = Site("undo-storm")
+    site.worker.watched.interval = 0.2
+    site.poll(), site.poll(0)
+    site.worker._rest(monotonic() + 0.2)
+    assert 1 < site.looks <= 21
+
+
+class Refusing:
+    def open(self, watched: Watched) -> Site:
+        raise SessionError(f"{watched.name} is gone")
+
+    def credential(self, watched: Watched) -> str:
+        return watched.name
+
+
+def test_asking_for_samples_does_not_cut_a_pause_after_a_failure_short() -> None:
+    watched = Watched(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), 2.0)
+    worker = Worker(watched, Refusing(), Kept([]))
+    worker.step()
+    worker.ask_for_samples()
+    assert not worker._wake.is_set()
+    healthy = Site("busy-but-fine").worker
+    healthy.step()
+    healthy.ask_for_samples()
+    assert healthy._wake.is_set()

@@ -1,0 +1,236 @@
+"""REST: every route on a real app, every error a problem, and a document a client can be made from."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+
+from rules.catalogue import catalogue
+from rules.model import Diagnosis
+from service.state.board import Failure
+from service.state.window import iso
+from service.store.repository import Repository
+from service.web.schemas import CachesOut, CauseOut, DatabaseOut, LatchesOut, Problem
+from tests.service.conftest import INCIDENT
+from tests.service.stage import Client, Stage
+
+DB = "/api/v1/databases/undo-storm"
+
+
+@pytest.fixture
+def app(stage: Stage) -> Client:
+    stage.poll_all(40, 42)
+    return stage.app()
+
+
+def operations(app: Client) -> Iterator[tuple[str, str, dict]]:  # type: ignore[type-arg]
+    for path, each in app.get("/api/v1/openapi.json").json()["paths"].items():
+        for method, operation in each.items():
+            yield path, method, operation
+
+
+def test_databases_in_short(app: Client) -> None:
+    told = [DatabaseOut.model_validate(one) for one in app.get("/api/v1/databases").json()]
+    assert {one.name: one.severity for one in told}["undo-storm"] == "critical"
+    assert all(one.up and one.data_age_seconds == 0 for one in told)
+    one = app.get(DB).json()
+    assert one == next(each.model_dump(mode="json") for each in told if each.name == "undo-storm")
+    assert (one["release"], one["mechanism"], one["instance"]) == ("11.2.0.4.0", "latch", "undo_storm")
+    assert one["started_at"].endswith("Z")
+
+
+def test_the_diagnosis_is_the_published_one(app: Client, stage: Stage) -> None:
+    answer = app.get(f"{DB}/diagnosis")
+    assert answer.headers["content-type"] == "application/json"
+    told = Diagnosis.model_validate(answer.json())
+    assert told == stage["undo-storm"].published.diagnosis  # type: ignore[union-attr]
+    text = answer.text
+    assert all(word in text for word in ("dc_rollback_segments", "kqrpre: find obj", "undo-segments"))
+    assert answer.json()["basis"]["end"].endswith("Z")
+
+
+def test_before_the_second_poll_the_answer_is_200_and_undetermined(stage: Stage) -> None:
+    app = stage.app()
+    for polled in (False, True):
+        if polled:
+            stage.poll("undo-storm", at=1)
+        answer = app.get(f"{DB}/diagnosis")
+        told = answer.json()
+        assert answer.status_code == 200
+        assert told["basis"] is None
+        assert {one["cause"] for one in told["undetermined"]} == {
+            cause.id for cause in catalogue().values() if not cause.handbook
+        }
+        assert app.get(f"{DB}/latches").json()["missing"]
+
+
+def test_latches_most_sleeps_first(app: Client) -> None:
+    told = LatchesOut.model_validate(app.get(f"{DB}/latches").json())
+    top = told.children[0]
+    assert (top.child, top.cache, top.identity) == (1, "dc_rollback_segments", "read")
+    assert top.share_of_sleeps == pytest.approx(1, abs=0.001)
+    assert top.gets_per_second is not None
+    assert top.gets_per_second * 2 == top.gets
+    sleeps = [one.sleeps or 0 for one in told.children]
+    assert sleeps == sorted(sleeps, reverse=True)
+    assert told.missing is None
+
+
+def test_caches_most_gets_first_with_their_child(app: Client) -> None:
+    told = CachesOut.model_validate(app.get(f"{DB}/caches").json())
+    top = told.caches[0]
+    assert (top.cache, top.cache_id, top.child, top.entries_used) == ("dc_rollback_segments", 3, 1, 14600)
+    shared = [one for one in told.caches if one.child == 8]
+    assert {one.type for one in shared} == {"PARENT", "SUBORDINATE"}
+    assert sum(one.share_of_gets or 0 for one in told.caches) == pytest.approx(1)
+
+
+def test_a_database_that_does_not_answer_says_so_everywhere(app: Client, stage: Stage) -> None:
+    why = "ORA-12541: no listener at erp:1521"
+    stage["undo-storm"].failure = Failure("network", why, since=stage.began.timestamp(), next_attempt=None)
+    short = app.get(DB).json()
+    assert (short["up"], short["severity"], short["failure"]["why"]) == (False, None, why)
+    for path in ("latches", "caches"):
+        assert why in app.get(f"{DB}/{path}").json()["missing"], "not: wait for the next poll"
+    assert why in app.get(f"{DB}/diagnosis").json()["headline"]
+    assert app.get("/readyz").status_code == 200, "a database that is down does not make us unready"
+
+
+def test_a_refused_view_is_missing_with_its_grant(stage: Stage) -> None:
+    stage.refused = {"undo-storm": ("v$latch_children", "v$rowcache")}
+    stage.poll("undo-storm", at=40)
+    stage.poll("undo-storm", at=42)
+    app = stage.app()
+    for path, view in (("latches", "sys.v_$latch_children"), ("caches", "sys.v_$rowcache")):
+        assert f"grant select on {view} to" in app.get(f"{DB}/{path}").json()["missing"]
+
+
+def test_causes(app: Client) -> None:
+    told = [CauseOut.model_validate(one) for one in app.get("/api/v1/causes").json()]
+    assert [one.id for one in told] == list(catalogue())
+    whole = app.get("/api/v1/causes/undo-segments").json()
+    assert whole["confirm"]["sql"] == "select count(*) from dba_rollback_segs"
+    assert {"when", "remedy", "risk", "expected_effect", "false_positives", "references"} <= set(whole)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "detail"),
+    [
+        ("GET", "/api/v1/databases/nobody", 404, "no database named nobody; watched are:"),
+        ("GET", "/api/v1/databases/nobody/diagnosis", 404, "no database named nobody"),
+        ("GET", "/api/v1/databases/nobody/latches", 404, "no database named nobody"),
+        ("GET", "/api/v1/databases/nobody/caches", 404, "no database named nobody"),
+        ("GET", "/api/v1/causes/nothing", 404, "no cause nothing; there are:"),
+        ("GET", "/api/v1/nowhere", 404, "Not Found"),
+        ("DELETE", "/api/v1/databases", 405, "Method Not Allowed"),
+        ("GET", "/static/none.css", 404, "Not Found"),
+    ],
+)
+def test_errors_are_problems(app: Client, method: str, path: str, status: int, detail: str) -> None:
+    answer = app.get(path, method)
+    told = Problem.model_validate(answer.json())
+    assert (answer.status_code, told.status, told.instance) == (status, status, path)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert detail in told.detail
+    assert (status == 405) == ("allow" in answer.headers)
+
+
+def test_what_is_not_understood_is_a_problem(app: Client) -> None:
+    @app.app.get("/planted")
+    def planted(number: int) -> None: ...
+
+    answer = app.get("/planted?number=many")
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "query.number: Input should be a valid integer" in answer.json()["detail"]
+
+
+def test_a_bug_is_a_problem_without_its_text(app: Client, caplog: pytest.LogCaptureFixture) -> None:
+    @app.app.get("/planted")
+    def planted() -> None:
+        raise RuntimeError("a secret of the inside")
+
+    answer = app.get("/planted")
+    assert answer.status_code == 500
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "secret" not in answer.text
+    assert "a secret of the inside" in caplog.text, "the log has it"
+
+
+def test_healthz_touches_neither_store_nor_board(app: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("touched")
+
+    monkeypatch.setattr(Repository, "reachable", refuse)
+    monkeypatch.setattr("service.state.board.Board.__iter__", refuse)
+    answer = app.get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def test_readyz_fails_when_the_store_is_gone(app: Client, stage: Stage) -> None:
+    assert app.get("/readyz").json() == {"status": "ok"}
+    (stage.folder / "store.db").unlink()
+    answer = app.get("/readyz")
+    assert answer.status_code == 503
+    assert "store" in answer.json()["status"]
+
+
+def test_metrics_are_served_as_prometheus_wants_them(app: Client) -> None:
+    answer = app.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert 'latchscope_up{db="undo-storm"} 1\n' in answer.text
+
+
+def test_the_document_is_frozen(app: Client, golden: Callable[[str, str], None]) -> None:
+    document = app.get("/api/v1/openapi.json").json()
+    document["info"]["version"] = "of the golden file"
+    golden("openapi.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
+
+
+def test_operation_ids_can_be_read_and_differ(app: Client) -> None:
+    ids = [operation["operationId"] for _, _, operation in operations(app)]
+    assert len(set(ids)) == len(ids)
+    for one in ids:
+        assert re.fullmatch(r"(get|list|create|resume|run|compare|stream)(_[a-z]+)+", one), one
+
+
+def test_every_operation_is_described_with_its_problems(app: Client) -> None:
+    for path, method, operation in operations(app):
+        where = f"{method} {path}"
+        assert operation["description"].rstrip().endswith("."), where
+        assert operation["tags"], where
+        responses = operation["responses"]
+        assert responses["default"]["content"].keys() == {"application/problem+json"}, where
+        if "{" in path:
+            assert "404" in responses, where
+        for status, response in responses.items():
+            assert response["description"], where
+            if status.startswith("4"):
+                assert response["content"].keys() == {"application/problem+json"}, f"{where} {status}"
+
+
+def test_every_reference_of_the_document_leads_somewhere(app: Client) -> None:
+    document = app.get("/api/v1/openapi.json").json()
+    known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+    used = set(re.findall(r'"\$ref": ?"([^"]+)"', json.dumps(document)))
+    assert used == known, "every schema is used, and every used one is there"
+
+
+def test_answers_fit_the_document(app: Client, stage: Stage) -> None:
+    """Every GET of the document answers with what the document promises."""
+    stage.keeper.write(f"sqlite:///{stage.folder}/store.db")
+    window = f"{iso(stage.began + timedelta(seconds=40))}/{iso(stage.began + timedelta(seconds=42))}"
+    either = {"/api/v1/databases/{db}/compare": {"before": window, "after": window}}
+    report = app.get("/api/v1/reports", "POST", files=[("file", ("x", INCIDENT.read_bytes()))]).json()[0]["id"]
+    for path, method, operation in operations(app):
+        if method != "get" or path.endswith("/stream"):  # a stream never ends by itself; test_stream has it
+            continue
+        id = report if path.startswith("/api/v1/reports") else "undo-segments"
+        examples = {"db": "undo-storm", "id": id, "target": "undo-storm", "metric": "child_gets"}
+        parameters = [one for one in operation.get("parameters", ()) if one["in"] == "query" and one["required"]]
+        required = {one["name"]: examples[one["name"]] for one in parameters}
+        answer = app.get(path.format(**examples), params=required | either.get(path, {}))
+        assert answer.status_code == 200, path
+        assert answer.headers["content-type"].split(";")[0] in operation["responses"]["200"]["content"], path

@@ -1,0 +1,209 @@
+"""REST of the history: figures with their gaps, pages, episodes, marks, comparisons, and what is refused."""
+
+import csv
+import json
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from rules.comparison.model import Comparison
+from service.history.metric_catalog import NAMED
+from service.state.window import iso
+from service.store.repository import Repository
+from service.store.upkeep.rollup import roll_up
+from tests.service.marked import DB, at, marked, polled
+from tests.service.stage import Client, Stage
+from tests.service.stores import Place
+
+LOCK = {"lock_waits", "lock_wait_seconds"}
+"""The scripted database lists events only once somebody waited for them."""
+PATH = f"/api/v1/databases/{DB}"
+BOTH = f"begin={iso(at(0))}&end={iso(at(3600))}"
+
+
+@pytest.fixture
+def app(store: Repository, stage: Stage, place: Place) -> Client:
+    """Polls around the mark, with a hole of half a minute, over the store of each engine."""
+    polled(store, stage, 100, 112)
+    polled(store, stage, 142, 150)
+    return stage.app(place.url)
+
+
+def got(app: Client, path: str) -> dict:  # type: ignore[type-arg]
+    answer = app.get(path)
+    assert answer.status_code == 200, answer.text
+    return answer.json()  # type: ignore[no-any-return]
+
+
+def test_every_metric_is_told_with_its_unit(app: Client) -> None:
+    told = got(app, f"{PATH}/history?{BOTH}&{'&'.join(f'metric={name}' for name in NAMED)}")
+    assert {one["metric"] for one in told["series"]} == set(NAMED) - {"mutex_sleeps", "mutex_wait_seconds", *LOCK}
+    assert all(len(one["values"]) == len(told["times"]) for one in told["series"])
+    sleeps = next(
+        one
+        for one in told["series"]
+        if (one["metric"], one["of"]) == ("child_sleeps", "child 1 (dc_rollback_segments)")
+    )
+    assert sleeps["values"][0] is None, "the first poll has no interval"
+    assert sleeps["values"][1] == pytest.approx(5200, rel=0.01)
+    children = [one["values"][1] for one in told["series"] if one["metric"] == "child_sleeps"]
+    assert None not in children and 0.0 in children, "a counter that stood still is told, as zero"
+    used = next(one for one in told["series"] if (one["metric"], one["of"]) == ("cache_usage", "dc_rollback_segments"))
+    assert used["values"][3] == 14600, "a level that did not change is still known"
+
+
+def test_a_stretch_nobody_watched_is_null(app: Client, store: Repository, stage: Stage) -> None:
+    stage[DB].owned, stage[DB].published = True, None  # as this process polls it, after a restart
+    polled(store, stage, 200, 204)
+    told = got(app, f"{PATH}/history?{BOTH}&metric=latch_sleeps")
+    (series,) = told["series"]
+    restarted = told["times"].index(iso(at(200)))
+    assert told["seconds"][restarted] is None and series["values"][restarted] is None
+    roll_up(store.engine, store.partitions, at(86400))
+    later = store.history.points(DB, [NAMED["latch_sleeps"].selector], at(0), at(3600), "5m")
+    assert [one.at for one in later.spans] == [at(0)]
+
+
+def test_a_missing_bucket_is_null(app: Client, store: Repository, stage: Stage) -> None:
+    stage[DB].owned, stage[DB].published = True, None  # as this process polls it, after a restart
+    polled(store, stage, 1000, 1004)
+    roll_up(store.engine, store.partitions, at(86400))
+    told = got(app, f"{PATH}/history?{BOTH}&metric=latch_sleeps&resolution=5m")
+    assert told["times"] == [iso(at(0)), iso(at(300)), iso(at(900))]
+    (series,) = told["series"]
+    assert series["values"][1] is None and None not in (series["values"][0], series["values"][2])
+
+
+def test_auto_takes_finer_figures_where_nothing_is_rolled_up_yet(app: Client) -> None:
+    long = f"begin={iso(at(0) - timedelta(days=30))}&end={iso(at(3600))}"
+    assert got(app, f"{PATH}/history?{long}&metric=latch_gets")["resolution"] == "poll"
+
+
+def test_pages_join_to_the_whole(app: Client) -> None:
+    asked = f"{PATH}/history?{BOTH}&metric=child_gets&of=child 1&resolution=poll"
+    whole, path = got(app, asked), f"{asked}&limit=5"
+    times, values = [], []
+    while path:
+        answer = app.get(path)
+        told = answer.json()
+        assert len(told["times"]) <= 5
+        times += told["times"]
+        values += told["series"][0]["values"]
+        path = told["next"]
+        assert (f'<{path}>; rel="next"' == answer.headers.get("link")) if path else "link" not in answer.headers
+    assert (times, values) == (whole["times"], whole["series"][0]["values"])
+
+
+@pytest.mark.parametrize("how", ["format=csv", "Accept"])
+def test_csv_has_the_same_figures_and_empty_cells(app: Client, how: str) -> None:
+    asked = f"{PATH}/history?{BOTH}&metric=latch_sleeps&metric=share_of_db_time&limit=4"
+    answer = app.get(f"{asked}&{how}") if how != "Accept" else app.get(asked, headers={"Accept": "text/csv"})
+    assert answer.headers["content-type"].startswith("text/csv") and 'rel="next"' in answer.headers["link"]
+    rows = list(csv.DictReader(StringIO(answer.text)))
+    told = got(app, asked)
+    assert len(rows) == 8 and rows[0]["value"] == ""
+    assert [float(row["value"]) for row in rows[2:4]] == [one["values"][1] for one in told["series"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "says"),
+    [
+        ("history", 422, "metric"),
+        ("history?metric=nothing", 422, "no metric nothing; there are: child_gets"),
+        (f"history?metric=cache_gets&of=nothere&{BOTH}", 422, "nothing is named nothere in this window; there are: "),
+        (f"history?metric=cache_gets&of=dc_users&of=nothere&{BOTH}", 422, "dc_rollback_segments, "),
+        (f"history?metric=latch_gets&of=nothere&{BOTH}", 422, "leave `of` out"),
+        ("history?metric=child_gets&begin=yesterday", 422, "yesterday is no time"),
+        ("history?metric=child_gets&begin=-1h&end=-2h", 422, "the end is not after the begin"),
+        ("history?metric=child_gets&cursor=x", 422, "no cursor"),
+        ("history?metric=child_gets&resolution=1d", 422, "resolution"),
+        ("history?metric=child_gets&limit=0", 422, "limit"),
+        ("episodes?cursor=x", 422, "no cursor"),
+        ("marks?begin=2026-01-01T00:00", 422, "no time zone"),
+        ("compare", 422, "give before and after, or mark"),
+        ("compare?mark=last&before=-2h/-1h", 422, "give before and after, or mark"),
+        ("compare?before=-2h&after=-1h/now", 422, "is no window"),
+        ("compare?mark=last&span=long", 422, "span is 'long'"),
+        ("compare?mark=last", 404, "no mark yet"),
+        ("compare?before=-2h/-1h&after=-1h/now", 409, "nothing of undo-storm is kept between"),
+    ],
+)
+def test_what_is_refused_says_the_way_out(app: Client, path: str, status: int, says: str) -> None:
+    answer = app.get(f"{PATH}/{path}")
+    assert answer.status_code == status and says in answer.json()["detail"], answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_episodes_of_all_can_be_asked_of_one(app: Client) -> None:
+    every, other = f"/api/v1/episodes?{BOTH}", "parse-storm"
+    assert {one["database"] for one in got(app, every)} == {DB}
+    assert got(app, f"{every}&database={DB}") == got(app, every)
+    assert got(app, f"{every}&database={other}") == []
+    refused = app.get(f"{every}&database=nobody")
+    assert refused.status_code == 404 and "no database named nobody" in refused.json()["detail"]
+
+
+def test_nobody_is_404_everywhere(app: Client) -> None:
+    for path in ("history?metric=child_gets", "episodes", "marks", "compare?mark=last"):
+        assert app.get(f"/api/v1/databases/nobody/{path}").status_code == 404
+
+
+def test_episodes_of_store_and_memory_each_once_page_by_page(app: Client, store: Repository) -> None:
+    (memory,) = got(app, f"{PATH}/episodes?{BOTH}")
+    assert (memory["database"], memory["cause"], memory["end"], memory["verdict"]) == (
+        DB,
+        "undo-segments",
+        iso(at(112)),
+        None,
+    )
+    (kept,) = store.episodes.between(DB, at(0), at(3600)).items
+    store.episodes.verdict(DB, kept.cause, kept.begin, "verified: a test")
+    assert got(app, f"{PATH}/episodes?{BOTH}")[0]["verdict"] == "verified: a test"
+    assert [one["cause"] for one in got(app, f"/api/v1/episodes?{BOTH}")] == ["undo-segments"]
+    assert got(app, f"/api/v1/episodes?begin={iso(at(-90))}&end={iso(at(-60))}") == []
+
+
+def test_a_mark_is_set_listed_and_compared(app: Client, store: Repository, tmp_path: Path) -> None:
+    answer = app.get(f"{PATH}/marks", "POST", json={"text": " undo  tablespace recreated ", "at": iso(at(112))})
+    mark = answer.json()
+    assert answer.status_code == 201 and (mark["text"], mark["at"]) == ("undo tablespace recreated", iso(at(112)))
+    assert got(app, f"{PATH}/marks?{BOTH}") == [mark]
+    for which in ("last", mark["id"]):
+        told = Comparison.model_validate(got(app, f"{PATH}/compare?mark={which}&settle=28s"))
+        assert told.mark == "undo tablespace recreated" and told.find("child_sleeps") is not None
+    windows = f"before={iso(at(100))}/{iso(at(112))}&after={iso(at(142))}..{iso(at(150))}"
+    assert Comparison.model_validate(got(app, f"{PATH}/compare?{windows}")).mark is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        ({"text": "  "}, "1 to 500"),
+        ({"text": "x" * 501}, "1 to 500"),
+        ({"text": "x\x07"}, "printable"),
+        ({"text": "x", "at": "2026-03-01T12:00:00"}, "no time zone"),
+        ({"text": "x", "at": iso(datetime.now(UTC) + timedelta(days=1))}, "in the future"),
+        ({}, "text"),
+    ],
+)
+def test_a_mark_that_is_none_is_refused(app: Client, store: Repository, wanted: dict[str, str], says: str) -> None:
+    answer = app.get(f"{PATH}/marks", "POST", json=wanted)
+    assert answer.status_code == 422 and says in answer.json()["detail"]
+    assert store.marks.get(DB, "last") is None
+
+
+def test_a_page_of_somebody_else_sets_no_mark(app: Client) -> None:
+    answer = app.get(f"{PATH}/marks", "POST", json={"text": "x"}, headers={"Origin": "http://evil.example"})
+    assert answer.status_code == 403
+
+
+def test_a_store_that_is_away_is_503(stage: Stage, store: Repository, place: Place) -> None:
+    polled(store, stage, 100, 102)
+    marked(store)
+    app = stage.app(place.url)
+    place.execute("drop table marks")
+    answer = app.get(f"{PATH}/marks")
+    assert answer.status_code == 503 and answer.json()["title"] == "The store does not answer"
+    assert json.loads(answer.text)["type"] == "about:blank"

@@ -1,0 +1,315 @@
+"""Uploaded reports: the diagnosis of the command line over REST, limits before anything is kept, and who may do it."""
+
+import asyncio
+import gzip
+import hashlib
+import json
+import logging
+import sqlite3
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rules.model import Diagnosis
+from service.app import create_app
+from service.config.settings import AuthSettings, DatabaseSettings, ReportSettings, Settings
+from service.intake.archives import label
+from service.intake.inputs import diagnose_data
+from service.intake.uploads import MOST_FILES
+from service.store.queries import reports as stored_reports
+from service.store.queries.reports import Kept, Reports
+from service.store.repository import Repository
+from service.web.schemas import Problem, ReportOut, ReportShortOut
+from tests.service.intake.test_archives import encrypted, tar, zipped
+from tests.service.stage import Client, Stage
+from tests.service.web.test_access import OPERATE, READ, basic, bearer, digest
+
+RECORDINGS = Path(__file__).parents[3] / "recordings" / "reports"
+AWR = (RECORDINGS / "awr-11.2.0.4.0-undo-storm.html").read_bytes()
+PATH = "/api/v1/reports"
+HOSTILE = "<script>alert('x')</script>.html"
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Client:
+    return client(tmp_path)
+
+
+def client(folder: Path, **changes: Any) -> Client:
+    databases = [DatabaseSettings(name="orders", dsn="demo:busy-but-fine")]
+    changes.setdefault("auth", AuthSettings(audit_file=folder / "audit.jsonl"))
+    return Client(create_app(Settings(store=f"sqlite:///{folder}/store.db", databases=databases, **changes)))
+
+
+def upload(app: Client, *files: tuple[str, bytes], path: str = PATH, **more: Any) -> httpx.Response:
+    parts = [("file", (name, data, "image/png")) for name, data in files]
+    return app.get(path, "POST", files=parts, **more)
+
+
+def audited(folder: Path) -> list[dict[str, str]]:
+    file = folder / "audit.jsonl"
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+
+
+def test_an_upload_is_diagnosed_as_the_command_line_does_it(app: Client, tmp_path: Path) -> None:
+    answer = upload(app, ("awr.html", AWR))
+    assert answer.status_code == 201
+    (one,) = [ReportOut.model_validate(each) for each in answer.json()]
+    assert (one.id, one.size, one.known) == (hashlib.sha256(AWR).hexdigest(), len(AWR), False)
+    assert [each.diagnosis for each in one.diagnoses] == [
+        each.diagnosis for each in diagnose_data(AWR, "awr.html").told
+    ]
+    assert one.databases == ("ORDERS",) and one.severity == "critical"
+    again = app.get(f"{PATH}/{one.id}").json()
+    assert Diagnosis.model_validate(again["diagnoses"][0]["diagnosis"]) == one.diagnoses[0].diagnosis
+    assert {**again, "known": False} == answer.json()[0]
+    assert audited(tmp_path)[0] | {"at": ""} == {
+        "at": "",
+        "caller": "this machine",
+        "action": "upload report",
+        "database": "ORDERS",
+        "outcome": f"kept as {one.id}",
+    }
+
+
+def test_the_same_content_is_one_report_and_that_is_said(app: Client) -> None:
+    first = upload(app, ("a.html", AWR)).json()[0]
+    answer = upload(app, ("b.html", AWR))
+    second = answer.json()[0]
+    assert answer.status_code == 200 and second["known"]
+    assert (second["id"], second["name"], second["uploaded_at"]) == (first["id"], "a.html", first["uploaded_at"])
+    assert len(app.get(PATH).json()) == 1
+
+
+def test_reports_are_listed_newest_first(app: Client, incident: Path) -> None:
+    upload(app, ("a.html", AWR))
+    upload(app, ("b.json", incident.read_bytes()))
+    told = [ReportShortOut.model_validate(one) for one in app.get(PATH).json()]
+    assert [one.name for one in told] == ["b.json", "a.html"]
+    assert [one["name"] for one in app.get(f"{PATH}?limit=1").json()] == ["b.json"]
+    assert app.get(f"{PATH}?limit=0").status_code == 422
+
+
+def test_an_archive_tells_of_each_member_and_of_what_was_not_read(app: Client, incident: Path) -> None:
+    data = zipped(("one.html", AWR), ("two.json", incident.read_bytes()), ("notes.txt", b"hello"))
+    (one,) = upload(app, ("all.zip", data)).json()
+    assert [each["name"] for each in one["diagnoses"]] == ["all.zip!one.html", "all.zip!two.json"]
+    assert one["databases"] == ["ORDERS", "undo-segments"]
+    assert len(one["unread"]) == 1 and "notes.txt is not" in one["unread"][0]
+
+
+SMALL = {"reports": ReportSettings(max_bytes=100_000)}
+REFUSED: dict[str, tuple[list[tuple[str, bytes]], int, str]] = {
+    "too large": ([("a", bytes(100_001))], 413, "reports.max_bytes"),
+    "the whole request too large": ([(str(i), bytes(110_000)) for i in range(MOST_FILES)], 413, "the request is more"),
+    "a bomb": ([("a.gz", gzip.compress(bytes(50 << 20)))], 413, "unpacks to more than 0.38 MiB"),
+    "a zip bomb": ([("a.zip", zipped(("a", bytes(50 << 20))))], 413, "unpacks to 50 MiB"),
+    "too many": ([(str(i), b"x") for i in range(MOST_FILES + 1)], 422, f"Maximum number of files is {MOST_FILES}"),
+    "nothing of ours": ([("a.html", b"<html>hello</html>")], 415, "a.html is not an AWR or Statspack report"),
+    "a picture": ([("a.png", b"\x89PNG\r\n\x1a\n")], 415, "a.png is not"),
+    "empty": ([("a", b"")], 422, "a is empty"),
+    "a tar": ([("a.tar", tar())], 415, "a.tar is a tar archive; unpack it"),
+    "damaged": ([("a.json", b'{"format": "latchscope-capture"')], 422, "it ends too early"),
+    "encrypted": ([("a.zip", encrypted())], 422, "a.zip!report.txt is encrypted"),
+    "one good, one not": ([("a.json", b"{}"), ("b", b"x")], 422, '"format" must be'),
+    "a name of two lines": ([("a\nb", b"x")], 415, "is not an AWR"),
+}
+
+
+@pytest.mark.parametrize(("files", "status", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_is_a_problem_of_one_line_and_nothing_is_kept(
+    files: list[tuple[str, bytes]], status: int, said: str, tmp_path: Path
+) -> None:
+    app = client(tmp_path, **SMALL)
+    answer = upload(app, *files)
+    problem = Problem.model_validate(answer.json())
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert said in problem.detail and "\n" not in problem.detail
+    if said not in ("the request is more", f"Maximum number of files is {MOST_FILES}"):
+        assert problem.detail.endswith("; nothing was kept")
+        assert any(problem.detail.startswith(label(name.replace("\n", "%0A"))) for name, _ in files)
+    assert app.get(PATH).json() == []
+    page = upload(app, *files, path="/reports")
+    assert page.status_code == status and "Not taken: " in page.text
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "said"),
+    [
+        ({"json": {"file": "x"}}, 415, "send multipart/form-data"),
+        ({"content": b"x"}, 415, "send multipart/form-data"),
+        ({"content": b"x", "headers": {"content-type": "multipart/form-data"}}, 422, "Missing boundary"),
+        ({"content": b"x", "headers": {"content-type": "multipart/form-data; boundary=y"}}, 422, "Invalid multipart"),
+        ({"files": [("other", ("a", b"x"))]}, 422, "no file came"),
+        ({"files": [("file", ("", b""))]}, 422, "no file came"),
+    ],
+)
+def test_a_request_that_holds_no_file(app: Client, request_: dict[str, Any], status: int, said: str) -> None:
+    answer = app.get(PATH, "POST", **request_)
+    assert answer.status_code == status and said in answer.json()["detail"]
+
+
+def test_no_more_is_taken_in_than_the_limit_however_long_the_sender_goes_on(tmp_path: Path) -> None:
+    """A body without a length, as chunks that never end."""
+    app, sent = client(tmp_path, **SMALL), 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        yield b'--y\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+        while True:
+            sent += 100_000
+            yield bytes(100_000)
+
+    async def ask() -> tuple[int, bytes]:
+        stream = endless()
+        said: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": await anext(stream), "more_body": True}
+
+        async def send(message: Any) -> None:
+            said.append(message)
+
+        headers = [(b"content-type", b"multipart/form-data; boundary=y"), (b"host", b"127.0.0.1")]
+        scope = {"type": "http", "method": "POST", "path": PATH, "raw_path": PATH.encode(), "query_string": b"", "headers": headers, "http_version": "1.1", "scheme": "http", "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 9), "root_path": ""}  # fmt: skip # noqa: E501
+        await app.app(scope, receive, send)  # type: ignore[arg-type]
+        return said[0]["status"], said[1]["body"]
+
+    status, body = asyncio.run(ask())
+    assert status == 413 and b"the request is more than" in body
+    assert sent < 3_000_000
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Path:
+    file = tmp_path / "tokens"
+    file.write_text(f"grafana read {digest(READ)}\nnight-shift operate {digest(OPERATE)}\n", encoding="utf-8")
+    return file
+
+
+def test_uploads_need_the_role_operate_and_reading_a_token(tmp_path: Path, tokens: Path) -> None:
+    app = client(tmp_path, auth=AuthSettings(tokens_file=tokens, audit_file=tmp_path / "audit.jsonl"))
+    for path in (PATH, "/reports"):
+        assert app.get(path).status_code == 401
+        assert upload(app, ("a", AWR), path=path).status_code == 401
+        assert upload(app, ("a", AWR), path=path, headers=bearer(READ)).status_code == 403
+        foreign = basic(OPERATE) | {"origin": "https://elsewhere.example"}
+        assert upload(app, ("a", AWR), path=path, headers=foreign).status_code == 403
+    assert audited(tmp_path) == []
+    assert "token with the role operate" in app.get("/reports", headers=basic(READ)).text
+    assert "<form" in app.get("/reports", headers=basic(OPERATE)).text
+    (one,) = upload(app, ("a", AWR), headers=bearer(OPERATE)).json()
+    assert one["who"] == "night-shift" == audited(tmp_path)[0]["caller"]
+    for path in (f"{PATH}/{one['id']}", f"/reports/{one['id']}"):
+        assert app.get(path).status_code == 401
+        assert app.get(path, headers=bearer(READ)).status_code == 200
+
+
+def test_a_stranger_is_refused_before_the_body_is_read(tmp_path: Path, tokens: Path) -> None:
+    app = client(tmp_path, auth=AuthSettings(tokens_file=tokens))
+
+    async def never() -> AsyncIterator[bytes]:
+        raise AssertionError("the body was read")
+        yield b""
+
+    answer = app.get(PATH, "POST", content=never(), headers={"content-type": "multipart/form-data; boundary=y"})
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize("headers", [{"origin": "https://elsewhere.example"}, {"host": "elsewhere.example"}])
+def test_without_tokens_a_page_from_elsewhere_cannot_upload(app: Client, headers: dict[str, str]) -> None:
+    for path in (PATH, "/reports"):
+        assert upload(app, ("a", AWR), path=path, headers=headers).status_code == 403
+
+
+def test_the_form_leads_to_the_report_and_says_when_it_was_known(app: Client) -> None:
+    answer = upload(app, (HOSTILE, AWR), path="/reports")
+    assert answer.status_code == 303
+    page = app.get(answer.headers["location"])
+    for word in ("kqrpre: find obj", "Ruled out", "Could not be judged", "Dictionary cache gets", "<svg"):
+        assert word in page.text, word
+    assert "uploaded before" not in page.text
+    assert (
+        page.headers["content-type"].startswith("text/html")
+        and "default-src 'none'" in page.headers["content-security-policy"]
+    )
+    again = upload(app, ("b", AWR), path="/reports")
+    assert "uploaded before" in app.get(again.headers["location"]).text
+    for path in ("/reports", answer.headers["location"], "/db/orders"):
+        text = app.get(path).text
+        assert "<script>alert" not in text and "&lt;script&gt;alert" in text, path
+
+
+def test_several_files_of_a_form_lead_to_the_list(app: Client, incident: Path) -> None:
+    answer = upload(app, ("a", AWR), ("b", incident.read_bytes()), path="/reports")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/reports")
+
+
+def test_a_report_and_the_watched_database_of_its_name_lead_to_each_other(app: Client, incident: Path) -> None:
+    (one,) = upload(app, ("a.html", AWR)).json()
+    (other,) = upload(app, ("b.json", incident.read_bytes())).json()
+    assert '<a href="/db/orders">watched now</a>' in app.get(f"/reports/{one['id']}").text
+    assert "watched now" not in app.get(f"/reports/{other['id']}").text
+    page = app.get("/db/orders").text
+    assert f'<a href="/reports/{one["id"]}">a.html</a>' in page and other["id"] not in page
+
+
+def test_what_does_not_exist(app: Client) -> None:
+    answer = app.get(f"{PATH}/nothing")
+    assert answer.status_code == 404 and "no report nothing" in answer.json()["detail"]
+    page = app.get("/reports/%3Cb%3E")
+    assert page.status_code == 404 and "&lt;b&gt;" in page.text and "<b>" not in page.text
+
+
+def test_nothing_gives_the_original_back_as_a_page_of_ours(app: Client) -> None:
+    planted = AWR.replace(b"</body>", b"<img src=x onerror=planted()></body>")
+    (one,) = upload(app, ("a.html", planted)).json()
+    for path in (f"/reports/{one['id']}", f"{PATH}/{one['id']}", "/reports", PATH):
+        assert "onerror" not in app.get(path).text
+
+
+def test_a_store_that_is_gone_is_503_and_the_page_of_a_database_stays(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.poll_all(40, 42)
+    app = stage.app()
+    with sqlite3.connect(stage.folder / "store.db") as connection:
+        connection.execute("drop table reports")
+    connection.close()
+    with caplog.at_level(logging.CRITICAL, "latchscope.web"):
+        for answer in (app.get(PATH), app.get(f"{PATH}/x"), upload(app, ("a", AWR)), app.get("/reports")):
+            assert answer.status_code == 503 and "the store does not answer" in answer.text
+    page = app.get("/db/undo-storm")
+    assert page.status_code == 200 and "Uploaded reports cannot be listed" in page.text
+
+
+def test_what_an_older_version_told_is_told_anew_from_the_original(app: Client, tmp_path: Path) -> None:
+    (one,) = upload(app, ("a.html", AWR)).json()
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute("update reports set told = ?", ('{"form": "of old"}',))
+    connection.close()
+    assert app.get(f"{PATH}/{one['id']}").json()["diagnoses"] == one["diagnoses"]
+
+
+def test_reports_past_their_time_or_number_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_reports, "MOST", 2)
+    store = Repository(f"sqlite:///{tmp_path}/s.db")
+    reports, now = Reports(store.engine), datetime(2026, 3, 1, tzinfo=UTC)
+
+    def keep(id: str, at: datetime) -> None:
+        assert reports.keep(Kept(id, at, id, 1, "x", ("A%", "b_"), "info", "h"), "{}", b"body")
+
+    keep("old", now - stored_reports.KEEP - timedelta(days=3))
+    keep("a", now - timedelta(days=2))
+    assert [one.id for one in reports.newest(9)] == ["a"]
+    keep("b", now - timedelta(days=1))
+    keep("c", now)
+    assert [one.id for one in reports.newest(9)] == ["c", "b"]
+    assert [one.id for one in reports.newest(9, "a%")] == ["c", "b"], "a name in any case"
+    assert reports.newest(9, "%") == reports.newest(9, "bx") == [], "and no pattern"
+    assert reports.original("c") == b"body" and reports.original("a") is None
+    store.close()

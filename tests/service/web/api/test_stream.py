@@ -1,0 +1,231 @@
+"""The stream of episode changes over real sockets: at once, without gaps, and ended in good order."""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import signal
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.requests import ClientDisconnect
+
+from service.app import create_app
+from service.config.settings import AuthSettings, DatabaseSettings, Settings
+from service.notify.feed import Feed
+from service.state.board import Board
+from service.store.repository import Repository
+from service.web.access import Access
+from service.web.api import stream
+from service.web.api.stream import EventStream, streams
+from tests.oracle_standin.deadline import within
+from tests.service.running import Running, demo
+from tests.service.stage import Client
+from tests.service.store.queries.test_episode_log import change, write
+
+PATH = "/api/v1/episodes/stream"
+
+
+@contextlib.contextmanager
+def streaming(url: str, after: int | None = None, **query: str) -> Iterator[Iterator[dict[str, Any]]]:
+    """A stream and its events as a browser would read them; heartbeats and the retry line are left out."""
+    headers = {} if after is None else {"Last-Event-ID": str(after)}
+    with httpx.stream("GET", url + PATH, headers=headers, params=query, timeout=30) as answer:
+        assert answer.status_code == 200, answer.read()
+        assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+        assert answer.headers["cache-control"] == "no-cache"
+        yield _events(answer)
+
+
+def _events(answer: httpx.Response) -> Iterator[dict[str, Any]]:
+    lines: dict[str, str] = {}
+    for line in answer.iter_lines():
+        if line:
+            name, _, value = line.partition(": ")
+            lines[name] = value
+        elif "data" in lines:
+            told = json.loads(lines["data"])
+            assert (int(lines["id"]), lines["event"]) == (told["seq"], told["event"])
+            yield told
+            lines = {}
+
+
+def take(events: Iterator[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """So many events, or a failure after half a minute."""
+    return within(30.0, lambda: [next(events) for _ in range(count)])
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with demo(tmp_path_factory.mktemp("demo"), "--interval", "0.5") as one:
+        yield one
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Repository]:
+    opened = Repository(f"sqlite:///{tmp_path}/store.db")
+    yield opened
+    opened.close()
+
+
+def test_changes_come_as_they_happen_and_a_break_loses_none(running: Running) -> None:
+    with streaming(running.url, after=0) as events:
+        first = take(events, 4)
+    assert {one["event"] for one in first} == {"begin"}
+    with streaming(running.url, after=first[1]["seq"]) as events:
+        assert take(events, 2) == first[2:]
+    told = running.json(f"/api/v1/databases/{first[0]['database']}/episodes")
+    assert first[0]["episode"]["begin"] in [one["begin"] for one in told]
+
+
+def test_one_database_alone(running: Running) -> None:
+    with streaming(running.url, after=0) as events:
+        first = next(events)["database"]
+        other = next(one["database"] for one in events if one["database"] != first)
+    with streaming(running.url, after=0, database=other) as events:
+        (one,) = take(events, 1)
+    assert (one["database"], one["episode"]["database"]) == (other, other)
+    assert one["seq"] > 1, "those of others were passed over"
+    answer = httpx.get(running.url + PATH, params={"database": "nobody"})
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+
+
+def test_a_hundred_streams_and_no_more_and_places_come_back(running: Running) -> None:
+    with (
+        httpx.Client(base_url=running.url, limits=httpx.Limits(max_connections=None), timeout=30) as client,
+        contextlib.ExitStack() as stack,
+    ):
+        for _ in range(100):
+            assert stack.enter_context(client.stream("GET", PATH)).status_code == 200
+        answer = client.get(PATH)
+        assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+        assert "too many streams" in answer.json()["detail"] and answer.headers["retry-after"]
+        assert len(client.get("/api/v1/databases").json()) == 8, "streams cost no thread"
+
+    def again() -> bool:
+        with httpx.stream("GET", running.url + PATH, timeout=5) as one:
+            return one.status_code == 200
+
+    running.wait(again)
+
+
+def test_sigterm_ends_streams_in_good_order(tmp_path: Path) -> None:
+    with demo(tmp_path, "--interval", "0.5") as one, streaming(one.url, after=0) as events:
+        take(events, 1)
+        one.process.send_signal(signal.SIGTERM)
+        # A response that is cut off raises; only one that was ended lets the loop come to its end.
+        within(30.0, lambda: list(events))
+        one.process.wait(10)
+        assert "Cancel" not in one.log.read_text(), "the stream was not waited for in vain"
+
+
+def test_strangers_get_no_stream(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"grafana read {hashlib.sha256(b'right').hexdigest()}\n", encoding="utf-8")
+    settings = Settings(
+        store=f"sqlite:///{tmp_path}/store.db",
+        auth=AuthSettings(tokens_file=tokens),
+        databases=[DatabaseSettings(name="demo", dsn="demo:undo-storm")],
+    )
+    app = Client(create_app(settings))
+    assert app.get(PATH).status_code == 401
+    app.app.state.feed.stop()  # a stream of a feed that ended ends at once, so that it can be read here
+    answer = app.get(PATH, headers={"authorization": "Bearer right"})
+    assert (answer.status_code, answer.text) == (200, "retry: 3000\n\n")
+
+
+@pytest.mark.parametrize("asked", ["yesterday", "-1", "99999999999999999999"])
+def test_what_is_no_number_is_a_problem(tmp_path: Path, asked: str) -> None:
+    app = Client(create_app(Settings(store=f"sqlite:///{tmp_path}/store.db")))
+    answer = app.get(PATH, headers={"Last-Event-ID": asked})
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+
+
+def test_a_store_that_does_not_answer_is_a_problem(tmp_path: Path) -> None:
+    app = Client(create_app(Settings(store=f"sqlite:///{tmp_path}/store.db")))
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as file:
+        file.execute("drop table episode_changes")
+    answer = app.get(PATH)
+    assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+    assert "the store does not answer" in answer.json()["detail"]
+
+
+class Wire:
+    """The server's side of one request: what was sent, and a client that goes away or takes nothing when told."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.gone = asyncio.Event()
+        self.jammed = False
+
+    async def receive(self) -> dict[str, str]:
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        if self.jammed:
+            await asyncio.Event().wait()
+        self.sent.append(message.get("body", b"").decode())
+
+    async def until(self, words: str) -> None:
+        async with asyncio.timeout(20):
+            while not any(words in one for one in self.sent):
+                await asyncio.sleep(0.01)
+
+
+def serve(feed: Feed, after: int, wire: Wire) -> "asyncio.Task[None]":
+    scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "headers": []}
+    return asyncio.create_task(EventStream(feed, after)(scope, wire.receive, wire.send))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def feed(store: Repository) -> Iterator[Feed]:
+    one = Feed(store.episode_log)
+    one.start()
+    yield one
+    one.stop()
+    one.join(10)
+
+
+def test_silence_is_filled_and_news_come_at_once(
+    store: Repository, feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.02)
+
+    async def client() -> None:
+        wire = Wire()
+        task = serve(feed, 0, wire)
+        await wire.until(": still here")
+        threading.Thread(target=write, args=(store, change(), change("end"))).start()
+        await wire.until("event: end")
+        wire.gone.set()
+        await asyncio.wait_for(task, 10)
+        assert [one.splitlines()[0] for one in wire.sent if one.startswith("id:")] == ["id: 1", "id: 2"]
+        assert feed.listeners == 0, "whoever goes away gives the place back"
+
+    asyncio.run(client())
+
+
+def test_who_takes_nothing_loses_the_place(store: Repository, feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "SEND_SECONDS", 0.05)
+
+    async def client() -> None:
+        wire = Wire()
+        wire.jammed = True
+        with contextlib.suppress(ClientDisconnect):
+            await asyncio.wait_for(serve(feed, 0, wire), 10)
+        assert feed.listeners == 0
+
+    asyncio.run(client())
+
+
+def test_a_number_of_another_store_is_no_reason_for_silence(store: Repository) -> None:
+    write(store, change())
+    (route,) = streams(Board([]), Feed(store.episode_log), Access(None)).routes
+    for asked, after in ((None, 1), (0, 0), (1, 1), (4711, 1)):
+        assert route.endpoint(database=None, last_event_id=asked)._after == after  # type: ignore[attr-defined]

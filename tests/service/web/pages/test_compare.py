@@ -1,0 +1,119 @@
+"""Before against after on a page: around a mark, of two windows, and what cannot be compared."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from urllib.parse import quote
+
+import pytest
+
+from service.history.comparison import comparison
+from service.render.comparison import cells, rows
+from service.state.window import Window
+from tests.service.stage import Client, Stage
+from tests.service.web.pages.test_database import HOSTILE, no_inline
+from tests.service.web.pages.test_history import DB, at, iso, stored
+
+CALM, STORM, RELIEF = range(2, 22, 4), range(44, 92, 4), range(124, 160, 4)
+
+
+@pytest.fixture
+def app(stage: Stage) -> Client:
+    for moment in (*CALM, *STORM, *RELIEF):
+        stage.poll(DB, moment)
+    return stage.app()
+
+
+@pytest.fixture
+def calm(stage: Stage) -> Client:
+    """Where nothing happened yet."""
+    stage.poll(DB, 2)
+    stage.poll(DB, 4)
+    return stage.app()
+
+
+def compared(app: Client, before: tuple[float, float], after: tuple[float, float]) -> str:
+    windows = [f"{iso(begin)}..{iso(end)}" for begin, end in (before, after)]
+    answer = app.get(f"/db/{DB}/compare?before={windows[0]}&after={windows[1]}")
+    assert answer.status_code == 200, answer.text
+    assert no_inline(answer.text)
+    return answer.text
+
+
+def test_two_windows_side_by_side_with_what_changed_first(app: Client) -> None:
+    text = compared(app, (1, 19), (45, 89))
+    assert text.count("<svg") == 10, "five charts, each of both sides"
+    rows = re.findall(r'<td class="keep">(?:<strong>)?([a-z ]+)', text)
+    assert rows[0] == "rose"
+    assert rows == sorted(rows, key=lambda one: one not in ("rose", "fell"))
+    assert re.search(r"dc_rollback_segments.*?rose", text, re.S)
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+
+
+def test_the_page_says_a_comparison_as_the_command_does(app: Client, stage: Stage) -> None:
+    told = comparison(stored(stage), DB, Window(at(1), at(19)), Window(at(45), at(89)))
+    table = re.findall(r"<tr>(<td>.*?)</tr>", compared(app, (1, 19), (45, 89)))
+    shown = [[unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in table]
+    said = [list(row) for row in rows(told)]
+    assert sorted(row[1:] for row in shown) == sorted(row[1:] for row in said)
+    assert any("%" in row[1] for row in said) and any("×" in row[4] for row in said)
+
+
+def test_no_change_has_one_form(app: Client, stage: Stage) -> None:
+    told = comparison(stored(stage), DB, Window(at(1), at(19)), Window(at(45), at(89)))
+    one = next(change for change in told.changes if change.verdict != "cannot tell")
+    for factor in (0.9996, 1.0, 1.0004):
+        same = one.model_copy(update={"factor": factor, "direction": "same", "verdict": "within noise"})
+        assert cells(same)[4:] == ("1 ×", "no change")
+    assert cells(one.model_copy(update={"factor": 1 / 238}))[4] == "1/238"
+
+
+def test_both_sides_are_drawn_on_one_scale(app: Client) -> None:
+    text = compared(app, (1, 19), (45, 89))
+    pairs = re.findall(r'<div class="pair">(.*?)</div>', text, re.S)
+    for pair in pairs:
+        labels = [re.findall(r'text-anchor="end">([^<]*)<', one) for one in re.findall(r"<svg.*?</svg>", pair, re.S)]
+        assert labels[0] == labels[1]
+
+
+def test_around_a_mark(app: Client, stage: Stage) -> None:
+    mark = stored(stage).marks.add(DB, at(60), HOSTILE, "ops")
+    answer = app.get(f"/db/{DB}/compare?mark={mark.id}")
+    assert answer.status_code == 200, answer.text
+    assert "<script>alert" not in answer.text
+    assert "&lt;script&gt;alert" in answer.text
+    assert "set by ops" in answer.text
+
+
+def test_a_trouble_before_is_verified_or_not(app: Client) -> None:
+    text = compared(app, (50, 70), (70, 89))
+    assert re.search(r'<span class="tag unverified">not verified</span> <a href="/causes/undo-segments">', text)
+    text = compared(app, (50, 89), (127, 159))
+    assert re.search(r'<span class="tag verified">verified</span> <a href="/causes/undo-segments">', text)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "why"),
+    [
+        ("before=-2h..-1h", 422, "one of the two windows is not given"),
+        ("before=x&after=y", 422, "is no window"),
+        ("before=-1h..-2h&after=-1h..now", 422, "not after the begin"),
+        ("mark=nothing", 404, "no mark nothing"),
+        ("before=2020-01-01T00:00Z..2020-01-01T01:00Z&after=-1h..now", 200, "nothing of undo-storm is kept"),
+        ("mark=%3Cscript%3E", 404, "&lt;script&gt;"),
+    ],
+)
+def test_what_cannot_be_compared_says_why_and_keeps_the_form(calm: Client, query: str, status: int, why: str) -> None:
+    answer = calm.get(f"/db/{DB}/compare?{query}")
+    assert (answer.status_code, why in answer.text) == (status, True), answer.text
+    assert '<form class="mark-form" method="get">' in answer.text
+    assert "<script>" not in answer.text
+
+
+def test_without_a_question_there_is_the_form_and_the_latest_marks(calm: Client, stage: Stage) -> None:
+    assert "No change mark in the last 90 days" in calm.get(f"/db/{DB}/compare").text
+    mark = stored(stage).marks.add(DB, datetime.now(UTC) - timedelta(days=1), "patched", "ops")
+    text = calm.get(f"/db/{DB}/compare").text
+    assert f"/db/{quote(DB)}/compare?mark={mark.id}" in text
+    assert "patched" in text

@@ -1,0 +1,206 @@
+"""The pages: all render, in every state, and nothing that came from a database becomes markup or script."""
+
+import re
+from dataclasses import replace
+from html import unescape
+
+import pytest
+
+from collectors.model import Rows
+from collectors.scenarios import scenarios
+from rules.catalogue import catalogue
+from rules.model import Candidate, WaiterGroup
+from service.config.settings import DatabaseSettings
+from service.state.board import Failure
+from tests.service.stage import Client, Stage
+
+HOSTILE = "<script>alert('x')</script>&\"'"
+
+
+@pytest.fixture
+def app(stage: Stage) -> Client:
+    stage.poll_all(40, 42, 44)
+    return stage.app()
+
+
+def paths() -> list[str]:
+    return [
+        "/",
+        "/reports",
+        "/causes",
+        *(f"/db/{one}" for one in scenarios()),
+        *(f"/db/undo-storm/{one}" for one in ("history", "compare")),
+        *(f"/causes/{one}" for one in catalogue()),
+    ]
+
+
+def test_every_page_renders_safely(app: Client) -> None:
+    for path in paths():
+        answer = app.get(path)
+        assert answer.status_code == 200, path
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert no_inline(answer.text), path
+        assert not re.search(r">\s*(None|nan|Undefined)\s*<", answer.text), path
+
+
+def no_inline(html: str) -> bool:
+    """No script, style or handler in the page itself, as its policy would refuse them."""
+    scripts = re.findall(r"<script\b([^>]*)>(.*?)</script>", html, re.S)
+    return (
+        all("src=" in head and not body.strip() for head, body in scripts)
+        and not re.search(r"<style\b|\sstyle=|\son[a-z]+=", html)
+        and "javascript:" not in html
+    )
+
+
+def test_every_local_link_leads_somewhere(app: Client) -> None:
+    for path in paths():
+        for link in set(re.findall(r'(?:href|src)="(/[^"]*)"', app.get(path).text)):
+            assert app.get(unescape(link)).status_code == 200, f"{path} → {link}"
+
+
+def test_the_fleet_has_the_worst_first(app: Client, stage: Stage) -> None:
+    order = re.findall(r'<td><a href="/db/([^"]+)">', app.get("/").text)
+    ranks = [stage[one].published.diagnosis.severity.rank for one in order]  # type: ignore[union-attr]
+    assert set(order) == set(scenarios())
+    assert ranks == sorted(ranks, reverse=True)
+    assert order.index("undo-storm") < order.index("parse-storm") < order.index("busy-but-fine")
+
+
+def test_a_database_page_is_the_walk(app: Client) -> None:
+    text = app.get("/db/undo-storm").text
+    steps = re.findall(r"<li><h3>([^<]+)</h3>", text)
+    assert steps[:5] == ["hot child", "cache", "confirmation", "miss location", "cause"]
+    for word in ("dc_rollback_segments", "kqrpre: find obj", "ORA-30013", "dba_rollback_segs", "Ruled out", "<svg"):
+        assert word in text
+
+
+def test_a_cause_page_has_everything_its_file_has(app: Client) -> None:
+    for one in catalogue().values():
+        text = re.sub(r"\s+", " ", app.get(f"/causes/{one.id}").text)
+        how = "A handbook entry" if one.handbook else "Found when"
+        assert ("Found when" in text) != one.handbook, one.id
+        for word in (one.kb, how, "Remedy", "Risk", "Expected effect", "Easily mistaken for it"):
+            assert word in text, f"{one.id}: {word}"
+
+
+@pytest.mark.parametrize(("path", "back"), [("/db/nobody", "/"), ("/causes/nothing", "/causes")])
+def test_what_does_not_exist_is_a_page_that_leads_back(app: Client, path: str, back: str) -> None:
+    answer = app.get(path)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "content-security-policy" in answer.headers
+    assert f'<a href="{back}">Go back</a>' in answer.text
+
+
+def test_names_in_the_address_are_escaped(app: Client) -> None:
+    answer = app.get("/db/%3Cimg src=x onerror=alert(1)%3E")
+    assert answer.status_code == 404
+    assert "<img" not in answer.text
+    assert "&lt;img" in answer.text
+
+
+def test_before_the_first_poll_pages_say_what_they_wait_for(stage: Stage) -> None:
+    app = stage.app()
+    assert app.get("/").text.count("waiting for the first poll") == len(scenarios())
+    text = app.get("/db/undo-storm").text
+    assert "no poll has come back yet" in text
+    assert "Not enough polls for a chart yet" in text
+
+
+def test_without_databases_the_fleet_says_what_to_do(stage: Stage) -> None:
+    stage.watch()
+    assert "latchscope demo" in stage.app().get("/").text
+
+
+def test_failures_and_headlines_are_escaped(stage: Stage) -> None:
+    stage.poll_all(40, 42)
+    watched = stage["undo-storm"]
+    assert watched.published is not None
+    hostile = watched.published.diagnosis.model_copy(update={"headline": HOSTILE, "notes": (HOSTILE,)})
+    watched.published = replace(watched.published, diagnosis=hostile)
+    stage["parse-storm"].failure = Failure(HOSTILE, HOSTILE, since=0.0, next_attempt=None)
+    app = stage.app()
+    for path in ("/", "/db/undo-storm", "/db/parse-storm"):
+        text = app.get(path).text
+        assert "<script>alert" not in text, path
+        assert "&lt;script&gt;alert" in text, path
+
+
+def test_names_from_the_database_are_escaped(stage: Stage) -> None:
+    first, second = stage.poll("undo-storm", at=40), None
+    rows = tuple({**row, "parameter": HOSTILE} for row in first.snapshot.rows("v$rowcache"))
+    second = stage.poll("undo-storm", at=42)
+    assert second.delta is not None
+    changes = replace(second.delta.read("v$rowcache"), rows=rows)  # type: ignore[type-var]
+    delta = replace(second.delta, readings={**second.delta.readings, "v$rowcache": changes})
+    stage["undo-storm"].published = replace(second, delta=delta)
+    text = stage.app().get("/db/undo-storm").text
+    assert "&lt;script&gt;alert" in text
+    assert "<script>alert" not in text
+
+
+def test_a_stale_database_shows_no_old_verdict(stage: Stage) -> None:
+    stage.poll_all(40, 42)
+    stage.at = 200
+    app = stage.app()
+    assert ">critical<" not in app.get("/").text
+    text = app.get("/db/undo-storm").text
+    assert "no data" in text
+    assert "Too many undo segments on dc_rollback_segments" not in text
+
+
+def test_a_child_whose_gets_cannot_be_told_is_still_shown(stage: Stage) -> None:
+    stage.poll("undo-storm", at=40)
+    before = stage["undo-storm"].published
+    assert before is not None
+    wrapped = tuple({**row, "gets": 2**62} for row in before.snapshot.rows("v$latch_children"))
+    reading = Rows("v$latch_children", wrapped)
+    snapshot = replace(before.snapshot, readings={**before.snapshot.readings, reading.view: reading})
+    stage["undo-storm"].published = replace(before, snapshot=snapshot)
+    stage.poll("undo-storm", at=42)
+    text = stage.app().get("/db/undo-storm").text
+    assert '<td class="n">1</td><td>dc_rollback_segments</td>' in text
+    assert "fell (" in text, "and the note says what happened"
+
+
+def test_charts_have_a_gap_where_polls_were_missed(stage: Stage) -> None:
+    stage.watch(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm", interval=2.0))
+    stage.poll_all(40, 42, 44, 100, 102)
+    (sleeps,) = re.findall(r'<path class="line s0" d="([^"]*)"', stage.app().get("/db/undo-storm").text)[1:]
+    assert sleeps.count("M") == 2, "two stretches, and none drawn over what lies between"
+
+
+def test_charts_come_from_the_store_so_a_restart_keeps_them(stage: Stage) -> None:
+    stage.poll_all(40, 42, 44)
+    stage["undo-storm"].published = None
+    assert "<svg" in stage.app().get("/db/undo-storm").text
+
+
+def test_static_files_are_served_with_their_types(app: Client) -> None:
+    for name, kind in (("latchscope.css", "text/css"), ("timeline.css", "text/css"), ("refresh.js", "text/javascript")):
+        answer = app.get(f"/static/{name}")
+        assert answer.headers["content-type"].startswith(kind)
+
+
+def test_the_page_tells_who_waits_the_episodes_and_what_else_to_check(stage: Stage) -> None:
+    for moment in (40, 42, 44):
+        published = stage.poll("undo-storm", moment)
+    group = WaiterGroup(
+        event="latch: row cache objects", cache="dc_rollback_segments", sessions=3.0, share=1.0, sql_id="7h35uxf5uhmm1",
+        module=HOSTILE, program=None, container=None, blocker=None,
+    )  # fmt: skip
+    entry = next(one for one in catalogue().values() if one.handbook)
+    candidate = Candidate(cause=entry.id, title=entry.title, check="look")
+    told = published.diagnosis.model_copy(update={"who": (group,), "candidates": (candidate,)})
+    stage["undo-storm"].published = replace(published, diagnosis=told)
+    text = stage.app().get("/db/undo-storm").text
+    for word in ("7h35uxf5uhmm1", "<h2>Episodes</h2>", "lasts", f"/causes/{entry.id}"):
+        assert word in text, word
+    assert HOSTILE not in text
+    assert stage.app().get("/db/healthy-19c").text.count("<h2>Episodes</h2>") == 0

@@ -1,0 +1,246 @@
+"""The pages over time: what they show of known polls, gaps with their reasons, marks, and refusals that lead on."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from rules.model import Severity
+from service.state.episodes import Episode
+from service.store.repository import Repository
+from service.store.upkeep.rollup import roll_up
+from tests.service.stage import BEGAN, Client, Stage
+from tests.service.web.pages.test_database import HOSTILE, no_inline
+
+DB = "undo-storm"
+STORM = 40
+
+
+def at(seconds: float) -> datetime:
+    return BEGAN + timedelta(seconds=seconds)
+
+
+def iso(seconds: float) -> str:
+    return quote(at(seconds).isoformat().replace("+00:00", "Z"))
+
+
+def history(app: Client, begin: float, end: float) -> str:
+    answer = app.get(f"/db/{DB}/history?begin={iso(begin)}&end={iso(end)}")
+    assert answer.status_code == 200, answer.text
+    assert no_inline(answer.text)
+    return answer.text
+
+
+def stored(stage: Stage) -> Repository:
+    return Repository(f"sqlite:///{stage.folder}/store.db")
+
+
+@pytest.fixture
+def app(stage: Stage) -> Client:
+    for moment in (STORM, 42, 44, 46, 48):
+        stage.poll(DB, moment)
+    return stage.app()
+
+
+def cells(text: str) -> list[list[str]]:
+    """The rows of the table of figures."""
+    body = re.search(r'<table class="figures">.*?<tbody>(.*?)</tbody>', text, re.S)
+    assert body
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", body[1], re.S)]
+
+
+def test_the_figures_are_those_of_the_polls(app: Client, stage: Stage) -> None:
+    text = history(app, 41, 49)
+    published = stage[DB].published
+    assert published is not None
+    assert published.diagnosis.impact is not None
+    last = cells(text)[-1]
+    assert last[:2] == ["2026-03-01 12:00:46", "12:00:48"]
+    assert float(last[2]) == pytest.approx((published.diagnosis.impact.share_of_db_time or 0) * 100, rel=0.01)
+    assert published.delta is not None
+    hot = next(row for row in published.delta.rows("v$latch_children") if row["child#"] == 1)
+    assert float(last[3].replace(",", "")) == pytest.approx(float(hot["sleeps"]) / 2, rel=0.01)  # type: ignore[arg-type]
+
+
+def test_the_page_names_its_charts_its_resolution_and_its_time_zone(app: Client) -> None:
+    text = history(app, 41, 49)
+    for words in (
+        "DB time lost in row cache waits", "Row cache latch sleeps", "Dictionary gets", "Hard parses", "Executions",
+        "Entries used of dc_rollback_segments", "dc_rollback_segments", "Resolution: every poll", "All times are UTC",
+        "2026-03-01 12:00:41 – 2026-03-01 12:00:49 UTC", "format=csv", "1 hour", "90 days", "later", "wider",
+    ):  # fmt: skip
+        assert words in text, words
+    assert text.count("<svg") == 7
+
+
+def test_every_way_on_leads_to_a_page(app: Client) -> None:
+    text = history(app, 41, 49)
+    links = {one.replace("&amp;", "&") for one in re.findall(r'href="(/[^"]*)"', text)}
+    assert len(links) > 20
+    for link in links:
+        assert app.get(link).status_code == 200, link
+
+
+def test_a_database_guarded_by_mutexes_shows_where_those_sleep(stage: Stage) -> None:
+    for moment in (40, 42, 44):
+        stage.poll("users-mutex", moment)
+    text = stage.app().get(f"/db/users-mutex/history?begin={iso(40)}&end={iso(45)}").text
+    assert "Row cache mutex sleeps" in text
+    assert "metric=mutex_sleeps" in text
+
+
+def test_missed_polls_and_restarts_are_gaps_with_their_reasons_and_never_zero(stage: Stage) -> None:
+    for moment in (40, 42, 44, 46, 100, 102, 104):
+        stage.poll(DB, moment)
+    stage.began = BEGAN + timedelta(seconds=5)
+    for moment in (106, 108):
+        stage.poll(DB, moment)
+    text = history(stage.app(), 41, 114)
+    told = [row[2] for row in cells(text) if len(row) == 3]
+    assert len(told) == 2
+    assert told[0] == "gap: not watched"
+    assert "started" in told[1]
+    drawn = re.findall(r'<path class="line s0" d="([^"]*)"', text)
+    assert [one.count("M") for one in drawn] == [3] * len(drawn)
+
+
+def test_a_window_that_nobody_watched_says_so(app: Client) -> None:
+    text = history(app, 4000, 8000)
+    assert "Nothing was kept of undo-storm in this window" in text
+    assert "not watched" in text
+
+
+def test_a_view_that_was_refused_is_unknown_and_not_zero(stage: Stage) -> None:
+    stage.refused = {DB: ("v$latch_children",)}
+    for moment in (40, 42, 44):
+        stage.poll(DB, moment)
+    text = history(stage.app(), 39, 45)
+    assert re.search(r"Row cache latch sleeps.*?</figcaption><p class=\"quiet\">Unknown", text)
+    assert cells(text)[-1][3] == "–"
+
+
+def test_a_long_window_is_drawn_from_roll_ups_and_ends_with_what_is_not_rolled_up_yet(stage: Stage) -> None:
+    for moment in range(0, 900, 60):
+        stage.poll(DB, moment)
+    app = stage.app()
+    store = stored(stage)
+    roll_up(store.engine, store.partitions, at(700))
+    text = history(app, -6 * 3600, 901)
+    assert "Resolution: " in text
+    assert "five minutes" in text or "one hour" in text
+    rows = [row for row in cells(text) if len(row) > 3]
+    assert rows[-1][1] == "12:14:00", "the last poll is there, though no roll-up has it"
+    assert ["2026-03-01 12:00:00", "12:05:00"] in [row[:2] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("begin=soon", "soon is no time"),
+        ("begin=-1h&end=-2h", "the end is not after the begin"),
+        ("begin=2026-03-01T12:00", "no time zone"),
+        ("begin=-9000d", "longer than"),
+        ("begin=%3Cscript%3Ealert(1)%3C/script%3E", "&lt;script&gt;"),
+    ],
+)
+def test_a_bad_window_is_a_page_that_says_why_and_leads_on(app: Client, query: str, why: str) -> None:
+    answer = app.get(f"/db/{DB}/history?{query}")
+    assert answer.status_code == 422
+    assert answer.headers["content-type"].startswith("text/html")
+    assert why in answer.text
+    assert "<script>" not in answer.text
+    assert f"/db/{DB}/history?begin=-24h" in answer.text
+
+
+def test_a_database_that_is_not_watched_is_not_found(app: Client) -> None:
+    for path in ("/db/nobody/history", "/db/nobody/compare"):
+        assert app.get(path).status_code == 404
+    assert app.get("/db/nobody/marks", "POST", content="text=x").status_code == 404
+
+
+def test_a_store_that_does_not_answer_is_said_and_takes_no_page_away(app: Client, stage: Stage) -> None:
+    with stored(stage).engine.begin() as connection:
+        for table in ("polls", "marks", "episodes"):
+            connection.exec_driver_sql(f"drop table {table}")
+    answer = app.get(f"/db/{DB}/history")
+    assert (answer.status_code, "the store does not answer" in answer.text) == (503, True)
+    assert app.get(f"/db/{DB}/marks", "POST", content="text=x").status_code == 503
+    for path in ("/", f"/db/{DB}"):
+        answer = app.get(path)
+        assert answer.status_code == 200, path
+        assert "The store does not answer" in answer.text
+
+
+def test_episodes_and_marks_stand_on_the_timeline_and_in_the_list(app: Client, stage: Stage) -> None:
+    store = stored(stage)
+    store.marks.add(DB, at(45), HOSTILE, "ops")
+    text = history(app, 39, 60)
+    assert "<script>alert" not in text
+    assert '<path class="flag"' in text
+    assert '<rect class="band"' in text
+    assert re.search(r"Too many undo segments on dc_rollback_segments</a>", text)
+    assert "set by ops" in text
+    assert text.count('class="flagline"') == 6, "through each chart"
+
+
+def set_mark(app: Client, **fields: str) -> httpx.Response:
+    return app.get(f"/db/{DB}/marks", "POST", data=fields)
+
+
+def test_a_mark_is_set_by_a_form_and_leads_to_its_comparison(app: Client, stage: Stage) -> None:
+    answer = set_mark(app, text=" undo tablespace\n recreated ", at=at(44).isoformat())
+    assert answer.status_code == 303
+    (mark,) = stored(stage).marks.between(DB, BEGAN, at(1000)).items
+    assert (mark.text, mark.at, mark.who) == ("undo tablespace recreated", at(44), "this machine")
+    assert answer.headers["location"] == f"/db/{DB}/compare?mark={mark.id}"
+    assert "undo tablespace recreated" in app.get(f"/db/{DB}").text or at(44) < datetime.now(UTC) - timedelta(days=7)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"text": ""}, {"text": "x" * 501}, {"text": "x", "at": "soon"}, {"text": "x", "at": "2199-01-01T00:00Z"}],
+)
+def test_a_mark_that_says_nothing_is_refused(app: Client, stage: Stage, fields: dict[str, str]) -> None:
+    answer = set_mark(app, **fields)
+    assert answer.status_code == 422
+    assert "failure" in answer.text
+    assert stored(stage).marks.between(DB, BEGAN, datetime.now(UTC) + timedelta(days=999)).items == ()
+
+
+def test_a_page_of_another_site_sets_no_mark(app: Client, stage: Stage) -> None:
+    for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
+        answer = app.get(f"/db/{DB}/marks", "POST", data={"text": "x"}, headers=headers)
+        assert answer.status_code == 403
+    assert app.get(f"/db/{DB}/marks", "POST", content=b"text=" + b"x" * 9000).status_code == 413
+    assert stored(stage).marks.between(DB, BEGAN, datetime.now(UTC)).items == ()
+
+
+def test_the_fleet_shows_what_happened_within_a_day(stage: Stage) -> None:
+    stage.poll(DB, STORM)
+    app = stage.app()
+    assert "Last 24 hours" not in app.get("/").text
+    begin = datetime.now(UTC) - timedelta(hours=2)
+    episode = Episode(
+        DB, "undo-segments", "dc_rollback_segments", HOSTILE, begin, begin, None, Severity.WARNING, Severity.CRITICAL,
+        begin, 0.3, "headline",
+    )  # fmt: skip
+    store = stored(stage)
+    with store.engine.begin() as connection:
+        store.episodes.write(connection, [row_of(episode)])
+    text = app.get("/").text
+    assert "Last 24 hours" in text
+    assert "As a list (1)" in text
+    assert '<a href="/db/undo-storm/history?begin=' in text
+    assert "<script>alert" not in text
+
+
+def row_of(one: Episode) -> dict[str, object]:
+    """An episode as the store takes it."""
+    return {
+        "database": one.database, "cause": one.cause, "cache": one.cache, "title": one.title,
+        "began": one.begin.isoformat(), "ended": None, "last_seen": one.last_seen.isoformat(),
+        "severity": str(one.severity), "peak_severity": str(one.peak_severity), "peak_at": one.peak_at.isoformat(),
+        "peak_share": one.peak_share_of_db_time, "headline": one.headline,
+    }  # fmt: skip

@@ -1,0 +1,195 @@
+"""The page to be mailed: all of a Diagnosis, nothing fetched, no script, and nothing from a file becomes markup."""
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from collectors.errors import InputError
+from collectors.model import Changes, Delta
+from rules.catalogue import catalogue
+from rules.engine import diagnose
+from service.intake.inputs import Diagnosed, Outcome, diagnose_all
+from service.web.pages.html_report import as_html
+
+REPORTS = Path(__file__).parents[3] / "recordings" / "reports"
+HOSTILE = "<script>alert('x')</script><img src=http://x.example/>&\"'</style>"
+LOADS = {
+    "src",
+    "srcset",
+    "data",
+    "action",
+    "formaction",
+    "poster",
+    "background",
+    "ping",
+    "manifest",
+    "xlink:href",
+}
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, and the text of each style."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.styles: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1][0] == "style" and data.strip():
+            self.styles.append(data)
+
+
+@pytest.fixture(scope="module")
+def week() -> Outcome:
+    return diagnose_all([str(REPORTS / f"day-{day}.txt") for day in range(1, 6)])
+
+
+def self_contained(text: str) -> None:
+    page = Tags(text)
+    assert not [tag for tag, _ in page.tags if tag in ("script", "link", "iframe", "object", "embed", "base", "form")]
+    for tag, attributes in page.tags:
+        assert not LOADS & set(attributes), tag
+        link = attributes.get("href")
+        assert link is None or (tag == "a" and link.startswith("https://") and attributes["rel"] == "noreferrer")
+        assert "style" not in attributes and not any(name.startswith("on") for name in attributes), tag
+    assert not any("url(" in one or "@import" in one for one in page.styles)
+    policy = next(one["content"] for tag, one in page.tags if tag == "meta" and "http-equiv" in one)
+    assert policy is not None and "default-src 'none'" in policy and "unsafe" not in policy
+    (style,) = page.styles[:1]
+    inner = re.search(r"<style>(.*?)</style>", text, re.S)
+    assert inner is not None and style
+    assert base64.b64encode(hashlib.sha256(inner[1].encode()).digest()).decode() in policy
+
+
+def test_one_report_is_told_whole(incident: Path) -> None:
+    outcome = diagnose_all([str(incident)])
+    text = as_html(outcome)
+    self_contained(text)
+    told = outcome.told[0].diagnosis
+    finding = told.findings[0]
+    for word in (
+        *(one.step for one in told.steps[:4]), *(one.signal for one in finding.evidence), "kqrpre: find obj", "14,838",
+        "select count(*) from dba_rollback_segs", "ORA-30013", "Large but partial", "Ruled out", "Could not be judged",
+        *(one.missing for one in told.undetermined), "Dictionary cache gets", "sleeps by the location that held it",
+    ):  # fmt: skip
+        assert word in text, word
+    for one in (*told.ruled_out, *told.undetermined):
+        if getattr(one, "signal", "") not in ("release", "mechanism"):
+            assert catalogue()[one.cause].title.split("'")[0] in text, one.cause
+    assert not re.search(r">\s*(None|nan|Undefined)\s*<", text)
+
+
+def test_several_reports_have_a_table_and_a_chart_with_the_first_bad_interval(week: Outcome) -> None:
+    text = as_html(week)
+    self_contained(text)
+    assert text.count('<rect class="bar critical first"') == 2, "in the chart of the share, and in that of the sleeps"
+    assert text.count('<rect class="bar critical"') == 4 and text.count('<rect class="bar info"') == 4
+    assert "the first bad interval" in text and "5 periods" in text
+    assert (
+        len(re.findall(r'<tr class="\w+"><td>day-\d\.txt( <span class="mark-bad">▼ first bad</span>)?</td>', text)) == 5
+    )
+    assert re.findall(r"<td>([^<]*) <span class=.mark-bad.>", text) == ["day-3.txt"]
+    for note in week.told[0].diagnosis.notes:
+        assert note.split("'")[0][:40] in text
+
+
+def test_what_could_not_be_read_is_said_on_the_page(week: Outcome) -> None:
+    outcome = Outcome(week.told, [InputError("a.html is damaged")], ["b.log is not ours"], 6)
+    text = as_html(outcome)
+    assert "<li>a.html is damaged</li><li>b.log is not ours</li>" in text
+
+
+def test_nothing_from_a_file_becomes_markup(week: Outcome) -> None:
+    hostile = [_hostile(one) for one in week.told]
+    text = as_html(Outcome(hostile, [InputError(HOSTILE)], [HOSTILE], 7))
+    self_contained(text)
+    assert HOSTILE not in text and "<img" not in text and "<script" not in text
+    assert text.count("</style>") == 1
+    assert "&lt;script&gt;alert" in text
+
+
+def _hostile(one: Diagnosed) -> Diagnosed:
+    assert isinstance(one.change, Delta)
+    readings = {
+        view: Changes(view, tuple(_renamed(row) for row in reading.rows), (HOSTILE,))
+        if isinstance(reading, Changes) and view in ("v$rowcache", "v$latch_misses")
+        else reading
+        for view, reading in one.change.readings.items()
+    }
+    change = replace(one.change, database=HOSTILE, release=HOSTILE, readings=readings, notes=(HOSTILE,))
+    return Diagnosed(f"{one.name}{HOSTILE}", change, diagnose(change))
+
+
+def _renamed(row):  # type: ignore[no-untyped-def]
+    return {name: f"{value}{HOSTILE}" if name in ("parameter", "location") else value for name, value in row.items()}
+
+
+def test_the_same_inputs_give_the_same_bytes(week: Outcome) -> None:
+    made = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+    assert as_html(week, made) == as_html(week, made)
+
+
+def test_the_head_says_of_what_and_when_and_by_which_version(week: Outcome) -> None:
+    text = as_html(week, datetime(2026, 3, 1, 12, 30, tzinfo=UTC))
+    assert "<title>latchscope: ORDERS, 2025-03-13 08:00 to 13:00</title>" in text
+    assert f"made 2026-03-01 12:30 UTC by latchscope {version('latchscope')}" in text
+    for words in ("<dt>Host</dt><dd>db-node-a</dd>", "<dt>DB Id</dt><dd>3141592653</dd>", "<dt>Instance</dt>"):
+        assert words in text
+    assert str(REPORTS) not in text, "base names are enough for whoever gets the page"
+
+
+def test_names_that_are_alike_stay_whole() -> None:
+    one = diagnose_all([str(REPORTS / "day-1.txt")]).told[0]
+    text = as_html(Outcome([replace(one, name="a/day.txt"), replace(one, name="b/day.txt")], [], [], 2))
+    assert "a/day.txt" in text and "b/day.txt" in text
+
+
+def test_the_worst_comes_first_and_the_healthy_are_folded(week: Outcome, incident: Path) -> None:
+    text = as_html(Outcome([*diagnose_all([str(incident)]).told, *week.told], [], [], 6))
+    assert text.index("<h1>ORDERS") < text.index("<h1>undo-segments")
+    assert re.findall(r"<details><summary>ORDERS, (day-\d)", text) == ["day-1", "day-2"]
+    assert "<details>" not in as_html(Outcome(week.told[:1], [], [], 1)), "one alone is shown"
+
+
+def test_nothing_is_said_twice_and_nothing_stands_in_backticks(week: Outcome) -> None:
+    text = as_html(Outcome(week.told[2:3], [], [], 1))
+    assert "`" not in text and "<code>latchscope script</code>" in text
+    finding = week.told[2].diagnosis.findings[0]
+    assert finding.confirm is not None
+    assert text.count(finding.confirm.sql) == 1 and text.count("ORA-30013") == 1
+    assert text.count("<h3>confirming query</h3>") == 0
+    url = next(one.url for one in finding.references if one.url)
+    assert f'<a href="{url}" rel="noreferrer">' in text
+
+
+def test_figures_of_a_report_name_its_sections_and_values_are_those_of_the_text(week: Outcome, incident: Path) -> None:
+    text = as_html(Outcome(week.told[2:3], [], [], 1))
+    assert "(Latch Activity, Latch Sleep Breakdown)" in text and "(Dictionary Cache Stats)" in text
+    assert not re.search(r"\(v\$\w+\)", text)
+    assert "(v$rowcache)" in as_html(diagnose_all([str(incident)])), "a capture has views"
+    assert "&gt;= 30.0 %" in text and "76.0 %" in text and "e-05" not in text and "</span> ratio" not in text
+
+
+def test_what_is_alike_of_all_periods_and_what_could_not_be_judged_is_said_once(week: Outcome) -> None:
+    gap = diagnose_all([str(REPORTS / "awr-11.2.0.4.0-restart.txt")]).told
+    text = as_html(Outcome([*week.told, *gap], [], [], 6))
+    assert text.count("judged from a printed report") == 1
+    assert text.count("Nothing could be judged: the instance restarted") == 1
+    assert "nothing is known" not in text and "tells of no interval: the instance restarted" in text
+
+
+def test_nothing_is_clipped_on_a_narrow_screen_or_on_paper(week: Outcome) -> None:
+    text = as_html(week)
+    assert "@media print" in text and "@media (max-width: 640px)" in text and "white-space: pre-wrap" in text

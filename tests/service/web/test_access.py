@@ -1,0 +1,186 @@
+"""Who may do what: tokens and roles, and without tokens this machine alone."""
+
+import base64
+import hashlib
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from service.app import create_app
+from service.config.settings import AuthSettings, BadSettings, DatabaseSettings, Settings
+from service.web.access import read_tokens
+from tests.oracle_standin.deadline import within
+from tests.service.stage import Client
+
+READ, OPERATE = "a-token-to-read", "a-token-to-operate"
+RESUME = "/api/v1/databases/demo/login/resume"
+LOOPBACK = {"host": "127.0.0.1:8000"}
+OPEN = {"/healthz", "/readyz"}
+
+
+def digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+def basic(token: str) -> dict[str, str]:
+    return {"authorization": "Basic " + base64.b64encode(f"anybody:{token}".encode()).decode()}
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Path:
+    file = tmp_path / "tokens"
+    file.write_text(
+        f"# who may do what\n\ngrafana read {digest(READ)}\nnight-shift operate {digest(OPERATE)}\n", encoding="utf-8"
+    )
+    return file
+
+
+def client(folder: Path, tokens: Path | None = None) -> Client:
+    auth = AuthSettings(tokens_file=tokens, audit_file=folder / "audit.jsonl")
+    databases = [DatabaseSettings(name="demo", dsn="demo:busy-but-fine")]
+    return Client(create_app(Settings(store=f"sqlite:///{folder}/store.db", auth=auth, databases=databases)))
+
+
+def test_every_route_but_the_probes_of_the_process_needs_a_token(tmp_path: Path, tokens: Path) -> None:
+    app = client(tmp_path, tokens)
+    routes = app.get("/api/v1/openapi.json", headers=bearer(READ)).json()["paths"]
+    pages = {"/": ["get"], "/db/{db}": ["get"], "/causes": ["get"]}
+    asked = 0
+    for path, methods in {**routes, **pages}.items():
+        for method in methods:
+            if path in OPEN or method not in ("get", "post"):
+                continue
+            place = path.replace("{db}", "demo").replace("{id}", "undo-segments")
+            status = app.get(place, method.upper()).status_code
+            assert status == 401, f"{method} {path} answers {status} to a stranger"
+            asked += 1
+    assert asked > 8
+    assert all(app.get(path).status_code == 200 for path in OPEN)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/databases", "/metrics", "/"])
+def test_a_token_reads_as_bearer_and_as_the_password_of_a_browser(tmp_path: Path, tokens: Path, path: str) -> None:
+    app = client(tmp_path, tokens)
+    for headers in (bearer(READ), bearer(OPERATE), basic(READ)):
+        assert app.get(path, headers=headers).status_code == 200
+    for wrong in (
+        "",
+        "Bearer",
+        "Bearer x",
+        f"Digest {READ}",
+        "Basic !!!",
+        "Basic " + base64.b64encode(b"\xff:\xff").decode(),
+    ):
+        answer = app.get(path, headers={"authorization": wrong})
+        assert answer.status_code == 401 and "Bearer" in answer.headers["www-authenticate"]
+        assert READ not in answer.text
+
+
+def test_the_digest_itself_is_no_token(tmp_path: Path, tokens: Path) -> None:
+    assert client(tmp_path, tokens).get("/metrics", headers=bearer(digest(READ))).status_code == 401
+
+
+def test_actions_need_the_role_operate_and_are_audited(
+    tmp_path: Path, tokens: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = client(tmp_path, tokens)
+    refused = app.get(RESUME, "POST", headers=bearer(READ))
+    assert refused.status_code == 403 and "operate" in refused.json()["detail"]
+    assert not (tmp_path / "audit.jsonl").exists()
+    with caplog.at_level(logging.INFO, "latchscope.audit"):
+        assert app.get(RESUME, "POST", headers=bearer(OPERATE)).status_code == 200
+    assert '"caller": "night-shift"' in (tmp_path / "audit.jsonl").read_text(encoding="utf-8")
+    assert OPERATE not in caplog.text
+
+
+def test_without_tokens_this_machine_may_act_and_a_page_from_elsewhere_may_not(tmp_path: Path) -> None:
+    app = client(tmp_path)
+    assert app.get(RESUME, "POST", headers=LOOPBACK).status_code == 200
+    assert app.get(RESUME, "POST", headers=LOOPBACK | {"origin": "http://localhost:8000"}).status_code == 200
+    for headers in (
+        {"host": "latchscope.example"},
+        LOOPBACK | {"origin": "https://elsewhere.example"},
+        LOOPBACK | {"origin": "null"},
+    ):
+        assert app.get(RESUME, "POST", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"sec-fetch-site": "same-origin", "origin": "https://behind.a.proxy"}, 200),
+        ({"sec-fetch-site": "none"}, 200),
+        ({"origin": "http://127.0.0.1:8000"}, 200),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site", "origin": "http://127.0.0.1:8000"}, 403),
+        ({"origin": "https://elsewhere.example"}, 403),
+        ({"origin": "null"}, 403),
+    ],
+)
+def test_a_page_from_elsewhere_cannot_use_the_password_a_browser_remembers(
+    tmp_path: Path, tokens: Path, headers: dict[str, str], status: int
+) -> None:
+    app = client(tmp_path, tokens)
+    assert app.get(RESUME, "POST", headers=basic(OPERATE) | headers).status_code == status
+    assert app.get(RESUME, "POST", headers=bearer(OPERATE) | headers).status_code == 200, "no browser sends a bearer"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("grafana read 123", "line 1"),
+        (f"grafana admin {digest(READ)}", "line 1"),
+        (f"# fine\ngrafana {digest(READ)}", "line 2"),
+        ("# nobody\n", "no token"),
+    ],
+)
+def test_a_wrong_tokens_file_is_said_with_its_line_and_without_its_content(
+    tmp_path: Path, content: str, said: str
+) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(BadSettings, match=said) as caught:
+        read_tokens(file)
+    assert digest(READ) not in str(caught.value)
+
+
+def test_a_missing_tokens_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match="cannot be read"):
+        read_tokens(tmp_path / "none")
+
+
+def serve(folder: Path, *more: str, **changes: object) -> subprocess.Popen[str]:
+    config = {"listen": "0.0.0.0:0", "store": f"sqlite:///{folder}/s.db", **changes}
+    (folder / "latchscope.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    command = [sys.executable, "-m", "service", "serve", "--config", str(folder / "latchscope.yaml"), *more]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+
+
+def test_an_address_others_can_reach_is_refused_without_tokens(tmp_path: Path) -> None:
+    with serve(tmp_path) as process:
+        _, said = process.communicate(timeout=15)
+    assert process.returncode == 2
+    assert said.count("\n") == 1 and "auth.tokens_file" in said and "--insecure" in said
+
+
+def test_insecure_serves_it_and_warns_and_ends_at_once(tmp_path: Path) -> None:
+    with serve(tmp_path, "--insecure") as process:
+        try:
+            assert process.stderr is not None
+            lines = within(15.0, lambda: "".join(process.stderr.readline() for _ in range(2)))  # type: ignore[union-attr]
+            process.terminate()  # perhaps before the web server listens to signals
+            process.communicate(timeout=15)
+        finally:
+            process.kill()
+    assert "without access control" in lines
+    assert process.returncode == 0

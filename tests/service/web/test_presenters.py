@@ -1,0 +1,102 @@
+"""What REST and pages show of the board, in every state a database can be in."""
+
+from datetime import UTC, timedelta
+
+import pytest
+
+from collectors.model import number
+from service.state.board import Failure
+from service.web import presenters
+from tests.service.stage import BEGAN, Stage
+
+
+def test_before_the_first_poll(stage: Stage) -> None:
+    told = presenters.database_out(stage["undo-storm"])
+    assert (told.up, told.data_age_seconds, told.release, told.severity, told.failure) == (
+        False,
+        None,
+        None,
+        None,
+        None,
+    )
+    assert "no poll has come back yet" in presenters.diagnosis_of(stage["undo-storm"]).headline
+
+
+def test_after_one_poll_the_instance_is_known_and_the_verdict_waits(stage: Stage) -> None:
+    stage.poll("undo-storm", at=1)
+    told = presenters.database_out(stage["undo-storm"])
+    assert (told.up, told.release, told.instance) == (True, "11.2.0.4.0", "undo_storm")
+    assert told.started_at == BEGAN - timedelta(days=9)
+    assert told.headline == "Cannot tell yet: the first poll has nothing to compare with"
+    missing = presenters.latches_out(stage["undo-storm"]).missing
+    assert missing == "the first poll has nothing to compare with; wait for the next poll"
+
+
+def test_when_the_last_poll_is_too_old(stage: Stage) -> None:
+    stage.poll_all(1, 3)
+    stage.at = 60
+    watched = stage["undo-storm"]
+    told = presenters.database_out(watched)
+    assert (told.up, told.data_age_seconds, told.severity, told.headline) == (False, 57.0, None, None)
+    assert told.release == "11.2.0.4.0", "what the database is does not grow old"
+    assert "too old to speak of now" in presenters.diagnosis_of(watched).headline
+    assert presenters.caches_out(watched).caches == ()
+
+
+def test_a_failure_is_told_with_its_times_in_utc(stage: Stage) -> None:
+    watched = stage["undo-storm"]
+    watched.failure = Failure("network", "no listener", BEGAN.timestamp(), BEGAN.timestamp() + 4)
+    told = presenters.database_out(watched).failure
+    assert told is not None
+    assert (told.since, told.next_attempt) == (BEGAN, BEGAN + timedelta(seconds=4))
+    assert told.since.tzinfo is UTC
+    watched.failure = Failure("credential", "ORA-01017", BEGAN.timestamp(), None)
+    told = presenters.database_out(watched).failure
+    assert told is not None
+    assert told.next_attempt is None
+
+
+def test_a_restart_is_the_reason_there_is_nothing_to_show(stage: Stage) -> None:
+    stage.poll_all(1, 3)
+    stage.began = BEGAN + timedelta(seconds=4)
+    stage.poll("undo-storm", at=5)
+    assert "the instance restarted" in (presenters.latches_out(stage["undo-storm"]).missing or "")
+    assert "the instance restarted" in (presenters.caches_out(stage["undo-storm"]).missing or "")
+
+
+def test_ratios_have_no_value_where_they_have_no_meaning(stage: Stage) -> None:
+    stage.poll_all(40, 42)
+    idle = [one for one in presenters.latches_out(stage["undo-storm"]).children if not one.gets]
+    assert idle
+    for one in idle:
+        assert one.gets == 0
+        assert (one.miss_ratio, one.sleeps_per_miss, one.wait_seconds_per_sleep) == (None, None, None)
+
+
+def test_shares_of_sleeps_have_no_value_when_nobody_slept(stage: Stage) -> None:
+    stage.poll_all(20, 20.01)
+    children = presenters.latches_out(stage["busy-but-fine"]).children
+    assert {one.sleeps for one in children} == {0}
+    assert {one.share_of_sleeps for one in children} == {None}
+
+
+def test_inferred_children_say_so(stage: Stage) -> None:
+    stage.refused = {"busy-but-fine": ("x$kqrst",)}
+    stage.poll("busy-but-fine", at=20)
+    stage.poll("busy-but-fine", at=30)
+    told = {one.child: one for one in presenters.latches_out(stage["busy-but-fine"]).children}
+    assert (told[8].cache, told[8].identity) == ("dc_users", "inferred")
+    assert (told[46].cache, told[46].identity, told[46].caches) == ("unknown", None, ())
+
+
+def test_figures_are_those_of_the_delta(stage: Stage) -> None:
+    stage.poll_all(40, 42)
+    watched = stage["undo-storm"]
+    assert watched.published is not None
+    assert watched.published.delta is not None
+    rows = {row["child#"]: row for row in watched.published.delta.rows("v$latch_children")}
+    for one in presenters.latches_out(watched).children:
+        assert (one.gets, one.sleeps) == (rows[one.child]["gets"], rows[one.child]["sleeps"])
+        waited = number(rows[one.child]["wait_time"])
+        assert waited is not None
+        assert one.wait_seconds == pytest.approx(waited / 1e6)
