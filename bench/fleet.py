@@ -18,9 +18,9 @@ from collectors.simulator.database import ScriptedDatabase
 from service.config.settings import DatabaseSettings
 from service.fleet.remote import publication
 from service.metrics.exposition import exposition
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from service.state.status import standing_of
-from service.store.fleet_status import Standings
+from service.store.fleet_status import FleetStatusTable
 from service.store.queries.leases import SharedLeases
 from service.store.repository import Repository
 from service.watch.pipeline import turn
@@ -36,7 +36,7 @@ def figures() -> Table:
     table = Table("what", "processor ms", "clock ms", title="One replica of several, on one PostgreSQL")
     with _place() as place:
         store = Repository(place.url)
-        watched = Watched(DatabaseSettings(name=NAME, dsn=f"demo:{NAME}"), 15.0)
+        watched = MonitoredDatabase(DatabaseSettings(name=NAME, dsn=f"demo:{NAME}"), 15.0)
         began = datetime.now(UTC) - timedelta(hours=2)
         moments = iter(range(40, 10**6, 15))
 
@@ -67,9 +67,9 @@ def figures() -> Table:
     return table
 
 
-def _shared(table: Table, place: Place, store: Repository, watched: Watched, databases: int) -> None:
+def _shared(table: Table, place: Place, store: Repository, watched: MonitoredDatabase, databases: int) -> None:
     names = [f"db-{number}" for number in range(databases)]
-    leases, words = SharedLeases(place.url, "bench", None, 60.0), Standings(store.engine)
+    leases, words = SharedLeases(place.url, "bench", None, 60.0), FleetStatusTable(store.engine)
     leases.look(names)
     _row(table, f"take {databases:,} leases at once", 1, lambda: leases.take(names))
     (one,) = leases.take(names[:1])

@@ -25,9 +25,9 @@ from sqlalchemy import Connection, text
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.config.settings import DatabaseSettings
-from service.state.board import Watched
-from service.store.ingest.record import Record, record_of
-from service.store.queries.history import Selector
+from service.state.board import MonitoredDatabase
+from service.store.ingest.record import IngestRecord, record_of
+from service.store.queries.history import SeriesSelector
 from service.store.repository import Repository
 from service.store.schema.history_tables import millis
 from service.store.upkeep.rollup import roll_up
@@ -41,9 +41,9 @@ QUERIES = 100
 BATCH = 100
 MEASURED = 300
 """Polls of the ingest measurement that go through the product's own path."""
-SLEEPS = Selector("v$latch_children", "sleeps")
-SHARE = Selector("impact", "share_of_db_time")
-GETS = Selector("v$rowcache", "gets")
+SLEEPS = SeriesSelector("v$latch_children", "sleeps")
+SHARE = SeriesSelector("impact", "share_of_db_time")
+GETS = SeriesSelector("v$rowcache", "gets")
 
 
 def figures() -> Table:
@@ -90,17 +90,17 @@ def _measured(store: Repository, folder: Path) -> dict[str, str]:
         ("2 h of polls, sleeps of every child", "poll", 2, [SLEEPS]),
         ("24 h of 5 minutes, sleeps of every child", "5m", 24, [SLEEPS]),
         ("24 h of 5 minutes, charts of the page", "5m", 24, [SLEEPS, SHARE, GETS]),
-        ("90 days of hours, one child", "1h", 24 * 90, [Selector("v$latch_children", "sleeps", {"child#": 1})]),
+        ("90 days of hours, one child", "1h", 24 * 90, [SeriesSelector("v$latch_children", "sleeps", {"child#": 1})]),
         ("90 days of hours, DB time lost", "1h", 24 * 90, [SHARE]),
     ):
         told[f"{name}, p50 / p99 ms"] = _query(store, databases, end, resolution, hours, selectors)
     return told
 
 
-def _poll() -> Record:
+def _poll() -> IngestRecord:
     """A poll of the undo storm, with its figures."""
     turns: list[Any] = []
-    watched = Watched(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), INTERVAL)
+    watched = MonitoredDatabase(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), INTERVAL)
     clock = [40.0, 40.0 + INTERVAL]
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: clock[0], ())
     keeper = SimpleNamespace(keep=lambda *poll: turns.append(poll))
@@ -112,7 +112,7 @@ def _poll() -> Record:
     return record
 
 
-def _ingest(store: Repository, poll: Record) -> dict[str, str]:
+def _ingest(store: Repository, poll: IngestRecord) -> dict[str, str]:
     """Rows per second through the product's own path."""
     records = [
         replace(poll, database="ingest", at=BEGAN + timedelta(seconds=INTERVAL * n), episodes=[])
@@ -196,7 +196,7 @@ def _series(connection: Connection, name: str, count: int) -> None:
 
 
 def _query(
-    store: Repository, databases: int, end: datetime, resolution: Any, hours: int, selectors: list[Selector]
+    store: Repository, databases: int, end: datetime, resolution: Any, hours: int, selectors: list[SeriesSelector]
 ) -> str:
     chance = random.Random(hours)
     span = timedelta(hours=hours)

@@ -26,7 +26,7 @@ from collectors.simulator.database import ScriptedDatabase
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import FAMILIES, exposition, own_registry, render
-from service.state.board import Board, Published, Watched
+from service.state.board import Board, MonitoredDatabase, Published
 from service.watch.pipeline import turn
 from service.web.access import Access
 from service.web.api.databases import outside
@@ -68,7 +68,7 @@ def prototypes() -> list[Published]:
     for name, scenario in scenarios().items():
         at = [120.0]
         database = ScriptedDatabase(scenario, datetime(2026, 3, 1, tzinfo=UTC), lambda at=at: at[0])  # type: ignore[misc]
-        watched = Watched(DatabaseSettings(name=name, dsn=f"demo:{name}"), LONG_AGO)
+        watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), LONG_AGO)
         turn(watched, database, Forgetful())
         at[0] += 15
         made.append(turn(watched, database, Forgetful()))
@@ -98,7 +98,7 @@ def fleet(databases: int, most: int | None, published: Sequence[Published]) -> t
         if most is not None:
             blocks = cut(blocks, most - OF_LIVENESS)
         current = replace(source, blocks=blocks, published_at=time.monotonic(), clock=time.time())
-        watched.append(Watched(settings, LONG_AGO, published=current))
+        watched.append(MonitoredDatabase(settings, LONG_AGO, published=current))
     return Board(watched), spent / databases
 
 

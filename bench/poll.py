@@ -10,7 +10,7 @@ from rich.table import Table
 
 from collectors.delta import between
 from collectors.model import Binds, Delta, Snapshot
-from collectors.oracle import OracleConnection, Target, prepare
+from collectors.oracle import ConnectTarget, OracleConnection, prepare
 from collectors.poll import Answer, poll
 from rules.cache_map import cache_map
 from rules.engine import diagnose
@@ -74,7 +74,7 @@ def figures() -> Table:
     service = demo_services(["undo-storm"])["undo-storm"]
     service.backend = TimedBackend(service.backend, clock)
     with Listener({"undo-storm": service}) as listener:
-        connection = Timed(OracleConnection("bench", Target(listener.dsn("undo-storm"), USER, PASSWORD)), clock)
+        connection = Timed(OracleConnection("bench", ConnectTarget(listener.dsn("undo-storm"), USER, PASSWORD)), clock)
         rows = _polls(connection, service, clock)
         connection.close()
     assert not listener.problems, list(listener.problems)

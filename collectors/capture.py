@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeGuard
 
 from collectors.delta import between, since_startup
 from collectors.errors import InputError
-from collectors.model import Collector, Delta, Kind, Missing, NotComparable, Reading, Row, Rows, Snapshot, Value
+from collectors.model import Collector, ColumnKind, Delta, Missing, NotComparable, Reading, Row, Rows, Snapshot, Value
 from collectors.registry import collectors
 
 FORMAT = "latchscope-capture"
@@ -19,7 +19,7 @@ LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmation:
+class CapturedConfirmation:
     """A confirming query that somebody ran for a cause, and the number it gave."""
 
     cause: str
@@ -33,7 +33,7 @@ class Capture:
 
     database: str
     snapshots: tuple[Snapshot, ...]
-    confirmations: tuple[Confirmation, ...] = ()
+    confirmations: tuple[CapturedConfirmation, ...] = ()
     source: str = ""
 
 
@@ -179,7 +179,7 @@ def _rows(collector: Collector, content: object, where: str) -> Rows:
     return Rows(collector.view, tuple(_row(kinds, row, f"{where}.rows[{i}]") for i, row in enumerate(rows)), notes)
 
 
-def _row(kinds: Mapping[str, Kind], row: object, where: str) -> Row:
+def _row(kinds: Mapping[str, ColumnKind], row: object, where: str) -> Row:
     cells = _list(row, where)
     if len(cells) != len(kinds):
         raise InputError(f"{where} has {len(cells)} cells for {len(kinds)} columns")
@@ -187,12 +187,12 @@ def _row(kinds: Mapping[str, Kind], row: object, where: str) -> Row:
     return {name: _cell(kind, cell, f"{where} {name}") for (name, kind), cell in pairs if cell != ABSENT}
 
 
-def _cell(kind: Kind, cell: object, where: str) -> Value:
+def _cell(kind: ColumnKind, cell: object, where: str) -> Value:
     if cell is None or _is_number(cell):
         return cell
-    if kind in (Kind.KEY, Kind.TEXT) and isinstance(cell, str) and not where.endswith("#"):
+    if kind in (ColumnKind.KEY, ColumnKind.TEXT) and isinstance(cell, str) and not where.endswith("#"):
         return cell
-    numeric = kind in (Kind.COUNTER, Kind.GAUGE) or where.endswith("#")
+    numeric = kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) or where.endswith("#")
     wanted = "a number or null" if numeric else "text, a number or null"
     raise InputError(f"{where} is {json.dumps(cell)[:40]}; it must be {wanted}")
 
@@ -210,14 +210,14 @@ def _missing(collector: Collector, content: object, where: str) -> Missing:
     return Missing(collector.view, kind, str(members.get("why", "")), str(members.get("way_out", "")))
 
 
-def _confirmation(one: object, where: str) -> Confirmation:
+def _confirmation(one: object, where: str) -> CapturedConfirmation:
     members = _object(one, where)
     value = members.get("value")
     if not _is_number(value):
         raise InputError(f"{where}.value must be the number the query gave")
     if not isinstance(members.get("cause"), str):
         raise InputError(f"{where}.cause must be the id of a cause")
-    return Confirmation(members["cause"], str(members.get("query", "")), value)
+    return CapturedConfirmation(members["cause"], str(members.get("query", "")), value)
 
 
 def _time(value: object, where: str) -> datetime | None:

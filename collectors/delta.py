@@ -8,9 +8,9 @@ from collectors.model import (
     Basis,
     Changes,
     Collector,
+    ColumnKind,
     Delta,
     Key,
-    Kind,
     Missing,
     NotComparable,
     Oddity,
@@ -85,7 +85,7 @@ def _printed(collector: Collector, reading: Reading, oddities: list[Oddity]) -> 
 
 def _printed_key(collector: Collector, row: Row) -> Key:
     key = tuple(row[name] for name in collector.key if name in row)
-    return key or tuple(row[one.name] for one in collector.columns if one.kind is Kind.TEXT and one.name in row)
+    return key or tuple(row[one.name] for one in collector.columns if one.kind is ColumnKind.TEXT and one.name in row)
 
 
 def _not_printed(collector: Collector) -> Missing:
@@ -168,7 +168,7 @@ def _keyed(reading: Rows, key_of: Callable[[Row], Key], oddities: list[Oddity]) 
 
 
 def _has_counters(collector: Collector) -> bool:
-    return any(column.kind is Kind.COUNTER for column in collector.columns)
+    return any(column.kind is ColumnKind.COUNTER for column in collector.columns)
 
 
 def _totals(collector: Collector, key: Key, row: Row, oddities: list[Oddity]) -> Row:
@@ -210,7 +210,7 @@ def _difference(collector: Collector, key: Key, name: str, old: Row | None, new:
 
 
 def _counters(collector: Collector, row: Row) -> Iterable[str]:
-    return [column.name for column in collector.columns if column.kind is Kind.COUNTER and column.name in row]
+    return [column.name for column in collector.columns if column.kind is ColumnKind.COUNTER and column.name in row]
 
 
 def _wrapped(before: float, after: float) -> bool:

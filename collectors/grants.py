@@ -17,7 +17,7 @@ ANYBODY = "<user>"
 ON_REQUEST = ("sys.v_$latchholder",)
 """Read only when somebody asks for a profile of holders."""
 
-Kind = Literal["11.2", "cdb", "rds"]
+DatabaseKind = Literal["11.2", "cdb", "rds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _grant(granted_on: str, user: str) -> str:
     return f"grant select on {granted_on} to {user};"
 
 
-def grants_script(user: str, kind: Kind) -> str:
+def grants_script(user: str, kind: DatabaseKind) -> str:
     """The whole least-privilege script: a user that may log in and read what we poll, and nothing else."""
     return "\n".join({"11.2": _plain, "cdb": _cdb, "rds": _rds}[kind](user)) + "\n"
 

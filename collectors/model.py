@@ -24,7 +24,7 @@ ROW_CACHE_MUTEX_EVENT = "row cache mutex"
 ROW_CACHE_LOCK_EVENT = "row cache lock"
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """How a column changes with time, which decides what `between` does with it."""
 
     KEY = "key"
@@ -42,7 +42,7 @@ class Column:
     """One column we read: its name as our statement returns it, how it changes, its Oracle unit, and its meaning."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     unit: Literal["", "count", "us", "cs", "s", "bytes", "entries", "date", "mixed"]
     about: str
 
@@ -111,7 +111,7 @@ class Collector:
     @property
     def key(self) -> tuple[str, ...]:
         """The names of the columns that identify a row."""
-        return tuple(column.name for column in self.columns if column.kind is Kind.KEY)
+        return tuple(column.name for column in self.columns if column.kind is ColumnKind.KEY)
 
     def column(self, name: str) -> Column:
         """The declared column of that name; KeyError when the view has none."""

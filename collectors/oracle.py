@@ -101,7 +101,7 @@ _HELP = re.compile(r"\s*(?:Help: \S+|See https?://\S+ for help)")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ConnectTarget:
     """Where and as whom to connect. The password stays out of every text made from this."""
 
     dsn: str
@@ -150,7 +150,7 @@ def prepare(mode: Literal["thin", "thick"], client: Path | None = None) -> None:
 class OracleConnection:
     """One session on a real database; see Connection. Every call has a deadline."""
 
-    def __init__(self, name: str, target: Target, deadlines: Deadlines | None = None) -> None:
+    def __init__(self, name: str, target: ConnectTarget, deadlines: Deadlines | None = None) -> None:
         self._name = f"session {name}"
         self._target = target
         self._deadlines = deadlines or Deadlines()
@@ -173,7 +173,7 @@ class OracleConnection:
         except StatementError as error:  # of a logon trigger, say: there is no session that would be good
             raise SessionError(f"the login failed: {error}") from None
 
-    def _connect(self, target: Target) -> oracledb.Connection:
+    def _connect(self, target: ConnectTarget) -> oracledb.Connection:
         session = oracledb.connect(
             user=target.user,
             password=target.password,

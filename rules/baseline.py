@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from collectors.model import Delta, Missing
-from rules.context import Scene
+from rules.context import SignalContext
 from rules.formatting import times
 from rules.model import Frozen
 from rules.statistics import ratio
@@ -29,7 +29,7 @@ RATES: Mapping[str, str] = {
 """Figures that are rates of a statistic of v$sysstat."""
 
 
-class Usual(Frozen):
+class UsualRange(Frozen):
     """The ordinary range of one figure: its median, and the 5 % and 95 % quantiles, in the figure's own unit."""
 
     median: float
@@ -48,7 +48,7 @@ class Usual(Frozen):
         return self.low <= value <= self.high
 
 
-def ordinary(samples: Sequence[tuple[datetime, float]], at: datetime) -> Usual | None:
+def ordinary(samples: Sequence[tuple[datetime, float]], at: datetime) -> UsualRange | None:
     """What is ordinary at a time: of the same hour of the week, else of the day, else of all hours; None on too few.
 
     Hours are those of the clock the samples were stamped with; `at` must be by the same clock.
@@ -57,16 +57,16 @@ def ordinary(samples: Sequence[tuple[datetime, float]], at: datetime) -> Usual |
         values = [value for when, value in samples if hour(when) == hour(at) and np.isfinite(value)]
         if len(values) >= enough:
             low, median, high = (float(one) for one in np.quantile(values, (0.05, 0.5, 0.95)))
-            return Usual(median=median, low=low, high=high, samples=len(values), scope=scope)
+            return UsualRange(median=median, low=low, high=high, samples=len(values), scope=scope)
     return None
 
 
-def times_usual(value: float, usual: Usual) -> float | None:
+def times_usual(value: float, usual: UsualRange) -> float | None:
     """How many times the usual a value is; None where the usual is nothing."""
     return ratio(value, usual.median)
 
 
-def against_usual(value: float | None, usual: Usual | None) -> str:
+def against_usual(value: float | None, usual: UsualRange | None) -> str:
     """`12.0 × the usual for this hour of the week`; nothing where either is not known or the usual is nothing."""
     factor = None if value is None or usual is None else times_usual(value, usual)
     return "" if factor is None or usual is None else f"{times(factor)} {usual.words}"
@@ -74,7 +74,7 @@ def against_usual(value: float | None, usual: Usual | None) -> str:
 
 def figures(delta: Delta) -> Mapping[str, float]:
     """The figures kept as history for baselines, by name; only those that this Delta can tell, none from totals."""
-    scene = Scene(delta)
+    scene = SignalContext(delta)
     seconds = delta.basis.seconds if delta.basis.kind == "interval" else None
     impact = scene.impact if seconds else None
     gets = scene.sum_of(delta.rows("v$rowcache"), "gets")
@@ -91,7 +91,7 @@ def figures(delta: Delta) -> Mapping[str, float]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def sleeps_of(scene: Scene) -> float | None:
+def sleeps_of(scene: SignalContext) -> float | None:
     """Sleeps on what guards the row cache here: mutexes from 12.2 on, before that the latch; None when not known."""
     if scene.mechanism != "mutex":
         return scene.latch.sleeps

@@ -21,7 +21,7 @@ MINIMUM_GETS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
+class GuardedCaches:
     """The caches behind one child, and the rows of v$rowcache that tell their traffic (empty when unreadable)."""
 
     child: int
@@ -62,7 +62,7 @@ class Disagreement:
 class CacheMap:
     """Child number → what it guards; a child that is not here is unknown."""
 
-    children: Mapping[int, Guarded] = field(default_factory=dict)
+    children: Mapping[int, GuardedCaches] = field(default_factory=dict)
     disagreements: tuple[Disagreement, ...] = ()
 
     def name(self, child: int) -> str:
@@ -124,7 +124,7 @@ def _identifier(row: Row) -> tuple[int, str, int | None]:
     return int(number(row.get("cache#")) or 0), kind, None if alone else int(subordinate or 0)
 
 
-def _read(kqrst: Sequence[Row], rowcache: Mapping[tuple[int, str, int | None], Row]) -> dict[int, Guarded]:
+def _read(kqrst: Sequence[Row], rowcache: Mapping[tuple[int, str, int | None], Row]) -> dict[int, GuardedCaches]:
     grouped: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(kqrst, key=lambda one: str(_identifier(one))):
         child = number(row.get("child#"))
@@ -133,16 +133,16 @@ def _read(kqrst: Sequence[Row], rowcache: Mapping[tuple[int, str, int | None], R
     return {child: _guarded(child, rows, rowcache) for child, rows in sorted(grouped.items())}
 
 
-def _guarded(child: int, rows: list[Row], rowcache: Mapping[tuple[int, str, int | None], Row]) -> Guarded:
+def _guarded(child: int, rows: list[Row], rowcache: Mapping[tuple[int, str, int | None], Row]) -> GuardedCaches:
     traffic = [rowcache.get(_identifier(row)) for row in rows]
     caches = tuple(
         cache_ref(row, text(known.get("parameter")) if known else None)
         for row, known in zip(rows, traffic, strict=True)
     )
-    return Guarded(child, caches, tuple(row for row in traffic if row is not None), Identity.READ)
+    return GuardedCaches(child, caches, tuple(row for row in traffic if row is not None), Identity.READ)
 
 
-def _inferred(delta: Delta, rowcache: list[Row]) -> dict[int, Guarded]:
+def _inferred(delta: Delta, rowcache: list[Row]) -> dict[int, GuardedCaches]:
     """Children whose gets fit exactly one group of caches, and that group no other child."""
     groups = [(group, predicted_latch_gets(group)) for group in _groups(rowcache)]
     fits: dict[int, list[int]] = {}
@@ -152,7 +152,7 @@ def _inferred(delta: Delta, rowcache: list[Row]) -> dict[int, Guarded]:
             fits[int(child)] = [place for place, (_, predicted) in enumerate(groups) if _close(gets, predicted)]
     claims = [place for places in fits.values() for place in places]
     return {
-        child: Guarded(child, *_refs(groups[places[0]][0]), Identity.INFERRED)
+        child: GuardedCaches(child, *_refs(groups[places[0]][0]), Identity.INFERRED)
         for child, places in sorted(fits.items())
         if len(places) == 1 and claims.count(places[0]) == 1
     }
@@ -181,7 +181,7 @@ def _groups(rowcache: list[Row]) -> list[list[Row]]:
     return [[parent, *(row for row in subordinates if belongs(row, parent))] for parent in parents]
 
 
-def _disagreements(delta: Delta, children: Mapping[int, Guarded]) -> Iterable[Disagreement]:
+def _disagreements(delta: Delta, children: Mapping[int, GuardedCaches]) -> Iterable[Disagreement]:
     for row in sorted(delta.rows("v$latch_children"), key=lambda one: number(one.get("child#")) or 0):
         gets, guarded = number(row.get("gets")), children.get(int(number(row.get("child#")) or 0))
         predicted = guarded.predicted_gets if guarded else None

@@ -16,11 +16,11 @@ from collectors.model import (
     number,
 )
 from collectors.release import at_least
-from rules.cache_map import CacheMap, Guarded, cache_map
+from rules.cache_map import CacheMap, GuardedCaches, cache_map
 from rules.model import Impact, Severity, Surface
 from rules.printed import another, busier, more_of
 from rules.statistics import LatchStatistics, latch_statistics, ratio
-from rules.waiters import Crowd, crowd_of
+from rules.waiters import SampledWaiters, crowd_of
 
 MINIMUM_SLEEPS = 100
 """Fewer sleeps than this tell nothing about shares, shapes or children."""
@@ -56,11 +56,11 @@ class Unknown:
     way_out: str
 
 
-Reading = Known | Unknown
+SignalValue = Known | Unknown
 
 
 @dataclass(frozen=True)
-class Scene:
+class SignalContext:
     """What the signals look at. Everything is computed on first use, from the Delta alone."""
 
     delta: Delta
@@ -108,12 +108,12 @@ class Scene:
         return next((child for slept, child in sleeps if slept == most > 0 and isinstance(child, int)), None)
 
     @cached_property
-    def crowd(self) -> Crowd | None:
+    def crowd(self) -> SampledWaiters | None:
         """The sampled waiters, or None when nobody was sampled."""
         return crowd_of(self.delta, self.map)
 
     @property
-    def hot(self) -> Guarded | None:
+    def hot(self) -> GuardedCaches | None:
         """What the hot child guards, if known."""
         return self.map.children.get(self.hot_child) if self.hot_child is not None else None
 

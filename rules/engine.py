@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from collectors.model import Delta, NotComparable
-from rules.baseline import Usual
+from rules.baseline import UsualRange
 from rules.catalogue import catalogue, conditions
 from rules.cause import AnyOf, Cause, Condition
-from rules.context import IDLE_SESSIONS, NOTICEABLE_SHARE, Known, Scene, Unknown
+from rules.context import IDLE_SESSIONS, NOTICEABLE_SHARE, Known, SignalContext, Unknown
 from rules.explanation.headline import headline
 from rules.explanation.steps import groups, steps
-from rules.finding import Outcome, finding
+from rules.finding import ConditionResult, finding
 from rules.model import (
     Candidate,
     Diagnosis,
@@ -24,18 +24,18 @@ from rules.notes import notes
 from rules.ranking import ranked
 from rules.signals import SIGNALS, Subject
 
-Verdict = Finding | RuledOut | Undetermined
+CauseVerdict = Finding | RuledOut | Undetermined
 
 
 def diagnose(
-    delta: Delta, causes: Mapping[str, Cause] | None = None, usual: Mapping[str, Usual] | None = None
+    delta: Delta, causes: Mapping[str, Cause] | None = None, usual: Mapping[str, UsualRange] | None = None
 ) -> Diagnosis:
     """The Diagnosis of a Delta. The order of view rows makes no difference to it.
 
     `usual` holds what is ordinary for this database by the names of `rules.baseline.figures`; it adds to the headline how
     many times the usual the cost is, and changes no verdict.
     """
-    scene = Scene(delta)
+    scene = SignalContext(delta)
     known = catalogue() if causes is None else causes
     judged = {name: cause for name, cause in known.items() if not cause.handbook}
     verdicts = _weighed(scene, judged, [_judge(cause, scene) for cause in judged.values()])
@@ -59,7 +59,9 @@ def diagnose(
     )
 
 
-def _candidates(scene: Scene, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> tuple[Candidate, ...]:
+def _candidates(
+    scene: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]
+) -> tuple[Candidate, ...]:
     """Handbook entries of the release that fit a surface in trouble, and a cache in trouble where they speak of one."""
     troubled = [one for one in findings if one.severity is not Severity.INFO]
     caches = {cache for one in troubled for cache in causes[one.cause].caches}
@@ -103,7 +105,7 @@ def cannot_tell(
     )
 
 
-def _judge(cause: Cause, scene: Scene) -> Verdict:
+def _judge(cause: Cause, scene: SignalContext) -> CauseVerdict:
     elsewhere = _elsewhere(cause, scene)
     if elsewhere is not None:
         return elsewhere
@@ -117,7 +119,7 @@ def _judge(cause: Cause, scene: Scene) -> Verdict:
     return finding(cause, scene, outcomes)
 
 
-def _elsewhere(cause: Cause, scene: Scene) -> RuledOut | None:
+def _elsewhere(cause: Cause, scene: SignalContext) -> RuledOut | None:
     """The verdict on a cause that belongs to other releases or shows where this instance has nothing to show."""
     if not set(cause.surfaces) & set(scene.surfaces):
         guarded = "mutexes" if scene.mechanism == "mutex" else "latches"
@@ -138,7 +140,7 @@ def _elsewhere(cause: Cause, scene: Scene) -> RuledOut | None:
     return None
 
 
-def _outcomes(one: Condition | AnyOf, cause: Cause, scene: Scene) -> list[Outcome]:
+def _outcomes(one: Condition | AnyOf, cause: Cause, scene: SignalContext) -> list[ConditionResult]:
     """The outcome of a condition; of alternatives, those that hold, else one that cannot be told, else one that fails.
 
     Alternatives that speak of a surface this instance has not got are none; one that cannot be told for want of events
@@ -146,7 +148,7 @@ def _outcomes(one: Condition | AnyOf, cause: Cause, scene: Scene) -> list[Outcom
     """
     if isinstance(one, Condition):
         reading = SIGNALS[one.signal].read(scene, Subject(cause.caches, one.location or cause.location, one.parameter))
-        return [Outcome(one, reading, one.holds(reading.value) if isinstance(reading, Known) else None)]
+        return [ConditionResult(one, reading, one.holds(reading.value) if isinstance(reading, Known) else None)]
     here = [one for one in one.any_of if SIGNALS[one.signal].surface in (None, *scene.surfaces)] or one.any_of
     each = [outcome for condition in here for outcome in _outcomes(condition, cause, scene)]
     holding = [outcome for outcome in each if outcome.holds]
@@ -155,12 +157,12 @@ def _outcomes(one: Condition | AnyOf, cause: Cause, scene: Scene) -> list[Outcom
     return holding or open_ones[:1] or failing[:1] or each[:1]
 
 
-def _moot(outcome: Outcome, scene: Scene) -> bool:
+def _moot(outcome: ConditionResult, scene: SignalContext) -> bool:
     surface = SIGNALS[outcome.condition.signal].surface
     return surface is not None and scene.gate_of((surface,)) is Severity.INFO
 
 
-def _blocking(outcomes: Sequence[Outcome]) -> Unknown | None:
+def _blocking(outcomes: Sequence[ConditionResult]) -> Unknown | None:
     """The reading that keeps a cause from being found, if any.
 
     A required one; the identity, when no shape stands in for it; or what sets the cause apart, when none of it is known.
@@ -176,7 +178,7 @@ def _blocking(outcomes: Sequence[Outcome]) -> Unknown | None:
     return next((outcome.reading for outcome in apart if isinstance(outcome.reading, Unknown)), None)
 
 
-def _ruled_out(cause: Cause, outcome: Outcome) -> RuledOut:
+def _ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
     assert isinstance(outcome.reading, Known)
     condition = outcome.condition
     return RuledOut(
@@ -189,7 +191,7 @@ def _ruled_out(cause: Cause, outcome: Outcome) -> RuledOut:
     )
 
 
-def _weighed(scene: Scene, causes: Mapping[str, Cause], verdicts: list[Verdict]) -> list[Verdict]:
+def _weighed(scene: SignalContext, causes: Mapping[str, Cause], verdicts: list[CauseVerdict]) -> list[CauseVerdict]:
     """Verdicts in each other's light: look-alikes explain what has no proof of its own, and what costs nothing is closed."""
     found = {one.cause: one for one in verdicts if isinstance(one, Finding)}
     look_alike = next((one for name, one in found.items() if causes[name].look_alike), None)
@@ -197,15 +199,15 @@ def _weighed(scene: Scene, causes: Mapping[str, Cause], verdicts: list[Verdict])
     return [_giving_way(one, causes[one.cause], found) if isinstance(one, Finding) else one for one in weighed]
 
 
-def _giving_way(verdict: Finding, cause: Cause, found: Mapping[str, Finding]) -> Verdict:
+def _giving_way(verdict: Finding, cause: Cause, found: Mapping[str, Finding]) -> CauseVerdict:
     """A general finding beside the more special one that says the same and more."""
     special = next((found[name] for name in cause.gives_way_to if name in found), None)
     return verdict if special is None else _explained_by(special, verdict)
 
 
 def _in_the_light_of(
-    look_alike: Finding | None, scene: Scene, causes: Mapping[str, Cause], verdict: Verdict
-) -> Verdict:
+    look_alike: Finding | None, scene: SignalContext, causes: Mapping[str, Cause], verdict: CauseVerdict
+) -> CauseVerdict:
     if isinstance(verdict, Undetermined) and scene.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
         return _too_cheap(verdict, scene, scene.waited_on(causes[verdict.cause].surfaces) or 0.0)
     if look_alike is None or not isinstance(verdict, Finding) or verdict.cause == look_alike.cause:
@@ -229,7 +231,7 @@ def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
     )
 
 
-def _too_cheap(verdict: Undetermined, scene: Scene, waited: float) -> RuledOut:
+def _too_cheap(verdict: Undetermined, scene: SignalContext, waited: float) -> RuledOut:
     """What could not be told need not be told apart when the waits it would explain cost nothing."""
     db_time = scene.seconds_of("DB time")
     because = "these waits cost next to nothing here"
@@ -252,6 +254,6 @@ def _too_cheap(verdict: Undetermined, scene: Scene, waited: float) -> RuledOut:
     )
 
 
-def _unexplained(scene: Scene) -> Severity:
+def _unexplained(scene: SignalContext) -> Severity:
     """Without a finding above info, what row cache waits cost is still said, though never as an incident."""
     return (scene.gate or Severity.INFO).at_most(Severity.WARNING)

@@ -6,22 +6,22 @@ from typing import Literal
 from collectors.model import number, text
 from rules.cache_map import cache_ref
 from rules.cause import Cause, Condition
-from rules.context import Known, Reading, Scene, Unknown
+from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.model import CacheRef, Confidence, Confirmation, Evidence, Finding, Identity, Surface
 from rules.ranking import confidence, severity
 from rules.signals import SIGNALS
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ConditionResult:
     """A condition, the reading of its signal, and whether it holds (None: cannot tell)."""
 
     condition: Condition
-    reading: Reading
+    reading: SignalValue
     holds: bool | None
 
 
-def finding(cause: Cause, scene: Scene, outcomes: list[Outcome]) -> Finding:
+def finding(cause: Cause, scene: SignalContext, outcomes: list[ConditionResult]) -> Finding:
     """The Finding of a cause, from the outcomes of its conditions."""
     identity, surfaces = _identity(scene, outcomes), _shown_on(cause, scene, outcomes)
     sure = _confidence(cause, scene, outcomes, identity)
@@ -52,14 +52,14 @@ def finding(cause: Cause, scene: Scene, outcomes: list[Outcome]) -> Finding:
     )
 
 
-def _shown_on(cause: Cause, scene: Scene, outcomes: list[Outcome]) -> tuple[Surface, ...]:
+def _shown_on(cause: Cause, scene: SignalContext, outcomes: list[ConditionResult]) -> tuple[Surface, ...]:
     """Where the cause was seen: the surfaces on which sleeps or waiters name its cache, else all it can show on here."""
     naming = [SIGNALS[one.condition.signal].surface for one in outcomes if one.holds and one.condition.signal in NAMING]
     here = [one for one in cause.surfaces if one in scene.surfaces]
     return tuple(one for one in here if one in naming) or tuple(here)
 
 
-def _named(cause: Cause, scene: Scene, identity: Identity | None) -> str | None:
+def _named(cause: Cause, scene: SignalContext, identity: Identity | None) -> str | None:
     """The cause's cache: the one most waiters name, else the first of its own."""
     if identity is Identity.SAMPLED and scene.crowd is not None:
         named = [cache for cache, _ in scene.crowd.caches().most_common() if cache in cause.caches]
@@ -67,14 +67,14 @@ def _named(cause: Cause, scene: Scene, identity: Identity | None) -> str | None:
     return cause.caches[0] if cause.caches else None
 
 
-def _cache_refs(cause: Cause, scene: Scene, identity: Identity | None) -> tuple[CacheRef, ...]:
+def _cache_refs(cause: Cause, scene: SignalContext, identity: Identity | None) -> tuple[CacheRef, ...]:
     if identity is not Identity.SAMPLED:
         return ()
     rows = [row for row in scene.delta.rows("v$rowcache") if row.get("parameter") in cause.caches]
     return tuple(sorted((cache_ref(row, text(row.get("parameter"))) for row in rows), key=str))
 
 
-def _child(cause: Cause, scene: Scene) -> int | None:
+def _child(cause: Cause, scene: SignalContext) -> int | None:
     """The cause's own child with the most sleeps; not always the hot one, since another may have just as many."""
     own = scene.map.guarding(cause.caches)
     sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in scene.children}
@@ -91,7 +91,7 @@ SAMPLED_SIGNALS = ("share_of_mutex_waiters", "share_of_lock_waiters")
 NAMING = ("share_of_sleeps", *SAMPLED_SIGNALS)
 
 
-def _identity(scene: Scene, outcomes: list[Outcome]) -> Identity | None:
+def _identity(scene: SignalContext, outcomes: list[ConditionResult]) -> Identity | None:
     """How the finding's cache is known: by the surest signal that names it; None for causes that are no cache.
 
     A cause that only wants its waiters to agree with what tells it apart is no candidate for want of samples.
@@ -107,7 +107,9 @@ def _identity(scene: Scene, outcomes: list[Outcome]) -> Identity | None:
     return max(told, default=None)
 
 
-def _confidence(cause: Cause, scene: Scene, outcomes: list[Outcome], identity: Identity | None) -> Confidence:
+def _confidence(
+    cause: Cause, scene: SignalContext, outcomes: list[ConditionResult], identity: Identity | None
+) -> Confidence:
     def held(role: str) -> int:
         return sum(1 for outcome in outcomes if outcome.condition.role == role and outcome.holds)
 
@@ -122,7 +124,7 @@ def _confidence(cause: Cause, scene: Scene, outcomes: list[Outcome], identity: I
     return sure.at_most(Confidence.MEDIUM) if scene.printed else sure
 
 
-def _evidence(outcome: Outcome) -> Evidence:
+def _evidence(outcome: ConditionResult) -> Evidence:
     assert isinstance(outcome.reading, Known)
     return Evidence(
         signal=outcome.condition.signal,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from collectors.model import ROW_CACHE_LATCH, Row, Value, number
-from rules.context import MINIMUM_SLEEPS, Scene
+from rules.context import MINIMUM_SLEEPS, SignalContext
 from rules.formatting import function_of
 
 FIND_OBJ, REGET, DEQUEUE, SUBORDINATE = "kqrpre: find obj", "kqreqd: reget", "kqreqd", "kqrso"
@@ -21,7 +21,7 @@ Shares = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class LocationShape:
     """Sleeps by location, most first, and the fingerprint they form (None on too few sleeps)."""
 
     total: float
@@ -30,14 +30,14 @@ class Shape:
     meaning: str
 
 
-def shape_of(scene: Scene) -> Shape | None:
+def shape_of(scene: SignalContext) -> LocationShape | None:
     """The shape of the row cache latch's sleeps, or None when no location has any or v$latch_misses is missing."""
     rows = [row for row in scene.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
     held, waited = (_sleeps(rows, str, column) for column in ("sleep_count", "wtr_slp_count"))
     return _shaped(held, lambda shares: _latch_fingerprint(shares, _shares(waited)))
 
 
-def mutex_shape_of(scene: Scene) -> Shape | None:
+def mutex_shape_of(scene: SignalContext) -> LocationShape | None:
     """The shape of the row cache mutex sleeps by function, or None when nobody slept or v$mutex_sleep is missing."""
     rows = scene.delta.rows("v$mutex_sleep")
     return _shaped(_sleeps(rows, lambda place: function_of(str(place)), "sleeps"), _mutex_fingerprint)
@@ -56,14 +56,14 @@ def _shares(sleeps: Shares) -> Shares:
     return {place: slept / total for place, slept in sleeps.items()} if total else {}
 
 
-def _shaped(sleeps: Shares, fingerprint: Callable[[Shares], tuple[str, str]]) -> Shape | None:
+def _shaped(sleeps: Shares, fingerprint: Callable[[Shares], tuple[str, str]]) -> LocationShape | None:
     total = sum(sleeps.values())
     if not total:
         return None
     ordered = dict(sorted(sleeps.items(), key=lambda item: (-item[1], item[0])))
     if total < MINIMUM_SLEEPS:
-        return Shape(total, ordered, None, f"too few sleeps for a shape, at least {MINIMUM_SLEEPS} are needed")
-    return Shape(total, ordered, *fingerprint(_shares(ordered)))
+        return LocationShape(total, ordered, None, f"too few sleeps for a shape, at least {MINIMUM_SLEEPS} are needed")
+    return LocationShape(total, ordered, *fingerprint(_shares(ordered)))
 
 
 def _of(shares: Shares, functions: Iterable[str]) -> float:

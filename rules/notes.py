@@ -1,12 +1,15 @@
 """What must be remembered of a Delta beside its verdicts: assumptions, counters left out, views that gave nothing."""
 
-from collectors.model import Missing
-from rules.context import Scene
-from rules.plausibility import implausible
+from collectors.model import Delta, Missing, number
+from rules.context import SignalContext
+from rules.formatting import count
 from rules.printed import REMEMBER
 
+MINIMUM_MISSES = 100
+"""Views are read without a lock, so a few more misses than gets are no contradiction."""
 
-def notes(scene: Scene) -> tuple[str, ...]:
+
+def notes(scene: SignalContext) -> tuple[str, ...]:
     """Notes of the source, assumptions, disagreements of the map, figures that cannot be, counters left out, refusals."""
     readings = sorted(scene.delta.readings.items())
     assumed = [
@@ -21,3 +24,16 @@ def notes(scene: Scene) -> tuple[str, ...]:
     doubts = [str(one) for one in scene.map.disagreements]
     odd = sorted(str(oddity) for oddity in scene.delta.oddities)
     return (*source, *scene.delta.notes, *assumed, *doubts, *implausible(scene.delta), *odd, *refused)
+
+
+def implausible(delta: Delta) -> tuple[str, ...]:
+    """Sentences about dictionary caches with more misses than gets, in the order of their names."""
+    told = []
+    for row in delta.rows("v$rowcache"):
+        gets, misses = number(row.get("gets")), number(row.get("getmisses"))
+        if gets is not None and misses is not None and misses > max(gets, MINIMUM_MISSES):
+            told.append(
+                f"v$rowcache {row.get('parameter')} has {count(misses)} misses on {count(gets)} gets, which cannot be: "
+                "rely on neither"
+            )
+    return tuple(sorted(told))

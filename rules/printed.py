@@ -35,19 +35,19 @@ def section_of(views: str) -> str:
     return ", ".join(SECTIONS.get(one, one) for one in views.split(", "))
 
 
-Source = Literal["views", "report"]
+DeltaSource = Literal["views", "report"]
 
 
-def busier(source: Source) -> str:
+def busier(source: DeltaSource) -> str:
     """The way out where too little happened to say anything."""
     return "take a report of a busier hour" if source == "report" else "wait for a busier interval"
 
 
-def another(source: Source) -> str:
+def another(source: DeltaSource) -> str:
     """The way out where a counter misbehaved."""
     return "take a report of another hour" if source == "report" else "wait for the next interval"
 
 
-def more_of(source: Source, view: str, what: str) -> str:
+def more_of(source: DeltaSource, view: str, what: str) -> str:
     """The way out where a view is there and lacks something."""
     return SCRIPT if source == "report" else f"capture {what} of {view} as well"

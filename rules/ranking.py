@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from rules.context import Scene
+from rules.context import SignalContext
 from rules.model import Confidence, Finding, Identity, Severity, Surface
 
 
-def severity(scene: Scene, surfaces: Iterable[Surface], cap: Severity, confidence: Confidence) -> Severity:
+def severity(scene: SignalContext, surfaces: Iterable[Surface], cap: Severity, confidence: Confidence) -> Severity:
     """What the waits on some surfaces cost; by shares alone, where no cost is known, at most a warning."""
     gate = scene.gate_of(surfaces)
     if gate is None:

@@ -37,7 +37,7 @@ class Waiter:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class SampledWaiters:
     """Every waiter of the row cache in an interval, over so many looks."""
 
     looks: int
@@ -56,13 +56,13 @@ class Crowd:
         return sorted(Counter(self.waiters).items(), key=lambda item: (-item[1], str(item[0])))
 
 
-def crowd_of(delta: Delta, caches: CacheMap) -> Crowd | None:
+def crowd_of(delta: Delta, caches: CacheMap) -> SampledWaiters | None:
     """The sampled waiters for the row cache, or None when nobody looked."""
     rows = delta.rows("v$session")
     looks = {row.get("sample") for row in rows}
     if not looks:
         return None
-    return Crowd(len(looks), tuple(_waiters(delta, caches, rows)))
+    return SampledWaiters(len(looks), tuple(_waiters(delta, caches, rows)))
 
 
 def _waiters(delta: Delta, caches: CacheMap, rows: tuple[Row, ...]) -> Iterator[Waiter]:

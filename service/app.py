@@ -12,22 +12,22 @@ from rules.catalogue import catalogue
 from service.config.audit import Audit
 from service.config.settings import Settings
 from service.fleet.backend import sharing
-from service.fleet.coordinator import Fleet, FleetMetrics
-from service.fleet.remote import Followers
-from service.fleet.status_exchange import Herald
-from service.fleet.worker_factory import Crew
+from service.fleet.coordinator import FleetCoordinator, FleetMetrics
+from service.fleet.remote import RemoteDatabases
+from service.fleet.status_exchange import StatusExchange
+from service.fleet.worker_factory import WorkerFactory
 from service.history.jobs import Job, jobs_of
 from service.intake.uploads import Uploads
 from service.metrics.exposition import own_registry
-from service.notify.feed import Feed
+from service.notify.feed import EpisodeFeed
 from service.notify.webhooks import Webhooks
-from service.state.board import Board, Watched
-from service.store.ingest.disk_queue import Spool
+from service.state.board import Board, MonitoredDatabase
+from service.store.ingest.disk_queue import DiskQueue
 from service.store.maintenance import Chores
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS, sqlite_file
 from service.store.writer import SpoolMetrics, Writer
-from service.watch.actions import Actions
+from service.watch.actions import OperatorActions
 from service.watch.connect import Connector
 from service.watch.resume import resume
 from service.web.access import Access, read_tokens
@@ -51,23 +51,25 @@ def create_app(settings: Settings) -> FastAPI:
     catalogue()  # read and checked now, so that the first diagnosis finds it ready
     store = Repository(settings.store, settings.history)
     writer, chores = Writer(store, _spool(settings)), Chores(store)
-    board = Board([Watched(one, settings.interval_of(one)) for one in settings.databases])
+    board = Board([MonitoredDatabase(one, settings.interval_of(one)) for one in settings.databases])
     connector = Connector(settings.oracle)
     access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
     audit = Audit(settings.auth.audit_file)
     own = own_registry()
     own.register(SpoolMetrics(writer.spool))
     uploads = Uploads(store.reports, settings.reports.max_bytes)
-    feed = Feed(store.episode_log)
+    feed = EpisodeFeed(store.episode_log)
     webhooks = Webhooks(settings, store, own)
     jobs = jobs_of(store, board, connector.began)
     shared = sharing(settings.store, store, settings.replica_name, settings.replica.url, settings.shortest_interval)
-    crew = Crew(connector, writer, settings, lambda taken: resume(taken, store, writer), shared.archive, STORE_ERRORS)
-    herald = Herald(shared.words, STORE_ERRORS) if shared.words else None
-    fleet = Fleet(board, shared.leases, crew.hire, herald)
+    crew = WorkerFactory(
+        connector, writer, settings, lambda taken: resume(taken, store, writer), shared.archive, STORE_ERRORS
+    )
+    herald = StatusExchange(shared.words, STORE_ERRORS) if shared.words else None
+    fleet = FleetCoordinator(board, shared.leases, crew.hire, herald)
     own.register(FleetMetrics(fleet))
     if shared.archive is not None:
-        board.follow_others(Followers(shared.archive, fleet.every, STORE_ERRORS).follow)
+        board.follow_others(RemoteDatabases(shared.archive, fleet.every, STORE_ERRORS).follow)
 
     def close() -> None:
         shared.close()
@@ -78,7 +80,7 @@ def create_app(settings: Settings) -> FastAPI:
         writer.catch_up()
         writer.start()
         chores.start()
-        parts: list[Feed | Webhooks | Job] = [feed, webhooks, *jobs]
+        parts: list[EpisodeFeed | Webhooks | Job] = [feed, webhooks, *jobs]
         for part in parts:
             part.start()
         fleet.start()
@@ -103,7 +105,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.feed, app.state.close = feed, close
     problems.install(app)
-    can = Actions(connector, shared.leases, fleet.worker, shared.words, STORE_ERRORS)
+    can = OperatorActions(connector, shared.leases, fleet.worker, shared.words, STORE_ERRORS)
     app.include_router(api(board, access))
     app.include_router(streams(board, feed, access))
     app.include_router(history_api(board, store, access, audit))
@@ -119,13 +121,13 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
-def _spool(settings: Settings) -> Spool:
+def _spool(settings: Settings) -> DiskQueue:
     """Where polls wait for the store: as set, else next to a SQLite file, else in the folder latchscope runs in.
 
     Replicas on one host, with one configuration, have a folder each below it.
     """
     file = sqlite_file(settings.store)
     if file is not None:
-        return Spool(settings.spool.directory or file.with_name(f"{file.name}-spool"), settings.spool.max_bytes)
+        return DiskQueue(settings.spool.directory or file.with_name(f"{file.name}-spool"), settings.spool.max_bytes)
     own = re.sub(r"[^\w.-]", "_", settings.replica_name)
-    return Spool((settings.spool.directory or Path("latchscope-spool")) / own, settings.spool.max_bytes)
+    return DiskQueue((settings.spool.directory or Path("latchscope-spool")) / own, settings.spool.max_bytes)

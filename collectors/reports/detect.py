@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 from collectors.reports.decode import as_text
 
-Kind = Literal["AWR", "Statspack", "compare"]
+ReportKind = Literal["AWR", "Statspack", "compare"]
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ _REFUSED: Mapping[str, tuple[str, str]] = {
     r"ash report for": ("an ASH report, which has no latch and no dictionary cache sections", _RUN_AWR),
     r"addm report for": ("an ADDM report, which has advice and no counters", _RUN_AWR),
 }  # fmt: skip
-_READ: Mapping[str, Kind] = {
+_READ: Mapping[str, ReportKind] = {
     r"workload repository compare period report": "compare",
     r"awr compare period report": "compare",
     r"workload repository (pdb )?report": "AWR",
@@ -40,7 +40,7 @@ def looks_like_report(data: bytes) -> bool:
     return kind_of(head) is not None or refusal_of(head) is not None
 
 
-def kind_of(text: str) -> Kind | None:
+def kind_of(text: str) -> ReportKind | None:
     """What the document is, or None when it calls itself none of the reports that are read."""
     return _first(_READ, text)
 

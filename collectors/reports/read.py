@@ -8,11 +8,11 @@ from collectors.errors import InputError
 from collectors.model import Delta, Missing, NotComparable, Reading, Rows
 from collectors.reports import compare, html, text
 from collectors.reports.decode import decode
-from collectors.reports.detect import Kind, is_html, is_of_pdb, kind_of, looks_like_report, refusal_of
+from collectors.reports.detect import ReportKind, is_html, is_of_pdb, kind_of, looks_like_report, refusal_of
 from collectors.reports.header import Header, header
 from collectors.reports.readers import readers
 from collectors.reports.remarks import remarks
-from collectors.reports.tables import MOST_TABLES, Document, Printed, TooManyTables
+from collectors.reports.tables import MOST_TABLES, Document, ReportTables, TooManyTables
 
 __all__ = ["looks_like_report", "read"]
 
@@ -46,7 +46,7 @@ def _document(content: str, name: str) -> Document:
         raise InputError(f"{name} has more than {MOST_TABLES:,} tables; give one report at a time") from None
 
 
-def _kind(content: str, name: str) -> Kind:
+def _kind(content: str, name: str) -> ReportKind:
     refusal = refusal_of(content)
     if refusal:
         raise InputError(f"{name} is {refusal[0]}; {refusal[1]}")
@@ -56,7 +56,7 @@ def _kind(content: str, name: str) -> Kind:
     return kind
 
 
-def _period(content: str, document: Document, head: Header, kind: Kind, name: str) -> Delta | NotComparable:
+def _period(content: str, document: Document, head: Header, kind: ReportKind, name: str) -> Delta | NotComparable:
     if head.restarted or any(sign in content for sign in RESTART):
         why = "the instance restarted between the two snapshots, so the counters of the report are worthless"
         return NotComparable(head.database, head.release, why, AFTER_RESTART, head.dbid)
@@ -87,8 +87,8 @@ def _unfinished(content: str) -> bool:
     return is_html(content) and re.search("</html", content, re.IGNORECASE) is None
 
 
-def _laid_open(document: Document, head: Header, kind: Kind) -> Printed:
-    printed = Printed(document, kind)
+def _laid_open(document: Document, head: Header, kind: ReportKind) -> ReportTables:
+    printed = ReportTables(document, kind)
     printed.cpus, printed.year = head.cpus, head.end.year if head.end else None
     printed.db_time_micro = None if head.db_time_minutes is None else round(head.db_time_minutes * 60e6)
     return printed

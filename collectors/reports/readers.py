@@ -10,7 +10,7 @@ from functools import cache
 from collectors.model import Missing, Reading, Row, Value
 from collectors.registry import collectors
 from collectors.reports import sections
-from collectors.reports.tables import Printed
+from collectors.reports.tables import ReportTables
 
 
 class BadReader(Exception):
@@ -22,7 +22,7 @@ class Reader:
     """Which view is read from a report, and how; `read` gives Missing where its sections are not printed."""
 
     view: str
-    read: Callable[[Printed], Reading]
+    read: Callable[[ReportTables], Reading]
 
 
 @cache

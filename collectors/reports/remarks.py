@@ -2,7 +2,7 @@
 
 from collectors.reports import compare
 from collectors.reports.header import Header
-from collectors.reports.tables import Printed
+from collectors.reports.tables import ReportTables
 
 VERIFIED = {
     ("AWR", "html"): ("11.2.0.3", "11.2.0.4", "12.1.0.2", "12.2.0.1", "19."),
@@ -13,7 +13,7 @@ VERIFIED = {
 LONG, SHORT = 4 * 3600, 5 * 60
 
 
-def remarks(head: Header, printed: Printed, of_pdb: bool, *, cut_off: bool = False) -> tuple[str, ...]:
+def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool = False) -> tuple[str, ...]:
     """The notes on one period, in the order in which they matter."""
     said = [*_layout(head, printed), *_window(head)]
     if printed.kind == "compare":
@@ -31,7 +31,7 @@ def remarks(head: Header, printed: Printed, of_pdb: bool, *, cut_off: bool = Fal
     return (*said, *printed.notes)
 
 
-def _layout(head: Header, printed: Printed) -> list[str]:
+def _layout(head: Header, printed: ReportTables) -> list[str]:
     known = VERIFIED.get((printed.kind, printed.document.form), ())
     if head.release and head.release.startswith(known):
         return []

@@ -55,7 +55,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ReportRow:
     """One row, read by column heading; of two columns with one heading the second is asked for as '…#2'."""
 
     cells: Mapping[str, str]
@@ -96,7 +96,7 @@ class Record:
 
 
 @dataclass(slots=True)
-class Printed:
+class ReportTables:
     """A report laid open to the section readers; they leave here what people must know about it."""
 
     document: Document
@@ -110,7 +110,7 @@ class Printed:
     absent: dict[str, None] = field(default_factory=dict)
     cut: dict[str, None] = field(default_factory=dict)
 
-    def section(self, *titles: str, summary: str = "", wanted: bool = True) -> tuple[Record, ...] | None:
+    def section(self, *titles: str, summary: str = "", wanted: bool = True) -> tuple[ReportRow, ...] | None:
         """The rows of a section under any of its titles, pages joined; None when it is not printed or cut off.
 
         `summary` is how the `summary` attribute of its HTML table begins, which is steadier than the heading.
@@ -127,7 +127,7 @@ class Printed:
             self.absent[titles[0]] = None
         return None
 
-    def _records(self, title: str, tables: list[Table]) -> Iterator[Record]:
+    def _records(self, title: str, tables: list[Table]) -> Iterator[ReportRow]:
         seen: set[tuple[str, ...]] = set()
         for table in tables:
             names = _numbered(table.headings)
@@ -136,7 +136,7 @@ class Printed:
                 # A page printed twice repeats whole rows; rows of several PDBs differ at least in the PDB's name.
                 if row not in seen:
                     seen.add(row)
-                    yield Record(dict(zip(names, row, strict=False)), widths, title, self.notes)
+                    yield ReportRow(dict(zip(names, row, strict=False)), widths, title, self.notes)
 
 
 def _is(table: Table, names: set[str], summary: str) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_12_1
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.simulator.scenario import Scenario, Waiting
+from collectors.simulator.scenario import Scenario, ScriptedWaiters
 
 FLOODED = replace(
     ORDINARY,
@@ -31,8 +31,8 @@ FLOODED = replace(
     },
     statistics={**ORDINARY.statistics, "parse count (hard)": 74},
     waiting=(
-        Waiting("latch free", 6.9, None, "0y080mnfqzaq7", "REPORTS", "reports@app", "REPORTS", p2=461),
-        Waiting("latch free", 1.6, None, "5h7w8ykwtb2xt", "ORDERS", "orders@app", "ORDERS", p2=461),
+        ScriptedWaiters("latch free", 6.9, None, "0y080mnfqzaq7", "REPORTS", "reports@app", "REPORTS", p2=461),
+        ScriptedWaiters("latch free", 1.6, None, "5h7w8ykwtb2xt", "ORDERS", "orders@app", "ORDERS", p2=461),
     ),
     busy=0.69,
 )

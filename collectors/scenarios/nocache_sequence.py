@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_11_2
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.simulator.scenario import Child, Scenario, Waiting
+from collectors.simulator.scenario import Child, Scenario, ScriptedWaiters
 
 NUMBERING = replace(
     ORDINARY,
@@ -19,10 +19,12 @@ NUMBERING = replace(
     seconds={**ORDINARY.seconds, "DB time": 16.5, "DB CPU": 5.1, "sequence load elapsed time": 5.6},
     statistics={**ORDINARY.statistics, "user commits": 420},
     waiting=(
-        Waiting(
+        ScriptedWaiters(
             "row cache lock", 4.6, "dc_sequences", "4m7m0t6fjcs5x", "ORDERS", "orders@app", "ORDERS", p3=5, blocker=312
         ),
-        Waiting("row cache lock", 0.8, "dc_sequences", "7nuw4xwrnuwxq", "BILLING", "billing@app", "BILLING", p3=5),
+        ScriptedWaiters(
+            "row cache lock", 0.8, "dc_sequences", "7nuw4xwrnuwxq", "BILLING", "billing@app", "BILLING", p3=5
+        ),
     ),
     busy=0.44,
 )

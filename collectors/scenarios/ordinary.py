@@ -1,8 +1,8 @@
 """The ordinary day that every scripted instance comes from: a few thousand executions a second, nobody waits for long."""
 
-from collectors.simulator.scenario import Child, Load
+from collectors.simulator.scenario import Child, ScriptedLoad
 
-ORDINARY = Load(
+ORDINARY = ScriptedLoad(
     gets={
         "dc_users": 2600,
         "dc_tablespaces": 1900,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_11_2
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.simulator.scenario import Child, Holding, Scenario, Waiting, ramp
+from collectors.simulator.scenario import Child, Scenario, ScriptedHolder, ScriptedWaiters, ramp
 
 LEFT_BEHIND = {"dc_rollback_segments": 14600}
 RECREATED = {"dc_rollback_segments": 112}
@@ -32,12 +32,16 @@ STORM = replace(
     busy=0.71,
     max_concurrency=190,
     waiting=(
-        Waiting("latch: row cache objects", 7.4, "dc_rollback_segments", "g7w5kz3h1rq2m", "LOAD", "loader@etl", "ETL"),
-        Waiting("latch: row cache objects", 2.4, "dc_rollback_segments", "1fsr0z9bn4v6t", "LOAD", "loader@etl", "ETL"),
+        ScriptedWaiters(
+            "latch: row cache objects", 7.4, "dc_rollback_segments", "g7w5kz3h1rq2m", "LOAD", "loader@etl", "ETL"
+        ),
+        ScriptedWaiters(
+            "latch: row cache objects", 2.4, "dc_rollback_segments", "1fsr0z9bn4v6t", "LOAD", "loader@etl", "ETL"
+        ),
     ),
     holding=(
-        Holding(611, 1, 0.52, "g7w5kz3h1rq2m", "LOAD", "loader@etl", "ETL"),
-        Holding(618, 1, 0.21, "1fsr0z9bn4v6t", "LOAD", "loader@etl", "ETL"),
+        ScriptedHolder(611, 1, 0.52, "g7w5kz3h1rq2m", "LOAD", "loader@etl", "ETL"),
+        ScriptedHolder(618, 1, 0.21, "1fsr0z9bn4v6t", "LOAD", "loader@etl", "ETL"),
     ),
     answers={"select count(*) from dba_rollback_segs": 14838},
 )

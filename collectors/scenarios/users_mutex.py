@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_19
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.simulator.scenario import Load, Scenario, Waiting
+from collectors.simulator.scenario import Scenario, ScriptedLoad, ScriptedWaiters
 
 QUIET = {
     "[19] kqrpre": (0.03, 0.00004),
@@ -15,7 +15,7 @@ ORDINARY_19 = replace(
     ORDINARY, children={}, holders={}, waiters={}, mutexes=QUIET, gets={**ORDINARY.gets, "global database name": 0}
 )
 
-LOGON_STORM: Load = replace(
+LOGON_STORM: ScriptedLoad = replace(
     ORDINARY_19,
     gets={**ORDINARY_19.gets, "dc_users": 21500, "dc_profiles": 610, "dc_props": 1450, "dc_objects": 2600},
     mutexes={
@@ -35,9 +35,15 @@ LOGON_STORM: Load = replace(
     },
     statistics={**ORDINARY.statistics, "logons cumulative": 205, "execute count": 9900},
     waiting=(
-        Waiting("row cache mutex", 6.1, "dc_users", None, "JDBC Thin Client", "JDBC Thin Client", "WEBSHOP", p2=19),
-        Waiting("row cache mutex", 1.7, "dc_users", "9babjv8yq8ru3", "orders", "JDBC Thin Client", "WEBSHOP", p2=19),
-        Waiting("row cache mutex", 0.6, "dc_objects", "3nkd3g3ju5ph1", "orders", "JDBC Thin Client", "WEBSHOP", p2=10),
+        ScriptedWaiters(
+            "row cache mutex", 6.1, "dc_users", None, "JDBC Thin Client", "JDBC Thin Client", "WEBSHOP", p2=19
+        ),
+        ScriptedWaiters(
+            "row cache mutex", 1.7, "dc_users", "9babjv8yq8ru3", "orders", "JDBC Thin Client", "WEBSHOP", p2=19
+        ),
+        ScriptedWaiters(
+            "row cache mutex", 0.6, "dc_objects", "3nkd3g3ju5ph1", "orders", "JDBC Thin Client", "WEBSHOP", p2=10
+        ),
     ),
     busy=0.78,
 )

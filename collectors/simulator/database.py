@@ -10,7 +10,7 @@ from collectors.ondemand.confirm import limited
 from collectors.poll import Answer
 from collectors.registry import collectors, view_of
 from collectors.simulator import waits
-from collectors.simulator.scenario import Moment, Scenario
+from collectors.simulator.scenario import Scenario, ScenarioState
 from collectors.simulator.views import table
 
 
@@ -43,7 +43,7 @@ class ScriptedDatabase:
 
     def _asked_once(self, sql: str) -> Answer:
         """What an action asks: holders of the latch, or the number of a confirming query."""
-        now = Moment(self.scenario, self._clock(), self._began)
+        now = ScenarioState(self.scenario, self._clock(), self._began)
         if sql == holders.STATEMENT:
             rows = waits.holders(now)
             columns = tuple(rows[0]) if rows else ("sid", "laddr")

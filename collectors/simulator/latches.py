@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Row
-from collectors.simulator.scenario import Load, Moment, Scenario
+from collectors.simulator.scenario import Scenario, ScenarioState, ScriptedLoad
 from collectors.simulator.waits import address
 
 
@@ -11,7 +11,7 @@ def _children(scenario: Scenario) -> list[int]:
     return sorted({cache.child for cache in scenario.caches})
 
 
-def latch_children(now: Moment) -> list[Row]:
+def latch_children(now: ScenarioState) -> list[Row]:
     """Rows of v$latch_children; none where mutexes guard the row cache."""
     if now.scenario.mutexes:
         return []
@@ -32,7 +32,7 @@ def latch_children(now: Moment) -> list[Row]:
     ]
 
 
-def latch(now: Moment) -> list[Row]:
+def latch(now: ScenarioState) -> list[Row]:
     """Rows of v$latch: the row cache latch as the sum of its children, and its neighbours."""
     sums: dict[str, int] = defaultdict(int)
     for row in latch_children(now):
@@ -58,16 +58,16 @@ def latch(now: Moment) -> list[Row]:
     return rows
 
 
-def _other_latch(load: Load, latch: str, part: int, unit: float = 1.0) -> float:
+def _other_latch(load: ScriptedLoad, latch: str, part: int, unit: float = 1.0) -> float:
     return load.latches.get(latch, (0.0, 0.0, 0.0))[part] * unit
 
 
-def latch_misses(now: Moment) -> list[Row]:
+def latch_misses(now: ScenarioState) -> list[Row]:
     """Rows of v$latch_misses, of the row cache and of the result cache latch."""
     return [*_row_cache_places(now), *_result_cache_places(now)]
 
 
-def _row_cache_places(now: Moment) -> list[Row]:
+def _row_cache_places(now: ScenarioState) -> list[Row]:
     places = sorted({place for _, load in now.scenario.loop for place in {**load.holders, **load.waiters}})
     return [
         {
@@ -82,7 +82,7 @@ def _row_cache_places(now: Moment) -> list[Row]:
     ]
 
 
-def _result_cache_places(now: Moment) -> list[Row]:
+def _result_cache_places(now: ScenarioState) -> list[Row]:
     places = sorted({place for _, load in now.scenario.loop for place in load.result_cache_places})
     return [
         {
@@ -97,23 +97,23 @@ def _result_cache_places(now: Moment) -> list[Row]:
     ]
 
 
-def _result_cache_slept(load: Load, place: str) -> float:
+def _result_cache_slept(load: ScriptedLoad, place: str) -> float:
     return _other_latch(load, RESULT_CACHE_LATCH, 1) * load.result_cache_places.get(place, 0.0)
 
 
-def _held_at(load: Load, place: str) -> float:
+def _held_at(load: ScriptedLoad, place: str) -> float:
     return _sleeps(load) * load.holders.get(place, 0.0)
 
 
-def _waited_at(load: Load, place: str) -> float:
+def _waited_at(load: ScriptedLoad, place: str) -> float:
     return _sleeps(load) * load.waiters.get(place, 0.0)
 
 
-def _sleeps(load: Load) -> float:
+def _sleeps(load: ScriptedLoad) -> float:
     return sum(child.sleeps for child in load.children.values())
 
 
-def system_event(now: Moment) -> list[Row]:
+def system_event(now: ScenarioState) -> list[Row]:
     """Rows of v$system_event: the latch or mutex waits that follow from the script, and the other events.
 
     Scripted databases have no background work, so what foreground sessions waited is all that was waited.
@@ -133,13 +133,13 @@ def system_event(now: Moment) -> list[Row]:
     ]
 
 
-def _waits(load: Load, event: str) -> float:
+def _waits(load: ScriptedLoad, event: str) -> float:
     if event == ROW_CACHE_MUTEX_EVENT:
         return sum(sleeps for sleeps, _ in load.mutexes.values())
     return _sleeps(load) if event == "latch: row cache objects" else load.events.get(event, (0.0, 0.0))[0]
 
 
-def _waited_us(load: Load, event: str) -> float:
+def _waited_us(load: ScriptedLoad, event: str) -> float:
     if event == "latch: row cache objects":
         return sum(child.sleeps * child.sleep_us for child in load.children.values())
     if event == ROW_CACHE_MUTEX_EVENT:

@@ -46,7 +46,7 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class ScriptedWaiters:
     """Sessions that wait on average, all alike: for which cache or latch, by which event, running what."""
 
     event: str
@@ -64,7 +64,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class ScriptedHolder:
     """A session that holds a child latch for a share of the time."""
 
     sid: int
@@ -77,7 +77,7 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class ScriptedLoad:
     """Steady rates per second. Maps are by cache name (gets, modifications), child number, location, event, statistic."""
 
     gets: Mapping[str, float] = field(default_factory=dict)
@@ -107,8 +107,8 @@ class Load:
     """DLM requests and conflicts per second by cache name."""
     result_cache_places: Mapping[str, float] = field(default_factory=dict)
     """Shares of the result cache latch's sleeps by location."""
-    waiting: tuple[Waiting, ...] = ()
-    holding: tuple[Holding, ...] = ()
+    waiting: tuple[ScriptedWaiters, ...] = ()
+    holding: tuple[ScriptedHolder, ...] = ()
     answers: Mapping[str, float] = field(default_factory=dict)
     """Numbers that confirming queries give, by their text."""
 
@@ -121,9 +121,9 @@ class Scenario:
     release: str
     about: str
     caches: tuple[Cache, ...]
-    ordinary: Load
+    ordinary: ScriptedLoad
     """The load of the days before the script began."""
-    loop: tuple[tuple[float, Load], ...]
+    loop: tuple[tuple[float, ScriptedLoad], ...]
     """Seconds and load of each phase."""
     latch: int = 270
     cpus: int = 16
@@ -145,12 +145,14 @@ class Scenario:
         return sum(seconds for seconds, _ in self.loop)
 
 
-def ramp(start: Load, end: Load, seconds: float, steps: int = 5) -> tuple[tuple[float, Load], ...]:
+def ramp(
+    start: ScriptedLoad, end: ScriptedLoad, seconds: float, steps: int = 5
+) -> tuple[tuple[float, ScriptedLoad], ...]:
     """Phases that lead from one load to another; what has no number in between (shares, usage) is taken from the end."""
     return tuple((seconds / steps, _mixed(start, end, (step + 0.5) / steps)) for step in range(steps))
 
 
-def _mixed(start: Load, end: Load, share: float) -> Load:
+def _mixed(start: ScriptedLoad, end: ScriptedLoad, share: float) -> ScriptedLoad:
     def mix(a: float, b: float) -> float:
         return a + (b - a) * share
 
@@ -180,18 +182,18 @@ _RATES: dict[int, tuple[Scenario, dict[object, list[float]]]] = {}
 
 
 @dataclass(frozen=True)
-class Moment:
+class ScenarioState:
     """A scenario at one point of its time, with every counter summed up to there."""
 
     scenario: Scenario
     at: float
     began: datetime
 
-    def total(self, rate: Callable[Concatenate[Load, P], float], *of: P.args, **named: P.kwargs) -> int:
+    def total(self, rate: Callable[Concatenate[ScriptedLoad, P], float], *of: P.args, **named: P.kwargs) -> int:
         """A counter whose rate is `rate(load, *of)` per second, from instance start until now."""
         return math.floor(self._amount(rate, *of, **named))
 
-    def _amount(self, rate: Callable[Concatenate[Load, P], float], *of: P.args, **named: P.kwargs) -> float:
+    def _amount(self, rate: Callable[Concatenate[ScriptedLoad, P], float], *of: P.args, **named: P.kwargs) -> float:
         script = self.scenario
         length = sum(seconds for seconds, _ in script.loop)
         loops, into = divmod(max(self.at, 0.0), length)
@@ -203,7 +205,9 @@ class Moment:
             into -= seconds
         return amount
 
-    def _rates(self, rate: Callable[Concatenate[Load, P], float], *of: P.args, **named: P.kwargs) -> list[float]:
+    def _rates(
+        self, rate: Callable[Concatenate[ScriptedLoad, P], float], *of: P.args, **named: P.kwargs
+    ) -> list[float]:
         """The rate of the days before and of each phase; a scenario never changes, so each is worked out once."""
         known = _RATES.setdefault(id(self.scenario), (self.scenario, {}))[1]
         key = (rate, *(id(one) if isinstance(one, Scenario) else one for one in of), *named.items())
@@ -213,7 +217,7 @@ class Moment:
         return known[key]
 
     @property
-    def load(self) -> Load:
+    def load(self) -> ScriptedLoad:
         """The load in force now."""
         into = max(self.at, 0.0) % sum(seconds for seconds, _ in self.scenario.loop)
         for seconds, load in self.scenario.loop:
@@ -247,26 +251,26 @@ class Moment:
         return self.total(_wait_us, child)
 
 
-def _gets(load: Load, cache: Cache, scenario: Scenario) -> float:
+def _gets(load: ScriptedLoad, cache: Cache, scenario: Scenario) -> float:
     return load.gets.get(cache.name, 0.0) * share(cache, scenario) + cache.extra_gets
 
 
-def _sleeps(load: Load, child: int) -> float:
+def _sleeps(load: ScriptedLoad, child: int) -> float:
     return load.children.get(child, Child()).sleeps
 
 
-def _misses(load: Load, child: int, scenario: Scenario) -> float:
+def _misses(load: ScriptedLoad, child: int, scenario: Scenario) -> float:
     gets = sum(cache.latch_gets * _gets(load, cache, scenario) for cache in scenario.caches if cache.child == child)
     one = load.children.get(child, Child())
     return max(gets * one.miss_ratio, one.sleeps * (1 - RESLEEPS))
 
 
-def _spin_gets(load: Load, child: int, scenario: Scenario) -> float:
+def _spin_gets(load: ScriptedLoad, child: int, scenario: Scenario) -> float:
     sleeps = _sleeps(load, child)
     return max(_misses(load, child, scenario) - sleeps, 0.0) + sleeps * RESLEEPS
 
 
-def _wait_us(load: Load, child: int) -> float:
+def _wait_us(load: ScriptedLoad, child: int) -> float:
     one = load.children.get(child, Child())
     return one.sleeps * one.sleep_us
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from collectors.model import ROW_CACHE_LATCH, Row, Value
 from collectors.release import at_least
 from collectors.simulator.latches import latch, latch_children, latch_misses, system_event
-from collectors.simulator.scenario import Cache, Load, Moment, Scenario, share
+from collectors.simulator.scenario import Cache, Scenario, ScenarioState, ScriptedLoad, share
 from collectors.simulator.waits import mutex_sleep, session
 
 
@@ -14,12 +14,12 @@ def table(
     scenario: Scenario, view: str, at: float, began: datetime, key: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
     """Columns and rows of a view, `at` seconds after the scenario began; a view nothing is scripted for is empty."""
-    rows = VIEWS[view](Moment(scenario, at, began)) if view in VIEWS else []
+    rows = VIEWS[view](ScenarioState(scenario, at, began)) if view in VIEWS else []
     columns = tuple(rows[0]) if rows else key
     return columns, [tuple(row.values()) for row in rows]
 
 
-def _instance(now: Moment) -> list[Row]:
+def _instance(now: ScenarioState) -> list[Row]:
     started = now.began - timedelta(seconds=now.scenario.uptime_seconds)
     return [
         {
@@ -36,15 +36,15 @@ def _instance(now: Moment) -> list[Row]:
     ]
 
 
-def _latchname(now: Moment) -> list[Row]:
+def _latchname(now: ScenarioState) -> list[Row]:
     return [{"latch#": now.scenario.latch, "name": ROW_CACHE_LATCH}, {"latch#": 461, "name": "Result Cache: RC Latch"}]
 
 
-def _event_name(now: Moment) -> list[Row]:
+def _event_name(now: ScenarioState) -> list[Row]:
     return [{"name": event} for event in now.scenario.events]
 
 
-def _rowcache(now: Moment) -> list[Row]:
+def _rowcache(now: ScenarioState) -> list[Row]:
     rows: list[Row] = []
     for cache in now.scenario.caches:
         used = now.load.usage.get(cache.name, cache.entries)
@@ -73,51 +73,51 @@ def _rowcache(now: Moment) -> list[Row]:
     return rows
 
 
-def _modifications(load: Load, cache: Cache) -> float:
+def _modifications(load: ScriptedLoad, cache: Cache) -> float:
     return load.modifications.get(cache.name, 0.0) if cache.type == "PARENT" else 0.0
 
 
-def _cluster_lock(load: Load, cache: Cache, part: int) -> float:
+def _cluster_lock(load: ScriptedLoad, cache: Cache, part: int) -> float:
     return load.cluster_locks.get(cache.name, (0.0, 0.0))[part] if cache.type == "PARENT" else 0.0
 
 
-def _getmisses(load: Load, cache: Cache, scenario: Scenario) -> float:
+def _getmisses(load: ScriptedLoad, cache: Cache, scenario: Scenario) -> float:
     return load.gets.get(cache.name, 0.0) * share(cache, scenario) * load.getmiss_ratio
 
 
-def _kqrst(now: Moment) -> list[Row]:
+def _kqrst(now: ScenarioState) -> list[Row]:
     return [
         {"child#": c.child, "cache#": c.cache, "type": c.type, "subordinate#": c.subordinate}
         for c in now.scenario.caches
     ]
 
 
-def _sys_context(now: Moment) -> list[Row]:
+def _sys_context(now: ScenarioState) -> list[Row]:
     name = now.scenario.name.upper().replace("-", "_")
     if not at_least(now.scenario.release, "12.1"):
         return [{"db_unique_name": name, "session_user": "LATCHSCOPE"}]
     return [{"db_unique_name": name, "con_id": 0, "con_name": name, "cdb_name": None, "session_user": "LATCHSCOPE"}]
 
 
-def _sys_time_model(now: Moment) -> list[Row]:
+def _sys_time_model(now: ScenarioState) -> list[Row]:
     names = sorted(now.scenario.ordinary.seconds)
     return [{"stat_name": name, "value": now.total(_time_us, name)} for name in names]
 
 
-def _time_us(load: Load, name: str) -> float:
+def _time_us(load: ScriptedLoad, name: str) -> float:
     return load.seconds.get(name, 0.0) * 1e6
 
 
-def _sysstat(now: Moment) -> list[Row]:
+def _sysstat(now: ScenarioState) -> list[Row]:
     names = sorted(now.scenario.ordinary.statistics)
     return [{"name": name, "value": now.total(_statistic, name)} for name in names]
 
 
-def _statistic(load: Load, name: str) -> float:
+def _statistic(load: ScriptedLoad, name: str) -> float:
     return load.statistics.get(name, 0.0)
 
 
-def _osstat(now: Moment) -> list[Row]:
+def _osstat(now: ScenarioState) -> list[Row]:
     cpus = now.scenario.cpus
     levels = {"NUM_CPUS": cpus, "NUM_CPU_CORES": cpus, "LOAD": round(cpus * now.load.busy, 2)}
     totals = {
@@ -132,7 +132,7 @@ def _osstat(now: Moment) -> list[Row]:
     ]
 
 
-def _undostat(now: Moment) -> list[Row]:
+def _undostat(now: ScenarioState) -> list[Row]:
     begin = (now.began + timedelta(seconds=now.at)).replace(minute=0, second=0)
     return [
         {
@@ -148,17 +148,17 @@ def _undostat(now: Moment) -> list[Row]:
     ]
 
 
-def _parameter(now: Moment) -> list[Row]:
+def _parameter(now: ScenarioState) -> list[Row]:
     settings = {"cpu_count": str(now.scenario.cpus), **now.scenario.parameters}
     return [{"name": name, "value": value, "isdefault": "FALSE"} for name, value in settings.items()]
 
 
-def _sgastat(now: Moment) -> list[Row]:
+def _sgastat(now: ScenarioState) -> list[Row]:
     sizes = {"free memory": 410_000_000, "KQR PO": 38_000_000, "KQR M PO": 6_100_000}
     return [{"pool": "shared pool", "name": name, "bytes": size} for name, size in sizes.items()]
 
 
-VIEWS: Mapping[str, Callable[[Moment], list[Row]]] = {
+VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
     "v$instance": _instance,
     "v$latchname": _latchname,
     "v$event_name": _event_name,
@@ -180,13 +180,13 @@ VIEWS: Mapping[str, Callable[[Moment], list[Row]]] = {
 }
 
 
-def _busy(load: Load, cpus: int) -> float:
+def _busy(load: ScriptedLoad, cpus: int) -> float:
     return cpus * load.busy * 100
 
 
-def _idle(load: Load, cpus: int) -> float:
+def _idle(load: ScriptedLoad, cpus: int) -> float:
     return cpus * (1 - load.busy) * 100
 
 
-def _paged(load: Load) -> float:
+def _paged(load: ScriptedLoad) -> float:
     return load.paging_bytes

@@ -2,7 +2,7 @@
 
 from collectors.model import Row
 from collectors.release import at_least
-from collectors.simulator.scenario import Load, Moment, Waiting
+from collectors.simulator.scenario import ScenarioState, ScriptedLoad, ScriptedWaiters
 
 
 def address(child: int) -> str:
@@ -10,7 +10,7 @@ def address(child: int) -> str:
     return f"{0x7000000A0 + child * 0xC8:016X}"
 
 
-def mutex_sleep(now: Moment) -> list[Row]:
+def mutex_sleep(now: ScenarioState) -> list[Row]:
     """Rows of v$mutex_sleep."""
     places = sorted({place for _, load in now.scenario.loop for place in load.mutexes})
     return [
@@ -24,11 +24,11 @@ def mutex_sleep(now: Moment) -> list[Row]:
     ]
 
 
-def _mutex(load: Load, place: str, part: int, unit: float = 1.0) -> float:
+def _mutex(load: ScriptedLoad, place: str, part: int, unit: float = 1.0) -> float:
     return load.mutexes.get(place, (0.0, 0.0))[part] * unit
 
 
-def holders(now: Moment) -> list[Row]:
+def holders(now: ScenarioState) -> list[Row]:
     """Rows of v$latchholder joined to v$session: who holds a child latch at this moment."""
     return [
         {
@@ -44,7 +44,7 @@ def holders(now: Moment) -> list[Row]:
     ]
 
 
-def session(now: Moment) -> list[Row]:
+def session(now: ScenarioState) -> list[Row]:
     """Rows of v$session: who waits at this moment."""
     rows: list[Row] = []
     for one in now.load.waiting:
@@ -53,13 +53,13 @@ def session(now: Moment) -> list[Row]:
     return rows
 
 
-def _sessions_now(one: Waiting, at: float) -> int:
+def _sessions_now(one: ScriptedWaiters, at: float) -> int:
     """A whole number that is the average over time: the fraction shows itself every so many seconds."""
     whole, part = divmod(one.sessions, 1)
     return int(whole) + (1 if (at * 0.618) % 1 < part else 0)
 
 
-def _waiter(now: Moment, one: Waiting, sid: int) -> Row:
+def _waiter(now: ScenarioState, one: ScriptedWaiters, sid: int) -> Row:
     cache = next((row for row in now.scenario.caches if row.name == one.cache), None)
     by_address = one.event.startswith("latch")
     return {

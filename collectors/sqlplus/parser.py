@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from collectors.capture import Capture, Confirmation
+from collectors.capture import Capture, CapturedConfirmation
 from collectors.errors import InputError
 from collectors.grants import ANYBODY, grant
-from collectors.model import Collector, Kind, Missing, Reading, Row, Rows, Snapshot, Value, text
+from collectors.model import Collector, ColumnKind, Missing, Reading, Row, Rows, Snapshot, Value, text
 from collectors.ondemand.sampling import not_sampled
 from collectors.registry import collectors
 from collectors.sqlplus.records import HEADER, Section, decoded, plain, sections
@@ -71,7 +71,7 @@ def _no_rows(found: Sections, name: str) -> str:
 
 def _alone(view: str, found: Sections) -> bool:
     """Whether a view is read once for both snapshots: told by the file, or where it is cut, by the collector."""
-    twice = view == INSTANCE or any(column.kind is Kind.COUNTER for column in collectors()[view].columns)
+    twice = view == INSTANCE or any(column.kind is ColumnKind.COUNTER for column in collectors()[view].columns)
     return view != SAMPLED and (("once", view) in found or not twice)
 
 
@@ -116,13 +116,13 @@ def _row(collector: Collector, cells: Mapping[str, str]) -> Row:
     }
 
 
-def _cell(name: str, kind: Kind, unit: str, cell: str) -> Value:
+def _cell(name: str, kind: ColumnKind, unit: str, cell: str) -> Value:
     """'"' begins a text; an empty cell, and an empty text, is Oracle's NULL."""
     if cell in ("", '"'):
         return None
     if unit == "date":
         return datetime.fromisoformat(cell)
-    numeric = kind in (Kind.COUNTER, Kind.GAUGE) or name.endswith("#")
+    numeric = kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) or name.endswith("#")
     if cell.startswith('"') and not numeric:
         return plain(cell[1:])
     if not NUMBER.fullmatch(cell):
@@ -213,11 +213,11 @@ def _answer(section: Section) -> float | None:
     return float(cells[0]) if len(cells) == 1 and NUMBER.fullmatch(cells[0]) else None
 
 
-def _confirmations(found: Sections) -> Iterator[Confirmation]:
+def _confirmations(found: Sections) -> Iterator[CapturedConfirmation]:
     for (part, ids), section in found.items():
         value = _answer(section) if part == "confirm" else None
         if value is not None:
-            yield from (Confirmation(cause, "", value) for cause in ids.split(","))
+            yield from (CapturedConfirmation(cause, "", value) for cause in ids.split(","))
 
 
 def _instance(readings: Mapping[str, Reading]) -> Row:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from collectors.model import Collector, Kind
+from collectors.model import Collector, ColumnKind
 from collectors.registry import BadCollector, collectors
 from collectors.release import as_sent, parts
 
@@ -59,7 +59,7 @@ prompt latchscope: x$kqrst comes twice, once through a view and once as SYS read
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ScriptQuery:
     """A confirming query: the ids it answers for, its text, and the releases it is for, both ends included."""
 
     ids: tuple[str, ...]
@@ -84,7 +84,7 @@ class _Section:
 
 
 def sqlplus_script(
-    seconds: int = 30, looks: int = 30, questions: Iterable[Question] = (), *, leave: bool = False
+    seconds: int = 30, looks: int = 30, questions: Iterable[ScriptQuery] = (), *, leave: bool = False
 ) -> str:
     """The whole script: two snapshots `seconds` apart, `looks` at who waits in between, and the questions last.
 
@@ -133,7 +133,7 @@ def _snapshot(part: str) -> Iterator[_Section]:
 
 
 def _counts(collector: Collector) -> bool:
-    return collector.view == INSTANCE or any(column.kind is Kind.COUNTER for column in collector.columns)
+    return collector.view == INSTANCE or any(column.kind is ColumnKind.COUNTER for column in collector.columns)
 
 
 def _once() -> Iterator[_Section]:
@@ -158,7 +158,7 @@ def _bound(collector: Collector, text: str) -> str:
         ) from None
 
 
-def _confirming(questions: Iterable[Question]) -> Iterator[_Section]:
+def _confirming(questions: Iterable[ScriptQuery]) -> Iterator[_Section]:
     for one in questions:
         asked = "select /* latchscope confirm */ (" + one.sql + ") as answer from dual"
         texts = {one.since or "0": asked}
@@ -221,7 +221,7 @@ def _columns(section: _Section, text: str) -> dict[str, str]:
     for column in collectors()[section.view].columns:
         if not re.search(rf"(?<![\w$#]){re.escape(column.name)}(?![\w$#])", asked.replace(section.view, "")):
             continue
-        numeric = column.kind in (Kind.COUNTER, Kind.GAUGE) or column.name.endswith("#")
+        numeric = column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) or column.name.endswith("#")
         how = DATE if column.unit == "date" else NUMBER if numeric else EITHER
         found[column.name] = how.format(column.name, LONGEST_TEXT)
     return found

@@ -1,11 +1,11 @@
 """v$event_name: whether this instance has the event `row cache mutex`, which decides latch or mutex; once per start."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 EVENT_NAME = Collector(
     view="v$event_name",
     about="row cache wait events this release knows",
-    columns=(Column("name", Kind.KEY, "", "wait event"),),
+    columns=(Column("name", ColumnKind.KEY, "", "wait event"),),
     statements={
         "11.2": """
             select /* latchscope v$event_name */ name

@@ -1,21 +1,23 @@
 """v$instance: which release this is, when it started, and the one clock that every interval is measured with."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 INSTANCE = Collector(
     view="v$instance",
     about="release, start time and the database's clock; one row",
     columns=(
-        Column("instance_number", Kind.KEY, "", "number of the instance in its cluster, 1 on its own"),
-        Column("instance_name", Kind.TEXT, "", "name of the instance"),
-        Column("host_name", Kind.TEXT, "", "host it runs on"),
-        Column("version", Kind.TEXT, "", "release; from 18c on without the release update, which version_full has"),
-        Column("version_full", Kind.TEXT, "", "release with its update, 18c and later"),
-        Column("status", Kind.TEXT, "", "STARTED, MOUNTED, OPEN or OPEN MIGRATE"),
-        Column("parallel", Kind.TEXT, "", "YES in a cluster (RAC)"),
-        Column("startup_time", Kind.TEXT, "", "host's local time of the start; marks every counter reset"),
-        Column("uptime_seconds", Kind.GAUGE, "s", "seconds since the start, by the database host's clock"),
-        Column("taken_at", Kind.TEXT, "date", "now, UTC, by the database host's clock"),
+        Column("instance_number", ColumnKind.KEY, "", "number of the instance in its cluster, 1 on its own"),
+        Column("instance_name", ColumnKind.TEXT, "", "name of the instance"),
+        Column("host_name", ColumnKind.TEXT, "", "host it runs on"),
+        Column(
+            "version", ColumnKind.TEXT, "", "release; from 18c on without the release update, which version_full has"
+        ),
+        Column("version_full", ColumnKind.TEXT, "", "release with its update, 18c and later"),
+        Column("status", ColumnKind.TEXT, "", "STARTED, MOUNTED, OPEN or OPEN MIGRATE"),
+        Column("parallel", ColumnKind.TEXT, "", "YES in a cluster (RAC)"),
+        Column("startup_time", ColumnKind.TEXT, "", "host's local time of the start; marks every counter reset"),
+        Column("uptime_seconds", ColumnKind.GAUGE, "s", "seconds since the start, by the database host's clock"),
+        Column("taken_at", ColumnKind.TEXT, "date", "now, UTC, by the database host's clock"),
     ),
     # startup_time and sysdate share the host's time zone; their difference needs no zone at all.
     statements={

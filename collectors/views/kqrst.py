@@ -4,16 +4,16 @@ X$ tables cannot be granted (ORA-02030), so SYS owns the view X_$KQRST over it. 
 number is not a cache id, though some published scripts take it for one.
 """
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 KQRST = Collector(
     view="x$kqrst",
     about="child latch number per dictionary cache",
     columns=(
-        Column("child#", Kind.TEXT, "", "child of `row cache objects` that guards the cache (kqrstcln)"),
-        Column("cache#", Kind.KEY, "", "dictionary cache id (kqrstcid)"),
-        Column("type", Kind.KEY, "", "PARENT or SUBORDINATE (kqrsttyp 1 or 2)"),
-        Column("subordinate#", Kind.KEY, "", "which subordinate (kqrstsno)"),
+        Column("child#", ColumnKind.TEXT, "", "child of `row cache objects` that guards the cache (kqrstcln)"),
+        Column("cache#", ColumnKind.KEY, "", "dictionary cache id (kqrstcid)"),
+        Column("type", ColumnKind.KEY, "", "PARENT or SUBORDINATE (kqrsttyp 1 or 2)"),
+        Column("subordinate#", ColumnKind.KEY, "", "which subordinate (kqrstsno)"),
     ),
     # Not decode(…, null, …), whose result would be text: it must equal the number in v$rowcache.
     statements={

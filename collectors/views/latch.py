@@ -1,18 +1,18 @@
 """v$latch: totals of the row cache latch and of the latches whose company tells a victim from a culprit."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 LATCH = Collector(
     view="v$latch",
     about="one row per latch: the row cache latch, the result cache latch, and the neighbours a sick host slows too",
     columns=(
-        Column("latch#", Kind.TEXT, "", "latch number, different from release to release"),
-        Column("name", Kind.KEY, "", "latch name"),
-        Column("gets", Kind.COUNTER, "count", "willing-to-wait requests, parent and children together"),
-        Column("misses", Kind.COUNTER, "count", "requests that did not succeed at the first try"),
-        Column("sleeps", Kind.COUNTER, "count", "sleeps while waiting; can exceed misses"),
-        Column("spin_gets", Kind.COUNTER, "count", "requests that missed and then succeeded by spinning"),
-        Column("wait_time", Kind.COUNTER, "us", "time slept, spinning excluded"),
+        Column("latch#", ColumnKind.TEXT, "", "latch number, different from release to release"),
+        Column("name", ColumnKind.KEY, "", "latch name"),
+        Column("gets", ColumnKind.COUNTER, "count", "willing-to-wait requests, parent and children together"),
+        Column("misses", ColumnKind.COUNTER, "count", "requests that did not succeed at the first try"),
+        Column("sleeps", ColumnKind.COUNTER, "count", "sleeps while waiting; can exceed misses"),
+        Column("spin_gets", ColumnKind.COUNTER, "count", "requests that missed and then succeeded by spinning"),
+        Column("wait_time", ColumnKind.COUNTER, "us", "time slept, spinning excluded"),
     ),
     statements={
         "11.2": """

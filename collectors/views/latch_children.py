@@ -5,7 +5,7 @@ Without the restriction by latch# the view lists every child latch of the instan
 
 from collections.abc import Mapping
 
-from collectors.model import ROW_CACHE_LATCH, Binds, Collector, Column, Kind, Missing, Reading
+from collectors.model import ROW_CACHE_LATCH, Binds, Collector, Column, ColumnKind, Missing, Reading
 from collectors.views.latchname import number_of
 
 
@@ -17,16 +17,16 @@ LATCH_CHILDREN = Collector(
     view="v$latch_children",
     about="one row per child latch of `row cache objects`",
     columns=(
-        Column("latch#", Kind.KEY, "", "latch number, different from release to release"),
-        Column("child#", Kind.KEY, "", "child number within the latch"),
-        Column("addr", Kind.TEXT, "", "address in hex, joins to a waiting session's P1RAW"),
-        Column("gets", Kind.COUNTER, "count", "willing-to-wait requests"),
-        Column("misses", Kind.COUNTER, "count", "requests that did not succeed at the first try"),
-        Column("sleeps", Kind.COUNTER, "count", "sleeps while waiting; can exceed misses"),
-        Column("immediate_gets", Kind.COUNTER, "count", "no-wait requests"),
-        Column("immediate_misses", Kind.COUNTER, "count", "no-wait requests that failed"),
-        Column("spin_gets", Kind.COUNTER, "count", "requests that missed and then succeeded by spinning"),
-        Column("wait_time", Kind.COUNTER, "us", "time slept, spinning excluded"),
+        Column("latch#", ColumnKind.KEY, "", "latch number, different from release to release"),
+        Column("child#", ColumnKind.KEY, "", "child number within the latch"),
+        Column("addr", ColumnKind.TEXT, "", "address in hex, joins to a waiting session's P1RAW"),
+        Column("gets", ColumnKind.COUNTER, "count", "willing-to-wait requests"),
+        Column("misses", ColumnKind.COUNTER, "count", "requests that did not succeed at the first try"),
+        Column("sleeps", ColumnKind.COUNTER, "count", "sleeps while waiting; can exceed misses"),
+        Column("immediate_gets", ColumnKind.COUNTER, "count", "no-wait requests"),
+        Column("immediate_misses", ColumnKind.COUNTER, "count", "no-wait requests that failed"),
+        Column("spin_gets", ColumnKind.COUNTER, "count", "requests that missed and then succeeded by spinning"),
+        Column("wait_time", ColumnKind.COUNTER, "us", "time slept, spinning excluded"),
     ),
     statements={
         "11.2": """

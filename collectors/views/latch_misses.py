@@ -4,18 +4,18 @@ Each sleep is counted twice: sleep_count names the place that held the latch, wt
 The view knows no children, so its shares are a mix over all children of the latch.
 """
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 LATCH_MISSES = Collector(
     view="v$latch_misses",
     about="sleeps per miss location of the row cache and result cache latches",
     columns=(
-        Column("parent_name", Kind.KEY, "", "latch name"),
-        Column("location", Kind.KEY, "", "miss location: kernel function, then a step after a colon"),
-        Column("nwfail_count", Kind.COUNTER, "count", "no-wait failures here"),
-        Column("sleep_count", Kind.COUNTER, "count", "sleeps while this place held the latch"),
-        Column("wtr_slp_count", Kind.COUNTER, "count", "sleeps of waiters at this place"),
-        Column("longhold_count", Kind.COUNTER, "count", "holds that outlasted somebody's whole sleep"),
+        Column("parent_name", ColumnKind.KEY, "", "latch name"),
+        Column("location", ColumnKind.KEY, "", "miss location: kernel function, then a step after a colon"),
+        Column("nwfail_count", ColumnKind.COUNTER, "count", "no-wait failures here"),
+        Column("sleep_count", ColumnKind.COUNTER, "count", "sleeps while this place held the latch"),
+        Column("wtr_slp_count", ColumnKind.COUNTER, "count", "sleeps of waiters at this place"),
+        Column("longhold_count", ColumnKind.COUNTER, "count", "holds that outlasted somebody's whole sleep"),
     ),
     statements={
         "11.2": """

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from collectors.model import Binds, Collector, Column, Kind, Missing, Reading, Rows
+from collectors.model import Binds, Collector, Column, ColumnKind, Missing, Reading, Rows
 
 LATCHNAME = Collector(
     view="v$latchname",
     about="latch number of each latch we follow",
     columns=(
-        Column("latch#", Kind.KEY, "", "latch number, different from release to release"),
-        Column("name", Kind.TEXT, "", "latch name"),
+        Column("latch#", ColumnKind.KEY, "", "latch number, different from release to release"),
+        Column("name", ColumnKind.TEXT, "", "latch name"),
     ),
     statements={
         "11.2": """

@@ -1,15 +1,20 @@
 """v$mutex_sleep: where sessions slept for row cache mutexes (12.2 and later). The view knows no cache and no gets."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 MUTEX_SLEEP = Collector(
     view="v$mutex_sleep",
     about="sleeps and time waited per code location of the row cache mutexes",
     columns=(
-        Column("mutex_type", Kind.KEY, "", "type; only Row Cache is read"),
-        Column("location", Kind.KEY, "", "[number] function; the number moves with the release, the function does not"),
-        Column("sleeps", Kind.COUNTER, "count", "sleeps of waiters at this place"),
-        Column("wait_time", Kind.COUNTER, "us", "time waited at this place"),
+        Column("mutex_type", ColumnKind.KEY, "", "type; only Row Cache is read"),
+        Column(
+            "location",
+            ColumnKind.KEY,
+            "",
+            "[number] function; the number moves with the release, the function does not",
+        ),
+        Column("sleeps", ColumnKind.COUNTER, "count", "sleeps of waiters at this place"),
+        Column("wait_time", ColumnKind.COUNTER, "us", "time waited at this place"),
     ),
     # Locations can end in CHR(0), which no client wants to see.
     statements={

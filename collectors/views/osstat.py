@@ -1,16 +1,21 @@
 """v$osstat: whether the host has processor and memory to give; a starved host makes every latch look guilty."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 OSSTAT = Collector(
     view="v$osstat",
     about="processors, load, busy time and paging of the host",
     columns=(
-        Column("stat_name", Kind.KEY, "", "statistic"),
+        Column("stat_name", ColumnKind.KEY, "", "statistic"),
         Column(
-            "level_now", Kind.GAUGE, "mixed", "value of a statistic that is a level: NUM_CPUS, LOAD, bytes of memory"
+            "level_now",
+            ColumnKind.GAUGE,
+            "mixed",
+            "value of a statistic that is a level: NUM_CPUS, LOAD, bytes of memory",
         ),
-        Column("total", Kind.COUNTER, "mixed", "value of one that accumulates: centiseconds of time, bytes paged"),
+        Column(
+            "total", ColumnKind.COUNTER, "mixed", "value of one that accumulates: centiseconds of time, bytes paged"
+        ),
     ),
     # The view mixes levels and totals in one column; the statement parts them.
     statements={

@@ -1,14 +1,14 @@
 """v$parameter: the few settings a cause or its remedy refers to; hidden ones show only where somebody set them."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 PARAMETER = Collector(
     view="v$parameter",
     about="settings of undo, cursors, shared pool and processors",
     columns=(
-        Column("name", Kind.KEY, "", "parameter"),
-        Column("value", Kind.TEXT, "", "value in force"),
-        Column("isdefault", Kind.TEXT, "", "TRUE when nobody set it"),
+        Column("name", ColumnKind.KEY, "", "parameter"),
+        Column("value", ColumnKind.TEXT, "", "value in force"),
+        Column("isdefault", ColumnKind.TEXT, "", "TRUE when nobody set it"),
     ),
     statements={
         "11.2": """

@@ -4,7 +4,7 @@ P1 is the cache id of a row cache mutex or lock; of a latch it is the address of
 v$latch_children.addr does.
 """
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 _WAITERS = """
               from v$session
@@ -16,20 +16,20 @@ SESSION = Collector(
     view="v$session",
     about="sessions waiting for the row cache or for a latch without an event of its own, at one moment",
     columns=(
-        Column("sample", Kind.KEY, "", "number of the sample within the interval, from 1"),
-        Column("sid", Kind.KEY, "", "session"),
-        Column("event", Kind.TEXT, "", "what it waits for"),
-        Column("p1", Kind.TEXT, "", "mutex and lock: cache id"),
-        Column("p1raw", Kind.TEXT, "", "latch: address of the child, in hex"),
-        Column("p2", Kind.TEXT, "", "latch: latch number; mutex: location id; lock: mode held"),
-        Column("p3", Kind.TEXT, "", "lock: mode requested, 3 share, 5 exclusive"),
-        Column("sql_id", Kind.TEXT, "", "statement in execution"),
-        Column("module", Kind.TEXT, "", "module the session named"),
-        Column("program", Kind.TEXT, "", "client program"),
-        Column("username", Kind.TEXT, "", "database user"),
-        Column("con_id", Kind.TEXT, "", "container, 12.1 and later"),
-        Column("blocking_session", Kind.TEXT, "", "session that holds it, where Oracle knows"),
-        Column("wait_time_micro", Kind.GAUGE, "us", "time it has waited so far"),
+        Column("sample", ColumnKind.KEY, "", "number of the sample within the interval, from 1"),
+        Column("sid", ColumnKind.KEY, "", "session"),
+        Column("event", ColumnKind.TEXT, "", "what it waits for"),
+        Column("p1", ColumnKind.TEXT, "", "mutex and lock: cache id"),
+        Column("p1raw", ColumnKind.TEXT, "", "latch: address of the child, in hex"),
+        Column("p2", ColumnKind.TEXT, "", "latch: latch number; mutex: location id; lock: mode held"),
+        Column("p3", ColumnKind.TEXT, "", "lock: mode requested, 3 share, 5 exclusive"),
+        Column("sql_id", ColumnKind.TEXT, "", "statement in execution"),
+        Column("module", ColumnKind.TEXT, "", "module the session named"),
+        Column("program", ColumnKind.TEXT, "", "client program"),
+        Column("username", ColumnKind.TEXT, "", "database user"),
+        Column("con_id", ColumnKind.TEXT, "", "container, 12.1 and later"),
+        Column("blocking_session", ColumnKind.TEXT, "", "session that holds it, where Oracle knows"),
+        Column("wait_time_micro", ColumnKind.GAUGE, "us", "time it has waited so far"),
     ),
     statements={
         "11.2": f"""

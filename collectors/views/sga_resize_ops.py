@@ -1,16 +1,16 @@
 """v$sga_resize_ops: whether the shared pool was made smaller lately, which empties dictionary caches."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 SGA_RESIZE_OPS = Collector(
     view="v$sga_resize_ops",
     about="resizes of the shared pool in the last ten minutes",
     columns=(
-        Column("component", Kind.KEY, "", "component of the SGA"),
-        Column("start_time", Kind.KEY, "", "start of the resize, the database host's local time"),
-        Column("oper_type", Kind.TEXT, "", "GROW or SHRINK"),
-        Column("initial_size", Kind.GAUGE, "bytes", "size before"),
-        Column("final_size", Kind.GAUGE, "bytes", "size after"),
+        Column("component", ColumnKind.KEY, "", "component of the SGA"),
+        Column("start_time", ColumnKind.KEY, "", "start of the resize, the database host's local time"),
+        Column("oper_type", ColumnKind.TEXT, "", "GROW or SHRINK"),
+        Column("initial_size", ColumnKind.GAUGE, "bytes", "size before"),
+        Column("final_size", ColumnKind.GAUGE, "bytes", "size after"),
     ),
     statements={
         "11.2": """

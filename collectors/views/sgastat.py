@@ -1,14 +1,14 @@
 """v$sgastat: how much of the shared pool the row cache holds, and what is free."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 SGASTAT = Collector(
     view="v$sgastat",
     about="row cache memory and free memory of the shared pool",
     columns=(
-        Column("pool", Kind.KEY, "", "pool of the SGA"),
-        Column("name", Kind.KEY, "", "component; KQR… are row cache objects"),
-        Column("bytes", Kind.GAUGE, "bytes", "size now"),
+        Column("pool", ColumnKind.KEY, "", "pool of the SGA"),
+        Column("name", ColumnKind.KEY, "", "component; KQR… are row cache objects"),
+        Column("bytes", ColumnKind.GAUGE, "bytes", "size now"),
     ),
     statements={
         "11.2": """

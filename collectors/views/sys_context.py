@@ -1,16 +1,16 @@
 """sys_context: which container of a CDB this session is in; a session inside a PDB does not see the whole instance."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 SYS_CONTEXT = Collector(
     view="sys_context",
     about="container and database of the session; one row, read once per start",
     columns=(
-        Column("db_unique_name", Kind.KEY, "", "unique name of the database"),
-        Column("con_id", Kind.TEXT, "", "0 no CDB, 1 CDB$ROOT, above 2 a PDB; absent before 12.1"),
-        Column("con_name", Kind.TEXT, "", "name of the container"),
-        Column("cdb_name", Kind.TEXT, "", "name of the CDB, null where there is none"),
-        Column("session_user", Kind.TEXT, "", "user of the session"),
+        Column("db_unique_name", ColumnKind.KEY, "", "unique name of the database"),
+        Column("con_id", ColumnKind.TEXT, "", "0 no CDB, 1 CDB$ROOT, above 2 a PDB; absent before 12.1"),
+        Column("con_name", ColumnKind.TEXT, "", "name of the container"),
+        Column("cdb_name", ColumnKind.TEXT, "", "name of the CDB, null where there is none"),
+        Column("session_user", ColumnKind.TEXT, "", "user of the session"),
     ),
     statements={
         "11.2": """

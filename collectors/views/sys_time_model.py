@@ -1,13 +1,13 @@
 """v$sys_time_model: DB time, the denominator of every impact, and the share of it that parsing takes."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 SYS_TIME_MODEL = Collector(
     view="v$sys_time_model",
     about="DB time and its parts",
     columns=(
-        Column("stat_name", Kind.KEY, "", "statistic"),
-        Column("value", Kind.COUNTER, "us", "time spent"),
+        Column("stat_name", ColumnKind.KEY, "", "statistic"),
+        Column("value", ColumnKind.COUNTER, "us", "time spent"),
     ),
     statements={
         "11.2": """

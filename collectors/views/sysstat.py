@@ -1,13 +1,13 @@
 """v$sysstat: how much work the instance did, to hold the dictionary's traffic against."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 SYSSTAT = Collector(
     view="v$sysstat",
     about="parses, executions, logons, commits",
     columns=(
-        Column("name", Kind.KEY, "", "statistic"),
-        Column("value", Kind.COUNTER, "count", "total"),
+        Column("name", ColumnKind.KEY, "", "statistic"),
+        Column("value", ColumnKind.COUNTER, "count", "total"),
     ),
     statements={
         "11.2": """

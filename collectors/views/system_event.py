@@ -1,18 +1,21 @@
 """v$system_event: waits of the row cache, and of the events of which the row cache is so often only a victim."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 SYSTEM_EVENT = Collector(
     view="v$system_event",
     about="waits and time waited of the row cache and parsing events",
     columns=(
-        Column("event", Kind.KEY, "", "wait event"),
-        Column("total_waits", Kind.COUNTER, "count", "waits"),
-        Column("total_timeouts", Kind.COUNTER, "count", "waits that timed out"),
-        Column("time_waited_micro", Kind.COUNTER, "us", "time waited"),
-        Column("total_waits_fg", Kind.COUNTER, "count", "waits of foreground sessions"),
+        Column("event", ColumnKind.KEY, "", "wait event"),
+        Column("total_waits", ColumnKind.COUNTER, "count", "waits"),
+        Column("total_timeouts", ColumnKind.COUNTER, "count", "waits that timed out"),
+        Column("time_waited_micro", ColumnKind.COUNTER, "us", "time waited"),
+        Column("total_waits_fg", ColumnKind.COUNTER, "count", "waits of foreground sessions"),
         Column(
-            "time_waited_micro_fg", Kind.COUNTER, "us", "time waited by foreground sessions, which DB time is made of"
+            "time_waited_micro_fg",
+            ColumnKind.COUNTER,
+            "us",
+            "time waited by foreground sessions, which DB time is made of",
         ),
     ),
     statements={

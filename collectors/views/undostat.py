@@ -1,19 +1,24 @@
 """v$undostat: concurrency and retention of undo in the last hour, in ten-minute rows; the first row is partial."""
 
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 
 UNDOSTAT = Collector(
     view="v$undostat",
     about="the six newest ten-minute rows of undo statistics",
     columns=(
-        Column("begin_time", Kind.KEY, "", "start of the row, the database host's local time"),
-        Column("undotsn", Kind.TEXT, "", "number of the undo tablespace in use"),
-        Column("txncount", Kind.GAUGE, "count", "transactions in the row"),
-        Column("maxconcurrency", Kind.GAUGE, "count", "most transactions at one time in the row"),
-        Column("maxquerylen", Kind.GAUGE, "s", "longest query in the row"),
-        Column("tuned_undoretention", Kind.GAUGE, "s", "retention Oracle tuned for; days hint at segments never freed"),
-        Column("unexpiredblks", Kind.GAUGE, "count", "undo blocks not yet expired"),
-        Column("expiredblks", Kind.GAUGE, "count", "undo blocks expired"),
+        Column("begin_time", ColumnKind.KEY, "", "start of the row, the database host's local time"),
+        Column("undotsn", ColumnKind.TEXT, "", "number of the undo tablespace in use"),
+        Column("txncount", ColumnKind.GAUGE, "count", "transactions in the row"),
+        Column("maxconcurrency", ColumnKind.GAUGE, "count", "most transactions at one time in the row"),
+        Column("maxquerylen", ColumnKind.GAUGE, "s", "longest query in the row"),
+        Column(
+            "tuned_undoretention",
+            ColumnKind.GAUGE,
+            "s",
+            "retention Oracle tuned for; days hint at segments never freed",
+        ),
+        Column("unexpiredblks", ColumnKind.GAUGE, "count", "undo blocks not yet expired"),
+        Column("expiredblks", ColumnKind.GAUGE, "count", "undo blocks expired"),
     ),
     statements={
         "11.2": """

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from collectors.model import Basis, Delta
-from rules.baseline import Usual, figures
-from rules.comparison.figures import Pair
-from rules.comparison.model import Change, Comparison, Side
+from rules.baseline import UsualRange, figures
+from rules.comparison.figures import ComparedSides
+from rules.comparison.model import Comparison, FigureChange, Side
 from rules.comparison.traffic import cache_changes, location_changes, work_changes, work_per_second
 from rules.comparison.waits import child_changes, cost_changes, surface_changes
-from rules.context import Scene
+from rules.context import SignalContext
 from rules.formatting import rough, sentence
 from rules.model import DiagnosisBasis, Severity
 
@@ -20,14 +20,14 @@ LEADING = ("child_sleeps", "latch_sleeps", "mutex_sleeps", "lock_waits", "result
 
 
 def compare(
-    before: Delta, after: Delta, usual: Mapping[str, Usual] | None = None, mark: str | None = None
+    before: Delta, after: Delta, usual: Mapping[str, UsualRange] | None = None, mark: str | None = None
 ) -> Comparison:
     """Before against after. `usual` holds baselines by the names of `baseline.figures`; `mark` is what was done between.
 
     A figure that one side cannot tell is never taken for zero. With the sides exchanged every factor is inverted.
     """
     told = (figures(before), figures(after)) if usual else ({}, {})
-    pair = Pair(Scene(before), Scene(after), usual or {}, told)
+    pair = ComparedSides(SignalContext(before), SignalContext(after), usual or {}, told)
     guarded = {side.mechanism for side in (pair.before, pair.after)} - {None}
     changes = (
         *cost_changes(pair),
@@ -49,7 +49,7 @@ def compare(
     )
 
 
-def _side(scene: Scene) -> Side:
+def _side(scene: SignalContext) -> Side:
     delta = scene.delta
     return Side(
         database=delta.database,
@@ -63,7 +63,7 @@ def _side(scene: Scene) -> Side:
     )
 
 
-def _sentence(pair: Pair, changes: Sequence[Change], mark: str | None) -> str:
+def _sentence(pair: ComparedSides, changes: Sequence[FigureChange], mark: str | None) -> str:
     lead = f"After the mark `{mark}`, " if mark else ""
     if {pair.before.mechanism, pair.after.mechanism} == {"latch", "mutex"}:
         cost = next(one for one in changes if one.name == "row_cache_wait_share")
@@ -82,16 +82,16 @@ def _sentence(pair: Pair, changes: Sequence[Change], mark: str | None) -> str:
     return sentence(f"{lead}{_lowered(top)}{_anomaly(held, top)}{_rest(top)}{_worth(pair)}.")
 
 
-def _guards(scene: Scene) -> str:
+def _guards(scene: SignalContext) -> str:
     return "mutexes" if scene.mechanism == "mutex" else "latches"
 
 
-def _lowered(change: Change) -> str:
+def _lowered(change: FigureChange) -> str:
     """The sentence of a change for the middle of another one."""
     return change.sentence[:1].lower() + change.sentence[1:].rstrip(".")
 
 
-def _anomaly(held: Change | None, top: Change) -> str:
+def _anomaly(held: FigureChange | None, top: FigureChange) -> str:
     """What became of the hold anomaly, beside the sleeps of the same child."""
     if held is None or held.before is None or held.after is None or held.verdict != "changed":
         return ""
@@ -99,17 +99,17 @@ def _anomaly(held: Change | None, top: Change) -> str:
     return f" and the hold anomaly index{went} from {rough(held.before)} to {rough(held.after)}"
 
 
-def _rest(top: Change) -> str:
+def _rest(top: FigureChange) -> str:
     return "; some remain" if top.verdict == "changed" and top.direction == "fell" and top.after else ""
 
 
-def _worth(pair: Pair) -> str:
+def _worth(pair: ComparedSides) -> str:
     """That nothing was at stake, where both sides are told to cost next to nothing."""
     gates = {pair.before.gate, pair.after.gate}
     return "; row cache waits cost next to nothing on either side" if gates == {Severity.INFO} else ""
 
 
-def _notes(pair: Pair) -> Iterator[str]:
+def _notes(pair: ComparedSides) -> Iterator[str]:
     """What makes the two sides differ beside what is compared."""
     before, after = pair.before.delta, pair.after.delta
     if before.database != after.database:
@@ -150,7 +150,7 @@ def comparable_times(one: datetime | None, other: datetime | None) -> bool:
     return one is not None and other is not None and (one.tzinfo is None) == (other.tzinfo is None)
 
 
-def _loads(pair: Pair) -> Iterator[str]:
+def _loads(pair: ComparedSides) -> Iterator[str]:
     first, second = work_per_second(pair.before), work_per_second(pair.after)
     for name in ("executions", "transactions"):
         if first.get(name) and second.get(name):

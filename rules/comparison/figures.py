@@ -3,22 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rules.baseline import Usual
-from rules.comparison.model import Change, Direction, Verdict
+from rules.baseline import UsualRange
+from rules.comparison.model import ChangeVerdict, Direction, FigureChange
 from rules.comparison.significance import beyond_noise, factor_apart
-from rules.comparison.units import Measure, Unit, common
-from rules.context import Known, Reading, Scene, Unknown
+from rules.comparison.units import CommonUnit, Unit, common
+from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import percent, rough, sentence
 from rules.model import Surface
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ComparedSides:
     """Both sides of a comparison, and what is ordinary for the figures of either, by their names in `baseline.figures`."""
 
-    before: Scene
-    after: Scene
-    usual: Mapping[str, Usual] = field(default_factory=dict)
+    before: SignalContext
+    after: SignalContext
+    usual: Mapping[str, UsualRange] = field(default_factory=dict)
     figures: tuple[Mapping[str, float], Mapping[str, float]] = ({}, {})
 
     def outside_usual(self, figure: str | None) -> bool | None:
@@ -29,7 +29,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ComparedFigure:
     """What is compared: its key, its words, where it shows, and the figure of the baselines it answers to."""
 
     name: str
@@ -39,24 +39,24 @@ class Item:
     figure: str | None = None
 
 
-def both(pair: Pair, read: Callable[[Scene], Reading]) -> tuple[Reading, Reading]:
+def both(pair: ComparedSides, read: Callable[[SignalContext], SignalValue]) -> tuple[SignalValue, SignalValue]:
     """One reading of each side."""
     return read(pair.before), read(pair.after)
 
 
-def known(scene: Scene, value: float | None, view: str, column: str) -> Reading:
+def known(scene: SignalContext, value: float | None, view: str, column: str) -> SignalValue:
     """A number as a Reading: None becomes why it is not known."""
     return scene.why_unknown(view, column) if value is None else Known(value)
 
 
 def counted(
-    item: Item,
-    pair: Pair,
-    readings: tuple[Reading, Reading],
+    item: ComparedFigure,
+    pair: ComparedSides,
+    readings: tuple[SignalValue, SignalValue],
     units: Sequence[Unit],
-    share_of: tuple[Reading, Reading, str] | None = None,
+    share_of: tuple[SignalValue, SignalValue, str] | None = None,
     size: float = 1.0,
-) -> Change:
+) -> FigureChange:
     """A count, or seconds made of waits of `size` seconds each, put per the first unit both sides have.
 
     Where they have none, as totals of unknown age may not, it is put as a share of a whole: its two readings, its name.
@@ -75,8 +75,13 @@ def counted(
 
 
 def level(
-    item: Item, pair: Pair, readings: tuple[Reading, Reading], unit: str, least: float, apart: float = 0.0
-) -> Change:
+    item: ComparedFigure,
+    pair: ComparedSides,
+    readings: tuple[SignalValue, SignalValue],
+    unit: str,
+    least: float,
+    apart: float = 0.0,
+) -> FigureChange:
     """A figure that is no count, such as an index: changed when it differs by a factor, and by so much, at least."""
     before, after = readings
     if isinstance(before, Unknown) or isinstance(after, Unknown):
@@ -87,7 +92,7 @@ def level(
     )
 
 
-def untold(item: Item, before: Reading, after: Reading) -> Change:
+def untold(item: ComparedFigure, before: SignalValue, after: SignalValue) -> FigureChange:
     """A figure that a side cannot tell."""
     sides = {"before": before, "after": after}
     why = "; ".join(f"not known {name}: {one.why}" for name, one in sides.items() if isinstance(one, Unknown))
@@ -95,29 +100,29 @@ def untold(item: Item, before: Reading, after: Reading) -> Change:
     return incomparable(item, values[0], values[1], why)
 
 
-def _share(share_of: tuple[Reading, Reading, str] | None) -> Measure | None:
+def _share(share_of: tuple[SignalValue, SignalValue, str] | None) -> CommonUnit | None:
     if share_of is None:
         return None
     before, after, of = share_of
     if isinstance(before, Unknown) or isinstance(after, Unknown) or not before.value or not after.value:
         return None
-    return Measure(Unit(f"as a share of {of}", f"of {of}", 1, 0, lambda _: None), before.value, after.value)
+    return CommonUnit(Unit(f"as a share of {of}", f"of {of}", 1, 0, lambda _: None), before.value, after.value)
 
 
 def _judged(
-    item: Item,
-    pair: Pair,
-    readings: tuple[Reading, Reading],
+    item: ComparedFigure,
+    pair: ComparedSides,
+    readings: tuple[SignalValue, SignalValue],
     rates: tuple[float, float],
     unit: Unit,
     beyond: bool,
     due: float | None = None,
-) -> Change:
+) -> FigureChange:
     outside = pair.outside_usual(item.figure)
-    verdict: Verdict = "within noise" if not beyond else "within the usual" if outside is False else "changed"
+    verdict: ChangeVerdict = "within noise" if not beyond else "within the usual" if outside is False else "changed"
     direction: Direction = "same" if rates[0] == rates[1] else "rose" if rates[1] > rates[0] else "fell"
     before, after = (one.value if isinstance(one, Known) else None for one in readings)
-    return Change(
+    return FigureChange(
         name=item.name,
         title=item.title,
         of=item.of,
@@ -136,9 +141,9 @@ def _judged(
     )
 
 
-def incomparable(item: Item, before: float | None, after: float | None, why: str) -> Change:
+def incomparable(item: ComparedFigure, before: float | None, after: float | None, why: str) -> FigureChange:
     """A figure that cannot be compared; what was counted is kept."""
-    return Change(
+    return FigureChange(
         name=item.name,
         title=item.title,
         of=item.of,
@@ -158,7 +163,7 @@ def incomparable(item: Item, before: float | None, after: float | None, why: str
     )
 
 
-def moved(rates: tuple[float, float], unit: Unit, verdict: Verdict, direction: Direction) -> str:
+def moved(rates: tuple[float, float], unit: Unit, verdict: ChangeVerdict, direction: Direction) -> str:
     """What a figure did, as the end of a sentence: `fell 41-fold per execution (8,210 → 200 per 1,000 executions)`."""
     if rates == (0.0, 0.0):
         return "stayed at none"

@@ -8,7 +8,7 @@ from pydantic import Field
 from rules.model import DiagnosisBasis, Frozen, Surface
 
 Direction = Literal["rose", "fell", "same", "cannot tell"]
-Verdict = Literal["changed", "within noise", "within the usual", "cannot tell"]
+ChangeVerdict = Literal["changed", "within noise", "within the usual", "cannot tell"]
 
 
 class Side(Frozen):
@@ -22,7 +22,7 @@ class Side(Frozen):
     work: Mapping[str, float] = Field(description="kinds of work per second; empty where no rate can be told")
 
 
-class Change(Frozen):
+class FigureChange(Frozen):
     """One figure on both sides, in a unit that both have."""
 
     name: str = Field(description="stable key, such as latch_sleeps or cache_gets")
@@ -39,7 +39,7 @@ class Change(Frozen):
     )
     factor: float | None = Field(description="after / before; null where either is zero or cannot be told")
     direction: Direction
-    verdict: Verdict
+    verdict: ChangeVerdict
     outside_usual: bool | None = Field(
         description="whether a side leaves what is ordinary here; null without a baseline"
     )
@@ -55,22 +55,22 @@ class Comparison(Frozen):
     after: Side
     comparable: bool = Field(description="false where latches guard one side and mutexes the other")
     mark: str | None
-    changes: tuple[Change, ...]
+    changes: tuple[FigureChange, ...]
     notes: tuple[str, ...]
     sentence: str
 
-    def find(self, name: str, of: str | None = None) -> Change | None:
+    def find(self, name: str, of: str | None = None) -> FigureChange | None:
         """The change of that name, of that cache or location where one is given."""
         return next((one for one in self.changes if one.name == name and of in (None, one.of)), None)
 
 
-class Verified(Frozen):
+class ChangeVerification(Frozen):
     """The trouble of a cause is gone, or much less, while the work went on."""
 
     verdict: Literal["verified"] = "verified"
     cause: str
     because: str
-    change: Change
+    change: FigureChange
 
 
 class NotVerified(Frozen):

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from collectors.model import ROW_CACHE_LATCH, Missing, number
-from rules.comparison.figures import Item, Pair, both, counted, known, level
-from rules.comparison.model import Change
+from rules.comparison.figures import ComparedFigure, ComparedSides, both, counted, known, level
+from rules.comparison.model import FigureChange
 from rules.comparison.units import DB_TIME, EXECUTIONS, HARD_PARSES, LOGONS, OF_WORK, SECONDS, fitting, transactions
-from rules.context import Reading, Scene, Unknown
+from rules.context import SignalContext, SignalValue, Unknown
 from rules.formatting import function_of
 from rules.model import Surface
 
@@ -21,58 +21,63 @@ TRAFFIC = {"gets": "gets of", "getmisses": "entries loaded into", "modifications
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkKind:
     """A kind of work: its key, its words, the statistics it comes from, how a Scene has it, its figure in the baselines."""
 
     name: str
     words: str
     statistics: str
-    amount: Callable[[Scene], float | None]
+    amount: Callable[[SignalContext], float | None]
     figure: str | None = None
 
 
 WORK = (
-    Work("executions", "executions", "execute count", EXECUTIONS.amount, "executions_per_second"),
-    Work("transactions", "transactions", "user commits and user rollbacks", transactions),
-    Work("hard_parses", "hard parses", "parse count (hard)", HARD_PARSES.amount, "hard_parses_per_second"),
-    Work("logons", "logons", "logons cumulative", LOGONS.amount, "logons_per_second"),
-    Work("db_time", "seconds of DB time", "DB time", DB_TIME.amount, "db_time_per_second"),
+    WorkKind("executions", "executions", "execute count", EXECUTIONS.amount, "executions_per_second"),
+    WorkKind("transactions", "transactions", "user commits and user rollbacks", transactions),
+    WorkKind("hard_parses", "hard parses", "parse count (hard)", HARD_PARSES.amount, "hard_parses_per_second"),
+    WorkKind("logons", "logons", "logons cumulative", LOGONS.amount, "logons_per_second"),
+    WorkKind("db_time", "seconds of DB time", "DB time", DB_TIME.amount, "db_time_per_second"),
 )
 
 
-def work_per_second(scene: Scene) -> Mapping[str, float]:
+def work_per_second(scene: SignalContext) -> Mapping[str, float]:
     """Each kind of work per second; only what is known, none for totals of unknown age."""
     seconds = scene.delta.basis.seconds
     amounts = {kind.name: kind.amount(scene) for kind in WORK}
     return {name: done / seconds for name, done in amounts.items() if done is not None and seconds}
 
 
-def work_changes(pair: Pair) -> Iterator[Change]:
+def work_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     """How much work was done per second."""
     for kind in WORK:
-        item = Item(kind.name, kind.words, figure=kind.figure)
+        item = ComparedFigure(kind.name, kind.words, figure=kind.figure)
         yield counted(item, pair, both(pair, _work(kind)), (SECONDS,))
 
 
-def _work(kind: Work) -> Callable[[Scene], Reading]:
+def _work(kind: WorkKind) -> Callable[[SignalContext], SignalValue]:
     view = "v$sys_time_model" if kind.name == "db_time" else "v$sysstat"
     return lambda scene: known(scene, kind.amount(scene), view, kind.statistics)
 
 
-def cache_changes(pair: Pair) -> Iterator[Change]:
+def cache_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     """Traffic and entries of the caches most asked for or most changed on either side, each by its name."""
     for name in _named(pair):
         for column, words in TRAFFIC.items():
-            item = Item(f"cache_{column}", f"{words} {name}", of=name)
+            item = ComparedFigure(f"cache_{column}", f"{words} {name}", of=name)
             whole = (*both(pair, _all(column)), f"all {column}")
             yield counted(item, pair, both(pair, _of_cache(name, column)), fitting(name), whole)
         entries = both(pair, _of_cache(name, "usage"))
         yield level(
-            Item("cache_entries", f"entries of {name}", of=name), pair, entries, "entries", ENTRIES_FACTOR, FEW_ENTRIES
+            ComparedFigure("cache_entries", f"entries of {name}", of=name),
+            pair,
+            entries,
+            "entries",
+            ENTRIES_FACTOR,
+            FEW_ENTRIES,
         )
 
 
-def _named(pair: Pair) -> list[str]:
+def _named(pair: ComparedSides) -> list[str]:
     """The caches to speak of, the most asked for first."""
     told: dict[str, float] = {}
     for scene in (pair.before, pair.after):
@@ -84,15 +89,15 @@ def _named(pair: Pair) -> list[str]:
     return sorted(told, key=lambda name: (-told[name], name))
 
 
-def top_cache(scene: Scene) -> tuple[str, float] | None:
+def top_cache(scene: SignalContext) -> tuple[str, float] | None:
     """The cache most asked for and its share of all gets that are known; None without any."""
     gets = scene.by_name("gets")
     total = sum(gets.values())
     return next(((name, part / total) for name, part in gets.items()), None) if total else None
 
 
-def _of_cache(name: str, column: str) -> Callable[[Scene], Reading]:
-    def read(scene: Scene) -> Reading:
+def _of_cache(name: str, column: str) -> Callable[[SignalContext], SignalValue]:
+    def read(scene: SignalContext) -> SignalValue:
         rows = [row for row in scene.delta.rows("v$rowcache") if row.get("parameter") == name]
         if rows or isinstance(scene.delta.read("v$rowcache"), Missing):
             return known(scene, scene.sum_of(rows, column), "v$rowcache", column)
@@ -102,11 +107,11 @@ def _of_cache(name: str, column: str) -> Callable[[Scene], Reading]:
     return read
 
 
-def _all(column: str) -> Callable[[Scene], Reading]:
+def _all(column: str) -> Callable[[SignalContext], SignalValue]:
     return lambda scene: known(scene, scene.sum_of(scene.delta.rows("v$rowcache"), column), "v$rowcache", column)
 
 
-def location_changes(pair: Pair) -> Iterator[Change]:
+def location_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     """Sleeps by location, of the latch or of the mutexes, whichever guards both sides."""
     if pair.before.mechanism != pair.after.mechanism or pair.before.mechanism is None:
         return
@@ -120,7 +125,7 @@ def location_changes(pair: Pair) -> Iterator[Change]:
             (known(scene, _at(side, place), view, "sleeps"), known(scene, _at(side), view, "sleeps"))
             for scene, side in zip((pair.before, pair.after), sides, strict=True)
         )
-        item = Item("location_sleeps", f"sleeps at {place}", of=place, surface=surface)
+        item = ComparedFigure("location_sleeps", f"sleeps at {place}", of=place, surface=surface)
         yield counted(item, pair, (first[0], second[0]), OF_WORK, (first[1], second[1], "all sleeps"))
 
 
@@ -129,7 +134,7 @@ def _at(side: Mapping[str, float] | None, place: str | None = None) -> float | N
     return None if side is None else sum(side.values()) if place is None else side.get(place, 0.0)
 
 
-def places(scene: Scene, surface: Surface) -> Mapping[str, float] | None:
+def places(scene: SignalContext, surface: Surface) -> Mapping[str, float] | None:
     """Sleeps by location, most first; mutex locations by function, as their numbers move. None where not known.
 
     The views list a place once somebody slept there, so one they do not list has none.

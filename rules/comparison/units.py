@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rules.context import Scene
+from rules.context import SignalContext
 
 MINIMUM_WORK = 100
 """Fewer executions, transactions, logons or parses than this are no measure of anything."""
@@ -17,16 +17,16 @@ class Unit:
     words: str
     scale: float
     least: float
-    amount: Callable[[Scene], float | None]
+    amount: Callable[[SignalContext], float | None]
 
 
-def transactions(scene: Scene) -> float | None:
+def transactions(scene: SignalContext) -> float | None:
     """Commits and rollbacks by users, or None when either is not known."""
     commits, rollbacks = scene.work("user commits"), scene.work("user rollbacks")
     return None if commits is None or rollbacks is None else commits + rollbacks
 
 
-def _of(statistic: str) -> Callable[[Scene], float | None]:
+def _of(statistic: str) -> Callable[[SignalContext], float | None]:
     return lambda scene: scene.work(statistic)
 
 
@@ -55,7 +55,7 @@ def fitting(cache: str) -> Sequence[Unit]:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class CommonUnit:
     """A unit with its amounts on both sides, each above zero."""
 
     unit: Unit
@@ -63,10 +63,10 @@ class Measure:
     after: float
 
 
-def common(units: Sequence[Unit], before: Scene, after: Scene) -> Measure | None:
+def common(units: Sequence[Unit], before: SignalContext, after: SignalContext) -> CommonUnit | None:
     """The first of some units of which both sides have enough, or None."""
     for unit in units:
         amounts = unit.amount(before), unit.amount(after)
         if amounts[0] and amounts[1] and min(amounts[0], amounts[1]) >= unit.least:
-            return Measure(unit, amounts[0], amounts[1])
+            return CommonUnit(unit, amounts[0], amounts[1])
     return None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from rules.cause import Cause
-from rules.comparison.model import Change, Comparison, NotVerified, Verified
+from rules.comparison.model import ChangeVerification, Comparison, FigureChange, NotVerified
 from rules.context import MINIMUM_SLEEPS
 from rules.formatting import count, percent, rough, whole_percent
 from rules.model import Surface
@@ -25,7 +25,7 @@ ASKING = {"dc_rollback_segments": "transactions", "dc_profiles": "logons"}
 """The work that asks for a cache, where it is not any statement."""
 
 
-def verified(comparison: Comparison | None, cause: Cause) -> Verified | NotVerified:
+def verified(comparison: Comparison | None, cause: Cause) -> ChangeVerification | NotVerified:
     """Whether the trouble of a cause is verified to have ended after a change mark; `comparison` is around that mark."""
 
     def open_because(
@@ -49,23 +49,25 @@ def verified(comparison: Comparison | None, cause: Cause) -> Verified | NotVerif
         return open_because("too few events", f"{due}; wait until more work is done")
     if sleeps.verdict != "changed" or sleeps.direction != "fell":
         return open_because("sleeps did not fall", sleeps.sentence)
-    return Verified(cause=cause.id, because=f"{sleeps.sentence} {_work_words(comparison, cause)}", change=sleeps)
+    return ChangeVerification(
+        cause=cause.id, because=f"{sleeps.sentence} {_work_words(comparison, cause)}", change=sleeps
+    )
 
 
-def _unknown(comparison: Comparison | None, sleeps: Change | None) -> str:
+def _unknown(comparison: Comparison | None, sleeps: FigureChange | None) -> str:
     if comparison is not None and not comparison.comparable:
         return ": latches guard the row cache on one side and mutexes on the other"
     return f": {sleeps.why}" if sleeps is not None and sleeps.why else ": nothing was read after the change"
 
 
-def _sleeps(comparison: Comparison, cause: Cause) -> Change | None:
+def _sleeps(comparison: Comparison, cause: Cause) -> FigureChange | None:
     """The sleeps of the cause on the surface where it slept most before; its own child's where that is known."""
     told = [_of_surface(comparison, cause, surface) for surface in cause.surfaces]
     known = [one for one in told if one is not None]
     return max(known, key=lambda one: one.counted_before or 0.0, default=None)
 
 
-def _of_surface(comparison: Comparison, cause: Cause, surface: Surface) -> Change | None:
+def _of_surface(comparison: Comparison, cause: Cause, surface: Surface) -> FigureChange | None:
     for name in SLEEPS[surface]:
         change = comparison.find(name)
         own = change is not None and (change.of is None or bool(set(change.of.split("+")) & set(cause.caches)))

@@ -6,11 +6,11 @@ from statistics import median
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Missing, number
 from rules.baseline import sleeps_of
-from rules.comparison.figures import Item, Pair, both, counted, incomparable, known, level, untold
-from rules.comparison.model import Change
+from rules.comparison.figures import ComparedFigure, ComparedSides, both, counted, incomparable, known, level, untold
+from rules.comparison.model import FigureChange
 from rules.comparison.significance import beyond_noise
 from rules.comparison.units import OF_TIME, OF_WORK
-from rules.context import MINIMUM_SLEEPS, SURFACE_EVENTS, Known, Reading, Scene, Unknown
+from rules.context import MINIMUM_SLEEPS, SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, rough
 from rules.model import Surface
 from rules.signals.caches import all_dictionary_gets
@@ -26,19 +26,22 @@ SAME_GETS = 1.5
 """Lower bounds of two sides are only compared where the gets of the one are at most this many times those of the other."""
 
 
-def cost_changes(pair: Pair) -> Iterator[Change]:
+def cost_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     """What row cache waits cost, all together and by surface, as a share of DB time where that is known."""
-    whole = Item("row_cache_wait_share", "row cache waits", figure="row_cache_wait_share")
+    whole = ComparedFigure("row_cache_wait_share", "row cache waits", figure="row_cache_wait_share")
     yield _waits(pair, whole, lambda scene: scene.row_cache_wait_seconds, _events)
     for surface, name in SURFACE_EVENTS.items():
         if surface in pair.before.surfaces and surface in pair.after.surfaces:
-            item = Item(f"{surface}_wait_share", f"waits for `{name}`", surface=surface)
+            item = ComparedFigure(f"{surface}_wait_share", f"waits for `{name}`", surface=surface)
             yield _waits(pair, item, _seconds(surface), _sleeps_behind(surface))
 
 
 def _waits(
-    pair: Pair, item: Item, waited: Callable[[Scene], float | None], events: Callable[[Scene], float | None]
-) -> Change:
+    pair: ComparedSides,
+    item: ComparedFigure,
+    waited: Callable[[SignalContext], float | None],
+    events: Callable[[SignalContext], float | None],
+) -> FigureChange:
     """Seconds waited; as events that come in waits of an average length, twice that for their spread, they are noisy."""
     readings = both(pair, lambda scene: known(scene, waited(scene), "v$system_event", "time_waited_micro"))
     seconds = sum(one.value for one in readings if isinstance(one, Known))
@@ -48,20 +51,20 @@ def _waits(
     return counted(item, pair, readings, OF_TIME, size=max(each, printed))
 
 
-def _seconds(surface: Surface) -> Callable[[Scene], float | None]:
+def _seconds(surface: Surface) -> Callable[[SignalContext], float | None]:
     return lambda scene: scene.surface_wait_seconds(surface)
 
 
-def _events(scene: Scene) -> float | None:
+def _events(scene: SignalContext) -> float | None:
     """Waits and sleeps behind the time lost on the row cache."""
     return (sleeps_of(scene) or 0.0) + (_lock_waits(scene) or 0.0)
 
 
-def _sleeps_behind(surface: Surface) -> Callable[[Scene], float | None]:
+def _sleeps_behind(surface: Surface) -> Callable[[SignalContext], float | None]:
     return _lock_waits if surface == "lock" else sleeps_of
 
 
-def _lock_waits(scene: Scene) -> float | None:
+def _lock_waits(scene: SignalContext) -> float | None:
     """Waits for row cache lock; none where the view was read without them."""
     if isinstance(scene.delta.read("v$system_event"), Missing):
         return None
@@ -69,40 +72,42 @@ def _lock_waits(scene: Scene) -> float | None:
     return scene.delta.cell("v$system_event", "event", ROW_CACHE_LOCK_EVENT, "total_waits") if named else 0.0
 
 
-def surface_changes(pair: Pair) -> Iterator[Change]:
+def surface_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     """Latch, mutexes, lock and result cache latch as a whole, as far as both sides are guarded by them."""
     guarded = [one for one in pair.before.surfaces if one in pair.after.surfaces]
     if "latch" in guarded:
         for column in ("gets", "misses", "sleeps"):
             figure = {"gets": "latch_gets_per_second", "sleeps": "sleeps_per_second"}.get(column)
-            item = Item(f"latch_{column}", f"{column} of the row cache latch", surface="latch", figure=figure)
+            item = ComparedFigure(f"latch_{column}", f"{column} of the row cache latch", surface="latch", figure=figure)
             yield counted(item, pair, both(pair, _latch(column)), OF_WORK)
     if "mutex" in guarded:
-        item = Item("mutex_sleeps", "sleeps on row cache mutexes", surface="mutex", figure="sleeps_per_second")
+        item = ComparedFigure(
+            "mutex_sleeps", "sleeps on row cache mutexes", surface="mutex", figure="sleeps_per_second"
+        )
         readings = both(pair, lambda scene: known(scene, sleeps_of(scene), "v$mutex_sleep", "sleeps"))
         yield counted(item, pair, readings, OF_WORK)
-    item = Item("lock_waits", "waits for row cache lock", surface="lock")
+    item = ComparedFigure("lock_waits", "waits for row cache lock", surface="lock")
     lock = both(pair, lambda scene: known(scene, _lock_waits(scene), "v$system_event", "total_waits"))
     yield counted(item, pair, lock, OF_WORK)
     yield from _result_cache(pair)
 
 
-def _latch(column: str) -> Callable[[Scene], Reading]:
+def _latch(column: str) -> Callable[[SignalContext], SignalValue]:
     return lambda scene: known(scene, number(scene.latch_row.get(column)), "v$latch", column)
 
 
-def _result_cache(pair: Pair) -> Iterator[Change]:
+def _result_cache(pair: ComparedSides) -> Iterator[FigureChange]:
     readings = both(pair, _result_cache_sleeps)
     if any(isinstance(one, Known) for one in readings):
-        item = Item("result_cache_sleeps", "sleeps on the result cache latch", surface="result-cache")
+        item = ComparedFigure("result_cache_sleeps", "sleeps on the result cache latch", surface="result-cache")
         yield counted(item, pair, readings, OF_WORK)
 
 
-def _result_cache_sleeps(scene: Scene) -> Reading:
+def _result_cache_sleeps(scene: SignalContext) -> SignalValue:
     return known(scene, scene.delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "sleeps"), "v$latch", "sleeps")
 
 
-def child_changes(pair: Pair) -> Iterator[Change]:
+def child_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     """The hot child of the side that slept more: its sleeps and its hold anomaly; nothing where mutexes guard a side."""
     if "mutex" in (pair.before.mechanism, pair.after.mechanism):
         return
@@ -110,14 +115,14 @@ def child_changes(pair: Pair) -> Iterator[Change]:
     if cache is None:
         return
     slept, held = (
-        Item("child_sleeps", f"sleeps on {cache}", of=cache, surface="latch"),
-        Item("hold_anomaly", f"the hold anomaly index of {cache}", of=cache, surface="latch"),
+        ComparedFigure("child_sleeps", f"sleeps on {cache}", of=cache, surface="latch"),
+        ComparedFigure("hold_anomaly", f"the hold anomaly index of {cache}", of=cache, surface="latch"),
     )
     yield counted(slept, pair, both(pair, lambda scene: child_sleeps(scene, cache)), OF_WORK)
     yield _held(held, pair, cache)
 
 
-def sick_cache(pair: Pair) -> str | None:
+def sick_cache(pair: ComparedSides) -> str | None:
     """The cache behind the child with the most sleeps of either side; None where no child is known by its cache."""
     hottest: list[tuple[float, str]] = []
     for scene in (pair.before, pair.after):
@@ -128,12 +133,12 @@ def sick_cache(pair: Pair) -> str | None:
     return max(hottest, default=(0.0, None))[1]
 
 
-def children_of(scene: Scene, cache: str) -> tuple[int, ...]:
+def children_of(scene: SignalContext, cache: str) -> tuple[int, ...]:
     """The children that guard a cache, or each of several joined by +."""
     return scene.map.guarding(cache.split("+"))
 
 
-def child_sleeps(scene: Scene, cache: str) -> Reading:
+def child_sleeps(scene: SignalContext, cache: str) -> SignalValue:
     """Sleeps on the children that guard a cache."""
     own = children_of(scene, cache)
     rows = [row for row in scene.children if row.get("child#") in own]
@@ -142,7 +147,7 @@ def child_sleeps(scene: Scene, cache: str) -> Reading:
     return known(scene, scene.sum_of(rows, "sleeps"), "v$latch_children", "sleeps")
 
 
-def _held(item: Item, pair: Pair, cache: str) -> Change:
+def _held(item: ComparedFigure, pair: ComparedSides, cache: str) -> FigureChange:
     """The index of both sides; as a lower bound it only moves with the child's own sleeps per get, over like windows."""
     before, after = readings = both(pair, lambda scene: _anomaly(scene, cache))
     if isinstance(before, Unknown) or isinstance(after, Unknown):
@@ -166,14 +171,14 @@ def _floored(others: Sequence[tuple[float, float]]) -> bool:
     return told != floored
 
 
-def _slept_and_asked(scene: Scene, cache: str) -> tuple[tuple[float, float], Sequence[tuple[float, float]]]:
+def _slept_and_asked(scene: SignalContext, cache: str) -> tuple[tuple[float, float], Sequence[tuple[float, float]]]:
     """Sleeps and gets of the child of a cache, and of each other child; of a scene whose index is known."""
     gets = all_dictionary_gets(scene)
     own, others = sleeps_and_gets(scene, _child(scene, cache), gets.value if isinstance(gets, Known) else 0.0)
     return own or (0.0, 1.0), tuple(others.values())
 
 
-def _anomaly(scene: Scene, cache: str) -> Reading:
+def _anomaly(scene: SignalContext, cache: str) -> SignalValue:
     slept = child_sleeps(scene, cache)
     if isinstance(slept, Unknown):
         return slept
@@ -183,7 +188,7 @@ def _anomaly(scene: Scene, cache: str) -> Reading:
     return hold_anomaly(scene, _child(scene, cache))
 
 
-def _child(scene: Scene, cache: str) -> int:
+def _child(scene: SignalContext, cache: str) -> int:
     """The child with the most sleeps of those that guard a cache."""
     sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in scene.children}
     return max(children_of(scene, cache), key=lambda child: (sleeps.get(child, 0.0), -child))

@@ -2,7 +2,7 @@
 
 from collectors.model import Missing, number
 from rules.cache_map import why_not_inferred
-from rules.context import MINIMUM_SLEEPS, Known, Scene
+from rules.context import MINIMUM_SLEEPS, Known, SignalContext
 from rules.explanation.report import guessed_cache, no_child
 from rules.formatting import count, counted, exact, over, part_of, percent, times
 from rules.miss_locations import shape_of
@@ -10,12 +10,12 @@ from rules.model import Figure, Step
 from rules.signals import SIGNALS, Subject
 
 
-def latch_steps(scene: Scene) -> list[Step | None]:
+def latch_steps(scene: SignalContext) -> list[Step | None]:
     """Hot child, cache, confirmation, miss location; None where there is nothing to say."""
     return [_hot_child(scene), _cache(scene), _confirmation(scene), _miss_location(scene)]
 
 
-def _hot_child(scene: Scene) -> Step:
+def _hot_child(scene: SignalContext) -> Step:
     total = scene.sum_of(scene.children, "sleeps")
     if total is None and scene.printed:
         return no_child(scene)
@@ -41,7 +41,7 @@ def _hot_child(scene: Scene) -> Step:
     )
 
 
-def _cache(scene: Scene) -> Step | None:
+def _cache(scene: SignalContext) -> Step | None:
     if scene.printed and not scene.children:
         return guessed_cache(scene)
     if scene.hot_child is None:
@@ -67,12 +67,12 @@ def _cache(scene: Scene) -> Step | None:
     return Step(step="cache", statement=statement + _check_of_map(scene), figures=tuple(figures))
 
 
-def _check_of_map(scene: Scene) -> str:
+def _check_of_map(scene: SignalContext) -> str:
     doubts = [str(one) for one in scene.map.disagreements if one.child == scene.hot_child]
     return f" But {doubts[0]}." if doubts else ""
 
 
-def _confirmation(scene: Scene) -> Step | None:
+def _confirmation(scene: SignalContext) -> Step | None:
     """The traffic of the hot child's caches in v$rowcache, or of the busiest cache when the child is not known."""
     total = scene.sum_of(scene.delta.rows("v$rowcache"), "gets")
     if not total:
@@ -106,7 +106,7 @@ def _confirmation(scene: Scene) -> Step | None:
     return Step(step="confirmation", statement=statement, figures=tuple(figures))
 
 
-def _miss_location(scene: Scene) -> Step | None:
+def _miss_location(scene: SignalContext) -> Step | None:
     shape = shape_of(scene)
     if shape is None:
         unknown = scene.why_unknown("v$latch_misses", "sleep_count")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
-from rules.context import SURFACE_EVENTS, Scene
+from rules.context import SURFACE_EVENTS, SignalContext
 from rules.formatting import count, counted, exact, over, percent, sentence
 from rules.miss_locations import shape_of
 from rules.model import Figure, Severity, Step
@@ -19,12 +19,12 @@ FEWEST_PER_GET, MOST_PER_GET = 0.9, 3.3
 TO_NAME_IT = "The script that `latchscope script` prints adds the children and the caches they guard."
 
 
-def quiet(scene: Scene) -> bool:
+def quiet(scene: SignalContext) -> bool:
     """Whether the row cache waits of a report cost nothing, so that no cache has to be named."""
     return scene.printed and (scene.gate is Severity.INFO or (scene.gate is None and scene.latch.sleeps == 0))
 
 
-def no_child(scene: Scene) -> Step:
+def no_child(scene: SignalContext) -> Step:
     """Which child is hot, which a report that prints the latch as a whole cannot tell."""
     slept = scene.latch.sleeps
     told = f", with {counted(slept, 'sleeps')} {over(scene.delta.basis)}" if slept is not None else ""
@@ -40,7 +40,7 @@ def no_child(scene: Scene) -> Step:
 NOTHING_TO_EXPLAIN = "No cache needs to be named: row cache waits cost next to nothing here."
 
 
-def guessed_cache(scene: Scene) -> Step:
+def guessed_cache(scene: SignalContext) -> Step:
     """The caches that the sleeps may belong to, by their share of the gets and the shape of the miss locations."""
     gets = scene.by_name("gets")
     total = sum(gets.values())
@@ -60,7 +60,7 @@ def guessed_cache(scene: Scene) -> Step:
     )
 
 
-def _fitting(scene: Scene, busiest: str) -> str:
+def _fitting(scene: SignalContext, busiest: str) -> str:
     """What the miss locations add to the shares."""
     shape = shape_of(scene)
     if shape is None or shape.fingerprint is None:
@@ -73,7 +73,7 @@ def _fitting(scene: Scene, busiest: str) -> str:
     return f" The busiest, {busiest}, comes first; the miss locations say: {shape.meaning}{held}."
 
 
-def _plausible(scene: Scene, dictionary_gets: float) -> str:
+def _plausible(scene: SignalContext, dictionary_gets: float) -> str:
     """Whether the latch gets are what the dictionary gets take; a check of the figures, never a way to a cache."""
     latch_gets = scene.latch.gets
     if not latch_gets:
@@ -122,7 +122,7 @@ BUSIEST = 4
 ROUNDED_AWAY = "< 0.01 %"
 
 
-def as_printed(scene: Scene) -> Step | None:
+def as_printed(scene: SignalContext) -> Step | None:
     """The report's own figures of the row cache, to be compared with the page; nothing where no report was read."""
     if not scene.printed:
         return None
@@ -137,14 +137,14 @@ def as_printed(scene: Scene) -> Step | None:
     )
 
 
-def _db_time(scene: Scene) -> _Told:
+def _db_time(scene: SignalContext) -> _Told:
     seconds = scene.seconds_of("DB time")
     if seconds is None:
         return _Told("DB time is not printed")
     return _Told(f"DB time {seconds:,.1f} s", (Figure(name="DB time", value=seconds, unit="s", of="v$sys_time_model"),))
 
 
-def _waits(scene: Scene) -> _Told:
+def _waits(scene: SignalContext) -> _Told:
     """Waits of foreground sessions for the row cache; of all processes where the report has them in one list."""
     view = "v$system_event"
     if isinstance(scene.delta.read(view), Missing):
@@ -154,7 +154,7 @@ def _waits(scene: Scene) -> _Told:
     return _list("waits", "no wait for the row cache is listed", [_waits_of(scene, row, view) for row in rows])
 
 
-def _waits_of(scene: Scene, row: Row, view: str) -> _Told:
+def _waits_of(scene: SignalContext, row: Row, view: str) -> _Told:
     event = str(row.get("event"))
     apart = "time_waited_micro_fg" in row
     if apart and "total_waits_fg" not in row:
@@ -168,7 +168,7 @@ def _waits_of(scene: Scene, row: Row, view: str) -> _Told:
     )
 
 
-def _latch(scene: Scene) -> _Told:
+def _latch(scene: SignalContext) -> _Told:
     """The latch as a whole; from 12.2 on it lives on by name only, and its gets show that."""
     row = next((one for one in scene.delta.rows("v$latch") if one.get("name") == ROW_CACHE_LATCH), None)
     if row is None:
@@ -179,7 +179,7 @@ def _latch(scene: Scene) -> _Told:
     return _Told(f"latch {told.words}", told.figures)
 
 
-def _sources(scene: Scene) -> _Told:
+def _sources(scene: SignalContext) -> _Told:
     view = "v$latch_misses"
     if isinstance(scene.delta.read(view), Missing):
         return _Told("miss sources are not printed")
@@ -187,7 +187,7 @@ def _sources(scene: Scene) -> _Told:
     return _list("miss sources", "no miss source of it is listed", _named(rows, "location", HOLDERS, view))
 
 
-def _mutexes(scene: Scene) -> _Told:
+def _mutexes(scene: SignalContext) -> _Told:
     view = "v$mutex_sleep"
     if isinstance(scene.delta.read(view), Missing):
         return _Told("mutex sleeps are not printed")
@@ -195,7 +195,7 @@ def _mutexes(scene: Scene) -> _Told:
     return _list("Row Cache mutexes", "no Row Cache mutex is listed", _named(rows, "location", MUTEX, view))
 
 
-def _busiest_caches(scene: Scene) -> _Told:
+def _busiest_caches(scene: SignalContext) -> _Told:
     view = "v$rowcache"
     if isinstance(scene.delta.read(view), Missing):
         return _Told("dictionary caches are not printed")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rules.context import Scene
+from rules.context import SignalContext
 from rules.explanation.latch import latch_steps
 from rules.explanation.report import as_printed
 from rules.explanation.waits import lock_steps, mutex_steps, result_cache_steps
@@ -15,7 +15,7 @@ FIRST_STEPS = {"latch": latch_steps, "mutex": mutex_steps, "lock": lock_steps, "
 MOST_GROUPS = 20
 
 
-def steps(scene: Scene, findings: Sequence[Finding]) -> tuple[Step, ...]:
+def steps(scene: SignalContext, findings: Sequence[Finding]) -> tuple[Step, ...]:
     """The steps as far as they can be gone; the later ones belong to the first finding."""
     surface = findings[0].surface if findings else scene.costliest(scene.surfaces)
     told = [*FIRST_STEPS[surface](scene), as_printed(scene), _who(scene)]
@@ -24,7 +24,7 @@ def steps(scene: Scene, findings: Sequence[Finding]) -> tuple[Step, ...]:
     return tuple(step for step in told if step is not None)
 
 
-def groups(scene: Scene) -> tuple[WaiterGroup, ...]:
+def groups(scene: SignalContext) -> tuple[WaiterGroup, ...]:
     """Sampled waiters by what they have in common, most first."""
     crowd = scene.crowd
     if crowd is None or not crowd.waiters:
@@ -45,7 +45,7 @@ def groups(scene: Scene) -> tuple[WaiterGroup, ...]:
     )
 
 
-def _who(scene: Scene) -> Step | None:
+def _who(scene: SignalContext) -> Step | None:
     told = groups(scene)
     if not told or scene.crowd is None:
         return None
@@ -69,7 +69,7 @@ def _identified(one: WaiterGroup) -> str:
     return ", ".join(parts)
 
 
-def _remedy_steps(top: Finding, scene: Scene) -> list[Step]:
+def _remedy_steps(top: Finding, scene: SignalContext) -> list[Step]:
     sure = {"high": "High", "medium": "Medium", "low": "Low"}[top.confidence]
     open_points = f" Not known: {'; '.join(top.unknown)}." if top.unknown else ""
     by_cost = "" if scene.gate_of((top.surface,)) is None else " by what the waits cost"

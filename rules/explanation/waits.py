@@ -9,14 +9,14 @@ from collectors.model import (
     Row,
     number,
 )
-from rules.context import Scene
+from rules.context import SignalContext
 from rules.explanation.report import NOTHING_TO_EXPLAIN, quiet
 from rules.formatting import count, over, percent, sentence
 from rules.miss_locations import mutex_shape_of
 from rules.model import Figure, Step
 
 
-def mutex_steps(scene: Scene) -> list[Step | None]:
+def mutex_steps(scene: SignalContext) -> list[Step | None]:
     """Hot location, cache, confirmation; and why the latch of that name is not looked at."""
     return [
         _mutex_location(scene),
@@ -26,7 +26,7 @@ def mutex_steps(scene: Scene) -> list[Step | None]:
     ]
 
 
-def lock_steps(scene: Scene) -> list[Step | None]:
+def lock_steps(scene: SignalContext) -> list[Step | None]:
     """The wait, the cache its waiters name, and the caches that are changed."""
     return [
         _waited(scene, ROW_CACHE_LOCK_EVENT),
@@ -36,7 +36,7 @@ def lock_steps(scene: Scene) -> list[Step | None]:
     ]
 
 
-def result_cache_steps(scene: Scene) -> list[Step | None]:
+def result_cache_steps(scene: SignalContext) -> list[Step | None]:
     """The latch of the result cache: what it costs and where it is waited for."""
     row = next((one for one in scene.delta.rows("v$latch") if one.get("name") == RESULT_CACHE_LATCH), None)
     if row is None:
@@ -54,7 +54,7 @@ def result_cache_steps(scene: Scene) -> list[Step | None]:
     return [Step(step="hot latch", statement=statement, figures=figures), _result_cache_location(scene)]
 
 
-def _mutex_location(scene: Scene) -> Step:
+def _mutex_location(scene: SignalContext) -> Step:
     rows = scene.delta.rows("v$mutex_sleep")
     total = scene.sum_of(rows, "sleeps") if rows else 0.0
     reading = scene.delta.read("v$mutex_sleep")
@@ -94,7 +94,7 @@ def _mutex_location(scene: Scene) -> Step:
     )
 
 
-def _named_by_waiters(scene: Scene, event: str) -> Step:
+def _named_by_waiters(scene: SignalContext, event: str) -> Step:
     waiters = scene.crowd.of(event) if scene.crowd else ()
     if not waiters and quiet(scene):
         return Step(step="cache", statement=NOTHING_TO_EXPLAIN)
@@ -118,7 +118,7 @@ def _named_by_waiters(scene: Scene, event: str) -> Step:
     )
 
 
-def _busiest(scene: Scene, column: str) -> Step:
+def _busiest(scene: SignalContext, column: str) -> Step:
     rows = scene.delta.rows("v$rowcache")
     total = scene.sum_of(rows, column)
     if total is None:
@@ -140,7 +140,7 @@ def _busiest(scene: Scene, column: str) -> Step:
     )
 
 
-def _ignored_latch(scene: Scene) -> Step | None:
+def _ignored_latch(scene: SignalContext) -> Step | None:
     latch = next((row for row in scene.delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH), None)
     if latch is None:
         return None
@@ -152,7 +152,7 @@ def _ignored_latch(scene: Scene) -> Step | None:
     )
 
 
-def _waited(scene: Scene, event: str) -> Step:
+def _waited(scene: SignalContext, event: str) -> Step:
     row: Row | None = next((one for one in scene.delta.rows("v$system_event") if one.get("event") == event), None)
     if row is None:
         unknown = scene.why_unknown("v$system_event", "time_waited_micro")
@@ -181,7 +181,7 @@ def _of_sessions(row: Row) -> str:
     )
 
 
-def _conflicts(scene: Scene) -> Step | None:
+def _conflicts(scene: SignalContext) -> Step | None:
     """In a cluster up to 12.1: the cache whose entries the instances take from each other."""
     rows = [row for row in scene.delta.rows("v$rowcache") if number(row.get("dlm_requests"))]
     if not rows:
@@ -196,7 +196,7 @@ def _conflicts(scene: Scene) -> Step | None:
     )
 
 
-def _result_cache_location(scene: Scene) -> Step | None:
+def _result_cache_location(scene: SignalContext) -> Step | None:
     rows = [row for row in scene.delta.rows("v$latch_misses") if row.get("parent_name") == RESULT_CACHE_LATCH]
     total = scene.sum_of(rows, "sleep_count") if rows else None
     if not total:

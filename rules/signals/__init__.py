@@ -10,7 +10,7 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rules.context import MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
+from rules.context import MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, part_of
 from rules.model import Surface
 
@@ -32,7 +32,7 @@ class Signal:
     unit: str
     of: str
     about: str
-    read: Callable[[Scene, Subject], Reading]
+    read: Callable[[SignalContext, Subject], SignalValue]
     surface: Surface | None = None
     """Where its events happen, for a signal that means nothing elsewhere; None for one that speaks of the instance."""
 
@@ -42,10 +42,12 @@ SIGNALS: dict[str, Signal] = {}
 
 def signal(
     unit: str, of: str, surface: Surface | None = None
-) -> Callable[[Callable[[Scene, Subject], Reading]], Callable[[Scene, Subject], Reading]]:
+) -> Callable[[Callable[[SignalContext, Subject], SignalValue]], Callable[[SignalContext, Subject], SignalValue]]:
     """Register a function as the signal of its name; its docstring is what people read about it."""
 
-    def register(read: Callable[[Scene, Subject], Reading]) -> Callable[[Scene, Subject], Reading]:
+    def register(
+        read: Callable[[SignalContext, Subject], SignalValue],
+    ) -> Callable[[SignalContext, Subject], SignalValue]:
         name = read.__name__
         if name in SIGNALS:
             raise ValueError(f"two signals are named {name}")
@@ -55,7 +57,7 @@ def signal(
     return register
 
 
-def share(part: Reading, whole: Reading) -> Reading:
+def share(part: SignalValue, whole: SignalValue) -> SignalValue:
     """part / whole, or the first of the two that is unknown."""
     if isinstance(part, Unknown):
         return part
@@ -64,7 +66,7 @@ def share(part: Reading, whole: Reading) -> Reading:
     return Known(part.value / whole.value, part_of(part.value, whole.value))
 
 
-def enough_sleeps(scene: Scene, sleeps: float, view: str) -> Reading:
+def enough_sleeps(scene: SignalContext, sleeps: float, view: str) -> SignalValue:
     """The sleeps as a whole that shares may be made of, or Unknown when they are too few."""
     if sleeps < MINIMUM_SLEEPS:
         why = f"too few events: {count(sleeps)} sleeps, at least {MINIMUM_SLEEPS} are needed"

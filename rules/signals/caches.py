@@ -1,7 +1,7 @@
 """Signals of the dictionary caches themselves: gets, misses, changes and entries of the caches a cause is about."""
 
 from collectors.model import Missing, Row
-from rules.context import MINIMUM_CACHE_GETS, Known, Reading, Scene, Unknown
+from rules.context import MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count
 from rules.printed import SCRIPT
 from rules.signals import Subject, share, signal
@@ -11,11 +11,11 @@ LEVELS = ("count", "usage", "fixed")
 """Columns that stay as they are while nobody asks; a report leaves out caches nobody asked."""
 
 
-def _cache_rows(scene: Scene, subject: Subject) -> tuple[Row, ...]:
+def _cache_rows(scene: SignalContext, subject: Subject) -> tuple[Row, ...]:
     return tuple(row for row in scene.delta.rows("v$rowcache") if row.get("parameter") in subject.caches)
 
 
-def cache_sum(scene: Scene, subject: Subject, column: str) -> Reading:
+def cache_sum(scene: SignalContext, subject: Subject, column: str) -> SignalValue:
     """A column of v$rowcache summed over the subject's caches; zero when the instance has no such cache.
 
     A report prints the caches that were asked for something: another one had no traffic, and as many entries as ever.
@@ -31,7 +31,7 @@ def cache_sum(scene: Scene, subject: Subject, column: str) -> Reading:
     return scene.why_unknown("v$rowcache", column) if total is None else Known(total)
 
 
-def all_dictionary_gets(scene: Scene) -> Reading:
+def all_dictionary_gets(scene: SignalContext) -> SignalValue:
     """Gets of all dictionary caches together, or Unknown: not readable, or fewer than a share can be made of."""
     gets = scene.sum_of(scene.delta.rows("v$rowcache"), "gets")
     if gets is None:
@@ -43,12 +43,12 @@ def all_dictionary_gets(scene: Scene) -> Reading:
 
 
 @signal(unit="ratio", of="v$rowcache")
-def share_of_dictionary_gets(scene: Scene, subject: Subject) -> Reading:
+def share_of_dictionary_gets(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of all dictionary gets that went to the cause's caches."""
     return share(cache_sum(scene, subject, "gets"), all_dictionary_gets(scene))
 
 
-def _per_get(scene: Scene, subject: Subject, column: str) -> Reading:
+def _per_get(scene: SignalContext, subject: Subject, column: str) -> SignalValue:
     """A column per get; zero where there were no gets, and unknown where the column is."""
     part, gets = cache_sum(scene, subject, column), cache_sum(scene, subject, "gets")
     if isinstance(part, Known) and isinstance(gets, Known) and gets.value == 0:
@@ -57,25 +57,25 @@ def _per_get(scene: Scene, subject: Subject, column: str) -> Reading:
 
 
 @signal(unit="ratio", of="v$rowcache")
-def modification_ratio(scene: Scene, subject: Subject) -> Reading:
+def modification_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
     """Modifications per get of the cause's caches: DDL, sequences, undo segments going online."""
     return _per_get(scene, subject, "modifications")
 
 
 @signal(unit="ratio", of="v$rowcache")
-def getmiss_ratio(scene: Scene, subject: Subject) -> Reading:
+def getmiss_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
     """Gets of the cause's caches that had to load the entry, per get."""
     return _per_get(scene, subject, "getmisses")
 
 
 @signal(unit="entries", of="v$rowcache")
-def entries_used(scene: Scene, subject: Subject) -> Reading:
+def entries_used(scene: SignalContext, subject: Subject) -> SignalValue:
     """Entries with valid data in the cause's caches; for dc_rollback_segments about the number of undo segments."""
     return cache_sum(scene, subject, "usage")
 
 
 @signal(unit="gets per execution", of="v$rowcache, v$sysstat")
-def gets_per_execution(scene: Scene, subject: Subject) -> Reading:
+def gets_per_execution(scene: SignalContext, subject: Subject) -> SignalValue:
     """Gets of the cause's caches per SQL execution."""
     gets = cache_sum(scene, subject, "gets")
     executions = scene.work("execute count")
@@ -87,7 +87,7 @@ def gets_per_execution(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$rowcache")
-def share_of_modifications(scene: Scene, subject: Subject) -> Reading:
+def share_of_modifications(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of all changes of dictionary entries that were made in the cause's caches."""
     total = scene.sum_of(scene.delta.rows("v$rowcache"), "modifications")
     if total is None:
@@ -99,7 +99,7 @@ def share_of_modifications(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$rowcache")
-def cluster_conflict_ratio(scene: Scene, subject: Subject) -> Reading:
+def cluster_conflict_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
     """Cluster lock conflicts per request of the cause's caches; filled up to 12.1 only."""
     if next(iter(scene.delta.rows("v$instance")), {}).get("parallel") == "NO":
         return Known(0.0, "a single instance, no cluster")
@@ -111,7 +111,7 @@ def cluster_conflict_ratio(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$rowcache")
-def evenness_of_gets(scene: Scene, subject: Subject) -> Reading:
+def evenness_of_gets(scene: SignalContext, subject: Subject) -> SignalValue:
     """Gets of the least used of the cause's caches per get of the most used: near 1 they are looked up together."""
     each = [cache_sum(scene, Subject((name,)), "gets") for name in subject.caches]
     unknown = next((one for one in each if isinstance(one, Unknown)), None)

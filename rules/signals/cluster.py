@@ -1,12 +1,12 @@
 """Signals of a cluster: which caches its instances lock across each other (filled up to 12.1)."""
 
-from rules.context import Reading, Scene, Unknown
+from rules.context import SignalContext, SignalValue, Unknown
 from rules.signals import Subject, share, signal
 from rules.signals.caches import MINIMUM_MODIFICATIONS, cache_sum
 
 
 @signal(unit="ratio", of="v$rowcache")
-def share_of_cluster_requests(scene: Scene, subject: Subject) -> Reading:
+def share_of_cluster_requests(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of all cluster lock requests for dictionary entries that were for the cause's caches; up to 12.1 only."""
     total = cache_sum(
         scene, Subject(tuple({str(row.get("parameter")) for row in scene.delta.rows("v$rowcache")})), "dlm_requests"

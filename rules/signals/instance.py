@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from rules.context import Known, Reading, Scene, Unknown
+from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, part_of
 from rules.signals import Subject, signal
 from rules.statistics import ratio
@@ -19,7 +19,7 @@ PARSING_WAITS = (
 )
 
 
-def db_time_share(scene: Scene, statistic: str) -> Reading:
+def db_time_share(scene: SignalContext, statistic: str) -> SignalValue:
     """A statistic of v$sys_time_model as a share of DB time."""
     spent, db_time = scene.seconds_of(statistic), scene.seconds_of("DB time")
     if spent is None or not db_time:
@@ -28,24 +28,24 @@ def db_time_share(scene: Scene, statistic: str) -> Reading:
 
 
 @signal(unit="ratio", of="v$sys_time_model")
-def parse_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
+def parse_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time spent parsing."""
     return db_time_share(scene, "parse time elapsed")
 
 
 @signal(unit="ratio", of="v$sys_time_model")
-def hard_parse_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
+def hard_parse_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time spent in hard parses."""
     return db_time_share(scene, "hard parse elapsed time")
 
 
 @signal(unit="ratio", of="v$sys_time_model")
-def sequence_load_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
+def sequence_load_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time spent fetching the next range of sequence numbers from the dictionary."""
     return db_time_share(scene, "sequence load elapsed time")
 
 
-def waited_share_of_db_time(scene: Scene, waited: float | None, view: str, column: str) -> Reading:
+def waited_share_of_db_time(scene: SignalContext, waited: float | None, view: str, column: str) -> SignalValue:
     """Seconds waited per second of DB time; `view` and `column` say what was missing where the seconds are not known."""
     db_time = scene.seconds_of("DB time")
     if waited is None:
@@ -55,7 +55,7 @@ def waited_share_of_db_time(scene: Scene, waited: float | None, view: str, colum
     return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s")
 
 
-def _waits_to_row_cache(scene: Scene, events: Iterable[str]) -> Reading:
+def _waits_to_row_cache(scene: SignalContext, events: Iterable[str]) -> SignalValue:
     others, own = scene.waited_seconds(events), scene.row_cache_wait_seconds
     if others is None or own is None:
         return scene.why_unknown("v$system_event", "time_waited_micro")
@@ -65,31 +65,31 @@ def _waits_to_row_cache(scene: Scene, events: Iterable[str]) -> Reading:
 
 
 @signal(unit="ratio", of="v$system_event")
-def parsing_waits_to_row_cache_waits(scene: Scene, subject: Subject) -> Reading:
+def parsing_waits_to_row_cache_waits(scene: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for library cache, cursors and shared pool, per time waited for the row cache."""
     return _waits_to_row_cache(scene, PARSING_WAITS)
 
 
 @signal(unit="ratio", of="v$system_event")
-def undo_enqueue_waits_to_row_cache_waits(scene: Scene, subject: Subject) -> Reading:
+def undo_enqueue_waits_to_row_cache_waits(scene: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for `enq: US - contention`, per time waited for the row cache."""
     return _waits_to_row_cache(scene, ("enq: US - contention",))
 
 
 @signal(unit="ratio", of="v$system_event")
-def row_cache_lock_share_of_waits(scene: Scene, subject: Subject) -> Reading:
+def row_cache_lock_share_of_waits(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of the time lost in row cache waits that was waited for `row cache lock`: somebody changes entries."""
     return _waits_to_row_cache(scene, ("row cache lock",))
 
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model")
-def row_cache_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
+def row_cache_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time lost in row cache waits, which is what the impact gate weighs."""
     return waited_share_of_db_time(scene, scene.row_cache_wait_seconds, "v$system_event", "time_waited_micro")
 
 
 @signal(unit="ratio", of="v$osstat")
-def host_busy_ratio(scene: Scene, subject: Subject) -> Reading:
+def host_busy_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of the host's processor time in use."""
     busy, idle = scene.host("BUSY_TIME"), scene.host("IDLE_TIME")
     if busy is None or idle is None or busy + idle == 0:
@@ -98,7 +98,7 @@ def host_busy_ratio(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="bytes per second", of="v$osstat")
-def paging_rate(scene: Scene, subject: Subject) -> Reading:
+def paging_rate(scene: SignalContext, subject: Subject) -> SignalValue:
     """Bytes paged in and out per second of the interval."""
     paged = [scene.host("VM_IN_BYTES"), scene.host("VM_OUT_BYTES")]
     known = [value for value in paged if value is not None]
@@ -109,7 +109,7 @@ def paging_rate(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="runnable per processor", of="v$osstat")
-def load_per_cpu(scene: Scene, subject: Subject) -> Reading:
+def load_per_cpu(scene: SignalContext, subject: Subject) -> SignalValue:
     """Runnable processes per processor of the host at the end of the interval."""
     load, cpus = scene.level("LOAD"), scene.cpus
     if load is None or not cpus:

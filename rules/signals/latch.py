@@ -5,7 +5,7 @@ from statistics import median
 
 from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
 from rules.cache_map import why_not_inferred
-from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, Reading, Scene, Unknown
+from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, part_of
 from rules.signals import Subject, enough_sleeps, share, signal
 from rules.signals.caches import all_dictionary_gets
@@ -13,7 +13,7 @@ from rules.signals.caches import all_dictionary_gets
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 
 
-def _total_sleeps(scene: Scene) -> Reading:
+def _total_sleeps(scene: SignalContext) -> SignalValue:
     """Sleeps of all children, or Unknown: not readable, or fewer than a share can be made of."""
     sleeps = scene.sum_of(scene.children, "sleeps")
     if sleeps is None:
@@ -22,7 +22,7 @@ def _total_sleeps(scene: Scene) -> Reading:
 
 
 @signal(unit="ratio", of="v$latch_children", surface="latch")
-def share_of_sleeps(scene: Scene, subject: Subject) -> Reading:
+def share_of_sleeps(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of all row cache latch sleeps that fell on the children guarding the cause's caches."""
     total = _total_sleeps(scene)
     if isinstance(total, Unknown):
@@ -36,7 +36,7 @@ def share_of_sleeps(scene: Scene, subject: Subject) -> Reading:
     return share(Known(sleeps), total)
 
 
-def _unmapped(scene: Scene) -> Unknown:
+def _unmapped(scene: SignalContext) -> Unknown:
     missing = scene.why_unknown("x$kqrst")
     why = f"which cache child {scene.hot_child} guards is unknown: {missing.why}"
     if scene.sum_of(scene.children, "gets") is None:
@@ -45,7 +45,7 @@ def _unmapped(scene: Scene) -> Unknown:
 
 
 @signal(unit="ratio", of="v$latch_children", surface="latch")
-def hottest_child_share_of_sleeps(scene: Scene, subject: Subject) -> Reading:
+def hottest_child_share_of_sleeps(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of all row cache latch sleeps that fell on one child: near 1 concentrated, below 0.5 diffuse."""
     total = _total_sleeps(scene)
     hottest = max((number(row.get("sleeps")) or 0.0 for row in scene.children), default=0.0)
@@ -53,7 +53,7 @@ def hottest_child_share_of_sleeps(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$latch_misses", surface="latch")
-def share_of_holders(scene: Scene, subject: Subject) -> Reading:
+def share_of_holders(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of row cache latch sleeps whose holder was at the location; over all children, for the view knows none."""
     rows = [row for row in scene.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
     total = scene.sum_of(rows, "sleep_count")
@@ -66,7 +66,7 @@ def share_of_holders(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$latch_children, v$rowcache", surface="latch")
-def hold_anomaly_index(scene: Scene, subject: Subject) -> Reading:
+def hold_anomaly_index(scene: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps per dictionary get of the hot child, over the median of the other children with ≥ 1 % of the gets.
 
     Volume alone raises it to about the ratio of the get rates; hundreds mean that the latch is held for longer.
@@ -77,7 +77,7 @@ def hold_anomaly_index(scene: Scene, subject: Subject) -> Reading:
     return _unmapped(scene) if scene.hot is None else hold_anomaly(scene, scene.hot.child)
 
 
-def hold_anomaly(scene: Scene, child: int) -> Reading:
+def hold_anomaly(scene: SignalContext, child: int) -> SignalValue:
     """The hold anomaly index as if the given child were the hot one."""
     all_gets = all_dictionary_gets(scene)
     if isinstance(all_gets, Unknown):
@@ -94,7 +94,7 @@ def hold_anomaly(scene: Scene, child: int) -> Reading:
 
 
 def sleeps_and_gets(
-    scene: Scene, hottest: int, all_gets: float
+    scene: SignalContext, hottest: int, all_gets: float
 ) -> tuple[tuple[float, float] | None, Mapping[int, tuple[float, float]]]:
     """Sleeps and dictionary gets of one child, and of every other child with at least 1 % of the gets."""
     pairs: dict[int, tuple[float, float]] = {}
@@ -107,7 +107,7 @@ def sleeps_and_gets(
     return hot, {child: pair for child, pair in pairs.items() if pair[1] >= 0.01 * all_gets}
 
 
-def misses_per_get(scene: Scene, latch: Row) -> Reading:
+def misses_per_get(scene: SignalContext, latch: Row) -> SignalValue:
     """Misses per get of a row of v$latch."""
     gets, misses = number(latch.get("gets")), number(latch.get("misses"))
     if gets is None or misses is None:
@@ -118,7 +118,7 @@ def misses_per_get(scene: Scene, latch: Row) -> Reading:
     return Known(misses / gets, part_of(misses, gets))
 
 
-def sleeps_of_a_miss(scene: Scene, latch: Row) -> Reading:
+def sleeps_of_a_miss(scene: SignalContext, latch: Row) -> SignalValue:
     """Sleeps per miss of a row of v$latch."""
     sleeps, misses = number(latch.get("sleeps")), number(latch.get("misses"))
     if sleeps is None or misses is None:
@@ -129,7 +129,7 @@ def sleeps_of_a_miss(scene: Scene, latch: Row) -> Reading:
     return Known(sleeps / misses, part_of(sleeps, misses))
 
 
-def time_of_a_sleep(scene: Scene, latch: Row) -> Reading:
+def time_of_a_sleep(scene: SignalContext, latch: Row) -> SignalValue:
     """Milliseconds per sleep of a row of v$latch."""
     waited, sleeps = number(latch.get("wait_time")), number(latch.get("sleeps"))
     if waited is None or sleeps is None:
@@ -141,32 +141,32 @@ def time_of_a_sleep(scene: Scene, latch: Row) -> Reading:
 
 
 @signal(unit="sleeps", of="v$latch", surface="latch")
-def row_cache_sleeps(scene: Scene, subject: Subject) -> Reading:
+def row_cache_sleeps(scene: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps on the row cache latch."""
     sleeps = scene.latch.sleeps
     return scene.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps)
 
 
 @signal(unit="ratio", of="v$latch", surface="latch")
-def miss_ratio(scene: Scene, subject: Subject) -> Reading:
+def miss_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
     """Misses per get of the row cache latch: how often it was busy at the first try."""
     return misses_per_get(scene, scene.latch_row)
 
 
 @signal(unit="sleeps per miss", of="v$latch", surface="latch")
-def sleeps_per_miss(scene: Scene, subject: Subject) -> Reading:
+def sleeps_per_miss(scene: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps per miss of the row cache latch: 0 means that spinning was always enough."""
     return sleeps_of_a_miss(scene, scene.latch_row)
 
 
 @signal(unit="ms", of="v$latch", surface="latch")
-def average_sleep(scene: Scene, subject: Subject) -> Reading:
+def average_sleep(scene: SignalContext, subject: Subject) -> SignalValue:
     """Average time of one sleep on the row cache latch; far above 10 ms the host, not the latch, makes sessions wait."""
     return time_of_a_sleep(scene, scene.latch_row)
 
 
 @signal(unit="ratio", of="v$latch", surface="latch")
-def recurrent_sleep_ratio(scene: Scene, subject: Subject) -> Reading:
+def recurrent_sleep_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of sleeps that repeat an earlier one of the same get; above 0.3 the holder itself did not run."""
     repeated = scene.latch.recurrent_sleep_ratio
     if repeated is None:
@@ -176,7 +176,7 @@ def recurrent_sleep_ratio(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$latch_misses", surface="latch")
-def evenness_of_holders(scene: Scene, subject: Subject) -> Reading:
+def evenness_of_holders(scene: SignalContext, subject: Subject) -> SignalValue:
     """Least share of the sleeps among the three locations of a parent get; near a third, sheer volume fills the latch."""
     each = [share_of_holders(scene, Subject(location=place)) for place in PARENT_GET]
     known = [one for one in each if isinstance(one, Known)]
@@ -184,7 +184,7 @@ def evenness_of_holders(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$latch_misses", surface="latch")
-def share_of_changing_holders(scene: Scene, subject: Subject) -> Reading:
+def share_of_changing_holders(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sleeps whose holder was changing, committing or flushing an entry (kqrpup, kqrcmt, kqrpfl)."""
     places = sorted(
         str(row.get("location"))

@@ -1,13 +1,13 @@
 """Signals of the shared pool: what the row cache holds there, and whether it was shrunk."""
 
 from collectors.model import Missing, number
-from rules.context import MINIMUM_CACHE_GETS, Known, Reading, Scene, Unknown
+from rules.context import MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, part_of
 from rules.signals import Subject, signal
 
 
 @signal(unit="bytes", of="v$sgastat")
-def row_cache_memory(scene: Scene, subject: Subject) -> Reading:
+def row_cache_memory(scene: SignalContext, subject: Subject) -> SignalValue:
     """Shared pool memory of row cache objects (KQR…)."""
     rows = [row for row in scene.delta.rows("v$sgastat") if str(row.get("name")).startswith("KQR")]
     total = scene.sum_of(rows, "bytes")
@@ -17,7 +17,7 @@ def row_cache_memory(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="operations", of="v$sga_resize_ops")
-def shared_pool_shrinks(scene: Scene, subject: Subject) -> Reading:
+def shared_pool_shrinks(scene: SignalContext, subject: Subject) -> SignalValue:
     """Times the shared pool was made smaller in the last ten minutes."""
     if isinstance(scene.delta.read("v$sga_resize_ops"), Missing):
         return scene.why_unknown("v$sga_resize_ops")
@@ -31,7 +31,7 @@ def shared_pool_shrinks(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$rowcache")
-def overall_getmiss_ratio(scene: Scene, subject: Subject) -> Reading:
+def overall_getmiss_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
     """Dictionary gets of all caches that had to load the entry, per get; above 0.02 entries do not stay in memory."""
     rows = scene.delta.rows("v$rowcache")
     gets, misses = scene.sum_of(rows, "gets"), scene.sum_of(rows, "getmisses")

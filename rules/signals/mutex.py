@@ -1,13 +1,13 @@
 """Signals of the row cache mutexes as a whole: how often and how long sessions sleep, and whether for one cache."""
 
 from collectors.model import Missing
-from rules.context import Known, Reading, Scene, Unknown
+from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, part_of
 from rules.signals import Subject, enough_sleeps, signal
 from rules.signals.waits import mutex_waiters
 
 
-def _total(scene: Scene, column: str) -> Reading:
+def _total(scene: SignalContext, column: str) -> SignalValue:
     """A column over all locations; zero when the view was read and nobody ever slept."""
     rows = scene.delta.rows("v$mutex_sleep")
     total = scene.sum_of(rows, column)
@@ -19,13 +19,13 @@ def _total(scene: Scene, column: str) -> Reading:
 
 
 @signal(unit="sleeps", of="v$mutex_sleep", surface="mutex")
-def row_cache_mutex_sleeps(scene: Scene, subject: Subject) -> Reading:
+def row_cache_mutex_sleeps(scene: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps on row cache mutexes."""
     return _total(scene, "sleeps")
 
 
 @signal(unit="ms", of="v$mutex_sleep", surface="mutex")
-def average_mutex_sleep(scene: Scene, subject: Subject) -> Reading:
+def average_mutex_sleep(scene: SignalContext, subject: Subject) -> SignalValue:
     """Average time of one sleep on a row cache mutex; far above 10 ms the host, not the mutex, makes sessions wait."""
     sleeps, waited = _total(scene, "sleeps"), _total(scene, "wait_time")
     if isinstance(sleeps, Unknown) or isinstance(waited, Unknown):
@@ -37,7 +37,7 @@ def average_mutex_sleep(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$session", surface="mutex")
-def hottest_cache_share_of_mutex_waiters(scene: Scene, subject: Subject) -> Reading:
+def hottest_cache_share_of_mutex_waiters(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache mutexes that name the same cache: near 1 concentrated, below 0.5 diffuse."""
     waiters = mutex_waiters(scene)
     if isinstance(waiters, Unknown):

@@ -1,7 +1,7 @@
 """Signals of the latches beside the row cache latch: when they are slow too, the trouble is not in the dictionary."""
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, number
-from rules.context import Known, Reading, Scene
+from rules.context import Known, SignalContext, SignalValue
 from rules.signals import Subject, signal
 
 LONG_SLEEP_MS = 50.0
@@ -13,7 +13,7 @@ ROUNDING_US = 500_000.0
 
 
 @signal(unit="latches", of="v$latch")
-def slow_neighbours(scene: Scene, subject: Subject) -> Reading:
+def slow_neighbours(scene: SignalContext, subject: Subject) -> SignalValue:
     """Other latches, of a handful that is watched, with at least ten sleeps and 50 ms or more for each of them."""
     others = [
         row for row in scene.delta.rows("v$latch") if row.get("name") not in (ROW_CACHE_LATCH, RESULT_CACHE_LATCH)

@@ -1,7 +1,7 @@
 """Signals of settings and of undo: parameters as numbers, retention, segments held against concurrency."""
 
 from collectors.model import Missing, number
-from rules.context import Known, Reading, Scene, Unknown
+from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.printed import SCRIPT
 from rules.signals import Subject, signal
 from rules.signals.caches import cache_sum
@@ -11,7 +11,7 @@ WORDS = {"TRUE": 1.0, "FALSE": 0.0, "FORCE": 1.0, "MANUAL": 0.0}
 
 
 @signal(unit="value", of="v$parameter")
-def parameter_value(scene: Scene, subject: Subject) -> Reading:
+def parameter_value(scene: SignalContext, subject: Subject) -> SignalValue:
     """Value of the condition's parameter as a number; TRUE and FORCE are 1, FALSE and MANUAL 0, a hidden one nobody set 0."""
     if isinstance(scene.delta.read("v$parameter"), Missing):
         return scene.why_unknown("v$parameter")
@@ -30,13 +30,13 @@ def parameter_value(scene: Scene, subject: Subject) -> Reading:
         return Unknown("v$parameter", f"{name} = {value} is no number", "read it yourself")
 
 
-def _newest_undo(scene: Scene, column: str) -> float | None:
+def _newest_undo(scene: SignalContext, column: str) -> float | None:
     rows = sorted(scene.delta.rows("v$undostat"), key=lambda row: str(row.get("begin_time")))
     return number(rows[-1].get(column)) if rows else None
 
 
 @signal(unit="ratio", of="v$undostat, v$parameter")
-def tuned_retention_ratio(scene: Scene, subject: Subject) -> Reading:
+def tuned_retention_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
     """Undo retention Oracle tuned for, per second of the undo_retention that was asked for."""
     tuned = _newest_undo(scene, "tuned_undoretention")
     asked = parameter_value(scene, Subject(parameter="undo_retention"))
@@ -48,7 +48,7 @@ def tuned_retention_ratio(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$undostat")
-def unexpired_share_of_undo(scene: Scene, subject: Subject) -> Reading:
+def unexpired_share_of_undo(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of the undo blocks, active ones aside, that may not be reused yet."""
     unexpired, expired = _newest_undo(scene, "unexpiredblks"), _newest_undo(scene, "expiredblks")
     if unexpired is None or expired is None or unexpired + expired == 0:
@@ -57,7 +57,7 @@ def unexpired_share_of_undo(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="segments per transaction", of="v$rowcache, v$undostat")
-def undo_segments_per_transaction(scene: Scene, subject: Subject) -> Reading:
+def undo_segments_per_transaction(scene: SignalContext, subject: Subject) -> SignalValue:
     """Entries of dc_rollback_segments per transaction of the busiest moment; above 20 segments are left over."""
     segments, most = (
         cache_sum(scene, Subject(("dc_rollback_segments",)), "usage"),

@@ -1,7 +1,7 @@
 """Signals of parsing and logging on: what each parse asks the dictionary for, who waits before running a statement."""
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Missing, number
-from rules.context import Known, Reading, Scene, Unknown
+from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of
 from rules.signals import Subject, signal
 from rules.signals.work import gets_per
@@ -9,13 +9,13 @@ from rules.waiters import MINIMUM_WAITERS
 
 
 @signal(unit="gets per parse", of="v$rowcache, v$sysstat")
-def gets_per_parse(scene: Scene, subject: Subject) -> Reading:
+def gets_per_parse(scene: SignalContext, subject: Subject) -> SignalValue:
     """Gets of the cause's caches per parse call, soft or hard."""
     return gets_per(scene, subject, "parse count (total)")
 
 
 @signal(unit="ratio", of="v$sysstat")
-def failed_share_of_parses(scene: Scene, subject: Subject) -> Reading:
+def failed_share_of_parses(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of the parse calls that failed: syntax errors, objects that do not exist, missing privileges."""
     failed, parses = scene.work("parse count (failures)"), scene.work("parse count (total)")
     if failed is None or not parses:
@@ -24,7 +24,7 @@ def failed_share_of_parses(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$session", surface="lock")
-def lock_waiters_without_statement(scene: Scene, subject: Subject) -> Reading:
+def lock_waiters_without_statement(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that run no statement yet, as sessions that are logging on."""
     rows = [row for row in scene.delta.rows("v$session") if row.get("event") == ROW_CACHE_LOCK_EVENT]
     if isinstance(scene.delta.read("v$session"), Missing) or any("sql_id" not in row for row in rows):
@@ -37,7 +37,7 @@ def lock_waiters_without_statement(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="release update", of="v$instance")
-def release_update(scene: Scene, subject: Subject) -> Reading:
+def release_update(scene: SignalContext, subject: Subject) -> SignalValue:
     """Number of the release update, such as 7 of 19.7; v$instance tells it from 18c on."""
     full = next(iter(scene.delta.rows("v$instance")), {}).get("version_full")
     numbers = str(full or "").split(".")

@@ -1,14 +1,14 @@
 """Signals of who waits and where, on mutexes and on the row cache lock."""
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, number
-from rules.context import Known, Reading, Scene, Unknown
+from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import function_of, part_of
 from rules.signals import Subject, enough_sleeps, share, signal
 from rules.signals.instance import waited_share_of_db_time
 from rules.waiters import MINIMUM_WAITERS, Waiter
 
 
-def _waiters(scene: Scene, event: str) -> tuple[Waiter, ...] | Unknown:
+def _waiters(scene: SignalContext, event: str) -> tuple[Waiter, ...] | Unknown:
     """Sampled waiters of an event, or Unknown: nobody looked, or too few were met."""
     if scene.crowd is None:
         return scene.why_unknown("v$session")
@@ -21,12 +21,12 @@ def _waiters(scene: Scene, event: str) -> tuple[Waiter, ...] | Unknown:
     return waiters
 
 
-def mutex_waiters(scene: Scene) -> tuple[Waiter, ...] | Unknown:
+def mutex_waiters(scene: SignalContext) -> tuple[Waiter, ...] | Unknown:
     """Sampled waiters for row cache mutexes, or Unknown: nobody looked, or too few were met."""
     return _waiters(scene, ROW_CACHE_MUTEX_EVENT)
 
 
-def _share_of_waiters(scene: Scene, subject: Subject, event: str) -> Reading:
+def _share_of_waiters(scene: SignalContext, subject: Subject, event: str) -> SignalValue:
     waiters = _waiters(scene, event)
     if isinstance(waiters, Unknown):
         return waiters
@@ -35,19 +35,19 @@ def _share_of_waiters(scene: Scene, subject: Subject, event: str) -> Reading:
 
 
 @signal(unit="ratio", of="v$session", surface="mutex")
-def share_of_mutex_waiters(scene: Scene, subject: Subject) -> Reading:
+def share_of_mutex_waiters(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache mutexes that name one of the cause's caches in P1."""
     return _share_of_waiters(scene, subject, ROW_CACHE_MUTEX_EVENT)
 
 
 @signal(unit="ratio", of="v$session", surface="lock")
-def share_of_lock_waiters(scene: Scene, subject: Subject) -> Reading:
+def share_of_lock_waiters(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that name one of the cause's caches in P1."""
     return _share_of_waiters(scene, subject, ROW_CACHE_LOCK_EVENT)
 
 
 @signal(unit="ratio", of="v$session", surface="lock")
-def exclusive_share_of_lock_waiters(scene: Scene, subject: Subject) -> Reading:
+def exclusive_share_of_lock_waiters(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that want it exclusive (P3 = 5): they want to change the entry."""
     waiters = _waiters(scene, ROW_CACHE_LOCK_EVENT)
     if isinstance(waiters, Unknown):
@@ -57,7 +57,7 @@ def exclusive_share_of_lock_waiters(scene: Scene, subject: Subject) -> Reading:
 
 
 @signal(unit="ratio", of="v$mutex_sleep", surface="mutex")
-def share_of_mutex_sleeps(scene: Scene, subject: Subject) -> Reading:
+def share_of_mutex_sleeps(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of the row cache mutex sleeps at the location's function; its number differs by release and is ignored."""
     rows = scene.delta.rows("v$mutex_sleep")
     total = scene.sum_of(rows, "sleeps")
@@ -71,24 +71,24 @@ def share_of_mutex_sleeps(scene: Scene, subject: Subject) -> Reading:
     return share(Known(here), enough_sleeps(scene, total, "v$mutex_sleep"))
 
 
-def _event_share(scene: Scene, event: str) -> Reading:
+def _event_share(scene: SignalContext, event: str) -> SignalValue:
     return waited_share_of_db_time(scene, scene.waited_seconds((event,)), "v$system_event", "time_waited_micro")
 
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model", surface="mutex")
-def mutex_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
+def mutex_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache mutexes."""
     return _event_share(scene, ROW_CACHE_MUTEX_EVENT)
 
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model", surface="lock")
-def lock_share_of_db_time(scene: Scene, subject: Subject) -> Reading:
+def lock_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache lock."""
     return _event_share(scene, ROW_CACHE_LOCK_EVENT)
 
 
 @signal(unit="ms", of="v$system_event", surface="lock")
-def average_lock_wait(scene: Scene, subject: Subject) -> Reading:
+def average_lock_wait(scene: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for row cache lock; seconds mean that a holder keeps the entry through its own long work."""
     row = next((one for one in scene.delta.rows("v$system_event") if one.get("event") == ROW_CACHE_LOCK_EVENT), {})
     waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))

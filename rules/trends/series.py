@@ -14,7 +14,7 @@ from rules.baseline import sleeps_of
 from rules.comparison.compare import comparable_times, compare
 from rules.comparison.model import Comparison
 from rules.comparison.traffic import top_cache
-from rules.context import MINIMUM_SLEEPS, Scene
+from rules.context import MINIMUM_SLEEPS, SignalContext
 from rules.formatting import percent, rough, sentence
 from rules.model import Diagnosis, Frozen, Severity
 from rules.statistics import ratio
@@ -30,10 +30,10 @@ FIGURES = {
     "sleeps_per_second": "sleeps per second",
     "gets_per_second": "dictionary gets per second",
 }
-Given = tuple[str, Delta, Diagnosis]
+SeriesInput = tuple[str, Delta, Diagnosis]
 
 
-class Point(Frozen):
+class SeriesPoint(Frozen):
     """One interval of a series; null is what it cannot tell."""
 
     name: str
@@ -50,12 +50,12 @@ class Point(Frozen):
     top_cache_share: float | None
 
 
-class Series(Frozen):
+class ReportSeries(Frozen):
     """Intervals of one instance in order, their trends, the first bad one, and what changed with it."""
 
     database: str
     release: str | None
-    points: tuple[Point, ...]
+    points: tuple[SeriesPoint, ...]
     trends: tuple[Trend, ...]
     first_bad: str | None
     why_bad: str
@@ -64,7 +64,7 @@ class Series(Frozen):
     sentence: str
 
 
-def series(deltas: Sequence[Given]) -> Series:
+def series(deltas: Sequence[SeriesInput]) -> ReportSeries:
     """The series of named Deltas with their Diagnoses, in any order. Raises ValueError when there are none."""
     if not deltas:
         raise ValueError("a series needs one interval at least")
@@ -73,7 +73,7 @@ def series(deltas: Sequence[Given]) -> Series:
     trends = tuple(trend(figure, words, _timed(points, figure)) for figure, words in FIGURES.items())
     bad, why = _first_bad(given, points)
     around = None if bad is None else _around(given, points, bad)
-    return Series(
+    return ReportSeries(
         database=given[0][1].database,
         release=given[0][1].release,
         points=points,
@@ -86,7 +86,7 @@ def series(deltas: Sequence[Given]) -> Series:
     )
 
 
-def _when(one: Given) -> tuple[bool, str, str, str]:
+def _when(one: SeriesInput) -> tuple[bool, str, str, str]:
     basis = one[1].basis
     return (basis.begin is None, _naive(basis.begin), _naive(basis.end), one[0])
 
@@ -95,9 +95,9 @@ def _naive(when: datetime | None) -> str:
     return "" if when is None else when.replace(tzinfo=None).isoformat()
 
 
-def _distinct(ordered: Sequence[Given]) -> tuple[list[Given], list[str]]:
+def _distinct(ordered: Sequence[SeriesInput]) -> tuple[list[SeriesInput], list[str]]:
     """Of each interval the input that says most, and notes about those that are left out for it."""
-    kept: list[Given] = []
+    kept: list[SeriesInput] = []
     notes: list[str] = []
     for one in ordered:
         place = next((i for i, other in enumerate(kept) if _same_interval(one[1], other[1])), None)
@@ -111,7 +111,7 @@ def _distinct(ordered: Sequence[Given]) -> tuple[list[Given], list[str]]:
     return kept, notes
 
 
-def _says(one: Given) -> tuple[int, int]:
+def _says(one: SeriesInput) -> tuple[int, int]:
     """How much an input says: first by the views that could be read, then by its severity."""
     read = sum(not isinstance(reading, Missing) for reading in one[1].readings.values())
     return read, one[2].severity.rank
@@ -128,10 +128,10 @@ def _instance(delta: Delta) -> str:
     return delta.database if number is None else f"{delta.database} instance {number}"
 
 
-def _point(name: str, delta: Delta, diagnosis: Diagnosis) -> Point:
-    scene, seconds = Scene(delta), delta.basis.seconds
+def _point(name: str, delta: Delta, diagnosis: Diagnosis) -> SeriesPoint:
+    scene, seconds = SignalContext(delta), delta.basis.seconds
     top = top_cache(scene)
-    return Point(
+    return SeriesPoint(
         name=name,
         begin=delta.basis.begin,
         end=delta.basis.end,
@@ -147,14 +147,14 @@ def _point(name: str, delta: Delta, diagnosis: Diagnosis) -> Point:
     )
 
 
-def _timed(points: Sequence[Point], figure: str) -> list[tuple[float, float]]:
+def _timed(points: Sequence[SeriesPoint], figure: str) -> list[tuple[float, float]]:
     """A figure against the hours since the first interval began; those of unknown time are left out."""
     timed = [(one.begin.replace(tzinfo=None), getattr(one, figure)) for one in points if one.begin is not None]
     known = [(when, value) for when, value in timed if value is not None]
     return [((when - known[0][0]).total_seconds() / 3600, value) for when, value in known]
 
 
-def _first_bad(given: Sequence[Given], points: Sequence[Point]) -> tuple[int | None, str]:
+def _first_bad(given: Sequence[SeriesInput], points: Sequence[SeriesPoint]) -> tuple[int | None, str]:
     """The first interval above info, or whose sleeps leave what is ordinary of the others, and why."""
     for place, point in enumerate(points):
         if point.severity is not Severity.INFO:
@@ -165,11 +165,11 @@ def _first_bad(given: Sequence[Given], points: Sequence[Point]) -> tuple[int | N
     return None, ""
 
 
-def _outlier(given: Sequence[Given], points: Sequence[Point], place: int) -> str:
+def _outlier(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], place: int) -> str:
     """Why the sleeps of an interval are not those of the others; empty when they are, or when too few are known."""
     rate = points[place].sleeps_per_second
     others = [one.sleeps_per_second for one in points if one is not points[place] and one.sleeps_per_second is not None]
-    slept = sleeps_of(Scene(given[place][1])) or 0.0
+    slept = sleeps_of(SignalContext(given[place][1])) or 0.0
     if rate is None or len(others) < MINIMUM_POINTS - 1 or slept < MINIMUM_SLEEPS:
         return ""
     usual = median(others)
@@ -179,12 +179,12 @@ def _outlier(given: Sequence[Given], points: Sequence[Point], place: int) -> str
     return f"{rough(rate)} sleeps per second, where the others have {rough(usual)}"
 
 
-def _around(given: Sequence[Given], points: Sequence[Point], bad: int) -> Comparison | None:
+def _around(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], bad: int) -> Comparison | None:
     """The last good interval before the first bad one against it; every one before it is good."""
     return compare(given[bad - 1][1], given[bad][1]) if bad else None
 
 
-def _notes(given: Sequence[Given]) -> Iterator[str]:
+def _notes(given: Sequence[SeriesInput]) -> Iterator[str]:
     instances = sorted({_instance(one[1]) for one in given})
     if len(instances) > 1:
         yield f"intervals of several instances stand together: {', '.join(instances)}"
@@ -222,7 +222,7 @@ def _between(first: str, earlier: Delta, second: str, later: Delta) -> Iterator[
         yield f"the release changed {told} between {first} and {second}"
 
 
-def _where(given: Sequence[Given], bad: int | None, why: str) -> str:
+def _where(given: Sequence[SeriesInput], bad: int | None, why: str) -> str:
     """Where the trouble begins, as far as the intervals tell."""
     if bad is None:
         return ""
@@ -235,7 +235,7 @@ def _where(given: Sequence[Given], bad: int | None, why: str) -> str:
     return f"it begins with {name}, {why}"
 
 
-def _sentence(points: Sequence[Point], trends: Sequence[Trend], where: str) -> str:
+def _sentence(points: Sequence[SeriesPoint], trends: Sequence[Trend], where: str) -> str:
     shares = [one.share_of_db_time for one in points if one.share_of_db_time is not None]
     cost = f", at most {percent(max(shares))} of DB time lost in row cache waits" if shares else ""
     many = f"{len(points)} interval" + "s" * (len(points) > 1)

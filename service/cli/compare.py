@@ -20,8 +20,8 @@ from service.history.marks import BadMark, set_mark
 from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
 from service.state.window import BadWindow, iso, moment
-from service.store.repository import Repository, StoreError
-from service.store.schema.engine import STORE_ERRORS, brief, sqlite_file
+from service.store.repository import Repository
+from service.store.schema.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 from service.web.query_params import duration, one_window
 
 CONFIG = Path("latchscope.yaml")
@@ -29,7 +29,7 @@ Config = Annotated[Path, typer.Option(help="configuration file, see docs/configu
 Store = Annotated[str | None, typer.Option(help="URL of the store, in place of that of the configuration")]
 
 
-class Form(StrEnum):
+class ComparisonFormat(StrEnum):
     """How a comparison is printed."""
 
     TEXT = "text"
@@ -45,7 +45,7 @@ def compare(
     after: Annotated[str | None, typer.Option(help="with --db: a window begin/end, such as -1h/now")] = None,
     span: Annotated[str | None, typer.Option(help="with --mark: how long the windows are, such as 10m")] = None,
     settle: Annotated[str | None, typer.Option(help="with --mark: time after it that is left out")] = None,
-    format: Annotated[Form, typer.Option(help="how to print it")] = Form.TEXT,
+    format: Annotated[ComparisonFormat, typer.Option(help="how to print it")] = ComparisonFormat.TEXT,
     store: Store = None,
     config: Config = CONFIG,
 ) -> None:
@@ -59,10 +59,10 @@ def compare(
             told = _of_store(db, mark, before, after, span, settle, store, config)
     except (InputError, BadWindow, NoMark, CannotCompare) as error:
         _fail(str(error))
-    if format is Form.JSON:
+    if format is ComparisonFormat.JSON:
         typer.echo(told.model_dump_json(indent=2))
         return
-    text = as_text(told) if format is Form.TEXT else as_markdown(told)
+    text = as_text(told) if format is ComparisonFormat.TEXT else as_markdown(told)
     typer.echo("".join(one if one.isprintable() or one == "\n" else "?" for one in text))
 
 

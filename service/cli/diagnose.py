@@ -14,7 +14,7 @@ from rich.progress import Progress
 
 from rules.model import Diagnosis, Severity
 from service.intake import inputs
-from service.intake.inputs import Outcome
+from service.intake.inputs import InputResults
 from service.render import diagnosis
 from service.web.pages.html_report import as_html
 
@@ -63,7 +63,7 @@ def _found(one: Diagnosis) -> Iterator[Severity]:
         yield one.severity
 
 
-def _printed(outcome: Outcome, format: Format, *, single: bool, verbose: bool) -> str | None:
+def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bool) -> str | None:
     """The report in its form; None where one input gave nothing to tell."""
     told = [one.diagnosis for one in outcome.told]
     if format is Format.JSON:

@@ -26,13 +26,13 @@ from service.config import settings
 from service.config.logging import configure as configure_logging
 from service.config.settings import Settings
 from service.render import diagnosis
-from service.store.repository import StoreError
+from service.store.schema.engine import StoreError
 from service.web.api.stream import Server
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
-class Target(StrEnum):
+class GrantsTarget(StrEnum):
     """What kind of database a grants script is for."""
 
     PLAIN = "11.2"
@@ -91,7 +91,7 @@ def check(
 @cli.command()
 def grants(
     user: Annotated[str, typer.Option(help="the user latchscope logs in as")] = "LATCHSCOPE",
-    kind: Annotated[Target, typer.Option("--for", help="what kind of database")] = Target.CDB,
+    kind: Annotated[GrantsTarget, typer.Option("--for", help="what kind of database")] = GrantsTarget.CDB,
 ) -> None:
     """Print the whole least-privilege script for a user."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):

@@ -12,7 +12,7 @@ from collectors.ondemand.holders import HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
 from service.config.settings import DatabaseSettings, Settings
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector
 from service.watch.pipeline import with_samples
 
@@ -34,7 +34,7 @@ class Preflight:
 def check(database: DatabaseSettings, settings: Settings) -> Preflight:
     """Log in once, read every view once, and tell what came back."""
     try:
-        connection = Connector(settings.oracle).open(Watched(database, settings.interval_of(database)))
+        connection = Connector(settings.oracle).open(MonitoredDatabase(database, settings.interval_of(database)))
         try:
             snapshot = poll(database.name, connection)
             look = Burst(snapshot.release, looks=1)
@@ -49,7 +49,7 @@ def check(database: DatabaseSettings, settings: Settings) -> Preflight:
 
 def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> Capture:
     """Two snapshots so many seconds apart, or one when seconds is 0. Raises SessionError."""
-    connection = Connector(settings.oracle).open(Watched(database, settings.interval_of(database)))
+    connection = Connector(settings.oracle).open(MonitoredDatabase(database, settings.interval_of(database)))
     try:
         snapshots = [poll(database.name, connection)]
         if seconds:
@@ -71,7 +71,7 @@ def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
 
 def holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:
     """A profile of who holds the row cache latch. Raises StatementError, SessionError."""
-    connection = Connector(settings.oracle).open(Watched(database, settings.interval_of(database)))
+    connection = Connector(settings.oracle).open(MonitoredDatabase(database, settings.interval_of(database)))
     try:
         return profile(connection, ROW_CACHE_LATCH, seconds, looks)
     finally:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from collectors.ondemand.sampling import LONGEST_BURST
-from collectors.sqlplus.script import Question, sqlplus_script
+from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from rules.catalogue import catalogue
 from rules.cause import Cause
 
@@ -47,7 +47,7 @@ def _chosen(ids: str, causes: Mapping[str, Cause]) -> list[Cause]:
     return [causes[one] for one in wanted]
 
 
-def questions(causes: Iterable[Cause]) -> Iterator[Question]:
+def questions(causes: Iterable[Cause]) -> Iterator[ScriptQuery]:
     """The confirming queries of causes, each asked once for all causes that share it and its releases."""
     shared: dict[tuple[str, str | None, str | None], list[str]] = {}
     for cause in causes:
@@ -55,4 +55,4 @@ def questions(causes: Iterable[Cause]) -> Iterator[Question]:
             asked = (cause.confirm.sql, cause.releases.since, cause.releases.until)
             shared.setdefault(asked, []).append(cause.id)
     for (sql, since, until), ids in shared.items():
-        yield Question(tuple(ids), sql, since, until)
+        yield ScriptQuery(tuple(ids), sql, since, until)

@@ -10,8 +10,8 @@ import typer
 
 from service.config import settings
 from service.store.check import problems
-from service.store.repository import Repository, StoreError
-from service.store.schema.engine import STORE_ERRORS, brief, sqlite_file
+from service.store.repository import Repository
+from service.store.schema.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 from service.store.transfer import TransferError, read_history, write_history
 
 store_cli = typer.Typer(no_args_is_help=True, help="The store: whether it is whole, what it keeps, in and out.")

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.state.leases import Leases, SoleLeases
-from service.store.archive import Archive
-from service.store.fleet_status import Standings
+from service.store.fleet_status import FleetReader, FleetStatusTable
 from service.store.queries.leases import SharedLeases
 from service.store.repository import Repository
 from service.store.schema.engine import StoreError, masked, sqlite_file
@@ -17,23 +16,23 @@ SHORTEST_SILENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class FleetBackend:
     """How this process shares its databases. `words` and `archive` are None where there is nobody to share with."""
 
     leases: Leases
-    words: Standings | None
-    archive: Archive | None
+    words: FleetStatusTable | None
+    archive: FleetReader | None
     close: Callable[[], None]
 
 
-def sharing(url: str, store: Repository, name: str, address: str | None, interval: float) -> Sharing:
+def sharing(url: str, store: Repository, name: str, address: str | None, interval: float) -> FleetBackend:
     """The way of this store. `interval`: seconds between the polls of the quickest database. Raises StoreError."""
     if store.engine.dialect.name != "postgresql":
         lock = _alone(url)
-        return Sharing(SoleLeases(name), None, None, lambda: None if lock is None else os.close(lock))
+        return FleetBackend(SoleLeases(name), None, None, lambda: None if lock is None else os.close(lock))
     leases = SharedLeases(url, name, address, max(SHORTEST_SILENCE, interval / 2))
-    words = Standings(store.engine)
-    return Sharing(leases, words, Archive(store, words), leases.close)
+    words = FleetStatusTable(store.engine)
+    return FleetBackend(leases, words, FleetReader(store, words), leases.close)
 
 
 def _alone(url: str) -> int | None:

@@ -16,8 +16,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from service.metrics.families import FAMILIES
-from service.state.board import Board, Watched
-from service.state.leases import Lease, Leases, LeasesLost, Sharing
+from service.state.board import Board, MonitoredDatabase
+from service.state.leases import Lease, Leases, LeasesLost, Ownership
 from service.watch.worker import Worker
 
 log = logging.getLogger("latchscope.fleet")
@@ -33,10 +33,10 @@ PART_AGAIN = 120.0
 """Seconds after which surplus is offered again when nobody took it, and nobody came or went."""
 
 
-class Herald(Protocol):
+class StatusPublisher(Protocol):
     """Speaks with the other replicas."""
 
-    def speak(self, own: Sequence[Watched], worker: Callable[[str], Worker | None]) -> None:
+    def speak(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
         """Tell how our databases stand, and do what we are asked to; must not raise."""
         ...
 
@@ -49,15 +49,15 @@ class _Post:
     worker: Worker
 
 
-class Fleet:
+class FleetCoordinator:
     """The share loop. `step` is one round; a test may call it in its own time."""
 
     def __init__(
         self,
         board: Board,
         leases: Leases,
-        hire: Callable[[Sequence[tuple[Watched, Lease]]], Sequence[Worker]],
-        herald: Herald | None = None,
+        hire: Callable[[Sequence[tuple[MonitoredDatabase, Lease]]], Sequence[Worker]],
+        herald: StatusPublisher | None = None,
     ) -> None:
         self._watched = {one.name: one for one in board.every()}
         self._leases = leases
@@ -168,7 +168,7 @@ class Fleet:
         self._taken.clear()
         self._note_free(self._watched)
 
-    def _meet(self, sharing: Sharing) -> None:
+    def _meet(self, sharing: Ownership) -> None:
         """Work out our share. Who has just lost its session will not be the only one, and leaves the others theirs."""
         if self._leases.me.id != self._me:
             self._me, self._patient = self._leases.me.id, REJOIN_ROUNDS
@@ -177,14 +177,14 @@ class Fleet:
         self._patient = max(0, self._patient - 1)
         self._share = math.ceil(len(self._watched) / self._fellows)
 
-    def _leave_lost(self, sharing: Sharing) -> None:
+    def _leave_lost(self, sharing: Ownership) -> None:
         """What is no longer ours by the word of the store."""
         for name in list(self._posts):
             owner = sharing.owners.get(name)
             if owner is None or owner.id != self._leases.me.id:
                 self._dismiss(name)
 
-    def _part(self, sharing: Sharing) -> None:
+    def _part(self, sharing: Ownership) -> None:
         """Give up what is beyond our share, once per change of the fleet and then rarely, so that nothing goes to and fro."""
         surplus = len(self._posts) + len(self._taken) - self._share
         living = frozenset(one.id for one in sharing.replicas)
@@ -202,7 +202,7 @@ class Fleet:
             self._leaving[name].worker.join(max(0.0, until - time.monotonic()))
         self._reap()
 
-    def _take(self, sharing: Sharing) -> None:
+    def _take(self, sharing: Ownership) -> None:
         """Fill our share from what is free; beyond it, what has been free for too long."""
         free = [name for name in self._watched if name not in sharing.owners]
         self._note_free(free)
@@ -216,7 +216,7 @@ class Fleet:
         if self._leases.alone:
             self._begin(self._leases.look(self._watched))
 
-    def _begin(self, sharing: Sharing) -> None:
+    def _begin(self, sharing: Ownership) -> None:
         """Poll what was taken a round ago: by now the last poll of whoever had it before has reached the store."""
         mine = {name for name, owner in sharing.owners.items() if owner and owner.id == self._leases.me.id}
         taken = [(self._watched[name], lease) for name, lease in self._taken.items() if name in mine]
@@ -237,13 +237,13 @@ class Fleet:
             self._posts[watched.name] = _Post(lease, worker)
             worker.start()
 
-    def _undo(self, taken: Sequence[tuple[Watched, Lease]]) -> None:
+    def _undo(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> None:
         for watched, lease in taken:
             with watched.placing:
                 watched.owned, watched.polled_by = False, None
             self._leases.give(lease)
 
-    def _place(self, sharing: Sharing) -> None:
+    def _place(self, sharing: Ownership) -> None:
         """Say of the others who polls them."""
         for name, watched in self._watched.items():
             if name not in self._posts:
@@ -267,7 +267,7 @@ class Fleet:
 class FleetMetrics(Collector):
     """How the databases are shared, as this replica sees it, for /metrics."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: FleetCoordinator) -> None:
         self._fleet = fleet
 
     def collect(self) -> Iterator[Metric]:

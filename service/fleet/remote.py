@@ -10,23 +10,23 @@ from collectors.delta import since_startup
 from collectors.model import Delta, NotComparable, Snapshot
 from rules.cache_map import cache_map
 from rules.engine import cannot_tell, diagnose
-from service.state.board import Published, Watched, Word
+from service.state.board import MonitoredDatabase, PeerReport, Published
 from service.state.confirmations import Confirmed
 from service.state.episodes import Episode, Episodes
-from service.state.status import Standing
+from service.state.status import DatabaseStatus
 from service.watch.pipeline import difference
 
 log = logging.getLogger("latchscope.fleet")
 
 
-class Archive(Protocol):
+class RemoteReader(Protocol):
     """What followers ask of the store. Every method raises what the store raises."""
 
-    def standings(self) -> Mapping[str, Standing]:
+    def standings(self) -> Mapping[str, DatabaseStatus]:
         """The last word about every database."""
         ...
 
-    def standing(self, database: str) -> Standing | None:
+    def standing(self, database: str) -> DatabaseStatus | None:
         """The last word about one."""
         ...
 
@@ -43,17 +43,17 @@ class Archive(Protocol):
         ...
 
 
-class Followers:
+class RemoteDatabases:
     """Brings databases that are polled elsewhere up to date when somebody asks for them."""
 
-    def __init__(self, archive: Archive, every: float, errors: tuple[type[Exception], ...]) -> None:
+    def __init__(self, archive: RemoteReader, every: float, errors: tuple[type[Exception], ...]) -> None:
         """`every`: seconds for which the words of the others are remembered; `errors`: a store in trouble."""
         self._archive = archive
         self._every = every
         self._errors = errors
         self._glanced = float("-inf")
 
-    def follow(self, elsewhere: Sequence[Watched], whole: bool) -> None:
+    def follow(self, elsewhere: Sequence[MonitoredDatabase], whole: bool) -> None:
         """All in short, or one as a whole. While the store does not answer, what is known grows old, and says so."""
         try:
             if whole:
@@ -64,14 +64,14 @@ class Followers:
         except self._errors as error:
             log.info("nothing could be read about other replicas' databases: %s", error)
 
-    def _glance(self, elsewhere: Sequence[Watched]) -> None:
+    def _glance(self, elsewhere: Sequence[MonitoredDatabase]) -> None:
         standings = self._archive.standings()
         self._glanced = time.monotonic()
         for watched in elsewhere:
             with watched.placing:
                 _hear(watched, standings.get(watched.name))
 
-    def _whole(self, watched: Watched) -> None:
+    def _whole(self, watched: MonitoredDatabase) -> None:
         standing = self._archive.standing(watched.name)
         snapshots = self._archive.latest(watched.name)
         known = watched.published.snapshot.taken_at if watched.published else None
@@ -88,10 +88,10 @@ class Followers:
                 watched.published = published or watched.published
 
 
-def _hear(watched: Watched, standing: Standing | None) -> None:
+def _hear(watched: MonitoredDatabase, standing: DatabaseStatus | None) -> None:
     if standing is not None and not watched.owned:
         watched.pace, watched.failure = standing.pace, standing.failure
-        watched.word = Word(standing.polled_at, standing.summary)
+        watched.word = PeerReport(standing.polled_at, standing.summary)
 
 
 def publication(snapshots: Sequence[Snapshot], confirmed: Mapping[str, Confirmed], ahead: float) -> Published:

@@ -6,36 +6,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from service.state.confirmations import VALID_SECONDS
-from service.state.status import Request, Standing, standing_of
+from service.state.status import DatabaseStatus, OwnerRequest, standing_of
 from service.watch.worker import Worker
 
 log = logging.getLogger("latchscope.fleet")
 
 
-class Wall(Protocol):
+class StatusStore(Protocol):
     """Where words are left for other replicas."""
 
-    def put(self, standings: Sequence[Standing]) -> None:
+    def put(self, standings: Sequence[DatabaseStatus]) -> None:
         """Replace what is known of these databases. Raises what the store raises."""
         ...
 
-    def asked(self, databases: Sequence[str]) -> Sequence[Request]:
+    def asked(self, databases: Sequence[str]) -> Sequence[OwnerRequest]:
         """Requests about these databases, each given once. Raises what the store raises."""
         ...
 
 
-class Herald:
+class StatusExchange:
     """Speaks for one replica, once a round."""
 
-    def __init__(self, wall: Wall, errors: tuple[type[Exception], ...]) -> None:
+    def __init__(self, wall: StatusStore, errors: tuple[type[Exception], ...]) -> None:
         """`errors`: what the store raises when it is in trouble."""
         self._wall = wall
         self._errors = errors
-        self._told: dict[str, Standing] = {}
+        self._told: dict[str, DatabaseStatus] = {}
 
-    def speak(self, own: Sequence[Watched], worker: Callable[[str], Worker | None]) -> None:
+    def speak(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
         """Tell what is new about our databases, and do what we are asked to. A store in trouble is heard of elsewhere."""
         now = {one.name: standing_of(one) for one in own}
         try:
@@ -47,7 +47,7 @@ class Herald:
             log.info("nothing could be told to other replicas: %s", error)
 
     @staticmethod
-    def _obey(request: Request, watched: Watched, worker: Worker | None) -> None:
+    def _obey(request: OwnerRequest, watched: MonitoredDatabase, worker: Worker | None) -> None:
         if request.confirmed is not None:
             left = VALID_SECONDS - (time.time() - request.confirmed.at)
             result = replace(request.confirmed, expires=time.monotonic() + left)

@@ -7,19 +7,19 @@ from datetime import datetime
 from typing import Protocol
 
 from service.config.settings import Settings
-from service.state.board import Watched, Word
+from service.state.board import MonitoredDatabase, PeerReport
 from service.state.leases import Lease
-from service.state.status import Standing
-from service.watch.pipeline import Keeper
-from service.watch.worker import Opener, Worker
+from service.state.status import DatabaseStatus
+from service.watch.pipeline import PollKeeper
+from service.watch.worker import ConnectionOpener, Worker
 
 log = logging.getLogger("latchscope.fleet")
 
 
-class Past(Protocol):
+class LastPolls(Protocol):
     """What the store knows of databases that others polled. Every method raises what the store raises."""
 
-    def standings(self) -> Mapping[str, Standing]:
+    def standings(self) -> Mapping[str, DatabaseStatus]:
         """The last word about every database."""
         ...
 
@@ -28,16 +28,16 @@ class Past(Protocol):
         ...
 
 
-class Crew:
+class WorkerFactory:
     """Makes workers."""
 
     def __init__(
         self,
-        opener: Opener,
-        keeper: Keeper,
+        opener: ConnectionOpener,
+        keeper: PollKeeper,
         settings: Settings,
-        resume: Callable[[Sequence[Watched]], None],
-        past: Past | None,
+        resume: Callable[[Sequence[MonitoredDatabase]], None],
+        past: LastPolls | None,
         errors: tuple[type[Exception], ...],
     ) -> None:
         """`resume` gives databases back what was known of them; `errors`: a store in trouble."""
@@ -48,14 +48,14 @@ class Crew:
         self._past = past
         self._errors = errors
 
-    def hire(self, taken: Sequence[tuple[Watched, Lease]]) -> list[Worker]:
+    def hire(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> list[Worker]:
         """A worker for each; none of them polls sooner than the interval after the last poll of another replica."""
         ours = [watched for watched, _ in taken]
         self._resume(ours)
         polled = self._polled(ours)
         return [self._worker(watched, lease, polled.get(watched.name)) for watched, lease in taken]
 
-    def _polled(self, ours: Sequence[Watched]) -> dict[str, float]:
+    def _polled(self, ours: Sequence[MonitoredDatabase]) -> dict[str, float]:
         """time.time() of the last poll of each, as far as the store knows."""
         if self._past is None or not ours:
             return {}
@@ -66,11 +66,11 @@ class Crew:
             return {}
         for watched in ours:
             if (told := standings.get(watched.name)) is not None:
-                watched.word = Word(told.polled_at, told.summary)
+                watched.word = PeerReport(told.polled_at, told.summary)
         ahead = {name: standings[name].ahead if name in standings else 0.0 for name in newest}
         return {name: at.timestamp() + ahead[name] for name, at in newest.items()}
 
-    def _worker(self, watched: Watched, lease: Lease, polled: float | None) -> Worker:
+    def _worker(self, watched: MonitoredDatabase, lease: Lease, polled: float | None) -> Worker:
         """A scripted database costs nobody anything, so its polls never slow down."""
         settings = self._settings
         wait = 0.0 if polled is None else min(watched.interval, max(0.0, polled + watched.interval - time.time()))

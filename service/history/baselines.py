@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from collectors.model import ROW_CACHE_LATCH
-from rules.baseline import RATES, Scope, Usual, ordinary
+from rules.baseline import RATES, Scope, UsualRange, ordinary
 from service.store.queries.episodes import Baseline
 from service.store.repository import Repository
 
@@ -14,11 +14,11 @@ A_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 DAYS, WEEK = 168, 192
 """Slots of `baselines.hour_of_week`: 0 to 167 are hours of the week, from here the 24 hours of the day, then all hours."""
 Samples = Sequence[tuple[datetime, float]]
-Source = tuple[str, Mapping[str, object], float]
+BaselineSource = tuple[str, Mapping[str, object], float]
 """A column of the history as "view.column", what its rows must match, and what makes its unit that of the figure."""
 
 _LATCH = {"name": ROW_CACHE_LATCH}
-SOURCES: Mapping[str, Sequence[Source]] = {
+SOURCES: Mapping[str, Sequence[BaselineSource]] = {
     "row_cache_wait_share": [("impact.share_of_db_time", {}, 1)],
     "row_cache_waiting_sessions": [("impact.waiting_sessions", {}, 1)],
     "sleeps_per_second": [("v$latch.sleeps", _LATCH, 1), ("v$mutex_sleep.sleeps", {}, 1)],
@@ -35,15 +35,15 @@ def slots(at: datetime) -> Mapping[int, Scope]:
     return {at.weekday() * 24 + at.hour: "hour of the week", DAYS + at.hour: "hour of the day", WEEK: "all hours"}
 
 
-def usual_at(store: Repository, database: str, at: datetime) -> Mapping[str, Usual]:
+def usual_at(store: Repository, database: str, at: datetime) -> Mapping[str, UsualRange]:
     """What is usual at a time, by figure; empty without enough history."""
     scopes = slots(at)
     rows = {(one.metric, one.hour_of_week): one for one in store.baselines.at(database, list(scopes))}
-    found: dict[str, Usual] = {}
+    found: dict[str, UsualRange] = {}
     for figure in SOURCES:
         for slot, scope in scopes.items():
             if figure not in found and (one := rows.get((figure, slot))) is not None:
-                found[figure] = Usual(median=one.median, low=one.low, high=one.high, samples=one.n, scope=scope)
+                found[figure] = UsualRange(median=one.median, low=one.low, high=one.high, samples=one.n, scope=scope)
     return found
 
 
@@ -81,15 +81,15 @@ def _rows(database: str, figure: str, told: Samples) -> Iterable[Baseline]:
     return found.values()
 
 
-class Usuals:
+class BaselineCache:
     """What is usual now, at hand for polls, which never ask the store. `do` is a round of the job that learns it."""
 
     def __init__(self, store: Repository, databases: Iterable[str]) -> None:
         self._store = store
         self._databases = tuple(databases)
-        self._known: dict[str, tuple[tuple[int, ...], Mapping[str, Usual]]] = {}
+        self._known: dict[str, tuple[tuple[int, ...], Mapping[str, UsualRange]]] = {}
 
-    def of(self, database: str, at: datetime) -> Mapping[str, Usual]:
+    def of(self, database: str, at: datetime) -> Mapping[str, UsualRange]:
         """What is usual for a database at a time; empty unless that is the hour at hand."""
         hour, usual = self._known.get(database, ((), {}))
         return usual if hour == _hour(at) else {}

@@ -36,7 +36,7 @@ class TooEarly(CannotCompare):
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class ComparedWindows:
     """What is compared with what."""
 
     before: Window
@@ -71,7 +71,7 @@ def at_mark(
     return comparison(store, database, windows.before, windows.after, mark.text, windows.notes)
 
 
-def around(store: Repository, mark: Mark, span: timedelta | None = None, settle: timedelta = SETTLE) -> Windows:
+def around(store: Repository, mark: Mark, span: timedelta | None = None, settle: timedelta = SETTLE) -> ComparedWindows:
     """The windows of a mark, as long as its history allows, up to a bound, equally long. Raises CannotCompare.
 
     Neither reaches across another mark or a restart. Where a trouble lasted at the mark, the one before does not begin
@@ -85,13 +85,15 @@ def around(store: Repository, mark: Mark, span: timedelta | None = None, settle:
     earlier = [*(one + settle for one in marks if one <= mark.at), *(one for one in restarts if one <= mark.at)]
     begin = max((first, *(min(one, mark.at) for one in (*earlier, *(one.at for one in polls[:1])))))
     end = min((last, *(one for one in (*marks, *restarts) if one > mark.at)))
-    windows = _within_the_trouble(store, mark, Windows(Window(begin, mark.at), Window(mark.at + settle, end)), settle)
+    windows = _within_the_trouble(
+        store, mark, ComparedWindows(Window(begin, mark.at), Window(mark.at + settle, end)), settle
+    )
     before, after = windows.before, windows.after
     after = Window(after.begin, min((after.end, *(one.at for one in polls[-1:]))))
     _enough(mark, polls, before, after, settle)
     length = min(before.length, after.length, longest)
     before, after = Window(before.end - length, before.end), Window(after.begin, after.begin + length)
-    return Windows(before, after, (*windows.notes, *_shorter(span, length)))
+    return ComparedWindows(before, after, (*windows.notes, *_shorter(span, length)))
 
 
 def _shorter(span: timedelta | None, length: timedelta) -> Iterator[str]:
@@ -101,7 +103,7 @@ def _shorter(span: timedelta | None, length: timedelta) -> Iterator[str]:
         yield f"windows of {asked} were asked for, {used} can be used on both sides of the mark"
 
 
-def _within_the_trouble(store: Repository, mark: Mark, within: Windows, settle: timedelta) -> Windows:
+def _within_the_trouble(store: Repository, mark: Mark, within: ComparedWindows, settle: timedelta) -> ComparedWindows:
     """The windows narrowed to the trouble that the mark was about, and to where that came back."""
     found = store.episodes.between(mark.database, within.before.begin, within.after.end).items
     lasting = [one for one in found if one.begin <= mark.at and (one.end is None or one.end >= mark.at - GRACE)]
@@ -113,7 +115,7 @@ def _within_the_trouble(store: Repository, mark: Mark, within: Windows, settle: 
     end = min((within.after.end, *(one.begin for one in again)))
     notes = (f"{one.title} came back at {one.begin:%Y-%m-%d %H:%M:%S} UTC; the window ends there" for one in again[:1])
     before = Window(begin if begin < until else within.before.begin, until)
-    return Windows(before, Window(within.after.begin, end), tuple(notes))
+    return ComparedWindows(before, Window(within.after.begin, end), tuple(notes))
 
 
 def _again(found: Sequence[Episode], causes: set[str], since: datetime) -> Iterator[Episode]:

@@ -7,7 +7,7 @@ from functools import partial
 from threading import Event, Thread
 
 from collectors.scenarios import scenarios
-from service.history.baselines import Usuals
+from service.history.baselines import BaselineCache
 from service.history.demo_marks import DemoMarks
 from service.history.verifier import Verifier
 from service.state.board import Board
@@ -55,7 +55,7 @@ class Job:
 
 def jobs_of(store: Repository, board: Board, began: datetime) -> list[Job]:
     """The jobs of a service whose scripted databases began at `began`; what is usual reaches the board by them."""
-    usuals = Usuals(store, (watched.name for watched in board))
+    usuals = BaselineCache(store, (watched.name for watched in board))
     known = scenarios()
     scripts = {one.name: known[name] for one in board if (name := one.settings.scripted) in known and name}
     for watched in board:

@@ -6,76 +6,84 @@ from typing import Any
 
 from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT
 from service.store.ingest.samples import IMPACT
-from service.store.queries.history import Selector
+from service.store.queries.history import SeriesSelector
 
-Key = Mapping[str, Any]
+SeriesKey = Mapping[str, Any]
 Caches = Mapping[int, str]
 """The cache behind each child latch, as far as it is known."""
 MICRO = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class CatalogMetric:
     """One figure: what it is, per what, the stored column it comes from, and what its series are called."""
 
     title: str
     unit: str
-    selector: Selector
-    of: Callable[[Key, Caches], str | None] = lambda key, caches: None
+    selector: SeriesSelector
+    of: Callable[[SeriesKey, Caches], str | None] = lambda key, caches: None
     scale: float = 1.0
 
 
-def _child(key: Key, caches: Caches) -> str:
+def _child(key: SeriesKey, caches: Caches) -> str:
     number = int(key["child#"])
     return f"child {number} ({caches.get(number, 'unknown')})"
 
 
-def _cache(key: Key, caches: Caches) -> str:
+def _cache(key: SeriesKey, caches: Caches) -> str:
     name = str(key.get("parameter") or f"cache {key.get('cache#')}")
     return name if key.get("type") != "SUBORDINATE" else f"{name} (subordinate {key.get('subordinate#')})"
 
 
-def _by(member: str) -> Callable[[Key, Caches], str]:
+def _by(member: str) -> Callable[[SeriesKey, Caches], str]:
     return lambda key, caches: str(key.get(member))
 
 
-def _children(title: str, column: str, unit: str = "per second", scale: float = 1.0) -> Named:
-    return Named(f"{title} of a child latch", unit, Selector("v$latch_children", column), _child, scale)
+def _children(title: str, column: str, unit: str = "per second", scale: float = 1.0) -> CatalogMetric:
+    return CatalogMetric(f"{title} of a child latch", unit, SeriesSelector("v$latch_children", column), _child, scale)
 
 
-def _latch(title: str, column: str, unit: str = "per second", scale: float = 1.0) -> Named:
+def _latch(title: str, column: str, unit: str = "per second", scale: float = 1.0) -> CatalogMetric:
     name = {"name": ROW_CACHE_LATCH}
-    return Named(f"{title} of all row cache child latches", unit, Selector("v$latch", column, name), scale=scale)
+    return CatalogMetric(
+        f"{title} of all row cache child latches", unit, SeriesSelector("v$latch", column, name), scale=scale
+    )
 
 
-def _caches(title: str, column: str, unit: str = "per second") -> Named:
-    return Named(f"{title} of a dictionary cache", unit, Selector("v$rowcache", column), _cache)
+def _caches(title: str, column: str, unit: str = "per second") -> CatalogMetric:
+    return CatalogMetric(f"{title} of a dictionary cache", unit, SeriesSelector("v$rowcache", column), _cache)
 
 
-def _places(title: str, column: str) -> Named:
-    of = Selector("v$latch_misses", column, {"parent_name": ROW_CACHE_LATCH})
-    return Named(title, "per second", of, _by("location"))
+def _places(title: str, column: str) -> CatalogMetric:
+    of = SeriesSelector("v$latch_misses", column, {"parent_name": ROW_CACHE_LATCH})
+    return CatalogMetric(title, "per second", of, _by("location"))
 
 
-def _event(title: str, column: str, unit: str, scale: float = 1.0) -> Named:
-    return Named(f"{title} of a wait event", unit, Selector("v$system_event", column), _by("event"), scale)
+def _event(title: str, column: str, unit: str, scale: float = 1.0) -> CatalogMetric:
+    return CatalogMetric(
+        f"{title} of a wait event", unit, SeriesSelector("v$system_event", column), _by("event"), scale
+    )
 
 
-def _lock(title: str, column: str, unit: str, scale: float = 1.0) -> Named:
+def _lock(title: str, column: str, unit: str, scale: float = 1.0) -> CatalogMetric:
     name = {"event": ROW_CACHE_LOCK_EVENT}
-    return Named(f"{title} for row cache lock", unit, Selector("v$system_event", column, name), scale=scale)
+    return CatalogMetric(
+        f"{title} for row cache lock", unit, SeriesSelector("v$system_event", column, name), scale=scale
+    )
 
 
-def _work(title: str, statistic: str) -> Named:
-    return Named(title, "per second", Selector("v$sysstat", "value", {"name": statistic}))
+def _work(title: str, statistic: str) -> CatalogMetric:
+    return CatalogMetric(title, "per second", SeriesSelector("v$sysstat", "value", {"name": statistic}))
 
 
-def _time(title: str, statistic: str) -> Named:
+def _time(title: str, statistic: str) -> CatalogMetric:
     unit = "seconds per second"
-    return Named(title, unit, Selector("v$sys_time_model", "value", {"stat_name": statistic}), scale=MICRO)
+    return CatalogMetric(
+        title, unit, SeriesSelector("v$sys_time_model", "value", {"stat_name": statistic}), scale=MICRO
+    )
 
 
-NAMED: Mapping[str, Named] = {
+NAMED: Mapping[str, CatalogMetric] = {
     "child_gets": _children("gets", "gets"),
     "child_misses": _children("misses", "misses"),
     "child_sleeps": _children("sleeps", "sleeps"),
@@ -92,13 +100,16 @@ NAMED: Mapping[str, Named] = {
     "cache_usage": _caches("entries that hold valid data", "usage", "entries"),
     "location_sleeps": _places("sleeps while a place held the row cache latch", "sleep_count"),
     "location_waiter_sleeps": _places("sleeps of waiters at a place, for the row cache latch", "wtr_slp_count"),
-    "mutex_sleeps": Named(
-        "sleeps on row cache mutexes at a place", "per second", Selector("v$mutex_sleep", "sleeps"), _by("location")
+    "mutex_sleeps": CatalogMetric(
+        "sleeps on row cache mutexes at a place",
+        "per second",
+        SeriesSelector("v$mutex_sleep", "sleeps"),
+        _by("location"),
     ),
-    "mutex_wait_seconds": Named(
+    "mutex_wait_seconds": CatalogMetric(
         "time waited for row cache mutexes at a place",
         "seconds per second",
-        Selector("v$mutex_sleep", "wait_time"),
+        SeriesSelector("v$mutex_sleep", "wait_time"),
         _by("location"),
         MICRO,
     ),
@@ -106,11 +117,11 @@ NAMED: Mapping[str, Named] = {
     "lock_wait_seconds": _lock("time waited", "time_waited_micro", "seconds per second", MICRO),
     "event_waits": _event("waits", "total_waits", "per second"),
     "event_wait_seconds": _event("time waited", "time_waited_micro", "seconds per second", MICRO),
-    "share_of_db_time": Named(
-        "share of DB time lost in row cache waits", "ratio", Selector(IMPACT, "share_of_db_time")
+    "share_of_db_time": CatalogMetric(
+        "share of DB time lost in row cache waits", "ratio", SeriesSelector(IMPACT, "share_of_db_time")
     ),
-    "waiting_sessions": Named(
-        "sessions that wait for the row cache on average", "sessions", Selector(IMPACT, "waiting_sessions")
+    "waiting_sessions": CatalogMetric(
+        "sessions that wait for the row cache on average", "sessions", SeriesSelector(IMPACT, "waiting_sessions")
     ),
     "executions": _work("executions", "execute count"),
     "parses": _work("parses", "parse count (total)"),

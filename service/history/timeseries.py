@@ -8,20 +8,20 @@ from typing import Literal
 
 from collectors.model import Snapshot
 from collectors.registry import collectors
-from service.history.metric_catalog import NAMED, Caches, Named
+from service.history.metric_catalog import NAMED, Caches, CatalogMetric
 from service.store.ingest.samples import IMPACT, LEVELS, key_of
-from service.store.queries.history import WIDTHS, Points, Selector, Series, Span
+from service.store.queries.history import WIDTHS, HistoryPage, HistorySpan, SeriesSelector, StoredSeries
 from service.store.repository import Repository
 
-Resolution = Literal["auto", "poll", "5m", "1h"]
+RequestedResolution = Literal["auto", "poll", "5m", "1h"]
 TOLERANCE = timedelta(seconds=1)
 LEVELS_FOR = timedelta(hours=1)
 """A level is kept when it changes, and at least so often."""
-FINER: Mapping[str, Resolution] = {"1h": "5m", "5m": "poll"}
+FINER: Mapping[str, RequestedResolution] = {"1h": "5m", "5m": "poll"}
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class TimeSeries:
     """One series: a value for each time, None where it cannot be told. `of` is the child, cache, place or event."""
 
     metric: str
@@ -32,7 +32,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Curves:
+class TimeSeriesSet:
     """Series over the same times. `seconds` is what was watched for each time, None where nobody watched."""
 
     database: str
@@ -41,7 +41,7 @@ class Curves:
     end: datetime
     times: tuple[datetime, ...]
     seconds: tuple[float | None, ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[TimeSeries, ...]
     cursor: str | None
     known: tuple[str, ...] = ()
     """What `of` can name here: every child, cache, place and event of the metrics asked for."""
@@ -53,13 +53,13 @@ def curves(
     metrics: Sequence[str],
     begin: datetime,
     end: datetime,
-    resolution: Resolution = "auto",
+    resolution: RequestedResolution = "auto",
     of: Sequence[str] = (),
     caches: Caches | None = None,
     frame: Snapshot | None = None,
     cursor: str | None = None,
     limit: int = 1000,
-) -> Curves:
+) -> TimeSeriesSet:
     """Named figures of a database, at most `limit` times at once; `of` keeps those series alone. Raises BadCursor.
 
     A counter that stood still throughout is only known by the rows of `frame`, a snapshot of the database. Where `auto`
@@ -79,11 +79,11 @@ def curves(
         if _is(NAMED[name].selector, one)
     ]
     found = [
-        Curve(name, NAMED[name].title, NAMED[name].unit, label, _values(NAMED[name], one, spans, before))
+        TimeSeries(name, NAMED[name].title, NAMED[name].unit, label, _values(NAMED[name], one, spans, before))
         for name, one, label in labelled
         if label is None or is_of(label, of)
     ]
-    return Curves(
+    return TimeSeriesSet(
         database,
         points.resolution,
         begin,
@@ -99,13 +99,13 @@ def curves(
 def _points(
     store: Repository,
     database: str,
-    wanted: list[Selector],
+    wanted: list[SeriesSelector],
     begin: datetime,
     end: datetime,
-    resolution: Resolution,
+    resolution: RequestedResolution,
     cursor: str | None,
     limit: int,
-) -> Points:
+) -> HistoryPage:
     points = store.history.points(database, wanted, begin, end, resolution, cursor, limit)
     while resolution == "auto" and not points.spans and points.resolution in FINER:
         finer = FINER[points.resolution]
@@ -113,7 +113,7 @@ def _points(
     return points
 
 
-def _with_gaps(points: Points) -> Iterator[tuple[datetime, Span | None]]:
+def _with_gaps(points: HistoryPage) -> Iterator[tuple[datetime, HistorySpan | None]]:
     """Every span, and one time without one where a stretch was not watched."""
     width = WIDTHS.get(points.resolution)
     last: datetime | None = None
@@ -126,7 +126,7 @@ def _with_gaps(points: Points) -> Iterator[tuple[datetime, Span | None]]:
         last = span.at
 
 
-def _is(selector: Selector, one: Series) -> bool:
+def _is(selector: SeriesSelector, one: StoredSeries) -> bool:
     return selector.takes((one.view, one.name, one.column, one.gauge))
 
 
@@ -136,14 +136,14 @@ def is_of(label: str, of: Sequence[str]) -> bool:
 
 
 def _values(
-    named: Named, one: Series, spans: Sequence[Span | None], before: Mapping[str, float]
+    named: CatalogMetric, one: StoredSeries, spans: Sequence[HistorySpan | None], before: Mapping[str, float]
 ) -> tuple[float | None, ...]:
     if one.gauge:
         return tuple(_levels(one, spans, before.get(f"{one.name} {one.column}")))
     return tuple(None if (value := one.at(span) if span else None) is None else value * named.scale for span in spans)
 
 
-def _levels(one: Series, spans: Sequence[Span | None], level: float | None) -> Iterator[float | None]:
+def _levels(one: StoredSeries, spans: Sequence[HistorySpan | None], level: float | None) -> Iterator[float | None]:
     """A level stays what it was until a poll that saw another."""
     for span in spans:
         seen = one.at(span) if span else None
@@ -152,14 +152,14 @@ def _levels(one: Series, spans: Sequence[Span | None], level: float | None) -> I
         yield None if unread else level
 
 
-def _still(points: Points, wanted: Sequence[Selector], frame: Snapshot | None) -> Iterator[Series]:
+def _still(points: HistoryPage, wanted: Sequence[SeriesSelector], frame: Snapshot | None) -> Iterator[StoredSeries]:
     """Series of which nothing is stored here, because the counter stood still or the level stayed."""
     known = {(one.view, one.name, one.column) for one in points.series}
     for view, column in dict.fromkeys((one.view, one.column) for one in wanted):
         gauge = column in LEVELS.get(view, ())
         for key in _keys(view, frame):
             if (view, key, column) not in known:
-                yield Series(view, json.loads(key), column, gauge, {}, key)
+                yield StoredSeries(view, json.loads(key), column, gauge, {}, key)
 
 
 def _keys(view: str, frame: Snapshot | None) -> Sequence[str]:
@@ -169,12 +169,14 @@ def _keys(view: str, frame: Snapshot | None) -> Sequence[str]:
     return [key_of(collectors()[view], row) for row in frame.rows(view)] if frame else []
 
 
-def _levels_before(store: Repository, database: str, points: Points, series: Sequence[Series]) -> Mapping[str, float]:
+def _levels_before(
+    store: Repository, database: str, points: HistoryPage, series: Sequence[StoredSeries]
+) -> Mapping[str, float]:
     """The last known level of each gauge at the begin, by key and column."""
     gauges = {(one.view, one.column) for one in series if one.gauge}
     if not gauges or not points.spans or points.resolution == "1h":
         return {}
     begin = points.spans[0].at
-    wanted = [Selector(view, column) for view, column in sorted(gauges)]
+    wanted = [SeriesSelector(view, column) for view, column in sorted(gauges)]
     earlier = store.history.points(database, wanted, begin - LEVELS_FOR, begin, points.resolution)
     return {f"{one.name} {one.column}": one.values[max(one.values)].total for one in earlier.series if one.gauge}

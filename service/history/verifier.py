@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from rules.catalogue import catalogue
-from rules.comparison.model import NotVerified, Verified
+from rules.comparison.model import ChangeVerification, NotVerified
 from rules.comparison.verification import verified
 from service.history.comparison import GRACE, SPAN, CannotCompare, TooEarly, around, comparison
 from service.state.episodes import Episode
@@ -61,10 +61,10 @@ def verdict(store: Repository, episode: Episode, mark: Mark) -> str | None:
     return in_words(told, mark)
 
 
-def in_words(told: Verified | NotVerified, mark: Mark) -> str:
+def in_words(told: ChangeVerification | NotVerified, mark: Mark) -> str:
     """The verdict in one sentence."""
     because = told.because[:1].lower() + told.because[1:]
-    if isinstance(told, Verified):
+    if isinstance(told, ChangeVerification):
         return f"verified: after the mark `{mark.text}`, {because}"
     reason = "" if told.reason == "sleeps did not fall" else f"{told.reason}: "
     return f"not verified because after the mark `{mark.text}` {reason}{because}"

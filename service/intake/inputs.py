@@ -43,20 +43,20 @@ MANY_FOREIGN = 5
 NAMED_FOREIGN = 10
 
 
-class NotOurs(InputError):
+class UnknownFormat(InputError):
     """Content that is nothing latchscope reads."""
 
 
-class Empty(NotOurs):
+class EmptyFile(UnknownFormat):
     """A file without content."""
 
 
-class Foreign(NotOurs):
+class ForeignFile(UnknownFormat):
     """A file of somebody else's, which may well stand beside ours."""
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosed:
+class DiagnosedInput:
     """One Diagnosis, the change it speaks of, and the input it comes from."""
 
     name: str
@@ -65,13 +65,13 @@ class Diagnosed:
 
 
 @dataclass(slots=True)
-class Outcome:
+class InputResults:
     """What became of the inputs, in their order. `read` counts the files that were ours to read, well or not.
 
     `foreign` holds the names of files that are none of ours, `passed` why others were passed over.
     """
 
-    told: list[Diagnosed] = field(default_factory=list)
+    told: list[DiagnosedInput] = field(default_factory=list)
     errors: list[InputError] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
     read: int = 0
@@ -87,9 +87,9 @@ class Outcome:
         return [f"{len(names)} files that are none of ours: {', '.join(names[:NAMED_FOREIGN])}{more}", *self.passed]
 
 
-def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda done, of: None) -> Outcome:
+def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda done, of: None) -> InputResults:
     """Every file, directory (one level) and archive among `names`. `step` hears how many of how many files are done."""
-    outcome = Outcome()
+    outcome = InputResults()
     files = [one for name in names for one in _files(name, outcome)]
     for done, (name, contained) in enumerate(files):
         step(done, len(files))
@@ -98,14 +98,14 @@ def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda
     return outcome
 
 
-def diagnose_data(data: bytes, name: str, limits: Limits = LIMITS) -> Outcome:
+def diagnose_data(data: bytes, name: str, limits: Limits = LIMITS) -> InputResults:
     """The same for bytes that are at hand already, such as an upload."""
-    outcome = Outcome()
+    outcome = InputResults()
     _data(data, label(name), outcome, limits)
     return outcome
 
 
-def _files(name: str, outcome: Outcome) -> Iterator[tuple[str, bool]]:
+def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
     """The input itself, or the files of a directory, each with whether it only stood in one; hidden files are left out."""
     if name == STDIN or not os.path.isdir(name):
         yield name, False
@@ -120,11 +120,11 @@ def _files(name: str, outcome: Outcome) -> Iterator[tuple[str, bool]]:
         f"{label(one.path)} is no file; one level of a directory is read" for one in entries if one not in found
     ]
     if not found:
-        outcome.errors.append(NotOurs(f"{label(name)} is a directory without files; give it {OURS}"))
+        outcome.errors.append(UnknownFormat(f"{label(name)} is a directory without files; give it {OURS}"))
     yield from ((one.path, True) for one in found)
 
 
-def _file(name: str, contained: bool, outcome: Outcome) -> None:
+def _file(name: str, contained: bool, outcome: InputResults) -> None:
     shown = "standard input" if name == STDIN else label(name)
     try:
         data = read(name)
@@ -158,7 +158,7 @@ def read(name: str) -> bytes:
         raise InputError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _data(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: bool = False) -> None:
+def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool = False) -> None:
     """One file's bytes. What merely stood in a directory or archive is skipped when it is not ours."""
     if is_zip(data):
         _zip(data, name, outcome, limits, contained)
@@ -166,12 +166,12 @@ def _data(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: b
     try:
         plain = gunzipped(data, name, limits) if is_archive(data) else sized(data, name, limits)
         if kind := unread_kind(plain):
-            raise NotOurs(f"{name} is a {kind} archive; unpack it, or give it as .gz of one file or .zip")
+            raise UnknownFormat(f"{name} is a {kind} archive; unpack it, or give it as .gz of one file or .zip")
         if is_archive(plain):
-            raise NotOurs(f"{name} {NESTED}")
+            raise UnknownFormat(f"{name} {NESTED}")
         told = _diagnosed(plain, name, strict=not contained)
-    except NotOurs as error:
-        if contained and isinstance(error, Foreign):
+    except UnknownFormat as error:
+        if contained and isinstance(error, ForeignFile):
             outcome.foreign.append(name)
             return
         if contained:
@@ -185,7 +185,7 @@ def _data(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: b
     outcome.read += 1
 
 
-def _zip(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: bool) -> None:
+def _zip(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool) -> None:
     before, unpacked = outcome.read, 0
     try:
         for member in members(data, name, limits):
@@ -201,12 +201,12 @@ def _zip(data: bytes, name: str, outcome: Outcome, limits: Limits, contained: bo
         outcome.read += 1
         outcome.errors.append(error)
     if outcome.read == before and not contained:
-        outcome.errors.append(NotOurs(f"{name} is an archive without {OURS}"))
+        outcome.errors.append(UnknownFormat(f"{name} is an archive without {OURS}"))
     elif outcome.read == before:
         outcome.passed.append(f"{name} is an archive without {OURS}")
 
 
-def _member(member: Member, outcome: Outcome, limits: Limits) -> bytes | None:
+def _member(member: Member, outcome: InputResults, limits: Limits) -> bytes | None:
     """The bytes of a file within an archive, which may be gzipped once more; None where there is nothing to read on."""
     try:
         if isinstance(member.data, InputError):
@@ -226,12 +226,12 @@ def _member(member: Member, outcome: Outcome, limits: Limits) -> bytes | None:
         return None
 
 
-def _diagnosed(data: bytes, name: str, *, strict: bool) -> list[Diagnosed]:
+def _diagnosed(data: bytes, name: str, *, strict: bool) -> list[DiagnosedInput]:
     changes = _changes(data, name, strict=strict)
     names = (
         [name] if len(changes) == 1 else [f"{name}, period {i} of {len(changes)}" for i in range(1, len(changes) + 1)]
     )
-    return [Diagnosed(one, change, _diagnosis(change)) for one, change in zip(names, changes, strict=True)]
+    return [DiagnosedInput(one, change, _diagnosis(change)) for one, change in zip(names, changes, strict=True)]
 
 
 def _diagnosis(change: Delta | NotComparable) -> Diagnosis:
@@ -247,8 +247,8 @@ def _changes(data: bytes, name: str, *, strict: bool) -> tuple[Delta | NotCompar
     if looks_like_report(data):
         return read_report(data, name)
     if not data.strip():
-        raise Empty(f"{name} is empty; give it {OURS}")
-    raise Foreign(f"{name} is not {OURS}")
+        raise EmptyFile(f"{name} is empty; give it {OURS}")
+    raise ForeignFile(f"{name} is not {OURS}")
 
 
 def _looks_like_json(data: bytes) -> bool:

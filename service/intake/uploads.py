@@ -10,9 +10,9 @@ from pydantic import Field, ValidationError
 
 from rules.model import Diagnosis, Frozen, worst
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
-from service.intake.inputs import Outcome, diagnose_data
+from service.intake.inputs import InputResults, diagnose_data
 from service.intake.report_figures import Bars, figures
-from service.store.queries.reports import Kept, Reports
+from service.store.queries.reports import Reports, StoredReportSummary
 
 MOST_FILES = 20
 """Files of one request."""
@@ -26,7 +26,7 @@ class File:
     data: bytes
 
 
-class Told(Frozen):
+class ReportPart(Frozen):
     """One Diagnosis of a report, which part of it it speaks of, and the figures that are drawn beside it."""
 
     name: str
@@ -34,10 +34,10 @@ class Told(Frozen):
     figures: tuple[Bars, ...] = ()
 
 
-class Content(Frozen):
+class StoredReportContent(Frozen):
     """All that was told of a report; `unread` are its parts that could not be read, each with the reason."""
 
-    diagnoses: tuple[Told, ...]
+    diagnoses: tuple[ReportPart, ...]
     unread: tuple[str, ...] = Field((), description="parts of an archive that were not read, each with the reason")
 
 
@@ -45,8 +45,8 @@ class Content(Frozen):
 class Upload:
     """A kept report. `known` says that the same content was there before."""
 
-    kept: Kept
-    content: Content
+    kept: StoredReportSummary
+    content: StoredReportContent
     known: bool
 
 
@@ -72,16 +72,16 @@ class Uploads:
             return None
         kept, told = found
         try:
-            return Upload(kept, Content.model_validate_json(told), known=True)
+            return Upload(kept, StoredReportContent.model_validate_json(told), known=True)
         except ValidationError:
             original = self._reports.original(id) or b""
             return Upload(kept, _content(diagnose_data(original, kept.name, self._limits)), known=True)
 
-    def newest(self, limit: int, database: str | None = None) -> list[Kept]:
+    def newest(self, limit: int, database: str | None = None) -> list[StoredReportSummary]:
         """Reports, newest first; with a database those of it. Raises StoreError."""
         return self._reports.newest(limit, database)
 
-    def _read(self, file: File) -> Outcome:
+    def _read(self, file: File) -> InputResults:
         if len(file.data) > self.max_bytes:
             raise TooLarge(f"{label(file.name)} is more than {mib(self.max_bytes)} MiB; see reports.max_bytes")
         outcome = diagnose_data(file.data, file.name, self._limits)
@@ -89,11 +89,11 @@ class Uploads:
             raise outcome.errors[0]
         return outcome
 
-    def _keep(self, file: File, outcome: Outcome, who: str) -> Upload:
+    def _keep(self, file: File, outcome: InputResults, who: str) -> Upload:
         content = _content(outcome)
         diagnoses = [one.diagnosis for one in content.diagnoses]
         severity = worst(one.severity for one in diagnoses)
-        kept = Kept(
+        kept = StoredReportSummary(
             id=hashlib.sha256(file.data).hexdigest(),
             uploaded_at=datetime.now(UTC),
             name=label(file.name),
@@ -108,6 +108,8 @@ class Uploads:
         return self.get(kept.id) or Upload(kept, content, known=True)
 
 
-def _content(outcome: Outcome) -> Content:
-    told = tuple(Told(name=one.name, diagnosis=one.diagnosis, figures=figures(one.change)) for one in outcome.told)
-    return Content(diagnoses=told, unread=(*(str(one) for one in outcome.errors), *outcome.skipped))
+def _content(outcome: InputResults) -> StoredReportContent:
+    told = tuple(
+        ReportPart(name=one.name, diagnosis=one.diagnosis, figures=figures(one.change)) for one in outcome.told
+    )
+    return StoredReportContent(diagnoses=told, unread=(*(str(one) for one in outcome.errors), *outcome.skipped))

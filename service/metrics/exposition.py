@@ -15,7 +15,7 @@ from rules.cache_map import CacheMap
 from rules.model import Diagnosis, Severity
 from service.config.settings import DatabaseSettings
 from service.metrics.families import FAMILIES, Family
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from service.state.episodes import Episode
 
 _CHILD_COLUMNS = {
@@ -172,7 +172,9 @@ def _collectors(block: Block, snapshot: Snapshot) -> None:
             block.add("latchscope_collector_round_trips", cost.round_trips, named)
 
 
-def exposition(watched: Iterable[Watched], own: CollectorRegistry | None, accept: str = "") -> tuple[bytes, str]:
+def exposition(
+    watched: Iterable[MonitoredDatabase], own: CollectorRegistry | None, accept: str = ""
+) -> tuple[bytes, str]:
     """The page and its content type: our process (`own`), then every database; a stale one keeps only up and age.
 
     Text 0.0.4, or OpenMetrics where `accept` prefers it.
@@ -202,14 +204,14 @@ def _heading(family: Family, openmetrics: bool) -> bytes:
     return f"# HELP {name} {family.help}\n# TYPE {name} {family.type}\n".encode()
 
 
-def probe(watched: Watched, accept: str = "") -> tuple[bytes, str]:
+def probe(watched: MonitoredDatabase, accept: str = "") -> tuple[bytes, str]:
     """The metrics of one database alone, with probe_success, for a scraper that asks target by target."""
     page, content_type = exposition([watched], None, accept)
     success = f"# HELP probe_success 1 while the database answers.\n# TYPE probe_success gauge\nprobe_success {int(watched.up)}\n"
     return success.encode() + page, content_type
 
 
-def _liveness(watched: Watched) -> dict[str, bytes]:
+def _liveness(watched: MonitoredDatabase) -> dict[str, bytes]:
     block = Block(watched.settings)
     block.add("latchscope_up", 1 if watched.up else 0)
     block.add("latchscope_data_age_seconds", None if watched.age is None else round(watched.age, 3))

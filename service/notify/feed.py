@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from service.store.queries.episode_log import EpisodeLog, LoggedChange
-from service.store.trouble import StoreTrouble
+from service.store.schema.engine import StoreUnavailable
 
 log = logging.getLogger("latchscope.feed")
 
@@ -24,11 +24,11 @@ MOST_LISTENERS = 100
 Wake = Callable[[], None]
 
 
-class Full(Exception):
+class TooManyListeners(Exception):
     """There are as many listeners as there may be."""
 
 
-class Feed:
+class EpisodeFeed:
     """Follows the log from `start` on until `stop`."""
 
     def __init__(self, changes: EpisodeLog, recent: int = RECENT, most: int = MOST_LISTENERS) -> None:
@@ -71,7 +71,7 @@ class Feed:
         """Call `wake`, from another thread, whenever there is news. Raises Full."""
         with self._lock:
             if len(self._listeners) >= self._most:
-                raise Full
+                raise TooManyListeners
             self._listeners.add(wake)
         try:
             yield
@@ -101,7 +101,7 @@ class Feed:
                 if self.look():
                     self._wake()
                 self._trouble = False
-            except StoreTrouble as error:
+            except StoreUnavailable as error:
                 if not self._trouble:
                     log.warning("the log of episode changes cannot be read, trying on: %s", error)
                 self._trouble = True

@@ -21,7 +21,7 @@ TIMEOUT_SECONDS = 10.0
 GONE = 410
 
 
-class NotTaken(Exception):
+class DeliveryRefused(Exception):
     """The receiver did not take it: why, without the address. `final` when it wants no more of it."""
 
     def __init__(self, why: str, final: bool = False) -> None:
@@ -71,9 +71,9 @@ def post(webhook: WebhookSettings, told: dict[str, Any], timeout: float = TIMEOU
             pass
     except HTTPError as error:
         error.close()
-        raise NotTaken(f"it answers {error.code}", final=error.code == GONE) from None
+        raise DeliveryRefused(f"it answers {error.code}", final=error.code == GONE) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise NotTaken(_brief(error)) from None
+        raise DeliveryRefused(_brief(error)) from None
 
 
 def _secret(webhook: WebhookSettings) -> str:
@@ -81,9 +81,9 @@ def _secret(webhook: WebhookSettings) -> str:
     try:
         secret = read_secret(webhook.secret_file, "secret_file")
     except SetupError as error:
-        raise NotTaken(str(error)) from None
+        raise DeliveryRefused(str(error)) from None
     if not secret:
-        raise NotTaken(f"secret_file {webhook.secret_file} is empty")
+        raise DeliveryRefused(f"secret_file {webhook.secret_file} is empty")
     return secret
 
 

@@ -16,17 +16,17 @@ from prometheus_client import CollectorRegistry, Counter
 from rules.model import Severity
 from service.config.settings import Settings
 from service.config.webhooks import WebhookSettings
-from service.notify.http import NotTaken, document, post
-from service.state.episodes import Change
+from service.notify.http import DeliveryRefused, document, post
+from service.state.episodes import EpisodeChange
 from service.store.queries.deliveries import Deliveries, Delivery
 from service.store.repository import Repository
-from service.store.trouble import StoreTrouble
+from service.store.schema.engine import StoreUnavailable
 
 log = logging.getLogger("latchscope.webhooks")
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class DeliverySchedule:
     """When attempts are made. Seconds, but for `patience`."""
 
     first: float = 2.0
@@ -49,7 +49,7 @@ class Pace:
         return one.at + timedelta(seconds=pause * jitter)
 
 
-def wants(webhook: WebhookSettings, change: Change) -> bool:
+def wants(webhook: WebhookSettings, change: EpisodeChange) -> bool:
     """Whether a receiver is told of a change; by the peak, so that whoever hears of a begin hears of its end."""
     one = change.episode
     named = not webhook.databases or one.database in webhook.databases
@@ -59,7 +59,9 @@ def wants(webhook: WebhookSettings, change: Change) -> bool:
 class Webhooks:
     """Every receiver of the configuration, with its thread."""
 
-    def __init__(self, settings: Settings, store: Repository, own: CollectorRegistry, pace: Pace | None = None) -> None:
+    def __init__(
+        self, settings: Settings, store: Repository, own: CollectorRegistry, pace: DeliverySchedule | None = None
+    ) -> None:
         self._webhooks = settings.webhooks
         attempts = Counter(
             "latchscope_webhook_attempts_total",
@@ -68,12 +70,13 @@ class Webhooks:
             registry=own,
         )
         self.senders = [
-            Sender(one, store.deliveries, attempts, settings.public_url, pace or Pace()) for one in self._webhooks
+            Sender(one, store.deliveries, attempts, settings.public_url, pace or DeliverySchedule())
+            for one in self._webhooks
         ]
         store.episode_log.recipients = self.recipients
         store.episode_log.on_news += [one.wake for one in self.senders]
 
-    def recipients(self, change: Change) -> list[str]:
+    def recipients(self, change: EpisodeChange) -> list[str]:
         """Who is to be told of a change."""
         return [one.target for one in self._webhooks if wants(one, change)]
 
@@ -97,7 +100,12 @@ class Sender:
     """Tells one receiver, one change after the other."""
 
     def __init__(
-        self, webhook: WebhookSettings, deliveries: Deliveries, attempts: Counter, public_url: str | None, pace: Pace
+        self,
+        webhook: WebhookSettings,
+        deliveries: Deliveries,
+        attempts: Counter,
+        public_url: str | None,
+        pace: DeliverySchedule,
     ) -> None:
         self._webhook = webhook
         self._deliveries = deliveries
@@ -139,7 +147,7 @@ class Sender:
             self._news.clear()
             try:
                 pause = self.step()
-            except StoreTrouble as error:
+            except StoreUnavailable as error:
                 self._failing(f"the store does not answer: {error}")
                 pause = self._pace.look
             except Exception:
@@ -165,7 +173,7 @@ class Sender:
         """One attempt; whether that settled it, so that the next change may follow."""
         try:
             post(self._webhook, document(one.change, self._public_url))
-        except NotTaken as error:
+        except DeliveryRefused as error:
             return self._not_taken(one, error)
         self._deliveries.settle(one, "told", datetime.now(UTC))
         self._counted("told")
@@ -174,7 +182,7 @@ class Sender:
         self._why = None
         return True
 
-    def _not_taken(self, one: Delivery, error: NotTaken) -> bool:
+    def _not_taken(self, one: Delivery, error: DeliveryRefused) -> bool:
         """Leave it for another attempt, or give it up: said in the log and in the metrics, and kept in the store."""
         now = datetime.now(UTC)
         dead = error.final or now - one.change.at >= self._pace.patience

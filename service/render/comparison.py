@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rules.comparison.model import Change, Comparison, Side
+from rules.comparison.model import Comparison, FigureChange, Side
 from rules.formatting import percent, rough
 
 Cells = tuple[str, str, str, str, str, str]
@@ -39,20 +39,20 @@ def rows(told: Comparison) -> Iterator[Cells]:
     yield from (cells(one) for one in told.changes if one.verdict != "cannot tell")
 
 
-def cells(change: Change) -> Cells:
+def cells(change: FigureChange) -> Cells:
     """A change in the words of every table of a comparison, on a terminal, in a ticket and on a page."""
     before, after = _value(change, change.before), _value(change, change.after)
     return (change.title, before, after, change.unit, _factor(change), _verdict(change))
 
 
-def _value(change: Change, value: float | None) -> str:
+def _value(change: FigureChange, value: float | None) -> str:
     """A figure in its unit; one that cannot be compared shows nothing, which is not zero."""
     if value is None:
         return "–"
     return percent(value) if change.unit.startswith("of ") else rough(value)
 
 
-def _factor(change: Change) -> str:
+def _factor(change: FigureChange) -> str:
     if change.factor is None:
         return "–"
     if change.factor >= 1 or not change.factor:
@@ -61,7 +61,7 @@ def _factor(change: Change) -> str:
     return "1 ×" if divisor == "1" else f"1/{divisor}"
 
 
-def _verdict(change: Change) -> str:
+def _verdict(change: FigureChange) -> str:
     """The verdict in the fewest words."""
     if change.direction == "same":
         return "no change"

@@ -6,11 +6,11 @@ from collectors.model import Basis
 from rules.cause import AnyOf, Cause, Condition
 from rules.formatting import measured, needed
 from rules.model import Diagnosis, DiagnosisBasis, Evidence, RuledOut
-from service.intake.inputs import Diagnosed
-from service.render.summary import HEADINGS, Group, groups, lines
+from service.intake.inputs import DiagnosedInput
+from service.render.summary import HEADINGS, SummaryGroup, groups, lines
 
 
-def as_text(told: Sequence[Diagnosed], *, verbose: bool = False) -> str:
+def as_text(told: Sequence[DiagnosedInput], *, verbose: bool = False) -> str:
     """Plain text: of several inputs a table first, then each database with its inputs in the order of time.
 
     `verbose`: every cause that was ruled out, with its number. Notes that all inputs share stand once, at the end.
@@ -22,7 +22,7 @@ def as_text(told: Sequence[Diagnosed], *, verbose: bool = False) -> str:
     return "\n".join([*_table(told), "", *each, *(f"Note on all inputs: {note}" for note in shared)])
 
 
-def as_markdown(told: Sequence[Diagnosed]) -> str:
+def as_markdown(told: Sequence[DiagnosedInput]) -> str:
     """Markdown, in the same order, with every cause that was ruled out."""
     if len(told) == 1:
         return "\n".join(_markdown(told[0].name, told[0].diagnosis, ()))
@@ -31,20 +31,20 @@ def as_markdown(told: Sequence[Diagnosed]) -> str:
     return "\n".join([*_markdown_table(told), "", *each, *(f"> On all inputs: {note}\n" for note in shared)])
 
 
-def common_notes(told: Sequence[Diagnosed]) -> tuple[str, ...]:
+def common_notes(told: Sequence[DiagnosedInput]) -> tuple[str, ...]:
     """The notes that all inputs with an interval share, in their order; none where there are not two of them."""
     each = [one.diagnosis.notes for one in told if one.diagnosis.basis]
     return tuple(note for note in each[0] if all(note in notes for notes in each)) if len(each) > 1 else ()
 
 
-def _table(told: Sequence[Diagnosed]) -> Iterator[str]:
+def _table(told: Sequence[DiagnosedInput]) -> Iterator[str]:
     rows = [HEADINGS, *(one.cells for one in lines(told))]
     widths = [max(len(row[place]) for row in rows) for place in range(len(HEADINGS))]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _markdown_table(told: Sequence[Diagnosed]) -> Iterator[str]:
+def _markdown_table(told: Sequence[DiagnosedInput]) -> Iterator[str]:
     yield _row(HEADINGS)
     yield "|---" * len(HEADINGS) + "|"
     yield from (_row(one.cells) for one in lines(told))
@@ -54,7 +54,7 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _text_of(group: Group, verbose: bool, shared: Sequence[str]) -> Iterator[str]:
+def _text_of(group: SummaryGroup, verbose: bool, shared: Sequence[str]) -> Iterator[str]:
     if group.series:
         yield f"{group.database}: {group.series.sentence}"
         yield from (f"  Note: {note}" for note in group.notes)
@@ -63,7 +63,7 @@ def _text_of(group: Group, verbose: bool, shared: Sequence[str]) -> Iterator[str
         yield from _text(one.name, one.diagnosis, verbose, shared)
 
 
-def _markdown_of(group: Group, shared: Sequence[str]) -> Iterator[str]:
+def _markdown_of(group: SummaryGroup, shared: Sequence[str]) -> Iterator[str]:
     if group.series:
         yield f"# {group.database}\n\n{group.series.sentence}\n"
         yield from (f"> {note}\n" for note in group.notes)

@@ -7,14 +7,14 @@ from datetime import datetime
 from collectors.model import Delta, Value
 from rules.formatting import percent
 from rules.model import DiagnosisBasis, Severity
-from rules.trends.series import Series, series
-from service.intake.inputs import Diagnosed
+from rules.trends.series import ReportSeries, series
+from service.intake.inputs import DiagnosedInput
 
 HEADINGS = ("file", "database", "period", "release", "severity", "DB time lost", "headline")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SummaryLine:
     """One input in the table of all; every cell in the words that people read."""
 
     file: str
@@ -32,25 +32,25 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SummaryGroup:
     """The inputs of one database, earliest first."""
 
     database: str
-    told: tuple[Diagnosed, ...]
-    series: Series | None
+    told: tuple[DiagnosedInput, ...]
+    series: ReportSeries | None
     """None where there are not two intervals to set beside each other."""
     notes: tuple[str, ...] = ()
     """What keeps the inputs from being one unbroken series."""
 
 
-def lines(told: Sequence[Diagnosed]) -> list[Line]:
+def lines(told: Sequence[DiagnosedInput]) -> list[SummaryLine]:
     """A line per Diagnosis, in the order of the inputs."""
     return [_line(one, name) for one, name in zip(told, _databases(told), strict=True)]
 
 
-def groups(told: Sequence[Diagnosed]) -> list[Group]:
+def groups(told: Sequence[DiagnosedInput]) -> list[SummaryGroup]:
     """The Diagnoses by database and instance, in the order in which they first came: the DB Id decides, not the name."""
-    placed: list[tuple[_Identity, str, list[Diagnosed]]] = []
+    placed: list[tuple[_Identity, str, list[DiagnosedInput]]] = []
     for one, name in zip(told, _databases(told), strict=True):
         identity = _identity(one)
         at = next((place for place, (known, _, _) in enumerate(placed) if _same(known, identity)), None)
@@ -64,7 +64,7 @@ def groups(told: Sequence[Diagnosed]) -> list[Group]:
 _Identity = tuple[Value, ...]
 
 
-def _identity(one: Diagnosed) -> _Identity:
+def _identity(one: DiagnosedInput) -> _Identity:
     """Name, DB Id and instance; None is what the input does not tell, which fits anything."""
     if not isinstance(one.change, Delta):
         return (one.diagnosis.database, one.change.dbid, None, None)
@@ -80,7 +80,7 @@ def _both(one: _Identity, other: _Identity) -> _Identity:
     return tuple(b if a is None else a for a, b in zip(one, other, strict=True))
 
 
-def _databases(told: Sequence[Diagnosed]) -> list[str]:
+def _databases(told: Sequence[DiagnosedInput]) -> list[str]:
     """What to call the database of each input: its name, and its DB Id where another has the same name."""
     ids = [(one.diagnosis.database, one.change.dbid) for one in told]
     many = {name for name, _ in ids if len({id for of, id in ids if of == name and id is not None}) > 1}
@@ -98,19 +98,19 @@ def period(basis: DiagnosisBasis | None) -> str:
     return f"{_clock(basis.begin)} to {end}{_zone(basis.end)}"
 
 
-def _group(database: str, told: Sequence[Diagnosed]) -> Group:
+def _group(database: str, told: Sequence[DiagnosedInput]) -> SummaryGroup:
     deltas = [(one.name, one.change, one.diagnosis) for one in told if isinstance(one.change, Delta)]
     found = series(deltas) if len(deltas) > 1 else None
     left_out = [
         f"{one.name} tells of no interval: {one.change.why}" for one in told if not isinstance(one.change, Delta)
     ]
-    return Group(database, tuple(told), found, (*found.notes, *left_out) if found else ())
+    return SummaryGroup(database, tuple(told), found, (*found.notes, *left_out) if found else ())
 
 
-def _line(told: Diagnosed, database: str) -> Line:
+def _line(told: DiagnosedInput, database: str) -> SummaryLine:
     one = told.diagnosis
     share = one.impact.share_of_db_time if one.impact else None
-    return Line(
+    return SummaryLine(
         file=told.name,
         database=database,
         period=period(one.basis),
@@ -121,7 +121,7 @@ def _line(told: Diagnosed, database: str) -> Line:
     )
 
 
-def _moment(one: Diagnosed) -> datetime:
+def _moment(one: DiagnosedInput) -> datetime:
     """When the input ends, for sorting: zones are dropped, because a report does not print its own."""
     basis = one.diagnosis.basis
     return basis.end.replace(tzinfo=None) if basis and basis.end else datetime.min  # noqa: DTZ901

@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 from threading import Lock
 
 from collectors.model import Delta, Snapshot
-from rules.baseline import Usual
+from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis, Severity
 from service.config.settings import DatabaseSettings
 from service.state.confirmations import Confirmed
-from service.state.episodes import Change, Episodes
+from service.state.episodes import EpisodeChange, Episodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class DatabaseSummary:
     """A database in short: its instance, and its last verdict in one sentence."""
 
     release: str | None
@@ -75,16 +75,16 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class PeerReport:
     """What another replica last told of a database."""
 
     polled_at: float | None
     """time.time() of the last good poll, by that replica's clock."""
-    summary: Summary | None
+    summary: DatabaseSummary | None
 
 
 @dataclass
-class Watched:
+class MonitoredDatabase:
     """One database on the board."""
 
     settings: DatabaseSettings
@@ -94,7 +94,7 @@ class Watched:
     published: Published | None = None
     failure: Failure | None = None
     episodes: Episodes = field(default_factory=Episodes)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[EpisodeChange] = field(default_factory=list)
     """What the last poll changed about the episodes."""
     confirmed: dict[str, Confirmed] = field(default_factory=dict)
     """Results of confirming queries by cause."""
@@ -102,13 +102,13 @@ class Watched:
     """Held by an action that has a session of its own: never more than two sessions on a database."""
     resume: Callable[[], Snapshot | None] = lambda: None
     """The last poll of an earlier run, asked for once; what the first poll is held against."""
-    usual: Callable[[datetime], Mapping[str, Usual]] = lambda at: {}
+    usual: Callable[[datetime], Mapping[str, UsualRange]] = lambda at: {}
     """What is usual here at a time, as far as it is at hand."""
     polled_by: str | None = None
     """The replica that polls it; None while nobody does."""
     owned: bool = True
     """Whether this process polls it; if not, the rest is what the store says."""
-    word: Word | None = None
+    word: PeerReport | None = None
     """The last that another replica told."""
     placing: Lock = field(default_factory=Lock)
     """Held while `owned` changes, and while what the store says is put here."""
@@ -152,7 +152,7 @@ class Watched:
         return self.published if self.up else None
 
     @property
-    def summary(self) -> Summary | None:
+    def summary(self) -> DatabaseSummary | None:
         """The last publication in short, or what another replica told since."""
         told = self.word
         if self.published is None or (told and told.summary and (told.polled_at or 0.0) > self.published.clock):
@@ -165,11 +165,11 @@ class Watched:
         self.episodes, self.confirmed = Episodes(), {}
 
 
-def summary_of(published: Published) -> Summary:
+def summary_of(published: Published) -> DatabaseSummary:
     """A publication in short."""
     snapshot, diagnosis = published.snapshot, published.diagnosis
     instance = snapshot.instance.get("instance_name")
-    return Summary(
+    return DatabaseSummary(
         release=snapshot.release,
         instance=None if instance is None else str(instance),
         started_at=_started(snapshot),
@@ -185,41 +185,41 @@ def _started(snapshot: Snapshot) -> datetime | None:
     return snapshot.taken_at - timedelta(seconds=snapshot.uptime_seconds)
 
 
-Follow = Callable[[Sequence[Watched], bool], None]
+RefreshRemote = Callable[[Sequence[MonitoredDatabase], bool], None]
 """Brings databases that are polled elsewhere up to date: all of them in short, or one as a whole."""
 
 
 class Board:
     """Every watched database by name, in the order of the configuration."""
 
-    def __init__(self, watched: list[Watched]) -> None:
+    def __init__(self, watched: list[MonitoredDatabase]) -> None:
         self._watched = {one.name: one for one in watched}
-        self._follow: Follow = lambda elsewhere, whole: None
+        self._follow: RefreshRemote = lambda elsewhere, whole: None
 
-    def follow_others(self, follow: Follow) -> None:
+    def follow_others(self, follow: RefreshRemote) -> None:
         """Let others poll: none is ours until it is taken, and whoever asks for one that is not sees what `follow` brings."""
         self._follow = follow
         for watched in self._watched.values():
             watched.owned = False
 
-    def __iter__(self) -> Iterator[Watched]:
+    def __iter__(self) -> Iterator[MonitoredDatabase]:
         elsewhere = [one for one in self._watched.values() if not one.owned]
         if elsewhere:
             self._follow(elsewhere, False)
         return iter(self._watched.values())
 
-    def every(self) -> Iterator[Watched]:
+    def every(self) -> Iterator[MonitoredDatabase]:
         """Every database as it stands in this process, nothing asked of the store."""
         return iter(self._watched.values())
 
-    def own(self) -> Iterator[Watched]:
+    def own(self) -> Iterator[MonitoredDatabase]:
         """Those that this process polls."""
         return (one for one in self._watched.values() if one.owned)
 
     def __len__(self) -> int:
         return len(self._watched)
 
-    def get(self, name: str) -> Watched | None:
+    def get(self, name: str) -> MonitoredDatabase | None:
         """The database of that name, or None."""
         found = self._watched.get(name)
         if found is not None and not found.owned:

@@ -39,7 +39,7 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class EpisodeChange:
     """What a poll changed about an episode."""
 
     what: Literal["begin", "worse", "end"]
@@ -80,7 +80,7 @@ class Episodes:
         ended = sorted((one for one in known if one.end is not None), key=lambda one: one.begin)
         self._ended = [*ended, *self._ended][-KEEP:]
 
-    def update(self, diagnosis: Diagnosis) -> list[Change]:
+    def update(self, diagnosis: Diagnosis) -> list[EpisodeChange]:
         """Take in one diagnosis; a diagnosis without an interval changes nothing."""
         if diagnosis.basis is None or diagnosis.basis.end is None:
             return []
@@ -89,7 +89,7 @@ class Episodes:
         undetermined = {one.cause for one in diagnosis.undetermined}
         return [*self._seen(found, diagnosis, at), *self._missed(found.keys() | undetermined, at)]
 
-    def _seen(self, found: dict[str, Finding], diagnosis: Diagnosis, at: datetime) -> Iterator[Change]:
+    def _seen(self, found: dict[str, Finding], diagnosis: Diagnosis, at: datetime) -> Iterator[EpisodeChange]:
         for cause, finding in found.items():
             track = self._tracks.setdefault(cause, _Track())
             track.seen, track.missed = track.seen + 1, 0
@@ -98,12 +98,12 @@ class Episodes:
                 before = track.episode.peak_severity
                 track.episode = _grown(track.episode, finding, diagnosis, at)
                 if track.episode.peak_severity.rank > before.rank:
-                    yield Change("worse", track.episode)
+                    yield EpisodeChange("worse", track.episode)
             elif track.seen >= OPEN_AFTER:
                 track.episode = _opened(finding, diagnosis, track.first, at)
-                yield Change("begin", track.episode)
+                yield EpisodeChange("begin", track.episode)
 
-    def _missed(self, spoken_for: set[str], at: datetime) -> Iterator[Change]:
+    def _missed(self, spoken_for: set[str], at: datetime) -> Iterator[EpisodeChange]:
         for cause, track in list(self._tracks.items()):
             if cause in spoken_for:
                 continue
@@ -114,7 +114,7 @@ class Episodes:
                 ended = replace(track.episode, end=track.episode.last_seen)
                 self._ended = [*self._ended, ended][-KEEP:]
                 del self._tracks[cause]
-                yield Change("end", ended)
+                yield EpisodeChange("end", ended)
 
 
 def _share(diagnosis: Diagnosis) -> float | None:

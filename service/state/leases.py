@@ -32,7 +32,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class Ownership:
     """Who lives, and who holds which database. A database without an owner is free; an unknown owner is None."""
 
     replicas: tuple[Replica, ...]
@@ -46,7 +46,7 @@ class Leases(Protocol):
     alone: bool
     """Whether nobody else can hold any."""
 
-    def look(self, databases: Iterable[str]) -> Sharing:
+    def look(self, databases: Iterable[str]) -> Ownership:
         """The fleet as it is now; this replica is part of it. Raises LeasesLost."""
         ...
 
@@ -76,9 +76,9 @@ class SoleLeases:
         self.me = Replica("sole", name, None)
         self._held: dict[str, Lease] = {}
 
-    def look(self, databases: Iterable[str]) -> Sharing:
+    def look(self, databases: Iterable[str]) -> Ownership:
         """This process alone."""
-        return Sharing((self.me,), dict.fromkeys(self._held, self.me))
+        return Ownership((self.me,), dict.fromkeys(self._held, self.me))
 
     def take(self, names: Sequence[str]) -> tuple[Lease, ...]:
         """Every one."""

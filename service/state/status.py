@@ -4,11 +4,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from service.state.board import Failure, Summary, Watched
+from service.state.board import DatabaseSummary, Failure, MonitoredDatabase
 from service.state.confirmations import Confirmed
 
 
-class Standing(BaseModel):
+class DatabaseStatus(BaseModel):
     """The last word of a database's owner about it. Times are Unix times by the owner's clock."""
 
     model_config = ConfigDict(frozen=True)
@@ -20,10 +20,10 @@ class Standing(BaseModel):
     ahead: float
     """Seconds the owner's clock is ahead of the database's; 0 where the database told no time."""
     failure: Failure | None
-    summary: Summary | None
+    summary: DatabaseSummary | None
 
 
-class Request(BaseModel):
+class OwnerRequest(BaseModel):
     """What the replica that polls a database is asked to do by one that does not."""
 
     model_config = ConfigDict(frozen=True)
@@ -34,11 +34,11 @@ class Request(BaseModel):
     """A result that the other replica got, to count in the next diagnoses."""
 
 
-def standing_of(watched: Watched) -> Standing:
+def standing_of(watched: MonitoredDatabase) -> DatabaseStatus:
     """What a replica says of a database that it polls."""
     published = watched.published
     taken_at = published.snapshot.taken_at if published else None
-    return Standing(
+    return DatabaseStatus(
         database=watched.name,
         pace=watched.pace,
         polled_at=published.clock if published else None,

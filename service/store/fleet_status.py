@@ -1,52 +1,56 @@
 """What replicas tell each other through the store: how each database stands, and what its owner is asked to do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Engine, delete, insert, select
+from sqlalchemy import Engine, delete, insert, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from service.state.status import Request, Standing
-from service.store.schema.fleet_tables import StoredRequest, StoredStanding
+from collectors.model import Snapshot
+from service.state.confirmations import Confirmed
+from service.state.episodes import Episode
+from service.state.status import DatabaseStatus, OwnerRequest
+from service.store.repository import Repository
+from service.store.schema.fleet_tables import StoredRequest, StoredStatus
 
 TOO_OLD = timedelta(minutes=1)
 """A request nobody took for so long is not carried out any more: its caller has long gone on."""
 
 
-class Standings:
+class FleetStatusTable:
     """The tables `standings` and `requests`. Raises SQLAlchemyError when the store is down."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def put(self, standings: Sequence[Standing]) -> None:
+    def put(self, standings: Sequence[DatabaseStatus]) -> None:
         """Replace what is known of these databases."""
         rows = [{"database": one.database, "body": one.model_dump_json()} for one in standings]
-        write = upsert(StoredStanding)
+        write = upsert(StoredStatus)
         write = write.on_conflict_do_update(index_elements=["database"], set_={"body": write.excluded.body})
         if rows:
             with self._engine.begin() as connection:
                 connection.execute(write, rows)
 
-    def all(self) -> dict[str, Standing]:
+    def all(self) -> dict[str, DatabaseStatus]:
         """The last word about every database."""
         with self._engine.connect() as connection:
-            bodies = connection.scalars(select(StoredStanding.body))
-            return {one.database: one for one in map(Standing.model_validate_json, bodies)}
+            bodies = connection.scalars(select(StoredStatus.body))
+            return {one.database: one for one in map(DatabaseStatus.model_validate_json, bodies)}
 
-    def of(self, database: str) -> Standing | None:
+    def of(self, database: str) -> DatabaseStatus | None:
         """The last word about one."""
         with self._engine.connect() as connection:
-            body = connection.scalar(select(StoredStanding.body).where(StoredStanding.database == database))
-            return None if body is None else Standing.model_validate_json(body)
+            body = connection.scalar(select(StoredStatus.body).where(StoredStatus.database == database))
+            return None if body is None else DatabaseStatus.model_validate_json(body)
 
-    def ask(self, request: Request) -> None:
+    def ask(self, request: OwnerRequest) -> None:
         """Leave a request for whoever polls the database."""
         row = {"database": request.database, "body": request.model_dump_json(), "asked_at": datetime.now(UTC)}
         with self._engine.begin() as connection:
             connection.execute(insert(StoredRequest), [row])
 
-    def asked(self, databases: Sequence[str]) -> list[Request]:
+    def asked(self, databases: Sequence[str]) -> list[OwnerRequest]:
         """Requests about these databases, each given once."""
         if not databases:
             return []
@@ -54,4 +58,43 @@ class Standings:
         with self._engine.begin() as connection:
             rows = connection.execute(mine.returning(StoredRequest.body, StoredRequest.asked_at)).all()
         oldest = datetime.now(UTC) - TOO_OLD
-        return [Request.model_validate_json(body) for body, at in rows if at >= oldest]
+        return [OwnerRequest.model_validate_json(body) for body, at in rows if at >= oldest]
+
+
+_POLLED = text(
+    "select name, (select max(taken_at) from snapshots where database = name) from unnest(cast(:names as text[])) as name"
+)
+
+
+class FleetReader:
+    """Reads for followers and for whoever takes over. Every method raises SQLAlchemyError when the store is down."""
+
+    def __init__(self, store: Repository, words: FleetStatusTable) -> None:
+        self._store = store
+        self._words = words
+
+    def standings(self) -> Mapping[str, DatabaseStatus]:
+        """The last word about every database."""
+        return self._words.all()
+
+    def standing(self, database: str) -> DatabaseStatus | None:
+        """The last word about one."""
+        return self._words.of(database)
+
+    def latest(self, database: str) -> Sequence[Snapshot]:
+        """Its two newest snapshots, newest first."""
+        return self._store.latest(database, 2)
+
+    def polled(self, databases: Sequence[str]) -> Mapping[str, datetime]:
+        """The newest kept poll of each, by the database's own clock."""
+        with self._store.engine.connect() as connection:
+            rows = connection.execute(_POLLED, {"names": list(databases)}).all()
+        return {name: at for name, at in rows if at is not None}
+
+    def episodes(self, database: str) -> Sequence[Episode]:
+        """Its episodes, open ones and the last that ended."""
+        return self._store.episodes.recent(database)
+
+    def confirmed(self, database: str) -> Mapping[str, Confirmed]:
+        """Results of confirming queries that still count, by cause."""
+        return self._store.confirmations.live(datetime.now(UTC)).get(database, {})

@@ -15,15 +15,15 @@ from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.config.settings import HistorySettings
 from service.store.ingest.bulk import insert_new, insert_raw, table_of, upsert
-from service.store.ingest.names import Names
+from service.store.ingest.names import NameTables
 from service.store.ingest.partitions import Partitions
-from service.store.ingest.record import Record, Turn, changes_in, record_of, unpack
+from service.store.ingest.record import IngestRecord, PollRecord, changes_in, record_of, unpack
 from service.store.queries.aliases import read_diagnosis
 from service.store.queries.deliveries import Deliveries
 from service.store.queries.episode_log import EpisodeLog
 from service.store.queries.episodes import Baselines, Confirmations, EpisodeStore
 from service.store.queries.history import History
-from service.store.queries.intervals import ChangesOver
+from service.store.queries.intervals import IntervalDeltas
 from service.store.queries.marks import Marks
 from service.store.queries.reports import Reports
 from service.store.schema.engine import StoreError, brief, make_engine, masked
@@ -46,10 +46,10 @@ class Repository:
     def __init__(self, url: str, history: HistorySettings | None = None) -> None:
         self.engine = _opened(url)
         self.kept_for = history or HistorySettings()
-        self.names = Names(self.engine)
+        self.names = NameTables(self.engine)
         self.partitions = Partitions(self.engine)
         self.history = History(self.engine, self.names, self.kept_for)
-        self.changes = ChangesOver(self.engine, self.names, self.history)
+        self.changes = IntervalDeltas(self.engine, self.names, self.history)
         self.episodes = EpisodeStore(self.engine)
         self.confirmations = Confirmations(self.engine)
         self.marks = Marks(self.engine)
@@ -59,7 +59,7 @@ class Repository:
         self.reports = Reports(self.engine)
         self._last: dict[str, tuple[datetime, Any]] = {}
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None = None) -> None:
         """Keep one poll at once. A store in trouble is logged; the service goes through `Writer`, which loses nothing."""
         record = record_of(snapshot, diagnosis, turn)
         if record is None:
@@ -69,7 +69,7 @@ class Repository:
         except (SQLAlchemyError, ValueError) as error:
             log.error("store: a poll of %s was not kept: %s", snapshot.database, brief(error))
 
-    def write(self, records: Sequence[Record]) -> None:
+    def write(self, records: Sequence[IngestRecord]) -> None:
         """Write polls in one transaction; one that is there already changes nothing. Raises SQLAlchemyError, NaiveTime."""
         databases = self.names.databases({one.database for one in records})
         items = self.names.items({item for one in records for item, _ in one.figures})
@@ -96,7 +96,7 @@ class Repository:
             self.episode_log.announce()
 
     def _write_snapshots(
-        self, connection: Connection, records: Sequence[Record], last: dict[str, tuple[datetime, Any]]
+        self, connection: Connection, records: Sequence[IngestRecord], last: dict[str, tuple[datetime, Any]]
     ) -> None:
         """The snapshot of each poll, the first of a day also as the day's frame, and each verdict that is news."""
         news = [one for one in records if _is_news(one, last)]
@@ -181,7 +181,7 @@ def _opened(url: str) -> Engine:
     raise refusal
 
 
-def _is_news(record: Record, last: dict[str, tuple[datetime, Any]]) -> bool:
+def _is_news(record: IngestRecord, last: dict[str, tuple[datetime, Any]]) -> bool:
     """Whether a verdict differs from the last one kept, or that one is old; notes it as the last."""
     last_at, verdict = last.get(record.database, (None, None))
     if verdict == record.verdict and last_at is not None and timedelta(0) <= record.at - last_at < REPEAT_AFTER:
@@ -194,12 +194,12 @@ def _day(at: datetime) -> str:
     return at.astimezone(UTC).date().isoformat()
 
 
-def _poll(database: int, one: Record) -> tuple[Any, ...]:
+def _poll(database: int, one: IngestRecord) -> tuple[Any, ...]:
     told = (one.seconds, one.severity, one.share, one.waiting, one.missing, one.startup_time, one.why)
     return (database, millis(one.at), *told)
 
 
-def _diagnosis(one: Record) -> dict[str, Any]:
+def _diagnosis(one: IngestRecord) -> dict[str, Any]:
     return {
         "database": one.database,
         "taken_at": one.at,

@@ -13,8 +13,8 @@ from prometheus_client.registry import Collector
 
 from collectors.model import Snapshot
 from rules.model import Diagnosis
-from service.store.ingest.disk_queue import Spool
-from service.store.ingest.record import Record, Turn, record_of, unpack
+from service.store.ingest.disk_queue import DiskQueue
+from service.store.ingest.record import IngestRecord, PollRecord, record_of, unpack
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS, brief, out_of_order
 
@@ -25,17 +25,17 @@ AT_ONCE = 100
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 """Seconds between attempts at a store in trouble."""
 
-Numbered = tuple[int, Record]
+QueuedRecord = tuple[int, IngestRecord]
 
 
 class Writer:
     """The keeper of the service: one thread between the workers and the store."""
 
-    def __init__(self, store: Repository, spool: Spool) -> None:
+    def __init__(self, store: Repository, spool: DiskQueue) -> None:
         self._store = store
         self.spool = spool
-        self._queue: list[Numbered] = []
-        self._in_flight: list[Numbered] = []
+        self._queue: list[QueuedRecord] = []
+        self._in_flight: list[QueuedRecord] = []
         self._awake = Condition()
         self._stopping = False
         self._trouble: str | None = None
@@ -61,7 +61,7 @@ class Writer:
         with self._awake:
             self._to_spool()
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None = None) -> None:
         """Take a poll; never raises, and never waits for the store."""
         try:
             record = record_of(snapshot, diagnosis, turn)
@@ -151,7 +151,7 @@ class Writer:
                 return False
         return True
 
-    def _written(self, records: Sequence[Record]) -> bool:
+    def _written(self, records: Sequence[IngestRecord]) -> bool:
         """Whether the store took these polls. A refusal of the polls themselves is logged, and is no trouble of the store."""
         try:
             self._store.write(records)
@@ -175,7 +175,7 @@ class Writer:
 class SpoolMetrics(Collector):
     """How the spool stands, for /metrics."""
 
-    def __init__(self, spool: Spool) -> None:
+    def __init__(self, spool: DiskQueue) -> None:
         self._spool = spool
 
     def collect(self) -> Iterator[Metric]:

@@ -14,38 +14,38 @@ from collectors.ondemand.holders import HolderProfile, profile
 from collectors.poll import Connection
 from rules.cause import Cause
 from service.state import confirmations
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from service.state.confirmations import Confirmed
 from service.state.leases import Leases, LeasesLost
-from service.state.status import Request
-from service.watch.worker import Opener, Worker
+from service.state.status import OwnerRequest
+from service.watch.worker import ConnectionOpener, Worker
 
 
-class Busy(Exception):
+class ActionRunning(Exception):
     """Another action runs on the database; its session must end first."""
 
 
-class NotPassedOn(Exception):
+class OwnerUnreachable(Exception):
     """The replica that polls the database could not be asked."""
 
 
-class Messenger(Protocol):
+class OwnerMessenger(Protocol):
     """Passes requests on."""
 
-    def ask(self, request: Request) -> None:
+    def ask(self, request: OwnerRequest) -> None:
         """Leave a request for whoever polls the database. Raises what the store raises."""
         ...
 
 
-class Actions:
+class OperatorActions:
     """What this replica can do for whoever asks it."""
 
     def __init__(
         self,
-        opener: Opener,
+        opener: ConnectionOpener,
         leases: Leases,
         worker: Callable[[str], Worker | None],
-        messenger: Messenger | None,
+        messenger: OwnerMessenger | None,
         errors: tuple[type[Exception], ...] = (),
     ) -> None:
         """`worker`: who polls a database here; `errors`: what the messenger raises when the store is in trouble."""
@@ -55,7 +55,7 @@ class Actions:
         self._messenger = messenger
         self._errors = errors
 
-    def confirm(self, watched: Watched, cause: Cause) -> Confirmed:
+    def confirm(self, watched: MonitoredDatabase, cause: Cause) -> Confirmed:
         """Run a cause's confirming query; its result counts in the next diagnoses.
 
         Raises Busy, NotPassedOn, StatementError, SessionError.
@@ -67,42 +67,42 @@ class Actions:
             )
         watched.confirmed[cause.id] = result
         if not watched.owned:
-            self._pass_on(Request(database=watched.name, do="confirmed", confirmed=result))
+            self._pass_on(OwnerRequest(database=watched.name, do="confirmed", confirmed=result))
         return result
 
-    def profile(self, watched: Watched, seconds: float, looks: int) -> HolderProfile:
+    def profile(self, watched: MonitoredDatabase, seconds: float, looks: int) -> HolderProfile:
         """Profile who holds the row cache latch. Raises Busy, StatementError, SessionError."""
         with self._session(watched) as connection:
             return profile(connection, ROW_CACHE_LATCH, seconds, looks)
 
-    def sample(self, watched: Watched) -> None:
+    def sample(self, watched: MonitoredDatabase) -> None:
         """Sample waiting sessions after the next poll. Raises NotPassedOn."""
         worker = self._worker(watched.name)
         if worker is not None:
             worker.ask_for_samples()
         else:
-            self._pass_on(Request(database=watched.name, do="samples"))
+            self._pass_on(OwnerRequest(database=watched.name, do="samples"))
 
-    def resume_login(self, watched: Watched) -> bool:
+    def resume_login(self, watched: MonitoredDatabase) -> bool:
         """Try the same credential once more; False when login was not stopped. Raises NotPassedOn."""
         worker = self._worker(watched.name)
         if worker is not None:
             return worker.resume_login()
-        self._pass_on(Request(database=watched.name, do="resume"))
+        self._pass_on(OwnerRequest(database=watched.name, do="resume"))
         return watched.failure is not None and watched.failure.kind == "credential"
 
-    def _pass_on(self, request: Request) -> None:
+    def _pass_on(self, request: OwnerRequest) -> None:
         if self._messenger is None:
             return
         try:
             self._messenger.ask(request)
         except self._errors:
             why = "another replica polls it, and cannot be asked while the store does not answer"
-            raise NotPassedOn(f"{request.database}: {why}") from None
+            raise OwnerUnreachable(f"{request.database}: {why}") from None
 
     @contextmanager
-    def _session(self, watched: Watched) -> Iterator[Connection]:
-        busy = Busy(f"another action runs on {watched.name}; try again when it has ended")
+    def _session(self, watched: MonitoredDatabase) -> Iterator[Connection]:
+        busy = ActionRunning(f"another action runs on {watched.name}; try again when it has ended")
         if not watched.acting.acquire(blocking=False):
             raise busy
         try:
@@ -111,7 +111,7 @@ class Actions:
                     granted = ends.enter_context(self._leases.acting(watched.name))
                 except LeasesLost:
                     why = "is not known while the store does not answer"
-                    raise Busy(f"whether another replica acts on {watched.name} {why}") from None
+                    raise ActionRunning(f"whether another replica acts on {watched.name} {why}") from None
                 if not granted:
                     raise busy
                 connection = self._opener.open(watched)

@@ -4,13 +4,13 @@ import time
 from datetime import UTC, datetime
 
 from collectors.errors import SetupError
-from collectors.oracle import Deadlines, OracleConnection, Target, prepare
+from collectors.oracle import ConnectTarget, Deadlines, OracleConnection, prepare
 from collectors.poll import Connection
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.config.secrets import fingerprint, password_of, read_secret
 from service.config.settings import DatabaseSettings, OracleSettings
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 
 
 class Connector:
@@ -21,7 +21,7 @@ class Connector:
         self.began = datetime.now(UTC)
         self._zero = time.monotonic()
 
-    def open(self, watched: Watched) -> Connection:
+    def open(self, watched: MonitoredDatabase) -> Connection:
         """A fresh session on the database. Raises SessionError in the class of its cure."""
         database = watched.settings
         if database.scripted is not None:
@@ -34,7 +34,7 @@ class Connector:
         )
         return OracleConnection(database.name, target_of(database), deadlines)
 
-    def credential(self, watched: Watched) -> str:
+    def credential(self, watched: MonitoredDatabase) -> str:
         """A fingerprint of the credential in force, to see it change. Raises SetupError."""
         database = watched.settings
         return "" if database.scripted is not None else fingerprint(database.user, password_of(database))
@@ -45,10 +45,10 @@ class Connector:
         return ScriptedDatabase(scenarios()[name], self.began, lambda: time.monotonic() - self._zero)
 
 
-def target_of(database: DatabaseSettings) -> Target:
+def target_of(database: DatabaseSettings) -> ConnectTarget:
     """Where and as whom to connect, the password read just now."""
     wallet_password = database.wallet_password_file
-    return Target(
+    return ConnectTarget(
         dsn=database.dsn,
         user=database.user,
         password=password_of(database),

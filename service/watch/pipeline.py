@@ -14,25 +14,25 @@ from rules.cache_map import CacheMap, cache_map
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis
 from service.metrics.exposition import render
-from service.state.board import Published, Watched
+from service.state.board import MonitoredDatabase, Published
 from service.state.leases import LeasesLost
-from service.store.ingest.record import Turn
+from service.store.ingest.record import PollRecord
 
 FIRST_POLL = "the first poll has nothing to compare with"
 
 
-class Keeper(Protocol):
+class PollKeeper(Protocol):
     """Where polls are kept: the store, or nothing."""
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None = None) -> None:
         """Keep one poll; must neither raise nor wait."""
         ...
 
 
 def turn(
-    watched: Watched,
+    watched: MonitoredDatabase,
     connection: Connection,
-    keeper: Keeper,
+    keeper: PollKeeper,
     clock: Callable[[], float] = time.monotonic,
     seen: Reading | None = None,
     holds: Callable[[], bool] = lambda: True,
@@ -55,7 +55,7 @@ def turn(
     return published
 
 
-def judged(watched: Watched, change: Delta | NotComparable) -> Diagnosis:
+def judged(watched: MonitoredDatabase, change: Delta | NotComparable) -> Diagnosis:
     """The diagnosis of a change, which says how many times the usual it costs where that is known."""
     if isinstance(change, NotComparable):
         return cannot_tell(change)
@@ -68,14 +68,14 @@ def with_samples(snapshot: Snapshot, seen: Reading | None) -> Snapshot:
     return replace(snapshot, readings={**snapshot.readings, SESSIONS: reading})
 
 
-def with_confirmations(change: Delta | NotComparable, watched: Watched) -> Delta | NotComparable:
+def with_confirmations(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta | NotComparable:
     """The change with the results of confirming queries that still speak for this life of the instance."""
     if isinstance(change, NotComparable):
         return change
     return replace(change, confirmations=watched.confirmations())
 
 
-def with_gap(change: Delta | NotComparable, watched: Watched) -> Delta | NotComparable:
+def with_gap(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta | NotComparable:
     """The change, saying so where it reaches back to a poll of an earlier run of latchscope."""
     if isinstance(change, NotComparable) or watched.published is not None:
         return change
@@ -86,11 +86,11 @@ def with_gap(change: Delta | NotComparable, watched: Watched) -> Delta | NotComp
     return replace(change, notes=(*change.notes, gap))
 
 
-def kept_beside(watched: Watched, change: Delta | NotComparable, previous: Snapshot | None) -> Turn:
+def kept_beside(watched: MonitoredDatabase, change: Delta | NotComparable, previous: Snapshot | None) -> PollRecord:
     """What the store keeps of a poll beside its snapshot and diagnosis."""
     ended = [one.episode for one in watched.changes if one.what == "end"]
     lasting = (*watched.episodes.open, *ended)
-    return Turn(change, previous, lasting, tuple(watched.confirmed.values()), tuple(watched.changes))
+    return PollRecord(change, previous, lasting, tuple(watched.confirmed.values()), tuple(watched.changes))
 
 
 def difference(previous: Snapshot | None, snapshot: Snapshot) -> Delta | NotComparable:
@@ -101,7 +101,7 @@ def difference(previous: Snapshot | None, snapshot: Snapshot) -> Delta | NotComp
 
 
 def publish(
-    watched: Watched, snapshot: Snapshot, change: Delta | NotComparable, diagnosis: Diagnosis, seconds: float
+    watched: MonitoredDatabase, snapshot: Snapshot, change: Delta | NotComparable, diagnosis: Diagnosis, seconds: float
 ) -> Published:
     """Put the outcome of a poll on the board, with its metrics rendered once."""
     delta = change if isinstance(change, Delta) else None

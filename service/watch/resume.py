@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from service.state.confirmations import Confirmed
 from service.state.episodes import Episode
 from service.store.repository import Repository
@@ -15,7 +15,7 @@ from service.store.writer import Writer
 log = logging.getLogger("latchscope.store")
 
 
-def resume(databases: Sequence[Watched], store: Repository, writer: Writer) -> None:
+def resume(databases: Sequence[MonitoredDatabase], store: Repository, writer: Writer) -> None:
     """Give these databases what was known of them. The last poll is read when the first one needs it."""
     episodes: dict[str, Sequence[Episode]] = {}
     confirmed: dict[str, dict[str, Confirmed]] = {}

@@ -12,22 +12,22 @@ from collectors.poll import Connection
 from rules.catalogue import catalogue
 from rules.model import Severity
 from service.state import confirmations
-from service.state.board import Failure, Published, Watched
+from service.state.board import Failure, MonitoredDatabase, Published
 from service.state.leases import LeasesLost
 from service.watch.backoff import after_failure, interval_after, next_turn
-from service.watch.pipeline import Keeper, turn
+from service.watch.pipeline import PollKeeper, turn
 
 log = logging.getLogger("latchscope.loop")
 
 
-class Opener(Protocol):
+class ConnectionOpener(Protocol):
     """Where sessions come from."""
 
-    def open(self, watched: Watched) -> Connection:
+    def open(self, watched: MonitoredDatabase) -> Connection:
         """A fresh session. Raises SessionError in the class of its cure."""
         ...
 
-    def credential(self, watched: Watched) -> str:
+    def credential(self, watched: MonitoredDatabase) -> str:
         """A fingerprint of the credential in force. Raises SetupError."""
         ...
 
@@ -37,9 +37,9 @@ class Worker:
 
     def __init__(
         self,
-        watched: Watched,
-        opener: Opener,
-        keeper: Keeper,
+        watched: MonitoredDatabase,
+        opener: ConnectionOpener,
+        keeper: PollKeeper,
         budget: float = 1.0,
         confirms: bool = False,
         *,

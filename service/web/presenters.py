@@ -11,10 +11,10 @@ from rules.cache_map import CacheMap
 from rules.engine import cannot_tell
 from rules.model import Diagnosis, DiagnosisBasis
 from rules.statistics import latch_statistics, ratio
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from service.state.episodes import Episode
 from service.state.window import Window
-from service.store.queries.episodes import Page, paged
+from service.store.queries.episodes import EpisodePage, paged
 from service.store.repository import Repository
 from service.web.schemas import (
     CacheOut,
@@ -31,7 +31,7 @@ from service.web.schemas import (
 )
 
 
-def database_out(watched: Watched) -> DatabaseOut:
+def database_out(watched: MonitoredDatabase) -> DatabaseOut:
     """A database in short."""
     failure, told = watched.failure, watched.summary
     shown = told if watched.up else None
@@ -58,7 +58,7 @@ def database_out(watched: Watched) -> DatabaseOut:
     )
 
 
-def diagnosis_of(watched: Watched) -> Diagnosis:
+def diagnosis_of(watched: MonitoredDatabase) -> Diagnosis:
     """The current diagnosis; where there is none, one that says why everything is undetermined."""
     if watched.current is not None:
         return watched.current.diagnosis
@@ -70,7 +70,7 @@ def diagnosis_of(watched: Watched) -> Diagnosis:
     return cannot_tell(NotComparable(watched.name, release, why, "wait for the next poll"))
 
 
-def latches_out(watched: Watched) -> LatchesOut:
+def latches_out(watched: MonitoredDatabase) -> LatchesOut:
     """The child latches over the last interval."""
     delta, caches = _delta(watched), watched.published.map if watched.published else CacheMap()
     rows = delta.rows("v$latch_children") if delta else ()
@@ -112,7 +112,7 @@ def _child(row: Row, caches: CacheMap, total: float, seconds: float | None, cpus
     )
 
 
-def caches_out(watched: Watched) -> CachesOut:
+def caches_out(watched: MonitoredDatabase) -> CachesOut:
     """The dictionary caches over the last interval."""
     delta, caches = _delta(watched), watched.published.map if watched.published else CacheMap()
     rows = delta.rows("v$rowcache") if delta else ()
@@ -150,7 +150,7 @@ def _cache(row: Row, owner: dict[tuple[int, str, int | None], int], total: float
     )
 
 
-def capabilities_out(watched: Watched) -> CapabilitiesOut:
+def capabilities_out(watched: MonitoredDatabase) -> CapabilitiesOut:
     """The preflight, from the last poll."""
     snapshot = watched.published.snapshot if watched.published else Snapshot(watched.name, None, {})
     found = capabilities(snapshot, watched.settings.user)
@@ -166,7 +166,7 @@ def capabilities_out(watched: Watched) -> CapabilitiesOut:
     )
 
 
-def episodes_out(watched: Watched) -> list[EpisodeOut]:
+def episodes_out(watched: MonitoredDatabase) -> list[EpisodeOut]:
     """Episodes of a database that are in memory, newest first."""
     return [episode_out(one) for one in watched.episodes.all]
 
@@ -177,8 +177,13 @@ def episode_out(one: Episode) -> EpisodeOut:
 
 
 def episode_page(
-    store: Repository, watched: Iterable[Watched], db: str | None, within: Window, cursor: str | None, limit: int
-) -> Page[Episode]:
+    store: Repository,
+    watched: Iterable[MonitoredDatabase],
+    db: str | None,
+    within: Window,
+    cursor: str | None,
+    limit: int,
+) -> EpisodePage[Episode]:
     """Kept episodes, newest first; the first page has those of this moment too, which may not be written yet.
 
     Raises BadCursor.
@@ -203,7 +208,7 @@ def _begin(one: Episode) -> datetime:
     return one.begin
 
 
-def holders_out(watched: Watched, found: HolderProfile) -> HoldersOut:
+def holders_out(watched: MonitoredDatabase, found: HolderProfile) -> HoldersOut:
     """A profile of holders with the caches of the children they held."""
     rows = watched.published.snapshot.rows("v$latch_children") if watched.published else ()
     children = {str(row.get("addr")): int(number(row.get("child#")) or 0) for row in rows}
@@ -232,7 +237,7 @@ def _holder(one: Holder, times: int, looks: int, children: dict[str, int], cache
     )
 
 
-def _delta(watched: Watched) -> Delta | None:
+def _delta(watched: MonitoredDatabase) -> Delta | None:
     return watched.current.delta if watched.current else None
 
 
@@ -244,7 +249,7 @@ def _basis(delta: Delta | None) -> DiagnosisBasis | None:
     )
 
 
-def _missing(watched: Watched, delta: Delta | None, view: str) -> str | None:
+def _missing(watched: MonitoredDatabase, delta: Delta | None, view: str) -> str | None:
     if delta is None:
         told = diagnosis_of(watched)
         return next((f"{one.why}; {one.way_out}" for one in told.undetermined), told.headline)

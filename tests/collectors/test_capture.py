@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.capture import Capture, Confirmation, delta_of, dump, load
+from collectors.capture import Capture, CapturedConfirmation, delta_of, dump, load
 from collectors.delta import between
 from collectors.errors import InputError
 from collectors.model import Basis, Delta, Missing, NotComparable, Rows, Snapshot
@@ -46,7 +46,9 @@ def changed(*path: str | int, to: object) -> str:
 def test_the_recorded_incident_is_read(incident: Capture) -> None:
     assert incident.database == "undo-segments"
     assert "2010" in incident.source
-    assert incident.confirmations == (Confirmation("undo-segments", "select count(*) from dba_rollback_segs", 14_838),)
+    assert incident.confirmations == (
+        CapturedConfirmation("undo-segments", "select count(*) from dba_rollback_segs", 14_838),
+    )
     (snapshot,) = incident.snapshots
     assert snapshot.taken_at is None
     assert snapshot.rows("v$latch_children")[0] == {"latch#": 270, "child#": 1, "sleeps": 24_241_645}
@@ -87,7 +89,7 @@ def readings_of(one: Snapshot) -> dict[str, object]:
 
 def test_what_is_written_is_read_back() -> None:
     snapshots = (poll_at("undo-storm", 60, refused=("x$kqrst",)), poll_at("undo-storm", 90))
-    written = Capture("undo-storm", snapshots, (Confirmation("undo-segments", "select 1", 14_838),), "a test")
+    written = Capture("undo-storm", snapshots, (CapturedConfirmation("undo-segments", "select 1", 14_838),), "a test")
     again = load(dump(written), "again.json")
     assert (again.database, again.source, again.confirmations) == ("undo-storm", "a test", written.confirmations)
     assert [one.taken_at for one in again.snapshots] == [one.taken_at for one in snapshots]

@@ -9,8 +9,8 @@ from collectors.model import (
     Changes,
     Collector,
     Column,
+    ColumnKind,
     Delta,
-    Kind,
     Missing,
     Oddity,
     Row,
@@ -25,7 +25,11 @@ NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PROBE = Collector(
     view="v$probe",
     about="",
-    columns=(Column("a", Kind.KEY, "", ""), Column("n", Kind.COUNTER, "count", ""), Column("b", Kind.KEY, "", "")),
+    columns=(
+        Column("a", ColumnKind.KEY, "", ""),
+        Column("n", ColumnKind.COUNTER, "count", ""),
+        Column("b", ColumnKind.KEY, "", ""),
+    ),
     statements={},
     without="",
     granted_on="",
@@ -34,7 +38,7 @@ PROBE = Collector(
 
 def test_a_collector_knows_its_key_and_its_columns() -> None:
     assert PROBE.key == ("a", "b")
-    assert PROBE.column("n").kind is Kind.COUNTER
+    assert PROBE.column("n").kind is ColumnKind.COUNTER
     with pytest.raises(KeyError, match=r"v\$probe declares no column z"):
         PROBE.column("z")
 

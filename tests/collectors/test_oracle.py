@@ -10,7 +10,7 @@ import pytest
 
 from collectors.deadline import MOST_LEFT_BEHIND, left_behind
 from collectors.errors import CredentialError, SessionError, SetupError, StatementError, ViewRefused
-from collectors.oracle import PREFETCH_ROWS, Cancelled, Deadlines, OracleConnection, Target, TooSlow, prepare
+from collectors.oracle import PREFETCH_ROWS, Cancelled, ConnectTarget, Deadlines, OracleConnection, TooSlow, prepare
 from collectors.poll import poll
 from collectors.registry import collectors
 from tests.oracle_standin.accounts import Account
@@ -48,7 +48,7 @@ def orcl(listener: Listener) -> Service:
 
 
 def session(listener: Listener, deadlines: Deadlines = QUICK, dsn: str = "", **given: object) -> OracleConnection:
-    target = Target(dsn or listener.dsn("orcl"), USER, PASSWORD, **given)  # type: ignore[arg-type]
+    target = ConnectTarget(dsn or listener.dsn("orcl"), USER, PASSWORD, **given)  # type: ignore[arg-type]
     return within(LIMIT, lambda: OracleConnection("orcl", target, deadlines))
 
 
@@ -61,7 +61,7 @@ def ask(connection: OracleConnection, sql: str = ONE) -> list[tuple[object, ...]
 def test_standin_poll_is_one_round_trip_per_statement(name: str, profile: object) -> None:
     service = demo_services([name], profile)[name]  # type: ignore[arg-type]
     with Listener({name: service}) as listener:
-        connection = within(LIMIT, lambda: OracleConnection(name, Target(listener.dsn(name), USER, PASSWORD)))
+        connection = within(LIMIT, lambda: OracleConnection(name, ConnectTarget(listener.dsn(name), USER, PASSWORD)))
         first = within(LIMIT, lambda: poll(name, connection))
         before = service.counters.round_trips
         again = within(LIMIT, lambda: poll(name, connection, first))
@@ -180,7 +180,7 @@ def test_standin_frozen_server_costs_one_deadline(listener: Listener, stage: Sta
 
 def test_standin_password_is_sent_to_nobody_twice(listener: Listener) -> None:
     with pytest.raises(CredentialError, match="ORA-01017"):
-        within(LIMIT, lambda: OracleConnection("orcl", Target(listener.dsn("orcl"), USER, "wrong"), QUICK))
+        within(LIMIT, lambda: OracleConnection("orcl", ConnectTarget(listener.dsn("orcl"), USER, "wrong"), QUICK))
     assert orcl(listener).counters.logins == 1
 
 

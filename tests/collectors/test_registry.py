@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from collectors import views
-from collectors.model import Collector, Column, Kind
+from collectors.model import Collector, Column, ColumnKind
 from collectors.registry import BadCollector, check, collectors, marker, view_of
 
 LATCH = collectors()["v$latch"]
@@ -73,7 +73,7 @@ def test_a_wrong_module_is_said_loudly(planted: Path, name: str, changes: str, c
     ("wrong", "line"),
     [
         (replace(LATCH, columns=(*LATCH.columns, LATCH.columns[0])), "declares column latch# twice"),
-        (replace(LATCH, columns=(Column("gets", Kind.COUNTER, "count", ""),)), "declares no key column"),
+        (replace(LATCH, columns=(Column("gets", ColumnKind.COUNTER, "count", ""),)), "declares no key column"),
         (replace(LATCH, statements={}), "has no statement"),
         (replace(LATCH, statements={"newest": "/* latchscope v$latch */"}), "'newest', which is no release"),
         (replace(LATCH, statements={"11.2": "select 1 from dual"}), "lacks the comment /* latchscope v$latch */"),

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from collectors.model import Collector, Kind, Rows
+from collectors.model import Collector, ColumnKind, Rows
 from collectors.registry import collectors, marker
 from collectors.release import parts
 from collectors.views.latchname import number_of
@@ -91,9 +91,9 @@ def test_every_collector_says_what_it_is_and_what_is_lost_without_it(one: Collec
 @EVERY
 def test_numbers_have_units_and_names_have_none(one: Collector) -> None:
     for column in one.columns:
-        if column.kind in (Kind.COUNTER, Kind.GAUGE):
+        if column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE):
             assert column.unit, f"{one.view} {column.name}"
-        elif column.kind is Kind.KEY:
+        elif column.kind is ColumnKind.KEY:
             assert not column.unit, f"{one.view} {column.name}"
 
 

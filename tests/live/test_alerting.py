@@ -37,7 +37,7 @@ from collectors.simulator.database import ScriptedDatabase
 from collectors.simulator.scenario import Child, Scenario
 from service.app import create_app
 from service.config.settings import DatabaseSettings, Defaults, Settings
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 
 SHIPPED = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 FACTOR = 60
@@ -128,13 +128,13 @@ class Fleet:
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     zero: float = field(default_factory=time.monotonic)
 
-    def open(self, watched: Watched) -> Connection:
+    def open(self, watched: MonitoredDatabase) -> Connection:
         if watched.name in self.failing:
             raise self.failing[watched.name]
         script, refused = self.scripts[watched.name], self.refused.get(watched.name, frozenset())
         return ScriptedDatabase(script, self.began, lambda: time.monotonic() - self.zero, refused)
 
-    def credential(self, watched: Watched) -> str:
+    def credential(self, watched: MonitoredDatabase) -> str:
         return watched.name
 
     @property

@@ -20,7 +20,7 @@ from collectors.ondemand.confirm import limited
 from collectors.ondemand.holders import profile
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import Burst
-from collectors.oracle import OracleConnection, Target, prepare
+from collectors.oracle import ConnectTarget, OracleConnection, prepare
 from collectors.poll import poll
 from collectors.registry import collectors
 from rules.catalogue import catalogue
@@ -41,7 +41,7 @@ def given(name: str, otherwise: str | None = None) -> str:
 def connect(user: str, password: str) -> OracleConnection:
     mode: Literal["thin", "thick"] = "thick" if given("MODE", "thin") == "thick" else "thin"
     prepare(mode)
-    return OracleConnection("live", Target(given("DSN"), user, password))
+    return OracleConnection("live", ConnectTarget(given("DSN"), user, password))
 
 
 @pytest.fixture(scope="module")

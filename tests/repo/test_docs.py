@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from collectors.capture import delta_of, load
-from collectors.model import Delta, Kind
+from collectors.model import ColumnKind, Delta
 from collectors.registry import collectors
 from rules.catalogue import catalogue
 from rules.engine import diagnose
@@ -82,7 +82,7 @@ def test_every_view_and_column_of_a_capture_is_listed() -> None:
     listed = {row[0].strip("`"): row[1] for row in table("docs/captures.md") if row[0].strip("`") in collectors()}
     for view, collector in collectors().items():
         columns = [one for one in collector.columns if one.unit != "date"]
-        told = ", ".join(f"**{one.name}**" if one.kind is Kind.KEY else one.name for one in columns)
+        told = ", ".join(f"**{one.name}**" if one.kind is ColumnKind.KEY else one.name for one in columns)
         assert listed.get(view, "").rstrip(" |") == told, f"docs/captures.md on {view}"
 
 

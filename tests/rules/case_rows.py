@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from collectors.delta import between
-from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Changes, Delta, Kind, Row, Value
+from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Changes, ColumnKind, Delta, Row, Value
 from collectors.poll import poll
 from collectors.registry import collectors
 from collectors.scenarios.dictionary import RELEASE_11_2, RELEASE_12_1, RELEASE_19
@@ -76,7 +76,9 @@ def naming(view: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
     collector = collectors()[view]
     if set(collector.key) <= set(row):
         return {name: row[name] for name in collector.key}
-    return {name: value for name, value in row.items() if collector.column(name).kind in (Kind.KEY, Kind.TEXT)}
+    return {
+        name: value for name, value in row.items() if collector.column(name).kind in (ColumnKind.KEY, ColumnKind.TEXT)
+    }
 
 
 def merged(usual: Delta, view: str, stated: Sequence[Mapping[str, Any]]) -> Changes:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from collectors.delta import between
-from collectors.model import Changes, Delta, Kind
+from collectors.model import Changes, ColumnKind, Delta
 from collectors.ondemand.sampling import Burst
 from collectors.poll import poll
 from collectors.registry import collectors
 from collectors.scenarios.dictionary import RELEASE_11_2, RELEASE_12_1, RELEASE_19
 from collectors.scenarios.ordinary import ORDINARY
 from collectors.simulator.database import ScriptedDatabase
-from collectors.simulator.scenario import Child, Load, Scenario, Waiting
+from collectors.simulator.scenario import Child, Scenario, ScriptedLoad, ScriptedWaiters
 from tests.collectors.scripted import BEGAN
 
 RELEASES = {"11.2.0.4.0": RELEASE_11_2, "12.1.0.2.0": RELEASE_12_1, "19.0.0.0.0": RELEASE_19}
@@ -79,7 +79,7 @@ def instances(draw: st.DrawFn, refusable: bool = True) -> Instance:
 
 
 @st.composite
-def _loads(draw: st.DrawFn, names: list[str], children: list[int], mutexes: bool) -> Load:
+def _loads(draw: st.DrawFn, names: list[str], children: list[int], mutexes: bool) -> ScriptedLoad:
     gets = {name: draw(_rate(20, 30_000)) for name in draw(st.lists(st.sampled_from(names), max_size=6, unique=True))}
     hot = draw(st.lists(st.sampled_from(children), max_size=4, unique=True))
     slept = {child: Child(0.001, 0.3, 900) for child in children}
@@ -118,7 +118,7 @@ def _shares(parts: list[float]) -> Mapping[str, float]:
 
 
 @st.composite
-def _times(draw: st.DrawFn, load: Load) -> Mapping[str, float]:
+def _times(draw: st.DrawFn, load: ScriptedLoad) -> Mapping[str, float]:
     """Database time that holds all that was waited for, and parts of it that fit into each other."""
     waits = sum(waited for _, waited in (*load.events.values(), *load.mutexes.values()))
     waits += sum(one.sleeps * one.sleep_us / 1e6 for one in load.children.values())
@@ -139,12 +139,12 @@ def _times(draw: st.DrawFn, load: Load) -> Mapping[str, float]:
 
 
 @st.composite
-def _waiting(draw: st.DrawFn, names: list[str], mutexes: bool) -> Waiting:
+def _waiting(draw: st.DrawFn, names: list[str], mutexes: bool) -> ScriptedWaiters:
     guarding = "row cache mutex" if mutexes else "latch: row cache objects"
     event = draw(st.sampled_from((guarding, "row cache lock", "latch free")))
     cache = None if event == "latch free" else draw(st.sampled_from(names))
     sql_id = draw(st.none() | st.just("g7w5kz3h1rq2m"))
-    return Waiting(event, draw(st.floats(0.1, 9)), cache, sql_id, p2=461, p3=draw(st.sampled_from((3, 5))))
+    return ScriptedWaiters(event, draw(st.floats(0.1, 9)), cache, sql_id, p2=461, p3=draw(st.sampled_from((3, 5))))
 
 
 def delta_of(one: Instance) -> Delta:
@@ -173,7 +173,7 @@ def scaled(delta: Delta, times: int) -> Delta:
 
 
 def _scaled(changes: Changes, times: int) -> Changes:
-    counters = {one.name for one in collectors()[changes.view].columns if one.kind is Kind.COUNTER}
+    counters = {one.name for one in collectors()[changes.view].columns if one.kind is ColumnKind.COUNTER}
     rows = tuple(
         {
             name: cell * times if name in counters and isinstance(cell, int | float) else cell

@@ -7,7 +7,7 @@ from typing import Any
 
 from collectors.model import ROW_CACHE_LATCH, Basis, Changes, Delta, Missing, Row
 from collectors.registry import collectors
-from rules.context import Scene
+from rules.context import SignalContext
 from rules.model import Diagnosis
 
 BEGIN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -106,9 +106,9 @@ def with_rows(view: str, *rows: Mapping[str, Any]) -> Mapping[str, Sequence[Row]
     return {**SICK, view: rows}
 
 
-def scene_of(views: Mapping[str, Sequence[Row]] = SICK, **more: Any) -> Scene:
+def scene_of(views: Mapping[str, Sequence[Row]] = SICK, **more: Any) -> SignalContext:
     """A Scene of these rows; see delta_of."""
-    return Scene(delta_of(views, **more))
+    return SignalContext(delta_of(views, **more))
 
 
 def no_grant(view: str) -> Missing:

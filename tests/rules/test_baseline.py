@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rules.baseline import Usual, against_usual, figures, ordinary, sleeps_of, times_usual
-from rules.context import Scene
+from rules.baseline import UsualRange, against_usual, figures, ordinary, sleeps_of, times_usual
+from rules.context import SignalContext
 from rules.engine import diagnose
 from tests.rules.printed import printed, scripted
 from tests.rules.rich import RICH
@@ -47,8 +47,8 @@ def test_an_outlier_moves_nothing_much_and_what_is_no_number_is_left_out() -> No
     assert (usual.samples, round(usual.median, 1)) == (20, 3.1)
 
 
-def usual(median: float) -> Usual:
-    return Usual(median=median, low=0.0, high=2 * median, samples=12, scope="hour of the week")
+def usual(median: float) -> UsualRange:
+    return UsualRange(median=median, low=0.0, high=2 * median, samples=12, scope="hour of the week")
 
 
 def test_times_the_usual_needs_something_usual() -> None:
@@ -103,4 +103,4 @@ def test_sleeps_are_those_of_what_guards_the_row_cache() -> None:
     assert sleeps_of(scene_of(rows, **nineteen)) == 400
     assert sleeps_of(scene_of({"v$mutex_sleep": []}, **nineteen)) == 0
     assert sleeps_of(scene_of({}, **nineteen)) is None
-    assert sleeps_of(Scene(delta_of())) == 1_000
+    assert sleeps_of(SignalContext(delta_of())) == 1_000

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from collectors.model import ROW_CACHE_LATCH, Missing, Oddity, Row
-from rules.context import Scene, Unknown
+from rules.context import SignalContext, Unknown
 from rules.model import Severity
 from tests.rules.scenes import SICK, TOTALS, delta_of, scene_of, with_rows
 
@@ -134,7 +134,7 @@ def test_only_waits_of_sessions_are_weighed_against_db_time() -> None:
 
 def test_a_report_of_background_waits_alone_does_not_charge_them_to_sessions() -> None:
     row: Row = {"event": "latch: row cache objects", "time_waited_micro": 5_000_000, "time_waited_micro_fg": 0}
-    printed = Scene(replace(delta_of(with_rows("v$system_event", row)), source="report"))
+    printed = SignalContext(replace(delta_of(with_rows("v$system_event", row)), source="report"))
     assert printed.surface_wait_seconds("latch") == 0.0
 
 

@@ -8,7 +8,7 @@ import pytest
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row
 from rules.catalogue import catalogue
 from rules.cause import Cause
-from rules.engine import Verdict, diagnose
+from rules.engine import CauseVerdict, diagnose
 from rules.model import Finding, RuledOut, Severity, Undetermined
 from tests.rules.rich import LATCH_WAIT, RICH, waiters
 from tests.rules.scenes import delta_of
@@ -26,10 +26,10 @@ def cause_of(*when: Mapping[str, Any], **fields: Any) -> Cause:
     return Cause.model_validate({**members, "id": "probe", "when": when, "surfaces": surfaces, **fields})
 
 
-def verdict(cause: Cause, *others: Cause, release: str = "11.2.0.4.0", **changed: Sequence[Row]) -> Verdict:
+def verdict(cause: Cause, *others: Cause, release: str = "11.2.0.4.0", **changed: Sequence[Row]) -> CauseVerdict:
     views: dict[str, Any] = {**RICH, **{f"v${view}": rows for view, rows in changed.items()}}
     got = diagnose(delta_of(views, release=release), {one.id: one for one in (cause, *others)})
-    verdicts: list[Verdict] = [*got.findings, *got.ruled_out, *got.undetermined]
+    verdicts: list[CauseVerdict] = [*got.findings, *got.ruled_out, *got.undetermined]
     return next(one for one in verdicts if one.cause == cause.id)
 
 

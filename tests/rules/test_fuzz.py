@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from collectors.model import Changes, Delta
 from rules.catalogue import catalogue, conditions
-from rules.context import Known, Scene
+from rules.context import Known, SignalContext
 from rules.engine import diagnose
 from rules.model import Diagnosis
 from rules.signals import SIGNALS, Subject
@@ -23,7 +23,7 @@ JUDGED = sorted(name for name, cause in catalogue().items() if not cause.handboo
 @settings(max_examples=100)
 def test_every_cause_gets_one_verdict_and_nothing_is_above_info_below_the_gate(one: Instance) -> None:
     delta = delta_of(one)
-    got, scene = diagnose(delta), Scene(delta)
+    got, scene = diagnose(delta), SignalContext(delta)
     verdicts = [verdict.cause for kind in (got.findings, got.ruled_out, got.undetermined) for verdict in kind]
     assert sorted(verdicts) == JUDGED
     assert got.headline
@@ -75,10 +75,10 @@ def test_most_random_loads_were_above_the_evidence_minimum() -> None:
 
 def known(delta: Delta) -> Mapping[tuple[str, str, int], bool]:
     """Which conditions can be told at all."""
-    return dict(_known(Scene(delta)))
+    return dict(_known(SignalContext(delta)))
 
 
-def _known(scene: Scene) -> Iterator[tuple[tuple[str, str, int], bool]]:
+def _known(scene: SignalContext) -> Iterator[tuple[tuple[str, str, int], bool]]:
     for name, cause in catalogue().items():
         for place, one in enumerate(conditions(cause)):
             subject = Subject(cause.caches, one.location or cause.location, one.parameter)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from collectors.model import ROW_CACHE_LATCH, Row
-from rules.miss_locations import Shape, mutex_shape_of, shape_of
+from rules.miss_locations import LocationShape, mutex_shape_of, shape_of
 from tests.rules.scenes import SICK, scene_of, with_rows
 
 HELD: dict[str, Mapping[str, float]] = {
@@ -26,7 +26,7 @@ WAITED: dict[str, Mapping[str, float]] = {
 }
 
 
-def latch_shape(held: Mapping[str, float], waited: Mapping[str, float]) -> Shape | None:
+def latch_shape(held: Mapping[str, float], waited: Mapping[str, float]) -> LocationShape | None:
     rows: list[Row] = [
         {
             "parent_name": ROW_CACHE_LATCH,
@@ -39,7 +39,7 @@ def latch_shape(held: Mapping[str, float], waited: Mapping[str, float]) -> Shape
     return shape_of(scene_of(with_rows("v$latch_misses", *rows)))
 
 
-def mutex_shape(slept: Mapping[str, float]) -> Shape | None:
+def mutex_shape(slept: Mapping[str, float]) -> LocationShape | None:
     rows = [{"mutex_type": "Row Cache", "location": place, "sleeps": times} for place, times in slept.items()]
     return mutex_shape_of(scene_of(with_rows("v$mutex_sleep", *rows), release="19.0.0.0.0"))
 

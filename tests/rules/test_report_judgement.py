@@ -7,7 +7,7 @@ import pytest
 from collectors.model import RESULT_CACHE_LATCH, Changes, Delta, Missing, Row
 from rules.cache_map import cache_map
 from rules.catalogue import catalogue
-from rules.context import Known, Scene, Unknown
+from rules.context import Known, SignalContext, Unknown
 from rules.engine import diagnose
 from rules.finding import NAMING
 from rules.model import Confidence, Severity
@@ -71,7 +71,7 @@ def test_every_way_out_fits_a_report(name: str) -> None:
 def test_every_signal_fits_a_report_in_its_way_out() -> None:
     quiet = printed(scripted("healthy-19c", 30.0, 10.0), children=True)
     tiny: list[Row] = [{"parameter": "dc_users", "gets": 9, "getmisses": 0, "modifications": 3, "usage": 4}]
-    scene = Scene(changed(changed(quiet, "v$rowcache", *tiny), "v$latch_misses"))
+    scene = SignalContext(changed(changed(quiet, "v$rowcache", *tiny), "v$latch_misses"))
     subject = Subject(("dc_users",), "kqrso", "undo_retention")
     readings = [one.read(scene, subject) for one in SIGNALS.values()]
     outs = {one.way_out for one in readings if isinstance(one, Unknown)}
@@ -120,7 +120,7 @@ def test_the_notes_of_the_report_stand_first() -> None:
 
 
 def test_summed_rows_are_each_counted_once() -> None:
-    live, told = Scene(scripted("undo-storm", 60.0)), Scene(storm())
+    live, told = SignalContext(scripted("undo-storm", 60.0)), SignalContext(storm())
     for name in ("share_of_dictionary_gets", "modification_ratio", "getmiss_ratio", "overall_getmiss_ratio"):
         for cache in ("dc_users", "dc_rollback_segments"):
             subject = Subject((cache,))
@@ -128,7 +128,7 @@ def test_summed_rows_are_each_counted_once() -> None:
 
 
 def test_what_needs_children_map_or_sessions_is_unknown_and_not_zero() -> None:
-    scene = Scene(storm())
+    scene = SignalContext(storm())
     absent = (*NAMING, "hold_anomaly_index", "hottest_child_share_of_sleeps", "exclusive_share_of_lock_waiters")
     for name in (*absent, "row_cache_memory", "shared_pool_shrinks", "tuned_retention_ratio", "cluster_conflict_ratio"):
         reading = SIGNALS[name].read(scene, Subject(("dc_rollback_segments",)))
@@ -136,19 +136,19 @@ def test_what_needs_children_map_or_sessions_is_unknown_and_not_zero() -> None:
 
 
 def test_a_cache_the_report_leaves_out_had_no_traffic_and_as_many_entries_as_ever() -> None:
-    scene, subject = Scene(storm()), Subject(("dc_outlines_of_another_day",))
+    scene, subject = SignalContext(storm()), Subject(("dc_outlines_of_another_day",))
     assert SIGNALS["share_of_dictionary_gets"].read(scene, subject) == Known(
         0.0, "0 of " + f"{scene.sum_of(scene.delta.rows('v$rowcache'), 'gets'):,.0f}"
     )
     entries = SIGNALS["entries_used"].read(scene, subject)
     assert isinstance(entries, Unknown)
     assert entries.way_out == SCRIPT
-    assert isinstance(SIGNALS["entries_used"].read(Scene(scripted("undo-storm", 60.0)), subject), Known)
+    assert isinstance(SIGNALS["entries_used"].read(SignalContext(scripted("undo-storm", 60.0)), subject), Known)
 
 
 def test_a_parameter_the_report_does_not_print_was_not_set() -> None:
     rows: Row = {"name": "undo_retention", "value": "900"}
-    scene = Scene(changed(storm(), "v$parameter", rows))
+    scene = SignalContext(changed(storm(), "v$parameter", rows))
     assert SIGNALS["parameter_value"].read(scene, Subject(parameter="undo_retention")) == Known(
         900.0, "undo_retention = 900"
     )
@@ -167,8 +167,8 @@ def test_severity_comes_from_the_printed_latch_where_its_event_is_not_printed() 
 
 def test_a_second_of_rounding_makes_no_latch_slow() -> None:
     row: Row = {"name": "shared pool", "sleeps": 12, "wait_time": 1_000_000}
-    assert SIGNALS["slow_neighbours"].read(Scene(changed(storm(), "v$latch", row)), Subject()) == Known(0.0, "")
-    live = Scene(changed(scripted("undo-storm", 60.0), "v$latch", row))
+    assert SIGNALS["slow_neighbours"].read(SignalContext(changed(storm(), "v$latch", row)), Subject()) == Known(0.0, "")
+    live = SignalContext(changed(scripted("undo-storm", 60.0), "v$latch", row))
     assert SIGNALS["slow_neighbours"].read(live, Subject()) == Known(1.0, "shared pool 83 ms")
 
 

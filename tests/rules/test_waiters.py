@@ -6,7 +6,7 @@ from dataclasses import replace
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row
 from rules.cache_map import cache_map
 from rules.explanation.steps import MOST_GROUPS, groups
-from rules.waiters import RESULT_CACHE, Crowd, crowd_of
+from rules.waiters import RESULT_CACHE, SampledWaiters, crowd_of
 from tests.rules.rich import LATCH_WAIT
 from tests.rules.scenes import SICK, delta_of, scene_of
 
@@ -14,7 +14,7 @@ CHILDREN: list[Row] = [{**row, "addr": f"0A{row['child#']}"} for row in SICK["v$
 NUMBERS: list[Row] = [*SICK["v$latchname"], {"latch#": 461, "name": RESULT_CACHE_LATCH}]
 
 
-def crowd(*rows: Row, **changed: Sequence[Row]) -> Crowd | None:
+def crowd(*rows: Row, **changed: Sequence[Row]) -> SampledWaiters | None:
     views = {**SICK, "v$latch_children": CHILDREN, "v$latchname": NUMBERS, "v$session": list(rows)}
     delta: Delta = delta_of({**views, **{f"v${view}": told for view, told in changed.items()}})
     return crowd_of(delta, cache_map(delta))
@@ -29,7 +29,7 @@ def told(*rows: Row, **changed: Sequence[Row]) -> list[tuple[str, str]]:
 def test_nobody_looked_is_no_crowd_and_a_look_at_nobody_is_an_empty_one() -> None:
     assert crowd() is None
     empty = crowd({"sample": 1, "sid": None}, {"sample": 2, "sid": None})
-    assert empty == Crowd(2, ())
+    assert empty == SampledWaiters(2, ())
 
 
 def test_mutex_and_lock_name_the_cache_by_its_id() -> None:

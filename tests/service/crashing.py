@@ -14,9 +14,9 @@ from pathlib import Path
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.config.settings import DatabaseSettings
-from service.state.board import Board, Watched
+from service.state.board import Board, MonitoredDatabase
 from service.store import maintenance as chores_module
-from service.store.ingest.disk_queue import Spool
+from service.store.ingest.disk_queue import DiskQueue
 from service.store.maintenance import Chores
 from service.store.repository import Repository
 from service.store.writer import Writer
@@ -30,8 +30,8 @@ def main(url: str, folder: Path, began: float) -> None:
     """Poll for ever."""
     chores_module.EVERY_SECONDS = 0.3
     store = Repository(url)
-    writer = Writer(store, Spool(folder / "spool", 2**30))
-    board = Board([Watched(DatabaseSettings(name=name, dsn=f"demo:{name}"), 1.0) for name in NAMES])
+    writer = Writer(store, DiskQueue(folder / "spool", 2**30))
+    board = Board([MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 1.0) for name in NAMES])
     writer.catch_up()
     resume(board, store, writer)
     writer.start()
@@ -39,7 +39,7 @@ def main(url: str, folder: Path, began: float) -> None:
     noted = os.open(folder / "polls.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     start = datetime.fromtimestamp(began, UTC)
 
-    def watch(watched: Watched) -> None:
+    def watch(watched: MonitoredDatabase) -> None:
         # A day passes in minutes, so that buckets close while the process lives.
         database = ScriptedDatabase(scenarios()[watched.name], start, lambda: 100 * (time.time() - began), ())
         while True:

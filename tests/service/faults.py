@@ -8,7 +8,7 @@ from threading import Event, Thread
 from time import sleep
 
 from collectors.model import Missing
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.faults import Spoil, Stage
@@ -28,7 +28,7 @@ class Patient:
     over: Event = field(default_factory=Event)
 
     @property
-    def watched(self) -> Watched:
+    def watched(self) -> MonitoredDatabase:
         return self.fleet[self.name]
 
     @property
@@ -52,7 +52,7 @@ def cleared(patient: Patient) -> None:
     patient.service.faults.clear()
 
 
-def failure(watched: Watched) -> str | None:
+def failure(watched: MonitoredDatabase) -> str | None:
     """What latchscope says of a database that gives nothing."""
     if watched.failure is None:
         return None
@@ -60,7 +60,7 @@ def failure(watched: Watched) -> str | None:
     return f"{watched.failure.kind}: {watched.failure.why}"
 
 
-def refusal(watched: Watched) -> str | None:
+def refusal(watched: MonitoredDatabase) -> str | None:
     """What it says of a view that is refused while the rest goes on."""
     reading = watched.published.snapshot.read("v$latch_misses") if watched.published else None
     if not isinstance(reading, Missing):
@@ -68,7 +68,7 @@ def refusal(watched: Watched) -> str | None:
     return f"{'up' if watched.up else 'down'}, {reading.kind}: {reading.why}; {reading.way_out}"
 
 
-def restarted(watched: Watched) -> str | None:
+def restarted(watched: MonitoredDatabase) -> str | None:
     """What it says across a restart."""
     known = watched.published
     if known is None or known.delta is not None or "restart" not in known.diagnosis.headline:
@@ -84,7 +84,7 @@ class Fault:
     begin: Act
     expect: str
     end: Act = cleared
-    seen: Callable[[Watched], str | None] = failure
+    seen: Callable[[MonitoredDatabase], str | None] = failure
     way_in: bool = False
     first: Act | None = None
     """How it begins while the first session is being made, where that differs."""

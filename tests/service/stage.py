@@ -17,8 +17,8 @@ from collectors.simulator.database import ScriptedDatabase
 from rules.model import Diagnosis
 from service.app import create_app
 from service.config.settings import DatabaseSettings, HistorySettings, Settings
-from service.state.board import Board, Published, Watched
-from service.store.ingest.record import Turn, record_of
+from service.state.board import Board, MonitoredDatabase, Published
+from service.store.ingest.record import PollRecord, record_of
 from service.store.repository import Repository
 from service.watch.pipeline import turn
 
@@ -33,9 +33,9 @@ class Kept:
     """A keeper that remembers."""
 
     polls: list[tuple[Snapshot, Diagnosis]]
-    turns: list[Turn | None] = field(default_factory=list)
+    turns: list[PollRecord | None] = field(default_factory=list)
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None = None) -> None:
         self.polls.append((snapshot, diagnosis))
         self.turns.append(turn)
 
@@ -67,9 +67,9 @@ class Stage:
     def watch(self, *databases: DatabaseSettings) -> None:
         """Put these databases on the board instead."""
         self.databases = list(databases)
-        self.board = Board([Watched(one, one.interval or 2.0) for one in databases])
+        self.board = Board([MonitoredDatabase(one, one.interval or 2.0) for one in databases])
 
-    def __getitem__(self, name: str) -> Watched:
+    def __getitem__(self, name: str) -> MonitoredDatabase:
         found = self.board.get(name)
         assert found is not None
         return found

@@ -13,7 +13,7 @@ from collectors.registry import view_of
 from collectors.scenarios import scenarios
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings, OracleSettings
-from service.state.board import Board, Watched
+from service.state.board import Board, MonitoredDatabase
 from service.watch.connect import Connector
 from service.watch.worker import Worker
 from tests.oracle_standin.accounts import Account
@@ -62,7 +62,7 @@ class Fleet:
         self.passwords = {name: folder / f"{name}.password" for name in services}
         for file in self.passwords.values():
             file.write_text(PASSWORD + "\n", encoding="utf-8")
-        self.board = Board([Watched(self.settings(name), interval) for name in services])
+        self.board = Board([MonitoredDatabase(self.settings(name), interval) for name in services])
         self._started: list[Worker] = []
         self.workers = {one.name: Worker(one, Connector(oracle), self, budget=1.0) for one in self.board}
 
@@ -72,7 +72,7 @@ class Fleet:
             name=name, dsn=self.listener.dsn(name), user=USER, password_file=self.passwords[name], interval=60
         )
 
-    def __getitem__(self, name: str) -> Watched:
+    def __getitem__(self, name: str) -> MonitoredDatabase:
         found = self.board.get(name)
         assert found is not None
         return found

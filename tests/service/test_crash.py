@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from service.store.check import problems
-from service.store.ingest.disk_queue import Spool
+from service.store.ingest.disk_queue import DiskQueue
 from service.store.repository import Repository
 from service.store.schema.history_tables import millis
 from service.store.upkeep.rollup import roll_up
@@ -56,7 +56,7 @@ def noted(place: Place) -> list[tuple[str, int]]:
 def finished(place: Place) -> Repository:
     """The store after a last start that brings in what the spool holds."""
     store = Repository(place.url)
-    spool = Spool(place.folder / "spool", 2**30)
+    spool = DiskQueue(place.folder / "spool", 2**30)
     Writer(store, spool).catch_up()
     assert len(spool) == 0
     roll_up(store.engine, store.partitions, datetime.now(UTC) + timedelta(days=400))

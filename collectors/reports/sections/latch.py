@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from collectors.model import Reading, Rows, Value
 from collectors.reports.numbers import count
 from collectors.reports.readers import Reader, added, asked, missing, told
-from collectors.reports.tables import Printed, Record
+from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$latch"
 ACTIVITY, BREAKDOWN = "Latch Activity", "Latch Sleep Breakdown"
@@ -14,7 +14,7 @@ SLEEPS_NOTE = "a latch that Latch Sleep Breakdown does not list did not sleep; i
 MISSES_NOTE = "misses of a latch without sleeps are its gets times a rounded percentage"
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """Latches we follow; sleeps of one that the breakdown leaves out are zero, of one without breakdown unknown."""
     activity = printed.section(ACTIVITY, summary="This table displays latch statistics")
     breakdown = printed.section(BREAKDOWN, summary="This table displays latch sleep statistics")
@@ -35,7 +35,7 @@ def read(printed: Printed) -> Reading:
     return Rows(VIEW, tuple(told(row) for row in rows.values()), notes)
 
 
-def _exact(records: list[Record]) -> dict[str, Value]:
+def _exact(records: list[ReportRow]) -> dict[str, Value]:
     columns = {"gets": "getrequests", "misses": "misses", "sleeps": "sleeps"}
     exact: dict[str, Value] = {
         column: added(one.count(heading) for one in records) for column, heading in columns.items()
@@ -43,13 +43,13 @@ def _exact(records: list[Record]) -> dict[str, Value]:
     return exact | {"spin_gets": added(_spin_gets(one) for one in records)}
 
 
-def _spin_gets(one: Record) -> int | float | None:
+def _spin_gets(one: ReportRow) -> int | float | None:
     """Spin gets; 9.2 prints them before the sleeps in one column: 60831/377/0/0/0."""
     together = one.text("spinsleeps14")
     return count(together.partition("/")[0]) if together else one.count("spingets")
 
 
-def _few_misses(records: list[Record]) -> Value:
+def _few_misses(records: list[ReportRow]) -> Value:
     """Misses of a latch without sleeps, from the percentage; 0.0 % of many gets is not none, so unknown."""
     found: list[int | float | None] = []
     for one in records:
@@ -59,9 +59,9 @@ def _few_misses(records: list[Record]) -> Value:
     return added(found)
 
 
-def _by_name(records: Iterable[Record]) -> dict[str, list[Record]]:
+def _by_name(records: Iterable[ReportRow]) -> dict[str, list[ReportRow]]:
     """The records of each latch we follow: several where a CDB report splits them by PDB."""
-    found: dict[str, list[Record]] = {}
+    found: dict[str, list[ReportRow]] = {}
     for one in records:
         name = one.name(asked(VIEW), "latchname", "latch")
         if name in asked(VIEW):

@@ -2,7 +2,7 @@
 
 from collectors.model import ROW_CACHE_LATCH, Missing, Reading, Rows, Value
 from collectors.reports.readers import SCRIPT, Reader, told
-from collectors.reports.tables import Printed, Record
+from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$latch_children"
 TITLE = "Child Latch Statistics"
@@ -12,7 +12,7 @@ WHY = (
 )
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """Children of the row cache latch, where the snapshots were taken with them; nobody tells their wait time."""
     records = printed.section(TITLE, "Child Latch", summary="This table displays child latch", wanted=False) or ()
     rows = [_row(one) for one in records if one.name((ROW_CACHE_LATCH,), "latchname", "latch") == ROW_CACHE_LATCH]
@@ -21,7 +21,7 @@ def read(printed: Printed) -> Reading:
     return Rows(VIEW, tuple(told(row) for row in rows if row["child#"] is not None))
 
 
-def _row(one: Record) -> dict[str, Value]:
+def _row(one: ReportRow) -> dict[str, Value]:
     return {
         "child#": one.count("childnum", "child"),
         "gets": one.count("getrequests", "gets"),

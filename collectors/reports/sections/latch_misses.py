@@ -2,7 +2,7 @@
 
 from collectors.model import Reading, Rows, Value
 from collectors.reports.readers import Reader, added, asked, missing, told
-from collectors.reports.tables import Printed, Record
+from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$latch_misses"
 TITLE = "Latch Miss Sources"
@@ -10,12 +10,12 @@ LONG_LOCATIONS = ("kqrpre1: post after loading",)
 """Locations longer than the 26 characters a text report has for them."""
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """Miss locations; a report lists only latches with sleeps, so none of ours may be among them."""
     records = printed.section(TITLE, summary="This table displays latch miss sources")
     if records is None:
         return missing(VIEW, TITLE)
-    found: dict[tuple[str, str], list[Record]] = {}
+    found: dict[tuple[str, str], list[ReportRow]] = {}
     for one in records:
         latch = one.name(asked(VIEW), "latchname", "latch")
         if latch in asked(VIEW):
@@ -23,7 +23,7 @@ def read(printed: Printed) -> Reading:
     return Rows(VIEW, tuple(told(_row(key, ones)) for key, ones in found.items()))
 
 
-def _row(key: tuple[str, str], records: list[Record]) -> dict[str, Value]:
+def _row(key: tuple[str, str], records: list[ReportRow]) -> dict[str, Value]:
     return {
         "parent_name": key[0],
         "location": key[1],

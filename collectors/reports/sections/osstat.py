@@ -2,14 +2,14 @@
 
 from collectors.model import Reading, Rows, Value
 from collectors.reports.readers import Reader, asked, missing
-from collectors.reports.tables import Printed, Record
+from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$osstat"
 TITLE = "Operating System Statistics"
 LEVELS = ("NUM_CPUS", "NUM_CPU_CORES", "LOAD", "PHYSICAL_MEMORY_BYTES")
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """Host statistics we follow; of a level the end value. The number of processors also from the head."""
     records = printed.section(TITLE, "OS Statistics", summary="This table displays operating systems statistics")
     rows = {
@@ -24,7 +24,7 @@ def read(printed: Printed) -> Reading:
     return Rows(VIEW, tuple(row for row in rows.values() if len(row) > 1))
 
 
-def _row(one: Record) -> dict[str, Value]:
+def _row(one: ReportRow) -> dict[str, Value]:
     name, value, end = (
         one.text("statistic", "statisticname"),
         one.count("value", "total", "valuecentiseconds"),

@@ -2,7 +2,7 @@
 
 from collectors.model import Reading, Rows
 from collectors.reports.readers import Reader, asked, missing
-from collectors.reports.tables import Printed
+from collectors.reports.tables import ReportTables
 
 VIEW = "v$parameter"
 TITLE = "init.ora Parameters"
@@ -10,7 +10,7 @@ OTHERS = ("Modified Parameters", "init.ora Parameters Modified by this Container
 NOTE = "a report lists only parameters that are not at their default"
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """Settings we follow; the end value where it differs from the begin value."""
     records = printed.section(TITLE, *OTHERS, summary="This table displays name and value of")
     if records is None:

@@ -2,7 +2,7 @@
 
 from collectors.model import Reading, Rows, Value
 from collectors.reports.readers import Reader, missing, told
-from collectors.reports.tables import Printed, Record
+from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$rowcache"
 TITLE = "Dictionary Cache Stats"
@@ -10,7 +10,7 @@ MERGED_NOTE = "a report sums the parent and the subordinate caches of one name, 
 MISSES_NOTE = "getmisses and scanmisses are gets and scans times a percentage that is printed rounded"
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """Dictionary caches by name; cluster counters where the report has a RAC section that is filled (up to 12.1)."""
     records = printed.section(
         TITLE, "Dictionary Cache Statistics", summary="This table displays dictionary cache statistics. Get requests"
@@ -22,7 +22,7 @@ def read(printed: Printed) -> Reading:
     return Rows(VIEW, tuple(told(row) for row in rows), (MERGED_NOTE, MISSES_NOTE))
 
 
-def _row(one: Record, printed: Printed) -> dict[str, Value]:
+def _row(one: ReportRow, printed: ReportTables) -> dict[str, Value]:
     gets, scans = one.count("getrequests"), one.count("scanreqs", "scanrequests")
     return {
         "parameter": one.text("cache"),
@@ -35,7 +35,7 @@ def _row(one: Record, printed: Printed) -> dict[str, Value]:
     }
 
 
-def _share(whole: int | float | None, one: Record, heading: str, printed: Printed) -> int | None:
+def _share(whole: int | float | None, one: ReportRow, heading: str, printed: ReportTables) -> int | None:
     """The whole times the printed percentage; none of nothing, and unknown where the percentage cannot be right."""
     if whole == 0:
         return 0
@@ -47,7 +47,7 @@ def _share(whole: int | float | None, one: Record, heading: str, printed: Printe
     return None if whole is None or whole < 0 or percent is None else round(whole * percent / 100)
 
 
-def _cluster(printed: Printed) -> dict[str, dict[str, Value]]:
+def _cluster(printed: ReportTables) -> dict[str, dict[str, Value]]:
     summary = "This table displays dictionary cache statistics. Ges requests"
     records = printed.section(f"{TITLE} (RAC)", summary=summary, wanted=False) or ()
     return {

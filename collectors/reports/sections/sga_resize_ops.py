@@ -2,7 +2,7 @@
 
 from collectors.model import Reading, Rows, Value
 from collectors.reports.readers import Reader, missing, told
-from collectors.reports.tables import Printed, Record
+from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$sga_resize_ops"
 TITLE = "Memory Resize Ops"
@@ -10,7 +10,7 @@ MEGABYTE = 2**20
 OPERATIONS = {"GRO": "GROW", "SHR": "SHRINK"}
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """Resizes of the shared pool within the interval; an empty section means none."""
     records = printed.section(TITLE, summary="This table displays memory resize ops", wanted=False)
     if records is None:
@@ -19,7 +19,7 @@ def read(printed: Printed) -> Reading:
     return Rows(VIEW, tuple(told(row) for row in rows if row["oper_type"]))
 
 
-def _row(one: Record) -> dict[str, Value]:
+def _row(one: ReportRow) -> dict[str, Value]:
     before, after = one.real("initsizem", "initm"), one.real("finalm", "final")
     return {
         "component": "shared pool",

@@ -2,7 +2,7 @@
 
 from collectors.model import Reading, Rows, Value
 from collectors.reports.readers import Reader, missing
-from collectors.reports.tables import Printed, Record
+from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$sgastat"
 TITLE = "SGA breakdown difference"
@@ -10,7 +10,7 @@ NOTE = "only the large components of the pools are printed, in megabytes to one 
 MEGABYTE = 2**20
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """Components of the shared pool we follow, at the end of the interval."""
     titles = (TITLE, f"{TITLE} by Pool and Name")
     records = printed.section(*titles, summary="This table displays SGA breakdown difference", wanted=False)
@@ -24,7 +24,7 @@ def _followed(name: str) -> bool:
     return name == "free memory" or name.startswith(("KQR", "row cache"))
 
 
-def _row(one: Record) -> dict[str, Value]:
+def _row(one: ReportRow) -> dict[str, Value]:
     end, whole = one.real("endmb"), one.count("endvalue")
     size = whole if end is None else round(end * MEGABYTE)
     named: dict[str, Value] = {"pool": "shared pool", "name": one.text("name")}

@@ -2,7 +2,7 @@
 
 from collectors.model import Reading, Row, Rows, Value
 from collectors.reports.readers import Reader, asked, missing
-from collectors.reports.tables import Printed, Record
+from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$sys_time_model"
 TITLES = ("Time Model Statistics", "Time Model System Stats")
@@ -12,7 +12,7 @@ ZERO_NOTE = "the section lists only statistics that grew, so one that is not lis
 HEAD_NOTE = "DB time is that of the report's head"
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """Time model in microseconds, printed to a tenth of a second."""
     records = printed.section(*TITLES, summary=SUMMARY)
     if records is None:
@@ -29,7 +29,7 @@ def read(printed: Printed) -> Reading:
     return Rows(VIEW, rows, (ZERO_NOTE,))
 
 
-def db_time(printed: Printed) -> Record | None:
+def db_time(printed: ReportTables) -> ReportRow | None:
     """The printed row of DB time, for the shares of it that other sections print."""
     records = printed.section(*TITLES, summary=SUMMARY, wanted=False) or ()
     return next((one for one in records if one.text("statisticname", "statistic") == "DB time"), None)

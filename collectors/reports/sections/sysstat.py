@@ -2,13 +2,13 @@
 
 from collectors.model import Reading, Rows
 from collectors.reports.readers import Reader, asked, missing
-from collectors.reports.tables import Printed
+from collectors.reports.tables import ReportTables
 
 VIEW = "v$sysstat"
 TITLE = "Instance Activity Stats"
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """Totals of the statistics we follow; the same statistic in two sections is one."""
     sections = [
         printed.section(TITLE, "Other Instance Activity Stats", summary="This table displays Instance activity"),

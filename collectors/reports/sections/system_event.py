@@ -6,7 +6,7 @@ from collectors.model import Missing, Reading, Rows, Value
 from collectors.reports.numbers import decimals, micro
 from collectors.reports.readers import ANOTHER, Reader, added, asked, told
 from collectors.reports.sections.sys_time_model import SECONDS, db_time
-from collectors.reports.tables import Printed, Record
+from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$system_event"
 FOREGROUND, BACKGROUND = "Foreground Wait Events", "Background Wait Events"
@@ -15,13 +15,13 @@ TIME_NOTE = "times waited are what the printed seconds, average and share of DB 
 FOREGROUND_NOTE = "background waits are not printed, so times waited are those of foreground processes alone"
 TOGETHER_NOTE = "waits of foreground sessions are not printed apart, though DB time has no background work"
 Headings = tuple[str, ...]
-Range = tuple[float, float]
+MillisecondRange = tuple[float, float]
 TOTAL: Headings = ("totalwaittimes", "totalwaittimesec", "timewaiteds", "waittimes", "times")
 AVERAGE: Headings = ("avgwaitms", "avgwait", "waitavgms", "avgwaittimems", "avgwaittime")
 SHARE = "dbtime"
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """Events we follow. AWR prints both kinds of process apart, and they are added; Statspack before 11g only together."""
     both = printed.section("Wait Events (fg and bg)", "Wait Events", wanted=False)
     front = printed.section(FOREGROUND, summary="This table displays Foreground Wait Events", wanted=both is None)
@@ -38,8 +38,8 @@ def read(printed: Printed) -> Reading:
     return Rows(VIEW, tuple(told(row) for row in rows), tuple(notes))
 
 
-def _by_event(records: Iterable[Record]) -> dict[str, list[Record]]:
-    found: dict[str, list[Record]] = {}
+def _by_event(records: Iterable[ReportRow]) -> dict[str, list[ReportRow]]:
+    found: dict[str, list[ReportRow]] = {}
     for one in records:
         event = one.name(asked(VIEW), "event")
         if event in asked(VIEW):
@@ -47,12 +47,12 @@ def _by_event(records: Iterable[Record]) -> dict[str, list[Record]]:
     return found
 
 
-def _all(event: str, ones: list[Record], whole: Range | None) -> dict[str, Value]:
+def _all(event: str, ones: list[ReportRow], whole: MillisecondRange | None) -> dict[str, Value]:
     waits = added(one.count("waits") for one in ones)
     return {"event": event, "total_waits": waits, "time_waited_micro": added(waited(one, whole) for one in ones)}
 
 
-def _own(event: str, front: tuple[Record, ...] | None, whole: Range | None) -> dict[str, Value]:
+def _own(event: str, front: tuple[ReportRow, ...] | None, whole: MillisecondRange | None) -> dict[str, Value]:
     """What sessions waited. Their list leaves out events of less than a millisecond: no time, of an unknown number."""
     if front is None:
         return {}
@@ -63,7 +63,7 @@ def _own(event: str, front: tuple[Record, ...] | None, whole: Range | None) -> d
     return {"total_waits_fg": own["total_waits"], "time_waited_micro_fg": own["time_waited_micro"]}
 
 
-def waited(one: Record, whole: Range | None = None) -> int | None:
+def waited(one: ReportRow, whole: MillisecondRange | None = None) -> int | None:
     """Microseconds waited: the middle of what the printed total, average × waits and share of DB time allow together.
 
     `whole` is DB time from and to, in microseconds.
@@ -83,12 +83,12 @@ def waited(one: Record, whole: Range | None = None) -> int | None:
     return total if allowed is None else round(sum(allowed) / 2)
 
 
-def _common(one: Range, other: Range) -> Range | None:
+def _common(one: MillisecondRange, other: MillisecondRange) -> MillisecondRange | None:
     least, most = max(one[0], other[0]), min(one[1], other[1])
     return None if least > most else (least, most)
 
 
-def _whole(printed: Printed) -> Range | None:
+def _whole(printed: ReportTables) -> MillisecondRange | None:
     """DB time, from and to by its last printed digit."""
     row = db_time(printed)
     micros = row.micro("s", *SECONDS) if row else None
@@ -98,7 +98,7 @@ def _whole(printed: Printed) -> Range | None:
     return micros - half, micros + half
 
 
-def _share(one: Record, whole: Range | None) -> Range | None:
+def _share(one: ReportRow, whole: MillisecondRange | None) -> MillisecondRange | None:
     """Microseconds that the printed percentage of DB time allows."""
     percent, digits = one.real(SHARE), decimals(one.text(SHARE))
     if whole is None or percent is None or digits is None or percent < 0:
@@ -107,7 +107,7 @@ def _share(one: Record, whole: Range | None) -> Range | None:
     return max(percent - half, 0.0) / 100 * whole[0], (percent + half) / 100 * whole[1]
 
 
-def _half_step(one: Record, unit: str, headings: Headings) -> float:
+def _half_step(one: ReportRow, unit: str, headings: Headings) -> float:
     """Half of the last printed digit, in microseconds."""
     cell = one.text(*headings)
     digits = cell.rstrip("abcdefghijklmnopqrstuvwxyzKMGT ")

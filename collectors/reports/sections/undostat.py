@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from collectors.model import Reading, Row, Rows
 from collectors.reports.header import month_of
 from collectors.reports.readers import Reader, missing, told
-from collectors.reports.tables import Printed, Record
+from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$undostat"
 TITLE = "Undo Segment Stats"
@@ -14,7 +14,7 @@ NEWEST = 6
 """Rows of the last hour, as many as we read of the view."""
 
 
-def read(printed: Printed) -> Reading:
+def read(printed: ReportTables) -> Reading:
     """The newest rows; the report prints the end of each without its year."""
     records = printed.section(TITLE, summary="This table displays the 35 most recent Undostat rows", wanted=False)
     if records is None:
@@ -23,7 +23,7 @@ def read(printed: Printed) -> Reading:
     return Rows(VIEW, tuple(sorted(rows, key=lambda row: str(row["begin_time"]), reverse=True)[:NEWEST]))
 
 
-def _row(one: Record, year: int | None) -> Row | None:
+def _row(one: ReportRow, year: int | None) -> Row | None:
     match = re.fullmatch(r"(\d{1,2})-([^\s-]+) (\d{1,2}):(\d{2})", one.text("endtime"))
     month = month_of(match[2]) if match else None
     if match is None or month is None:

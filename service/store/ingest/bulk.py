@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import DeclarativeBase
 
-Rows = Sequence[Sequence[Any]]
+BulkRows = Sequence[Sequence[Any]]
 
 
 def table_of(mapped: type[DeclarativeBase]) -> Table:
@@ -17,7 +17,7 @@ def table_of(mapped: type[DeclarativeBase]) -> Table:
     return cast(Table, mapped.__table__)
 
 
-def insert_raw(connection: Connection, table: Table, rows: Rows, names: Sequence[str] | None = None) -> None:
+def insert_raw(connection: Connection, table: Table, rows: BulkRows, names: Sequence[str] | None = None) -> None:
     """Rows of values as the engine itself keeps them (times of figures as milliseconds), the fast way."""
     if not rows:
         return

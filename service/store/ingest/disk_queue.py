@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from threading import RLock
 
-from service.store.ingest.record import Record, from_bytes, to_bytes
+from service.store.ingest.record import IngestRecord, from_bytes, to_bytes
 
 log = logging.getLogger("latchscope.store")
 
 _UNREADABLE = (ValueError, KeyError, TypeError, zlib.error)
 
 
-class Spool:
+class DiskQueue:
     """A folder of polls. Each is written whole, synced to disk and then given its name, so a crash leaves no half of one."""
 
     def __init__(self, directory: Path, max_bytes: int) -> None:
@@ -41,7 +41,7 @@ class Spool:
             self._number += 1
             return self._number
 
-    def append(self, number: int, record: Record) -> bool:
+    def append(self, number: int, record: IngestRecord) -> bool:
         """Put a poll at its place, once; False, and an error in the log, when the disk does not take it."""
         name = f"{number:016d}-{record.database}.poll"
         with self._lock:
@@ -64,7 +64,7 @@ class Spool:
                 self._files = dict(sorted(self._files.items()))
             return True
 
-    def oldest(self, most: int) -> list[tuple[str, Record]]:
+    def oldest(self, most: int) -> list[tuple[str, IngestRecord]]:
         """The polls that wait the longest, by file. One that cannot be read is set aside."""
         with self._lock:
             names = list(self._files)[:most]
@@ -78,7 +78,7 @@ class Spool:
                 self.set_aside(name, f"it cannot be read ({error})")
         return found
 
-    def newest(self, database: str) -> Record | None:
+    def newest(self, database: str) -> IngestRecord | None:
         """The latest waiting poll of a database."""
         with self._lock:
             names = [name for name in self._files if name.partition("-")[2] == f"{database}.poll"]

@@ -7,19 +7,19 @@ from typing import TypeVar
 from sqlalchemy import Engine, select
 
 from service.store.ingest.bulk import insert_new, table_of
-from service.store.ingest.samples import Item
+from service.store.ingest.samples import SampleItem
 from service.store.schema.history_tables import StoredDatabase, StoredItem
 
 T = TypeVar("T")
 
 
-class Names:
+class NameTables:
     """The two tables that give numbers to names. A number, once given, stays."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._databases: dict[str, int] = {}
-        self._items: dict[Item, int] = {}
+        self._items: dict[SampleItem, int] = {}
         self._lock = Lock()
 
     def database(self, name: str) -> int | None:
@@ -36,13 +36,13 @@ class Names:
             self._learn(wanted - self._databases.keys(), self._load_databases, self._add_databases, self._databases)
         return {name: self._databases[name] for name in wanted}
 
-    def items(self, wanted: set[Item]) -> dict[Item, int]:
+    def items(self, wanted: set[SampleItem]) -> dict[SampleItem, int]:
         """The numbers of these items, given where they have none yet."""
         with self._lock:
             self._learn(wanted - self._items.keys(), self._load_items, self._add_items, self._items)
         return self._items
 
-    def known_items(self, view: str | None = None) -> dict[int, Item]:
+    def known_items(self, view: str | None = None) -> dict[int, SampleItem]:
         """Every item of a view, or of all, by number."""
         with self._lock:
             self._load_items()
@@ -85,7 +85,7 @@ class Names:
             rows = connection.execute(select(one.id, one.view, one.key, one.column, one.gauge))
             self._items.update({(view, key, column, bool(gauge)): id for id, view, key, column, gauge in rows})
 
-    def _add_items(self, items: set[Item]) -> None:
+    def _add_items(self, items: set[SampleItem]) -> None:
         rows = [
             {"view": view, "key": key, "column": column, "gauge": gauge} for view, key, column, gauge in sorted(items)
         ]

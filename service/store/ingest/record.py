@@ -12,14 +12,14 @@ from collectors.capture import dump_snapshot, load_snapshot
 from collectors.model import Delta, NotComparable, Snapshot
 from rules.model import Diagnosis
 from service.state.confirmations import Confirmed
-from service.state.episodes import Change, Episode
-from service.store.ingest.samples import Figure, changes_of, levels_of, missing_of
+from service.state.episodes import Episode, EpisodeChange
+from service.store.ingest.samples import Sample, changes_of, levels_of, missing_of
 
-_CHANGES = TypeAdapter(list[Change])
+_CHANGES = TypeAdapter(list[EpisodeChange])
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PollRecord:
     """What a poll gave beside its snapshot and diagnosis: the change, what it was held against, and what lasts."""
 
     change: Delta | NotComparable
@@ -27,12 +27,12 @@ class Turn:
     episodes: tuple[Episode, ...] = ()
     """Those that last, and those that this poll ended."""
     confirmed: tuple[Confirmed, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[EpisodeChange, ...] = ()
     """What the poll changed about episodes, for those who are told of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class IngestRecord:
     """One poll as the store takes it. `seconds` is None where the poll has no interval; `why` says why."""
 
     database: str
@@ -48,13 +48,13 @@ class Record:
     missing: str
     startup_time: str | None
     why: str | None
-    figures: list[Figure] = field(default_factory=list)
+    figures: list[Sample] = field(default_factory=list)
     episodes: list[dict[str, Any]] = field(default_factory=list)
     confirmed: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
 
 
-def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None) -> Record | None:
+def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None) -> IngestRecord | None:
     """The record of a poll; None for a poll without a time, which nothing could be kept under."""
     if snapshot.taken_at is None:
         return None
@@ -64,7 +64,7 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None) -> Re
     figures = list(changes_of(delta, impact)) if delta else []
     if turn:
         figures.extend(levels_of(snapshot, turn.previous))
-    return Record(
+    return IngestRecord(
         database=snapshot.database,
         at=snapshot.taken_at,
         body=pack(snapshot),
@@ -85,7 +85,7 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: Turn | None) -> Re
     )
 
 
-def changes_in(record: Record) -> list[Change]:
+def changes_in(record: IngestRecord) -> list[EpisodeChange]:
     """What the poll of a record changed about episodes."""
     return _CHANGES.validate_python(record.changes)
 
@@ -100,20 +100,20 @@ def unpack(body: bytes, database: str) -> Snapshot:
     return load_snapshot(json.loads(zlib.decompress(body)), database, f"store, {database}")
 
 
-def to_bytes(record: Record) -> bytes:
+def to_bytes(record: IngestRecord) -> bytes:
     """A record as compressed JSON."""
     members = asdict(record) | {"at": record.at.isoformat(), "body": record.body.hex()}
     return zlib.compress(json.dumps(members).encode(), 3)
 
 
-def from_bytes(data: bytes) -> Record:
+def from_bytes(data: bytes) -> IngestRecord:
     """The record back. Raises ValueError, KeyError, TypeError or zlib.error where the data is not one."""
     members = json.loads(zlib.decompress(data))
-    figures: list[Figure] = [
+    figures: list[Sample] = [
         ((view, key, column, gauge), value) for (view, key, column, gauge), value in members["figures"]
     ]
     told = {"at": datetime.fromisoformat(members["at"]), "body": bytes.fromhex(members["body"]), "figures": figures}
-    return Record(**(members | told))
+    return IngestRecord(**(members | told))
 
 
 def _episode(one: Episode) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from collectors.model import Changes, Collector, Delta, Kind, Missing, Row, Snapshot, number
+from collectors.model import Changes, Collector, ColumnKind, Delta, Missing, Row, Snapshot, number
 from collectors.registry import collectors
 from rules.model import Impact
 
@@ -28,23 +28,25 @@ IMPACT_COLUMNS = ("share_of_db_time", "waiting_sessions")
 _PASSING = ("addr",)
 """Text that moves with a restart and names nothing."""
 
-Item = tuple[str, str, str, bool]
+SampleItem = tuple[str, str, str, bool]
 """View, key (JSON), column, and whether it is a gauge."""
-Figure = tuple[Item, float]
+Sample = tuple[SampleItem, float]
 
 
 def key_of(collector: Collector, row: Row) -> str:
     """What names a row, as JSON: its key columns, and the text that says what they mean on this instance."""
-    names = [c.name for c in collector.columns if c.kind in (Kind.KEY, Kind.TEXT) and c.name not in _PASSING]
+    names = [
+        c.name for c in collector.columns if c.kind in (ColumnKind.KEY, ColumnKind.TEXT) and c.name not in _PASSING
+    ]
     return json.dumps({name: row[name] for name in names if name in row}, separators=(",", ":"), default=str)
 
 
 def counters_of(collector: Collector) -> tuple[str, ...]:
     """The names of a view's counters."""
-    return tuple(column.name for column in collector.columns if column.kind is Kind.COUNTER)
+    return tuple(column.name for column in collector.columns if column.kind is ColumnKind.COUNTER)
 
 
-def changes_of(delta: Delta, impact: Impact | None) -> Iterator[Figure]:
+def changes_of(delta: Delta, impact: Impact | None) -> Iterator[Sample]:
     """Every counter that changed; zero is left out. The impact comes as share × seconds and sessions × seconds."""
     for view in COUNTED:
         collector = collectors()[view]
@@ -59,7 +61,7 @@ def changes_of(delta: Delta, impact: Impact | None) -> Iterator[Figure]:
             yield (IMPACT, "{}", column, False), value * seconds
 
 
-def levels_of(snapshot: Snapshot, previous: Snapshot | None) -> Iterator[Figure]:
+def levels_of(snapshot: Snapshot, previous: Snapshot | None) -> Iterator[Sample]:
     """Every followed gauge that differs from the previous poll's; all of them where an hour or a life begins."""
     anew = previous is None or _hour(previous.taken_at) != _hour(snapshot.taken_at)
     for view, columns in LEVELS.items():

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, func, select, update
 
 from service.store.queries.episode_log import LoggedChange, logged
 from service.store.schema.change_tables import StoredChange, StoredDelivery
-from service.store.trouble import as_trouble
+from service.store.schema.engine import unavailable_as_one_line
 
 OPEN = ("waiting", "sending")
 
@@ -69,7 +69,7 @@ class Deliveries:
             StoredDelivery.outcome == one.outcome,
         )
         change = update(StoredDelivery).where(*same)
-        with as_trouble(), self._engine.begin() as connection:
+        with unavailable_as_one_line(), self._engine.begin() as connection:
             done = connection.execute(change.values(at=other.at, attempts=other.attempts, outcome=other.outcome))
             return done.rowcount == 1
 
@@ -82,6 +82,6 @@ class Deliveries:
             .where(*conditions)
             .order_by(StoredDelivery.seq, StoredDelivery.target)
         )
-        with as_trouble(), self._engine.connect() as connection:
+        with unavailable_as_one_line(), self._engine.connect() as connection:
             rows = connection.execute(query).all()
         return [Delivery(row.target, logged(row), row.since, row.attempts, row.outcome) for row in rows]

@@ -10,9 +10,9 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, Engine, delete, func, insert, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
-from service.state.episodes import Change, Episode
+from service.state.episodes import Episode, EpisodeChange
 from service.store.schema.change_tables import StoredChange, StoredDelivery
-from service.store.trouble import as_trouble
+from service.store.schema.engine import unavailable_as_one_line
 
 KEEP_CHANGES = timedelta(days=30)
 APPENDING = 0x6C61746368
@@ -47,12 +47,12 @@ class EpisodeLog:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.recipients: Callable[[Change], Iterable[str]] = lambda change: ()
+        self.recipients: Callable[[EpisodeChange], Iterable[str]] = lambda change: ()
         """Targets to be told of a change; entered with it in one transaction, so that no crash can come between."""
         self.on_news: list[Callable[[], None]] = []
         """Called after changes were committed by this process; must return at once."""
 
-    def append(self, connection: Connection, changes: Sequence[Change]) -> None:
+    def append(self, connection: Connection, changes: Sequence[EpisodeChange]) -> None:
         """Log changes within the caller's transaction, as its last act; one that is there already changes nothing.
 
         Numbers must become visible in their order, or a reader would pass over one that was committed late. SQLite has
@@ -70,7 +70,7 @@ class EpisodeLog:
                 waiting = {"seq": seq, "at": at, "attempts": 0, "outcome": "waiting"}
                 connection.execute(insert(StoredDelivery), [{**waiting, "target": target} for target in targets])
 
-    def _appended(self, connection: Connection, change: Change, at: datetime) -> int | None:
+    def _appended(self, connection: Connection, change: EpisodeChange, at: datetime) -> int | None:
         """The number of the new entry; None where the change was there."""
         dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
         one = change.episode
@@ -94,12 +94,12 @@ class EpisodeLog:
     def since(self, seq: int, limit: int) -> list[LoggedChange]:
         """Changes after that number, the earliest first, at most `limit`."""
         query = select(StoredChange.__table__).where(StoredChange.seq > seq).order_by(StoredChange.seq).limit(limit)
-        with as_trouble(), self._engine.connect() as connection:
+        with unavailable_as_one_line(), self._engine.connect() as connection:
             return [logged(row) for row in connection.execute(query)]
 
     def newest(self) -> int:
         """The number of the newest change; 0 where there is none."""
-        with as_trouble(), self._engine.connect() as connection:
+        with unavailable_as_one_line(), self._engine.connect() as connection:
             return connection.scalar(select(func.max(StoredChange.seq))) or 0
 
     def prune(self, now: datetime) -> None:

@@ -14,7 +14,7 @@ from service.state.confirmations import VALID_SECONDS, Confirmed
 from service.state.episodes import KEEP, Episode
 from service.store.ingest.bulk import dialect_insert, insert_new, table_of, upsert
 from service.store.queries.aliases import current, former
-from service.store.queries.history import BadCursor, History, Selector
+from service.store.queries.history import BadCursor, History, SeriesSelector
 from service.store.schema.episode_tables import StoredBaseline, StoredConfirmation, StoredEpisode
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ _TIMES = ("began", "ended", "last_seen", "peak_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class EpisodePage(Generic[T]):
     """Some of what was asked for; `cursor` asks for the rest, None where that is all."""
 
     items: tuple[T, ...]
@@ -67,7 +67,7 @@ class EpisodeStore:
 
     def between(
         self, database: str | None, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
-    ) -> Page[Episode]:
+    ) -> EpisodePage[Episode]:
         """Those that lasted at any time between, the newest first. Raises BadCursor."""
         one = StoredEpisode
         query = select(one).where(one.began < end, or_(one.ended.is_(None), one.ended >= begin))
@@ -152,7 +152,7 @@ class Baselines:
     ) -> tuple[tuple[datetime, float], ...]:
         """A metric, as "view.column" summed over its rows, by the hour: its rate per second. Hours unknown are left out."""
         view, _, column = metric.rpartition(".")
-        wanted = [Selector(view, column, match or {})]
+        wanted = [SeriesSelector(view, column, match or {})]
         points = self._history.points(database, wanted, since, until, "1h", limit=100_000)
         told = []
         for span in points.spans:
@@ -180,13 +180,13 @@ class Baselines:
             return {row.hour_of_week: Baseline(**row._mapping) for row in connection.execute(query)}
 
 
-def paged(found: Sequence[T], limit: int, key: Any) -> Page[T]:
+def paged(found: Sequence[T], limit: int, key: Any) -> EpisodePage[T]:
     """A page of what was found, of which one more than the limit was asked for."""
     if len(found) <= limit:
-        return Page(tuple(found), None)
+        return EpisodePage(tuple(found), None)
     kept = tuple(found[:limit])
     parts = [one.isoformat() if isinstance(one, datetime) else str(one) for one in key(kept[-1])]
-    return Page(kept, "~".join(parts))
+    return EpisodePage(kept, "~".join(parts))
 
 
 def split(cursor: str, parts: int) -> tuple[Any, ...]:

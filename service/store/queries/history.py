@@ -9,8 +9,8 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Engine, select
 
 from service.config.settings import HistorySettings
-from service.store.ingest.names import Names
-from service.store.ingest.samples import Item
+from service.store.ingest.names import NameTables
+from service.store.ingest.samples import SampleItem
 from service.store.schema.history_tables import FiveMinutes, Hours, StoredBucket, StoredDelta, StoredPoll
 from service.store.upkeep.rollup import FIVE_MINUTES, HOUR
 
@@ -25,14 +25,14 @@ class BadCursor(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Selector:
+class SeriesSelector:
     """Which figures: a column of a view; of the rows whose key has these members, or of every row."""
 
     view: str
     column: str
     match: Mapping[str, object] = field(default_factory=dict)
 
-    def takes(self, item: Item) -> bool:
+    def takes(self, item: SampleItem) -> bool:
         """Whether the item is one of them."""
         view, key, column, _ = item
         if (view, column) != (self.view, self.column):
@@ -41,7 +41,7 @@ class Selector:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class HistorySpan:
     """One stretch that was watched: a poll (`at` is the end of its interval) or a bucket (`at` is its begin).
 
     `seconds` is what its figures cover, None or 0 where there is no interval. `missing` has views, and single counters
@@ -60,7 +60,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class StoredValue:
     """A stored figure: a counter's total and highest rate per second; of a gauge its level, and the highest."""
 
     total: float
@@ -68,18 +68,18 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class StoredSeries:
     """The stored figures of one item, by the time of their span. Where a span has none, the counter stood still."""
 
     view: str
     key: Mapping[str, Any]
     column: str
     gauge: bool
-    values: Mapping[datetime, Value]
+    values: Mapping[datetime, StoredValue]
     name: str
     """The key as it is stored."""
 
-    def at(self, span: Span) -> float | None:
+    def at(self, span: HistorySpan) -> float | None:
         """Rate per second over a span, the level for a gauge that was kept there; None where it cannot be told."""
         value = self.values.get(span.at)
         if self.gauge:
@@ -90,14 +90,14 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class HistoryPage:
     """Series over a stretch of time. `cursor` asks for what follows, None where that is all."""
 
     resolution: Resolution
     begin: datetime
     end: datetime
-    spans: tuple[Span, ...]
-    series: tuple[Series, ...]
+    spans: tuple[HistorySpan, ...]
+    series: tuple[StoredSeries, ...]
     cursor: str | None = None
 
 
@@ -118,7 +118,7 @@ class Poll:
 class History:
     """Reads the figures of one store."""
 
-    def __init__(self, engine: Engine, names: Names, kept_for: HistorySettings) -> None:
+    def __init__(self, engine: Engine, names: NameTables, kept_for: HistorySettings) -> None:
         self._engine = engine
         self._names = names
         self._kept_for = kept_for
@@ -126,13 +126,13 @@ class History:
     def points(
         self,
         database: str,
-        selectors: Sequence[Selector],
+        selectors: Sequence[SeriesSelector],
         begin: datetime,
         end: datetime,
         resolution: Literal["auto", "poll", "5m", "1h"] = "auto",
         cursor: str | None = None,
         limit: int = 20_000,
-    ) -> Points:
+    ) -> HistoryPage:
         """Series of a database from `begin` up to and without `end`; at most `limit` spans at once.
 
         Raises BadCursor. A database nobody has kept anything of gives no spans.
@@ -141,7 +141,7 @@ class History:
         begin = _after(cursor) if cursor else begin
         number = self._names.database(database)
         if number is None:
-            return Points(chosen, begin, end, (), ())
+            return HistoryPage(chosen, begin, end, (), ())
         with self._engine.connect() as connection:
             spans = _spans(connection, chosen, number, begin, end, limit + 1)
             more = spans[limit].at if len(spans) > limit else None
@@ -149,7 +149,7 @@ class History:
             found = self._items(selectors)
             values = _values(connection, chosen, number, list(found), begin, more or end)
         series = tuple(_series(found[id], values[id]) for id in sorted(values))
-        return Points(chosen, begin, more or end, tuple(spans), series, more.isoformat() if more else None)
+        return HistoryPage(chosen, begin, more or end, tuple(spans), series, more.isoformat() if more else None)
 
     def polls(self, database: str, begin: datetime, end: datetime, limit: int = 20_000) -> tuple[Poll, ...]:
         """Polls of a database, oldest first."""
@@ -183,8 +183,8 @@ class History:
                 return resolution
         return "1h"
 
-    def _items(self, selectors: Sequence[Selector]) -> dict[int, Item]:
-        known: dict[int, Item] = {}
+    def _items(self, selectors: Sequence[SeriesSelector]) -> dict[int, SampleItem]:
+        known: dict[int, SampleItem] = {}
         for selector in selectors:
             known |= {id: item for id, item in self._names.known_items(selector.view).items() if selector.takes(item)}
         return known
@@ -202,26 +202,26 @@ def _after(cursor: str) -> datetime:
 
 def _spans(
     connection: Connection, resolution: str, database: int, begin: datetime, end: datetime, limit: int
-) -> list[Span]:
+) -> list[HistorySpan]:
     if resolution == "poll":
         poll = StoredPoll
         query = select(poll.at, poll.seconds, poll.missing, poll.why).where(
             poll.database_id == database, poll.at >= begin, poll.at < end
         )
         rows = connection.execute(query.order_by(poll.at).limit(limit))
-        return [Span(at, seconds, 1, _missing(missing), why) for at, seconds, missing, why in rows]
+        return [HistorySpan(at, seconds, 1, _missing(missing), why) for at, seconds, missing, why in rows]
     one = StoredBucket
     wanted = select(one.at, one.seconds, one.polls, one.missing).where(
         one.width == WIDTHS[resolution], one.database_id == database, one.at >= begin, one.at < end
     )
     buckets = connection.execute(wanted.order_by(one.at).limit(limit))
-    return [Span(at, seconds, polls, _missing(missing)) for at, seconds, polls, missing in buckets]
+    return [HistorySpan(at, seconds, polls, _missing(missing)) for at, seconds, polls, missing in buckets]
 
 
 def _values(
     connection: Connection, resolution: str, database: int, items: list[int], begin: datetime, end: datetime
-) -> dict[int, dict[datetime, Value]]:
-    values: dict[int, dict[datetime, Value]] = {}
+) -> dict[int, dict[datetime, StoredValue]]:
+    values: dict[int, dict[datetime, StoredValue]] = {}
     if not items:
         return values
     if resolution == "poll":
@@ -235,13 +235,13 @@ def _values(
             rolled.database_id == database, rolled.at >= begin, rolled.at < end, rolled.item_id.in_(items)
         )
     for id, at, total, most in connection.execute(query):
-        values.setdefault(id, {})[at] = Value(total, most)
+        values.setdefault(id, {})[at] = StoredValue(total, most)
     return values
 
 
-def _series(item: Item, values: dict[datetime, Value]) -> Series:
+def _series(item: SampleItem, values: dict[datetime, StoredValue]) -> StoredSeries:
     view, key, column, gauge = item
-    return Series(view, json.loads(key), column, gauge, values, key)
+    return StoredSeries(view, json.loads(key), column, gauge, values, key)
 
 
 _KNOWN: dict[str, frozenset[str]] = {}

@@ -10,10 +10,10 @@ from sqlalchemy import Engine, select
 from collectors.delta import between
 from collectors.model import Basis, Changes, Collector, Delta, Missing, NotComparable, Row, Rows, Snapshot
 from collectors.registry import collectors
-from service.store.ingest.names import Names
+from service.store.ingest.names import NameTables
 from service.store.ingest.record import unpack
 from service.store.ingest.samples import COUNTED, LEVELS, counters_of, key_of
-from service.store.queries.history import WIDTHS, History, Points, Resolution, Selector, Span
+from service.store.queries.history import WIDTHS, History, HistoryPage, HistorySpan, Resolution, SeriesSelector
 from service.store.schema.history_tables import StoredFrame
 from service.store.schema.poll_tables import StoredSnapshot
 
@@ -27,10 +27,10 @@ FROM: Mapping[str, str] = {
 }
 
 
-class ChangesOver:
+class IntervalDeltas:
     """Makes Deltas from the figures of one store."""
 
-    def __init__(self, engine: Engine, names: Names, history: History) -> None:
+    def __init__(self, engine: Engine, names: NameTables, history: History) -> None:
         self._engine = engine
         self._names = names
         self._history = history
@@ -88,12 +88,14 @@ class ChangesOver:
 
 
 EVERYTHING = tuple(
-    Selector(view, column) for view in COUNTED for column in (*counters_of(collectors()[view]), *LEVELS.get(view, ()))
+    SeriesSelector(view, column)
+    for view in COUNTED
+    for column in (*counters_of(collectors()[view]), *LEVELS.get(view, ()))
 )
 
 
 def summed(
-    database: str, frame: Snapshot | None, points: Points, begin: datetime, end: datetime
+    database: str, frame: Snapshot | None, points: HistoryPage, begin: datetime, end: datetime
 ) -> Delta | NotComparable:
     """The sum of figures over spans, in the rows of the frame."""
     if frame is None:
@@ -126,7 +128,7 @@ ONCE = ("v$instance", "v$latchname", "x$kqrst")
 def _reading(
     collector: Collector,
     frame: Snapshot,
-    spans: Sequence[Span],
+    spans: Sequence[HistorySpan],
     totals: Mapping[tuple[str, str, str], float],
     levels: Mapping[tuple[str, str, str], float],
 ) -> Changes | Missing:
@@ -173,14 +175,14 @@ def _not_followed(collector: Collector) -> Missing:
     return Missing(collector.view, "unread", why, "choose a time whose snapshots are still kept")
 
 
-def _extent(resolution: str, spans: Sequence[Span]) -> tuple[datetime, datetime]:
+def _extent(resolution: str, spans: Sequence[HistorySpan]) -> tuple[datetime, datetime]:
     """From when to when the spans reach."""
     if resolution == "poll":
         return spans[0].at - timedelta(seconds=spans[0].seconds or 0.0), spans[-1].at
     return spans[0].at, spans[-1].at + timedelta(seconds=WIDTHS[resolution])
 
 
-def _notes(points: Points, seconds: float, begin: datetime, end: datetime) -> Iterable[str]:
+def _notes(points: HistoryPage, seconds: float, begin: datetime, end: datetime) -> Iterable[str]:
     asked = (end - begin).total_seconds()
     if seconds < 0.95 * asked:
         yield f"{seconds:,.0f} of {asked:,.0f} s were watched; the rest is not in these figures"

@@ -16,7 +16,7 @@ from uuid import uuid4
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from service.state.leases import Lease, LeasesLost, Replica, Sharing
+from service.state.leases import Lease, LeasesLost, Ownership, Replica
 
 log = logging.getLogger("latchscope.fleet")
 
@@ -58,7 +58,7 @@ class SharedLeases:
         self._held: dict[str, Lease] = {}
         self.me = Replica("", name, address)
 
-    def look(self, databases: Iterable[str]) -> Sharing:
+    def look(self, databases: Iterable[str]) -> Ownership:
         """Who lives and who holds what; joins, or joins again, where need be. Raises LeasesLost."""
         with self._session() as session:
             if not self.me.id:
@@ -68,7 +68,7 @@ class SharedLeases:
         pids = {holders[key]: one for one in known.values() if (key := key_of("replica", one.id)) in holders}
         self._sweep([one for one in known if key_of("replica", one) not in holders])
         owners = {name: pids.get(holders[key]) for name in databases if (key := key_of("poll", name)) in holders}
-        return Sharing(tuple(sorted(pids.values(), key=lambda one: (one.name, one.id))), owners)
+        return Ownership(tuple(sorted(pids.values(), key=lambda one: (one.name, one.id))), owners)
 
     def take(self, names: Sequence[str]) -> tuple[Lease, ...]:
         """Leases on those of the databases that nobody else holds. Raises LeasesLost."""

@@ -7,7 +7,7 @@ from uuid import uuid4
 from sqlalchemy import Engine, and_, or_, select
 
 from service.store.ingest.bulk import insert_new, table_of
-from service.store.queries.episodes import Page, paged, split
+from service.store.queries.episodes import EpisodePage, paged, split
 from service.store.schema.episode_tables import StoredMark
 
 
@@ -46,7 +46,7 @@ class Marks:
 
     def between(
         self, database: str | None, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
-    ) -> Page[Mark]:
+    ) -> EpisodePage[Mark]:
         """Marks of a database, or of all, the newest first. Raises BadCursor."""
         one = StoredMark
         query = select(*table_of(one).c).where(one.at >= begin, one.at < end)

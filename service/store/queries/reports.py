@@ -10,7 +10,7 @@ from sqlalchemy import Engine, delete, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session, defer
 
-from service.store.repository import StoreError
+from service.store.schema.engine import StoreError
 from service.store.schema.poll_tables import StoredReport
 
 KEEP = timedelta(days=365)
@@ -19,7 +19,7 @@ MOST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredReportSummary:
     """A report as it is listed. Times are UTC; `severity` and `headline` are those of its worst Diagnosis."""
 
     id: str
@@ -38,7 +38,7 @@ class Reports:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def keep(self, report: Kept, told: str, body: bytes) -> bool:
+    def keep(self, report: StoredReportSummary, told: str, body: bytes) -> bool:
         """Keep a report, and let go of what is past its time. Content that is there already is only told anew; then False."""
         with self._session() as session:
             known = session.get(StoredReport, report.id, options=[defer(StoredReport.body)])
@@ -50,7 +50,7 @@ class Reports:
             _prune(session, report.uploaded_at)
             return True
 
-    def newest(self, limit: int, database: str | None = None) -> list[Kept]:
+    def newest(self, limit: int, database: str | None = None) -> list[StoredReportSummary]:
         """Reports, newest first, at most `limit`; with a database those that tell of it, its name in any case."""
         query = select(StoredReport).options(defer(StoredReport.body), defer(StoredReport.told))
         if database is not None:
@@ -59,7 +59,7 @@ class Reports:
             ordered = query.order_by(StoredReport.uploaded_at.desc(), StoredReport.id).limit(limit)
             return [_kept(one) for one in session.scalars(ordered)]
 
-    def get(self, id: str) -> tuple[Kept, str] | None:
+    def get(self, id: str) -> tuple[StoredReportSummary, str] | None:
         """A report with what was told of it, or None."""
         with self._session() as session:
             found = session.get(StoredReport, id, options=[defer(StoredReport.body)])
@@ -87,7 +87,7 @@ def _prune(session: Session, now: datetime) -> None:
     session.execute(delete(StoredReport).where(StoredReport.id.not_in(newest)))
 
 
-def _stored(report: Kept, told: str, body: bytes) -> StoredReport:
+def _stored(report: StoredReportSummary, told: str, body: bytes) -> StoredReport:
     return StoredReport(
         id=report.id,
         uploaded_at=report.uploaded_at,
@@ -102,9 +102,9 @@ def _stored(report: Kept, told: str, body: bytes) -> StoredReport:
     )
 
 
-def _kept(stored: StoredReport) -> Kept:
+def _kept(stored: StoredReport) -> StoredReportSummary:
     databases = tuple(one for one in stored.databases.split("\n") if one)
-    return Kept(
+    return StoredReportSummary(
         stored.id,
         stored.uploaded_at,
         stored.name,

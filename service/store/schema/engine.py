@@ -1,5 +1,7 @@
 """One SQLAlchemy engine per store: durable SQLite, or PostgreSQL; and what a store in trouble looks like."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,19 @@ STORE_ERRORS = (SQLAlchemyError, OSError)
 
 class StoreError(Exception):
     """The store cannot be used: which, why, and the way out."""
+
+
+class StoreUnavailable(Exception):
+    """The store did not answer just now; what was asked may be asked again."""
+
+
+@contextmanager
+def unavailable_as_one_line() -> Iterator[None]:
+    """Raise what the store's driver raises as StoreUnavailable, in one line."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise StoreUnavailable(brief(error)) from None
 
 
 def make_engine(url: str) -> Engine:

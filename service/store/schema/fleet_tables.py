@@ -18,7 +18,7 @@ class StoredReplica(Base):
     url: Mapped[str | None] = mapped_column(Text)
 
 
-class StoredStanding(Base):
+class StoredStatus(Base):
     """The last word of a database's owner about it, a Standing as JSON."""
 
     __tablename__ = "standings"

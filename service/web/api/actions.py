@@ -9,8 +9,8 @@ from collectors.errors import SessionError, StatementError
 from rules.catalogue import catalogue
 from rules.cause import Condition
 from service.config.audit import Audit
-from service.state.board import Board, Watched
-from service.watch.actions import Actions, Busy, NotPassedOn
+from service.state.board import Board, MonitoredDatabase
+from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
 from service.web import presenters
 from service.web.access import Access, Caller
 from service.web.api.databases import operation_id, watched_in
@@ -33,7 +33,7 @@ FAILED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def actions(board: Board, can: Actions, access: Access, audit: Audit) -> APIRouter:
+def actions(board: Board, can: OperatorActions, access: Access, audit: Audit) -> APIRouter:
     """The POST routes below /api/v1/databases/{db}."""
     responses = REFUSED | NOT_FOUND | FAILED
     router = APIRouter(
@@ -43,17 +43,17 @@ def actions(board: Board, can: Actions, access: Access, audit: Audit) -> APIRout
     def attempt(
         caller: Caller,
         action: str,
-        watched: Watched,
+        watched: MonitoredDatabase,
         run: Callable[[], T],
         outcome: Callable[[T], str] = lambda _: "done",
     ) -> T:
         """Run an action, and record who asked for it and what came of it."""
         try:
             done = run()
-        except Busy as error:
+        except ActionRunning as error:
             audit.record(caller.name, action, watched.name, "refused: busy")
             raise HTTPException(409, str(error)) from None
-        except NotPassedOn as error:
+        except OwnerUnreachable as error:
             audit.record(caller.name, action, watched.name, f"failed: {error}")
             raise HTTPException(503, str(error)) from None
         except (StatementError, SessionError) as error:

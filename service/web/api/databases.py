@@ -11,7 +11,7 @@ from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.model import Diagnosis
 from service.metrics.exposition import exposition, probe
-from service.state.board import Board, Watched
+from service.state.board import Board, MonitoredDatabase
 from service.web import presenters
 from service.web.access import Access
 from service.web.api.etag import UNCHANGED, tagged
@@ -24,7 +24,7 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def watched_in(board: Board, db: str) -> Watched:
+def watched_in(board: Board, db: str) -> MonitoredDatabase:
     """The database of that name; 404 otherwise."""
     found = board.get(db)
     if found is None:
@@ -40,7 +40,7 @@ def api(board: Board, access: Access) -> APIRouter:
         prefix="/api/v1", generate_unique_id_function=operation_id, dependencies=readers, responses=REFUSED
     )
 
-    def watched(db: str) -> Watched:
+    def watched(db: str) -> MonitoredDatabase:
         return watched_in(board, db)
 
     @router.get("/databases", tags=["databases"])

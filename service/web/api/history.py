@@ -13,17 +13,16 @@ from service.config.audit import Audit
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
 from service.history.metric_catalog import NAMED
-from service.history.timeseries import Curves, Resolution, curves, is_of
-from service.state.board import Board, Watched
+from service.history.timeseries import RequestedResolution, TimeSeriesSet, curves, is_of
+from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, Window, iso
 from service.store.repository import Repository
 from service.web import presenters
 from service.web.access import Access, Caller
 from service.web.api.databases import operation_id, watched_in
 from service.web.api.problems import NOT_FOUND, REFUSED
-from service.web.history_schemas import HistoryOut, MarkIn, MarkOut, SeriesOut
 from service.web.query_params import asked_window, duration, link_next, one_window, understood
-from service.web.schemas import EpisodeOut, Problem
+from service.web.schemas import EpisodeOut, HistoryOut, MarkIn, MarkOut, Problem, SeriesOut
 
 CSV = "text/csv"
 STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description": "The store does not answer."}}
@@ -33,7 +32,7 @@ UNTOLD: dict[int | str, dict[str, Any]] = {
 AS_CSV: dict[int | str, dict[str, Any]] = {200: {"content": {CSV: {"schema": {"type": "string"}}}}}
 INVALID: dict[int | str, dict[str, Any]] = {422: {"model": Problem, "description": "Not understood."}}
 
-Begin = Annotated[str, Query(description="RFC 3339 with a zone, or relative to now such as -6h")]
+BeginQuery = Annotated[str, Query(description="RFC 3339 with a zone, or relative to now such as -6h")]
 End = Annotated[str, Query(description="as begin; without it, now")]
 Cursor = Annotated[str | None, Query(description="from the address of the next page")]
 PageSize = Annotated[int, Query(ge=1, le=1000)]
@@ -56,9 +55,9 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
         response: Response,
         db: str,
         metric: Annotated[list[str], Query(description="which figures; see docs/rest.md")],
-        begin: Begin = "-1h",
+        begin: BeginQuery = "-1h",
         end: End = "now",
-        resolution: Resolution = "auto",
+        resolution: RequestedResolution = "auto",
         of: Annotated[list[str] | None, Query(description="only these children, caches, places or events")] = None,
         format: Annotated[Literal["json", "csv"] | None, Query(description="without it, what Accept asks for")] = None,
         cursor: Cursor = None,
@@ -99,7 +98,7 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
         request: Request,
         response: Response,
         db: str,
-        begin: Begin = "-90d",
+        begin: BeginQuery = "-90d",
         end: End = "now",
         cursor: Cursor = None,
         limit: PageSize = 200,
@@ -113,7 +112,7 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
         request: Request,
         response: Response,
         database: Annotated[str | None, Query(description="episodes of this database only")] = None,
-        begin: Begin = "-7d",
+        begin: BeginQuery = "-7d",
         end: End = "now",
         cursor: Cursor = None,
         limit: PageSize = 200,
@@ -125,7 +124,7 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
     def episodes(
         request: Request,
         response: Response,
-        watched: list[Watched],
+        watched: list[MonitoredDatabase],
         db: str | None,
         within: Window,
         cursor: str | None,
@@ -140,7 +139,7 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
         request: Request,
         response: Response,
         db: str,
-        begin: Begin = "-90d",
+        begin: BeginQuery = "-90d",
         end: End = "now",
         cursor: Cursor = None,
         limit: PageSize = 100,
@@ -196,7 +195,7 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
     return router
 
 
-def _of_known(told: Curves, of: Sequence[str]) -> None:
+def _of_known(told: TimeSeriesSet, of: Sequence[str]) -> None:
     """Raise HTTPException 422 where a name of `of` is none of those known in the window."""
     unknown = [name for name in of if not any(is_of(one, [name]) for one in told.known)]
     if unknown:
@@ -204,12 +203,12 @@ def _of_known(told: Curves, of: Sequence[str]) -> None:
         raise HTTPException(422, f"nothing is named {', '.join(unknown)} in this window; there are: {there}")
 
 
-def _caches(watched: Watched) -> dict[int, str]:
+def _caches(watched: MonitoredDatabase) -> dict[int, str]:
     labels = watched.published.labels if watched.published else None
     return {child: labels.name(child) for child in labels.children} if labels else {}
 
 
-def _history_out(told: Curves, more: str | None) -> HistoryOut:
+def _history_out(told: TimeSeriesSet, more: str | None) -> HistoryOut:
     series = tuple(SeriesOut.model_validate(one, from_attributes=True) for one in told.curves)
     return HistoryOut(
         database=told.database,
@@ -223,7 +222,7 @@ def _history_out(told: Curves, more: str | None) -> HistoryOut:
     )
 
 
-def _csv(told: Curves) -> str:
+def _csv(told: TimeSeriesSet) -> str:
     """One line per time and series; an unknown value is an empty cell."""
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")

@@ -39,7 +39,7 @@ BODY = {
 """What a document for clients says of such a request."""
 
 
-class Refused(Exception):
+class UploadRefused(Exception):
     """A request that is not taken in: the status and one line that says why."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -50,16 +50,16 @@ class Refused(Exception):
 async def receive(request: Request, max_bytes: int) -> Sequence[File]:
     """The files of the request, none larger than `max_bytes`. Raises Refused."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != MEDIA:
-        raise Refused(415, f"send {MEDIA} with parts named {PART}, such as curl -F {PART}=@awr.html")
+        raise UploadRefused(415, f"send {MEDIA} with parts named {PART}, such as curl -F {PART}=@awr.html")
     form = await _form(request, MOST_FILES * (max_bytes + 4096))
     try:
         files = [one for one in form.getlist(PART) if isinstance(one, UploadFile) and one.filename]
         if not files:
-            raise Refused(422, f"no file came; send parts named {PART}, such as curl -F {PART}=@awr.html")
+            raise UploadRefused(422, f"no file came; send parts named {PART}, such as curl -F {PART}=@awr.html")
         for one in files:
             if (one.size or 0) > max_bytes:
                 named = f"{label(one.filename or PART)} has {mib(one.size or 0)} MiB"
-                raise Refused(413, f"{named}; reports.max_bytes is {mib(max_bytes)} MiB; nothing was kept")
+                raise UploadRefused(413, f"{named}; reports.max_bytes is {mib(max_bytes)} MiB; nothing was kept")
         return [File(one.filename or PART, await one.read()) for one in files]
     finally:
         await form.close()
@@ -71,7 +71,7 @@ async def _form(request: Request, most: int) -> FormData:
         try:
             return await parser.parse()
         except MultiPartException as error:
-            raise Refused(422, error.message) from None
+            raise UploadRefused(422, error.message) from None
 
 
 async def _bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
@@ -86,4 +86,4 @@ async def _bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
                 break
             yield piece
     if received > most:
-        raise Refused(413, f"the request is more than {mib(most)} MiB; send at most {MOST_FILES} files")
+        raise UploadRefused(413, f"the request is more than {mib(most)} MiB; send at most {MOST_FILES} files")

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from collectors.errors import InputError
 from service.config.audit import Audit
 from service.intake.archives import TooLarge, label
-from service.intake.inputs import Empty, NotOurs
+from service.intake.inputs import EmptyFile, UnknownFormat
 from service.intake.uploads import File, Upload, Uploads
-from service.store.repository import StoreError
+from service.store.schema.engine import StoreError
 from service.web.access import Access, Caller
 from service.web.api.databases import operation_id
-from service.web.api.multipart import BODY, Refused, receive
+from service.web.api.multipart import BODY, UploadRefused, receive
 from service.web.api.problems import NOT_FOUND, REFUSED
 from service.web.schemas import Problem, ReportOut, ReportShortOut
 
@@ -34,7 +34,7 @@ def take(uploads: Uploads, audit: Audit, files: Sequence[File], caller: Caller) 
     except (InputError, StoreError) as error:
         audit.record(caller.name, "upload report", names, f"refused: {error}")
         kept = "; nothing was kept" if isinstance(error, InputError) else ""
-        raise Refused(_status(error), f"{error}{kept}") from None
+        raise UploadRefused(_status(error), f"{error}{kept}") from None
     for one in taken:
         outcome = f"{'known' if one.known else 'kept'} as {one.kept.id}"
         audit.record(caller.name, "upload report", ", ".join(one.kept.databases), outcome)
@@ -50,7 +50,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
     async def received(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Sequence[File]:
         try:
             return await receive(request, uploads.max_bytes)
-        except Refused as error:
+        except UploadRefused as error:
             raise HTTPException(error.status, str(error)) from None
 
     @router.post("", status_code=201, responses=NOT_TAKEN, openapi_extra=BODY)
@@ -62,7 +62,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         """Diagnose uploaded files and keep them; 200 when every content was known. All are kept, or none."""
         try:
             taken = take(uploads, audit, files, caller)
-        except Refused as error:
+        except UploadRefused as error:
             raise HTTPException(error.status, str(error)) from None
         if all(one.known for one in taken):
             response.status_code = 200
@@ -105,4 +105,4 @@ def _status(error: Exception) -> int:
         return 503
     if isinstance(error, TooLarge):
         return 413
-    return 415 if isinstance(error, NotOurs) and not isinstance(error, Empty) else 422
+    return 415 if isinstance(error, UnknownFormat) and not isinstance(error, EmptyFile) else 422

@@ -12,10 +12,10 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from service.notify.feed import Feed, Full
+from service.notify.feed import EpisodeFeed, TooManyListeners
 from service.state.board import Board
 from service.store.queries.episode_log import LoggedChange
-from service.store.trouble import StoreTrouble
+from service.store.schema.engine import StoreUnavailable
 from service.web.access import Access
 from service.web.api.databases import operation_id, watched_in
 from service.web.api.problems import MEDIA, NOT_FOUND, REFUSED
@@ -33,7 +33,7 @@ BUSY: dict[int | str, dict[str, Any]] = {
 }
 
 
-def streams(board: Board, feed: Feed, access: Access) -> APIRouter:
+def streams(board: Board, feed: EpisodeFeed, access: Access) -> APIRouter:
     """The route of the stream."""
     router = APIRouter(
         prefix="/api/v1",
@@ -58,7 +58,7 @@ def streams(board: Board, feed: Feed, access: Access) -> APIRouter:
             watched_in(board, database)
         try:
             newest = feed.newest()
-        except StoreTrouble:
+        except StoreUnavailable:
             raise HTTPException(503, "the store does not answer; try again later") from None
         # A number from the future is of another store; waiting for it to come would be silence without a reason.
         after = newest if last_event_id is None else min(last_event_id, newest)
@@ -72,7 +72,7 @@ class EventStream(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    def __init__(self, feed: Feed, after: int, database: str | None = None) -> None:
+    def __init__(self, feed: EpisodeFeed, after: int, database: str | None = None) -> None:
         super().__init__((), headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
         self._feed = feed
         self._after = after
@@ -94,7 +94,7 @@ class EventStream(StreamingResponse):
             with self._feed.listening(wake):
                 self.body_iterator = self._events(news)
                 await super().__call__(scope, receive, timely)
-        except Full:
+        except TooManyListeners:
             detail = "there are too many streams; end one, or follow several databases in one"
             raise HTTPException(503, detail, headers={"Retry-After": "30"}) from None
         except TimeoutError:
@@ -106,7 +106,7 @@ class EventStream(StreamingResponse):
             news.clear()
             try:
                 changes = await self._next()
-            except StoreTrouble:
+            except StoreUnavailable:
                 return  # the client comes back by itself and goes on where it was
             for one in changes:
                 self._after = one.seq

@@ -9,10 +9,10 @@ from rules.cache_map import CacheMap
 from rules.formatting import function_of
 from service.state.window import Window
 from service.store.ingest.samples import IMPACT
-from service.store.queries.history import WIDTHS, Points, Resolution, Selector, Series, Span
+from service.store.queries.history import WIDTHS, HistoryPage, HistorySpan, Resolution, SeriesSelector, StoredSeries
 from service.store.repository import Repository
 from service.watch.pipeline import FIRST_POLL
-from service.web.charts.panels import TOP, Line, Panel, Stretch, thinned, top
+from service.web.charts.panels import TOP, ChartLine, ChartPanel, WatchedStretch, thinned, top
 
 MOST = 480
 """Stretches drawn; more could not be told apart."""
@@ -23,17 +23,17 @@ FINER: Mapping[Resolution, Resolution] = {"1h": "5m", "5m": "poll"}
 WORDS: Mapping[Resolution, str] = {"poll": "every poll", "5m": "five minutes", "1h": "one hour"}
 UNDO = "dc_rollback_segments"
 
-SHARE = Selector(IMPACT, "share_of_db_time")
-CHILDREN = Selector("v$latch_children", "sleeps")
-MUTEXES = Selector("v$mutex_sleep", "sleeps")
-GETS = Selector("v$rowcache", "gets")
-HARD = Selector("v$sysstat", "value", {"name": "parse count (hard)"})
-EXECUTIONS = Selector("v$sysstat", "value", {"name": "execute count"})
-USED = Selector("v$rowcache", "usage", {"parameter": UNDO})
+SHARE = SeriesSelector(IMPACT, "share_of_db_time")
+CHILDREN = SeriesSelector("v$latch_children", "sleeps")
+MUTEXES = SeriesSelector("v$mutex_sleep", "sleeps")
+GETS = SeriesSelector("v$rowcache", "gets")
+HARD = SeriesSelector("v$sysstat", "value", {"name": "parse count (hard)"})
+EXECUTIONS = SeriesSelector("v$sysstat", "value", {"name": "execute count"})
+USED = SeriesSelector("v$rowcache", "usage", {"parameter": UNDO})
 MUTEX_SLEEPS = "Row cache mutex sleeps"
 ALL = (SHARE, CHILDREN, MUTEXES, GETS, HARD, EXECUTIONS, USED)
 
-Item = tuple[str, str, str]
+OverviewItem = tuple[str, str, str]
 """View, key as it is stored, column."""
 
 
@@ -52,8 +52,8 @@ class Overview:
 
     window: Window
     resolution: str
-    stretches: tuple[Stretch, ...]
-    panels: tuple[Panel, ...]
+    stretches: tuple[WatchedStretch, ...]
+    panels: tuple[ChartPanel, ...]
     gaps: tuple[Gap, ...]
 
     def since(self) -> Window:
@@ -70,14 +70,14 @@ class Overview:
 class _Row:
     """A span with the series of its tier."""
 
-    stretch: Stretch
-    span: Span
-    series: Mapping[Item, Series]
+    stretch: WatchedStretch
+    span: HistorySpan
+    series: Mapping[OverviewItem, StoredSeries]
 
-    def value(self, item: Item, gauge: bool = False) -> float | None:
+    def value(self, item: OverviewItem, gauge: bool = False) -> float | None:
         """A figure over the span. Of an item without a series nothing is stored, which is zero where it was watched."""
         view, name, column = item
-        return self.series.get(item, Series(view, {}, column, gauge, {}, name)).at(self.span)
+        return self.series.get(item, StoredSeries(view, {}, column, gauge, {}, name)).at(self.span)
 
 
 def overview(
@@ -85,7 +85,7 @@ def overview(
     database: str,
     window: Window,
     caches: CacheMap,
-    selectors: Sequence[Selector] = ALL,
+    selectors: Sequence[SeriesSelector] = ALL,
     most_lines: int = TOP,
     tier: Resolution | None = None,
 ) -> Overview:
@@ -114,7 +114,12 @@ def overview(
 
 
 def _rows(
-    store: Repository, database: str, tier: Resolution, begin: datetime, end: datetime, selectors: Sequence[Selector]
+    store: Repository,
+    database: str,
+    tier: Resolution,
+    begin: datetime,
+    end: datetime,
+    selectors: Sequence[SeriesSelector],
 ) -> Iterator[_Row]:
     """Spans of a tier, and after its last one those of the finer tiers, which are not rolled up yet."""
     points = store.history.points(database, selectors, begin, end, tier)
@@ -128,14 +133,14 @@ def _rows(
         yield from _rows(store, database, FINER[tier], rest, end, selectors)
 
 
-def _stretch(points: Points, span: Span) -> Stretch:
+def _stretch(points: HistoryPage, span: HistorySpan) -> WatchedStretch:
     seconds = span.seconds or 0.0
     if points.resolution == "poll":
-        return Stretch(span.at - timedelta(seconds=seconds), span.at, seconds)
-    return Stretch(span.at, span.at + timedelta(seconds=WIDTHS[points.resolution]), seconds)
+        return WatchedStretch(span.at - timedelta(seconds=seconds), span.at, seconds)
+    return WatchedStretch(span.at, span.at + timedelta(seconds=WIDTHS[points.resolution]), seconds)
 
 
-def _items(rows: Sequence[_Row]) -> dict[Item, Series]:
+def _items(rows: Sequence[_Row]) -> dict[OverviewItem, StoredSeries]:
     """Every item that any tier has, with what names it."""
     return {
         item: one for series in {id(row.series): row.series for row in rows}.values() for item, one in series.items()
@@ -143,7 +148,7 @@ def _items(rows: Sequence[_Row]) -> dict[Item, Series]:
 
 
 def _gaps(
-    stretches: Sequence[Stretch], window: Window, breaks: Sequence[tuple[datetime, str]], tolerance: float
+    stretches: Sequence[WatchedStretch], window: Window, breaks: Sequence[tuple[datetime, str]], tolerance: float
 ) -> Iterator[Gap]:
     """What no stretch covers, with what the first poll after it said; then breaks that no gap explains."""
     explained: set[datetime] = set()
@@ -162,7 +167,7 @@ def _gaps(
     yield from (Gap(at, at, why) for at, why in breaks if at not in explained)
 
 
-def _levels_before(store: Repository, database: str, tier: Resolution, window: Window) -> dict[Item, float]:
+def _levels_before(store: Repository, database: str, tier: Resolution, window: Window) -> dict[OverviewItem, float]:
     """Levels in force at the begin: gauges are kept when they change, and once an hour."""
     before = store.history.points(database, [USED], window.begin - HOUR, window.begin, tier)
     levels = {
@@ -171,20 +176,22 @@ def _levels_before(store: Repository, database: str, tier: Resolution, window: W
     return levels if levels or tier not in FINER else _levels_before(store, database, FINER[tier], window)
 
 
-def _panels(rows: Sequence[_Row], items: Mapping[Item, Series], caches: CacheMap, most: int) -> Iterator[Panel]:
-    def of(selector: Selector) -> list[Item]:
+def _panels(
+    rows: Sequence[_Row], items: Mapping[OverviewItem, StoredSeries], caches: CacheMap, most: int
+) -> Iterator[ChartPanel]:
+    def of(selector: SeriesSelector) -> list[OverviewItem]:
         return [item for item, one in items.items() if selector.takes((item[0], item[1], item[2], one.gauge))]
 
-    def rate(key: str, title: str, unit: str, items: Sequence[Item], scale: float = 1.0) -> Panel:
-        return Panel(key, title, unit, (_sum(title, rows, items, scale),))
+    def rate(key: str, title: str, unit: str, items: Sequence[OverviewItem], scale: float = 1.0) -> ChartPanel:
+        return ChartPanel(key, title, unit, (_sum(title, rows, items, scale),))
 
-    def tops(key: str, title: str, selector: Selector, name: Callable[[Series], str]) -> Panel:
-        groups: dict[str, list[Item]] = {}
+    def tops(key: str, title: str, selector: SeriesSelector, name: Callable[[StoredSeries], str]) -> ChartPanel:
+        groups: dict[str, list[OverviewItem]] = {}
         for item in of(selector):
             groups.setdefault(name(items[item]), []).append(item)
         nothing = [_sum("all", rows, [(selector.view, "{}", selector.column)])]
         lines = [_sum(one, rows, group) for one, group in groups.items()] or nothing
-        return Panel(key, title, "per second", tuple(top(lines, [row.stretch.seconds for row in rows], most)))
+        return ChartPanel(key, title, "per second", tuple(top(lines, [row.stretch.seconds for row in rows], most)))
 
     share = [(SHARE.view, "{}", SHARE.column)]
     yield rate("share", "DB time lost in row cache waits", "%", share, 100.0)
@@ -205,34 +212,39 @@ def _panels(rows: Sequence[_Row], items: Mapping[Item, Series], caches: CacheMap
 
 
 def _used(
-    rows: Sequence[_Row], told: Sequence[_Row], items: Mapping[Item, Series], levels: dict[Item, float]
-) -> Iterator[Panel]:
+    rows: Sequence[_Row],
+    told: Sequence[_Row],
+    items: Mapping[OverviewItem, StoredSeries],
+    levels: dict[OverviewItem, float],
+) -> Iterator[ChartPanel]:
     """Entries in use of the cache of undo segments, where there is one. Levels come from every poll, the first included."""
     used = {*levels, *(item for item, one in items.items() if USED.takes((*item, one.gauge)))}
     known = dict(zip((id(row) for row in rows), _levels(rows, sorted(used), levels), strict=True))
-    line = Line(UNDO, tuple(known[id(row)] for row in told))
+    line = ChartLine(UNDO, tuple(known[id(row)] for row in told))
     if any(value is not None for value in line.values):
-        yield Panel("used", f"Entries used of {UNDO}", "entries", (line,))
+        yield ChartPanel("used", f"Entries used of {UNDO}", "entries", (line,))
 
 
-def _child(one: Series, caches: CacheMap) -> str:
+def _child(one: StoredSeries, caches: CacheMap) -> str:
     """The caches a child guards, else its number."""
     number = int(one.key.get("child#") or 0)
     guarded = caches.children.get(number)
     return (guarded.name if guarded else None) or f"child {number}"
 
 
-def _sum(name: str, rows: Sequence[_Row], items: Sequence[Item], scale: float = 1.0) -> Line:
+def _sum(name: str, rows: Sequence[_Row], items: Sequence[OverviewItem], scale: float = 1.0) -> ChartLine:
     """The sum of several figures; None where one of them cannot be told."""
     values: list[float | None] = []
     for row in rows:
         told = [row.value(item) for item in items]
         known = [one for one in told if one is not None]
         values.append(sum(known) * scale if len(known) == len(told) else None)
-    return Line(name, tuple(values))
+    return ChartLine(name, tuple(values))
 
 
-def _levels(rows: Sequence[_Row], items: Sequence[Item], last: dict[Item, float]) -> Iterator[float | None]:
+def _levels(
+    rows: Sequence[_Row], items: Sequence[OverviewItem], last: dict[OverviewItem, float]
+) -> Iterator[float | None]:
     """The sum of levels that hold until they change; unknown where their view was missing, until they are read again."""
     for row in rows:
         for item in items:

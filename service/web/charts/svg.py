@@ -16,7 +16,7 @@ LETTER = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ChartSpan:
     """One interval of a chart over reports: its value, None where it could not be told, whether it is marked, how bad."""
 
     begin: datetime
@@ -26,7 +26,7 @@ class Span:
     severity: str = "info"
 
 
-def spans(told: Sequence[Span], title: str, unit: str, mark: str) -> Markup:
+def spans(told: Sequence[ChartSpan], title: str, unit: str, mark: str) -> Markup:
     """A bar for each interval as wide as the interval; `mark` says what the marked one is. None is a dashed stretch."""
     placed = [replace(one, begin=one.begin.replace(tzinfo=None), end=one.end.replace(tzinfo=None)) for one in told]
     known = [one.value for one in placed if one.value is not None]
@@ -58,7 +58,7 @@ def bars(told: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
     )
 
 
-def _span(one: Span, begin: datetime, seconds: float, top: float) -> str:
+def _span(one: ChartSpan, begin: datetime, seconds: float, top: float) -> str:
     left = LEFT + (one.begin - begin).total_seconds() / seconds * (WIDTH - LEFT)
     width = max(2.0, (one.end - one.begin).total_seconds() / seconds * (WIDTH - LEFT) - 1)
     if one.value is None:
@@ -72,7 +72,7 @@ def _span(one: Span, begin: datetime, seconds: float, top: float) -> str:
     return bar + mark * one.marked
 
 
-def _times(placed: Sequence[Span], begin: datetime, end: datetime) -> Iterator[str]:
+def _times(placed: Sequence[ChartSpan], begin: datetime, end: datetime) -> Iterator[str]:
     """Where intervals begin and the last one ends, as many as have room; the day where it changes."""
     seconds, day, free = (end - begin).total_seconds() or 1.0, date.min, float(LEFT)
     for at in [*sorted({one.begin for one in placed}), end]:

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from service.state.window import Window
 from service.web.charts.overview import Gap
-from service.web.charts.panels import Line, Panel, Stretch
+from service.web.charts.panels import ChartLine, ChartPanel, WatchedStretch
 from service.web.charts.svg import label, round_up
 
 WIDTH, HEIGHT = 760, 190
@@ -70,7 +70,7 @@ class Axis:
 
 
 def chart(
-    panel: Panel, axis: Axis, stretches: Sequence[Stretch], gaps: Sequence[Gap] = (), events: Sequence[Event] = (),
+    panel: ChartPanel, axis: Axis, stretches: Sequence[WatchedStretch], gaps: Sequence[Gap] = (), events: Sequence[Event] = (),
     top: float | None = None, name: str = "",
 ) -> Markup:  # fmt: skip
     """One panel over the axis: a step for each stretch, nothing across a gap. `name` tells drawings of one page apart."""
@@ -93,7 +93,7 @@ def chart(
     )
 
 
-def path(line: Line, axis: Axis, stretches: Sequence[Stretch], top: float) -> str:
+def path(line: ChartLine, axis: Axis, stretches: Sequence[WatchedStretch], top: float) -> str:
     """The path of a line: level over each stretch, joined where stretches touch and both are known."""
     parts: list[str] = []
     reached: datetime | None = None
@@ -246,7 +246,7 @@ def _time(axis: Axis, height: float) -> str:
     return told
 
 
-def _legend(panel: Panel) -> Markup:
+def _legend(panel: ChartPanel) -> Markup:
     if len(panel.lines) < 2 and panel.lines[0].name in (panel.title, "all"):
         return Markup("")
     keys = (
@@ -256,19 +256,19 @@ def _legend(panel: Panel) -> Markup:
     return Markup('<ul class="legend">{}</ul>').format(Markup("").join(keys))
 
 
-def _words(panel: Panel, gaps: Sequence[Gap]) -> str:
+def _words(panel: ChartPanel, gaps: Sequence[Gap]) -> str:
     """The drawing for somebody who cannot see it."""
     told = [f"{line.name}: {between}" for line in panel.lines if (between := _range(line))]
     missing = f"; {len(gaps)} gaps" if len(gaps) > 1 else "; one gap" if gaps else ""
     return f"{panel.unit}. {', '.join(told)}{missing}"
 
 
-def _range(line: Line) -> str:
+def _range(line: ChartLine) -> str:
     known = [value for value in line.values if value is not None]
     return f"from {label(min(known))} to {label(max(known))}" if known else ""
 
 
-def rows(panels: Sequence[Panel]) -> Iterator[tuple[Panel, Line]]:
+def rows(panels: Sequence[ChartPanel]) -> Iterator[tuple[ChartPanel, ChartLine]]:
     """Every line with its panel, in the order of the charts."""
     for panel in panels:
         yield from ((panel, line) for line in panel.lines)

@@ -11,18 +11,18 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.catalogue import catalogue
-from rules.comparison.model import Change, Comparison, NotVerified, Verified
+from rules.comparison.model import ChangeVerification, Comparison, FigureChange, NotVerified
 from rules.comparison.verification import verified
-from service.history.comparison import CannotCompare, NoMark, Windows, around, comparison
+from service.history.comparison import CannotCompare, ComparedWindows, NoMark, around, comparison
 from service.render.comparison import cells
-from service.state.board import Board, Watched
+from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, Window
 from service.store.queries.marks import Mark
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access
 from service.web.charts import overview, timeline
-from service.web.charts.panels import Panel, together
+from service.web.charts.panels import ChartPanel, together
 from service.web.charts.svg import round_up
 from service.web.pages.events import as_events, happenings, of_mark
 from service.web.pages.history import GONE, names_of, refused
@@ -73,7 +73,9 @@ def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     return router
 
 
-def _asked(store: Repository, watched: Watched, before: str, after: str, mark: str, now: datetime) -> dict[str, Any]:
+def _asked(
+    store: Repository, watched: MonitoredDatabase, before: str, after: str, mark: str, now: datetime
+) -> dict[str, Any]:
     """What was asked for; nothing where nothing was. Raises BadWindow, NoMark, CannotCompare, and what the store does."""
     if mark:
         found = store.marks.get(watched.name, mark)
@@ -83,11 +85,13 @@ def _asked(store: Repository, watched: Watched, before: str, after: str, mark: s
     if before or after:
         if not (before and after):
             raise BadWindow("one of the two windows is not given; write both as begin..end")
-        return _shown(store, watched, Windows(one_window(before, now), one_window(after, now)), None)
+        return _shown(store, watched, ComparedWindows(one_window(before, now), one_window(after, now)), None)
     return {}
 
 
-def _shown(store: Repository, watched: Watched, windows: Windows, mark: Mark | None) -> dict[str, Any]:
+def _shown(
+    store: Repository, watched: MonitoredDatabase, windows: ComparedWindows, mark: Mark | None
+) -> dict[str, Any]:
     text = mark.text if mark else None
     told = comparison(store, watched.name, windows.before, windows.after, text, windows.notes)
     return {
@@ -104,20 +108,20 @@ def _shown(store: Repository, watched: Watched, windows: Windows, mark: Mark | N
 
 
 def _verdicts(
-    store: Repository, database: str, windows: Windows, told: Comparison
-) -> Sequence[tuple[str, Verified | NotVerified]]:
+    store: Repository, database: str, windows: ComparedWindows, told: Comparison
+) -> Sequence[tuple[str, ChangeVerification | NotVerified]]:
     """For each trouble of the window before, whether it is verified to be gone."""
     found = store.episodes.between(database, windows.before.begin, windows.before.end).items
     causes = {one.cause: one.title for one in found if one.cause in catalogue()}
     return [(title, verified(told, catalogue()[cause])) for cause, title in causes.items()]
 
 
-def _interest(one: Change) -> bool:
+def _interest(one: FigureChange) -> bool:
     """What changed comes first."""
     return one.verdict != "changed"
 
 
-def _pairs(store: Repository, watched: Watched, windows: Windows) -> Iterator[tuple[Markup, Markup]]:
+def _pairs(store: Repository, watched: MonitoredDatabase, windows: ComparedWindows) -> Iterator[tuple[Markup, Markup]]:
     """Charts of both windows, the same lines on the same scale."""
     sides = [_side(store, watched, one) for one in (windows.before, windows.after)]
     events = [as_events(happenings(store, watched.name, one), one.end) for one in (windows.before, windows.after)]
@@ -134,10 +138,10 @@ def _pairs(store: Repository, watched: Watched, windows: Windows) -> Iterator[tu
         yield drawn[0], drawn[1]
 
 
-def _side(store: Repository, watched: Watched, window: Window) -> overview.Overview:
+def _side(store: Repository, watched: MonitoredDatabase, window: Window) -> overview.Overview:
     return overview.overview(store, watched.name, window, names_of(watched), DRAWN, EVERY_LINE)
 
 
-def _scale(both: Sequence[Panel]) -> float:
+def _scale(both: Sequence[ChartPanel]) -> float:
     values = (value for panel in both for line in panel.lines for value in line.values if value is not None)
     return round_up(max(values, default=0.0))

@@ -12,11 +12,11 @@ from rules.catalogue import catalogue
 from rules.cause import Condition
 from rules.signals import SIGNALS
 from service.intake.uploads import Uploads
-from service.state.board import Board, Watched
+from service.state.board import Board, MonitoredDatabase
 from service.state.window import Window
-from service.store.queries.reports import Kept
-from service.store.repository import Repository, StoreError
-from service.store.schema.engine import STORE_ERRORS
+from service.store.queries.reports import StoredReportSummary
+from service.store.repository import Repository
+from service.store.schema.engine import STORE_ERRORS, StoreError
 from service.web import presenters
 from service.web.access import Access
 from service.web.charts import overview, timeline
@@ -86,7 +86,7 @@ def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> 
     return router
 
 
-def _reports(uploads: Uploads, watched: Watched) -> list[Kept] | None:
+def _reports(uploads: Uploads, watched: MonitoredDatabase) -> list[StoredReportSummary] | None:
     """Uploaded reports of a database; None when the store does not answer, which must not take the page away."""
     try:
         return uploads.newest(LISTED, watched.name)
@@ -105,7 +105,7 @@ def _lately(store: Repository) -> dict[str, Any]:
     return {"happened": told, "timeline": timeline.events(as_events(told, now, of_many=True), timeline.Axis(window))}
 
 
-def _recent(store: Repository, watched: Watched) -> dict[str, Any]:
+def _recent(store: Repository, watched: MonitoredDatabase) -> dict[str, Any]:
     """The last polls as charts, from the store, so that a restart keeps them; and the latest marks."""
     try:
         last = watched.published.snapshot if watched.published else store.last_snapshot(watched.name)

@@ -18,7 +18,7 @@ LEAST = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class PageEvent:
     """One line of the list. `kind` is the peak severity of an episode, or `mark`."""
 
     database: str
@@ -48,7 +48,7 @@ class Happening:
         )
 
 
-def happenings(store: Repository, database: str | None, window: Window) -> list[Happening]:
+def happenings(store: Repository, database: str | None, window: Window) -> list[PageEvent]:
     """What happened on a database, or on all, the newest first; at most `MOST` episodes and as many marks."""
     episodes = store.episodes.between(database, window.begin, window.end, limit=MOST).items
     marks = store.marks.between(database, window.begin, window.end, limit=MOST).items
@@ -56,22 +56,22 @@ def happenings(store: Repository, database: str | None, window: Window) -> list[
     return sorted(told, key=lambda one: one.begin, reverse=True)
 
 
-def of_mark(mark: Mark) -> Happening:
+def of_mark(mark: Mark) -> PageEvent:
     """A change mark; it leads to the time around it, and to the comparison of before and after."""
     around = Window(mark.at - SIDE, mark.at + SIDE)
     home = f"/db/{quote(mark.database)}"
-    return Happening(
+    return PageEvent(
         mark.database, "mark", mark.at, None, mark.text, f"set by {mark.who}",
         f"{home}/history?{around.query}", f"{home}/compare?mark={quote(mark.id)}", "compare before and after",
     )  # fmt: skip
 
 
-def _episode(one: Episode, now: datetime) -> Happening:
+def _episode(one: Episode, now: datetime) -> PageEvent:
     until = max(one.end or now, one.begin + LEAST)
     around = Window(one.begin, until).scaled(1.5)
     before, after, words = _sides(one, now)
     home = f"/db/{quote(one.database)}"
-    return Happening(
+    return PageEvent(
         one.database, str(one.peak_severity), one.begin, one.end,
         f"{one.title} on {one.cache}" if one.cache else one.title, one.verdict or "",
         f"{home}/history?{around.query}",
@@ -89,6 +89,6 @@ def _sides(one: Episode, now: datetime) -> tuple[Window, Window, str]:
     return during, Window(during.end, during.end + side), "compare with after it"
 
 
-def as_events(told: Sequence[Happening], now: datetime, of_many: bool = False) -> list[Event]:
+def as_events(told: Sequence[PageEvent], now: datetime, of_many: bool = False) -> list[Event]:
     """All of them on the timeline."""
     return [one.event(now, of_many) for one in told]

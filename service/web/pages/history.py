@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from rules.cache_map import CacheMap
 from rules.formatting import rough
-from service.state.board import Board, Watched
+from service.state.board import Board, MonitoredDatabase
 from service.state.window import PRESETS, BadWindow, Window, window
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
@@ -27,7 +27,7 @@ GONE = "the store does not answer, so nothing that was kept can be shown; /ready
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HistoryRow:
     """One row of the table: figures as text, or why there are none."""
 
     begin: datetime
@@ -62,12 +62,12 @@ def refused(request: Request, db: str, status: int, why: str) -> Response:
     return page(request, "refused.html", status, db=db, why=why, presets=PRESETS)
 
 
-def names_of(watched: Watched) -> CacheMap:
+def names_of(watched: MonitoredDatabase) -> CacheMap:
     """The caches behind child latches as the last poll knew them."""
     return watched.published.labels if watched.published else CacheMap()
 
 
-def _shown(store: Repository, watched: Watched, chosen: Window, now: datetime) -> dict[str, Any]:
+def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
     """What the template of the history wants."""
     told = overview(store, watched.name, chosen, names_of(watched))
     happened = happenings(store, watched.name, chosen)
@@ -97,16 +97,18 @@ def _asking(told: Overview) -> str:
     return f"{urlencode(named)}&{told.window.query}"
 
 
-def rows(told: Overview) -> list[Row]:
+def rows(told: Overview) -> list[HistoryRow]:
     """The figures as a table of at most `ROWS` rows beside the gaps, oldest first."""
     by = -(-len(told.stretches) // ROWS) if told.stretches else 1
     stretches, panels = thinned(told.stretches, told.panels, by)
     lines = [line for panel in panels for line in panel.lines]
     figures = [
-        Row(one.begin, one.end, tuple(_cell(line.values[place]) for line in lines), None)
+        HistoryRow(one.begin, one.end, tuple(_cell(line.values[place]) for line in lines), None)
         for place, one in enumerate(stretches)
     ]
-    return sorted([*figures, *(Row(one.begin, one.end, (), one.why) for one in told.gaps)], key=lambda one: one.begin)
+    return sorted(
+        [*figures, *(HistoryRow(one.begin, one.end, (), one.why) for one in told.gaps)], key=lambda one: one.begin
+    )
 
 
 def _cell(value: float | None) -> str:

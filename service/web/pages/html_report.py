@@ -13,20 +13,20 @@ from markupsafe import Markup
 from collectors.model import Delta
 from rules.catalogue import catalogue
 from rules.model import worst
-from service.intake.inputs import Diagnosed, Outcome
+from service.intake.inputs import DiagnosedInput, InputResults
 from service.intake.report_figures import figures
 from service.render.diagnosis import common_notes
-from service.render.summary import HEADINGS, Group, groups, lines, period
+from service.render.summary import HEADINGS, SummaryGroup, groups, lines, period
 from service.web.charts import svg
-from service.web.charts.svg import Span
-from service.web.pages.layout import HERE, Shown, shown, templates
+from service.web.charts.svg import ChartSpan
+from service.web.pages.layout import HERE, DiagnosisView, shown, templates
 
 FIRST_BAD = "the first bad interval"
 MOST_NAMED = 3
 """Databases named in the title."""
 
 
-def as_html(outcome: Outcome, made: datetime | None = None) -> str:
+def as_html(outcome: InputResults, made: datetime | None = None) -> str:
     """The page. Every text in it is escaped; its policy allows its own style, by its digest, and nothing else.
 
     The worst database and interval come first; `made` is when, now if not given.
@@ -51,13 +51,13 @@ def as_html(outcome: Outcome, made: datetime | None = None) -> str:
     )
 
 
-def _named(told: Sequence[Diagnosed]) -> list[Diagnosed]:
+def _named(told: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
     """The inputs by the last part of their names, which is enough for whoever gets the page; in full where two agree."""
     short = [re.split(r"[/\\\\!]", one.name)[-1] for one in told]
     return [replace(one, name=name) if short.count(name) == 1 else one for one, name in zip(told, short, strict=True)]
 
 
-def _title(found: Sequence[Group]) -> str:
+def _title(found: Sequence[SummaryGroup]) -> str:
     """The databases, and from when to when."""
     names = [one.database for one in found]
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
@@ -68,26 +68,26 @@ def _title(found: Sequence[Group]) -> str:
     return f"{', '.join(names[:MOST_NAMED])}{more}{span}"
 
 
-def _worst_first(group: Group) -> list[tuple[Shown, list[tuple[str, str]]]]:
+def _worst_first(group: SummaryGroup) -> list[tuple[DiagnosisView, list[tuple[str, str]]]]:
     ordered = sorted(group.told, key=lambda one: -one.diagnosis.severity.rank)
     return [(shown(one.name, one.diagnosis, figures(one.change)), list(_whose(one))) for one in ordered]
 
 
-def _whose(one: Diagnosed) -> list[tuple[str, str]]:
+def _whose(one: DiagnosedInput) -> list[tuple[str, str]]:
     """Host, instance and DB Id, as far as the input tells them."""
     row = next(iter(one.change.rows("v$instance")), {}) if isinstance(one.change, Delta) else {}
     told = {"Host": row.get("host_name"), "Instance": row.get("instance_name"), "DB Id": one.change.dbid}
     return [(name, str(value)) for name, value in told.items() if value is not None]
 
 
-def _series_charts(group: Group) -> list[Markup]:
+def _series_charts(group: SummaryGroup) -> list[Markup]:
     """What the intervals cost, one after the other, where there is more than one."""
     if group.series is None:
         return []
     placed = [(one, one.begin, one.end) for one in group.series.points if one.begin is not None and one.end is not None]
     bad = group.series.first_bad
     shares = [
-        Span(
+        ChartSpan(
             begin,
             end,
             None if one.share_of_db_time is None else one.share_of_db_time * 100,
@@ -96,7 +96,7 @@ def _series_charts(group: Group) -> list[Markup]:
         )
         for one, begin, end in placed
     ]
-    sleeps = [Span(begin, end, one.sleeps_per_second, one.name == bad, one.severity) for one, begin, end in placed]
+    sleeps = [ChartSpan(begin, end, one.sleeps_per_second, one.name == bad, one.severity) for one, begin, end in placed]
     if not placed:
         return []
     return [

@@ -51,7 +51,7 @@ templates.env.globals |= {"compared": compared, "nothing_judged": nothing_judged
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DiagnosisView:
     """One Diagnosis with what stands around it on a page."""
 
     name: str
@@ -65,9 +65,9 @@ class Shown:
         return REMEMBER in self.diagnosis.notes
 
 
-def shown(name: str, diagnosis: Diagnosis, figures: Sequence[Bars]) -> Shown:
+def shown(name: str, diagnosis: Diagnosis, figures: Sequence[Bars]) -> DiagnosisView:
     """A Diagnosis as the templates want it."""
-    return Shown(name, period(diagnosis.basis), diagnosis, tuple(_chart(one) for one in figures))
+    return DiagnosisView(name, period(diagnosis.basis), diagnosis, tuple(_chart(one) for one in figures))
 
 
 def page(request: Request, template: str, status: int = 200, **values: object) -> Response:

@@ -13,7 +13,7 @@ from service.intake.archives import label, mib
 from service.intake.uploads import File, Uploads
 from service.state.board import Board
 from service.web.access import Access, Caller
-from service.web.api.multipart import Refused, receive
+from service.web.api.multipart import UploadRefused, receive
 from service.web.api.reports import stored, take
 from service.web.pages.layout import page, shown
 
@@ -26,10 +26,10 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
 
     async def received(
         request: Request, caller: Annotated[Caller, Depends(access.operator)]
-    ) -> Sequence[File] | Refused:
+    ) -> Sequence[File] | UploadRefused:
         try:
             return await receive(request, uploads.max_bytes)
-        except Refused as error:
+        except UploadRefused as error:
             return error
 
     def listed(request: Request, caller: Caller, status: int = 200, refused: str | None = None) -> Response:
@@ -50,14 +50,14 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
     @router.post("/reports")
     def upload(
         request: Request,
-        files: Annotated[Sequence[File] | Refused, Depends(received)],
+        files: Annotated[Sequence[File] | UploadRefused, Depends(received)],
         caller: Annotated[Caller, Depends(access.operator)],
     ) -> Response:
         try:
-            if isinstance(files, Refused):
+            if isinstance(files, UploadRefused):
                 raise files
             taken = take(uploads, audit, files, caller)
-        except Refused as error:
+        except UploadRefused as error:
             return listed(request, caller, error.status, str(error))
         known = "?known=1" if taken[0].known else ""
         return RedirectResponse(f"/reports/{taken[0].kept.id}{known}" if len(taken) == 1 else "/reports", 303)

@@ -15,7 +15,7 @@ from collectors.reports import html, text
 from collectors.reports.decode import decode
 from collectors.reports.header import header
 from collectors.reports.read import looks_like_report, read
-from collectors.reports.tables import Document, Printed, Record
+from collectors.reports.tables import Document, ReportRow, ReportTables
 
 WITH_FIGURES = ("AWR html",)
 
@@ -48,11 +48,11 @@ def document(path: Path) -> Document:
     return html.parse(content) if path.suffix == ".html" else text.parse(content)
 
 
-def listed(path: Path, title: str) -> tuple[Record, ...]:
-    return Printed(document(path), "AWR").section(title) or ()
+def listed(path: Path, title: str) -> tuple[ReportRow, ...]:
+    return ReportTables(document(path), "AWR").section(title) or ()
 
 
-def cells(one: Record, *names: str) -> list[str]:
+def cells(one: ReportRow, *names: str) -> list[str]:
     return [one.text(name) for name in names]
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from collectors.model import Kind, Row, Snapshot, number
+from collectors.model import ColumnKind, Row, Snapshot, number
 from collectors.registry import collectors
 from collectors.scenarios import scenarios
-from collectors.simulator.scenario import RESLEEPS, Cache, Child, Load, Moment, Scenario, ramp, share
+from collectors.simulator.scenario import RESLEEPS, Cache, Child, Scenario, ScenarioState, ScriptedLoad, ramp, share
 from collectors.simulator.waits import session
 from tests.collectors.scripted import BEGAN, poll_at
 
@@ -73,7 +73,7 @@ def test_where_mutexes_guard_the_row_cache_no_child_latch_does_and_the_latch_liv
 
 @given(name=st.sampled_from(NAMES), at=TIMES)
 def test_nobody_who_waits_is_met_twice_in_one_look(name: str, at: float) -> None:
-    waiting = session(Moment(scenarios()[name], at, BEGAN))
+    waiting = session(ScenarioState(scenarios()[name], at, BEGAN))
     assert len({row["sid"] for row in waiting}) == len(waiting)
 
 
@@ -83,7 +83,7 @@ def test_every_counter_only_grows(name: str, at: float, later: float) -> None:
     first, second = poll_at(name, at), poll_at(name, at + later)
     for view, collector in collectors().items():
         before, after = by_key(first, view), by_key(second, view)
-        for column in (column.name for column in collector.columns if column.kind is Kind.COUNTER):
+        for column in (column.name for column in collector.columns if column.kind is ColumnKind.COUNTER):
             for key, row in before.items():
                 was, now = number(row.get(column)), number(after[key].get(column))
                 assert was is None or (now is not None and now >= was), (view, column, key)
@@ -124,13 +124,13 @@ CACHES = (
     Cache(8, 7, "dc_users", "SUBORDINATE", 0),
     Cache(8, 7, "dc_users", "SUBORDINATE", 1),
 )
-CALM = Load(gets={"dc_users": 70}, children={8: Child(sleeps=1)})
-BUSY = Load(gets={"dc_users": 700}, children={8: Child(miss_ratio=0.5, sleeps=10, sleep_us=100)})
+CALM = ScriptedLoad(gets={"dc_users": 70}, children={8: Child(sleeps=1)})
+BUSY = ScriptedLoad(gets={"dc_users": 700}, children={8: Child(miss_ratio=0.5, sleeps=10, sleep_us=100)})
 TOY = Scenario("toy", "11.2.0.4.0", "", CACHES, CALM, ((10, CALM), (20, BUSY)), uptime_seconds=100)
 
 
-def moment(at: float) -> Moment:
-    return Moment(TOY, at, BEGAN)
+def moment(at: float) -> ScenarioState:
+    return ScenarioState(TOY, at, BEGAN)
 
 
 def test_a_counter_is_the_integral_of_its_rate() -> None:

@@ -14,7 +14,7 @@ from collectors.registry import collectors
 from collectors.scenarios import scenarios
 from collectors.sqlplus.parser import load, looks_like_spool
 from collectors.sqlplus.records import decoded, plain, sections
-from collectors.sqlplus.script import Question, sqlplus_script
+from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from rules.engine import diagnose
 from tests.collectors.oracle_text import _asciistr
 from tests.collectors.scripted import poll_at
@@ -277,9 +277,9 @@ def test_no_way_to_wait_is_told() -> None:
 
 def test_confirmations_are_read() -> None:
     questions = (
-        Question(("undo-segments", "undo-creation-slow"), "select count(*) from dba_rollback_segs"),
-        Question(("nothing",), "select count(*) from dba_users"),
-        Question(("later",), "select count(*) from v$pdbs", "12.1"),
+        ScriptQuery(("undo-segments", "undo-creation-slow"), "select count(*) from dba_rollback_segs"),
+        ScriptQuery(("nothing",), "select count(*) from dba_users"),
+        ScriptQuery(("later",), "select count(*) from v$pdbs", "12.1"),
     )
     capture = read(SqlPlus(scenarios()["undo-storm"], 60.0).run(sqlplus_script(10, 0, questions)))
     assert [(one.cause, one.value) for one in capture.confirmations] == [

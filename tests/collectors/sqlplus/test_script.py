@@ -9,17 +9,17 @@ import sqlglot
 from sqlglot import exp
 
 import collectors.sqlplus.script as module
-from collectors.model import Collector, Kind
+from collectors.model import Collector, ColumnKind
 from collectors.registry import BadCollector, collectors
 from collectors.release import as_sent
 from collectors.scenarios import scenarios
-from collectors.sqlplus.script import Question, sqlplus_script
+from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from rules.catalogue import catalogue
 from tests.collectors.shipped_sql import LICENSED, RELEASES, VERSIONS, mistakes
 from tests.collectors.sqlplus.sqlplus_standin import BIND, LONGEST_LINE, SqlPlus, parsed
 
 QUESTIONS = tuple(
-    Question((cause.id,), cause.confirm.sql, cause.releases.since, cause.releases.until)
+    ScriptQuery((cause.id,), cause.confirm.sql, cause.releases.since, cause.releases.until)
     for cause in catalogue().values()
     if cause.confirm
 )
@@ -119,7 +119,7 @@ def test_records_hold_the_columns_of_the_statement(collector: Collector) -> None
 
 def test_counters_are_read_twice_and_the_rest_once() -> None:
     opened = re.findall(r"\{ls\|(1|2|once|sys)\|([^|]+)\|open", sqlplus_script())
-    twice = {view for view, one in collectors().items() if any(c.kind is Kind.COUNTER for c in one.columns)}
+    twice = {view for view, one in collectors().items() if any(c.kind is ColumnKind.COUNTER for c in one.columns)}
     for part in "12":
         views = [view for of, view in opened if of == part]
         assert set(views) == {*twice, "v$instance"} and len(views) == len(set(views))
@@ -163,7 +163,7 @@ def test_the_file_is_named_for_instance_and_time() -> None:
 
 
 def test_questions_are_asked_of_their_releases_only() -> None:
-    asked = (Question(("a",), "select count(*) from v$pdbs", "12.1", "12.2"),)
+    asked = (ScriptQuery(("a",), "select count(*) from v$pdbs", "12.1", "12.2"),)
     sizes = {}
     for release in RELEASES:
         one = replace(scenarios()["undo-storm"], release=VERSIONS[release][-1])

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from collectors.model import Basis, Delta, Row
-from rules.baseline import Usual
+from rules.baseline import UsualRange
 from rules.comparison.compare import compare
-from rules.comparison.model import Change, Comparison
+from rules.comparison.model import Comparison, FigureChange
 from tests.rules.printed import printed, scripted
 from tests.rules.random_loads import Instance, delta_of, instances
 from tests.rules.scenes import BEGIN, INTERVAL, TOTALS, with_rows
@@ -19,7 +19,7 @@ from tests.rules.scenes import delta_of as sick
 STORM, RELIEVED = ("undo-storm", 60.0), ("undo-storm", 158.0, 30.0)
 
 
-def change(got: Comparison, name: str, of: str | None = None) -> Change:
+def change(got: Comparison, name: str, of: str | None = None) -> FigureChange:
     told = got.find(name, of)
     assert told is not None, name
     return told
@@ -156,7 +156,7 @@ def test_a_handful_of_sleeps_is_no_change(before: int, after: int, verdict: str)
 
 
 def test_what_is_ordinary_here_is_no_change() -> None:
-    wide = Usual(median=20.0, low=1.0, high=60.0, samples=40, scope="hour of the week")
+    wide = UsualRange(median=20.0, low=1.0, high=60.0, samples=40, scope="hour of the week")
     told = change(compare(slept(1_000), slept(90), usual={"sleeps_per_second": wide}), "latch_sleeps")
     assert (told.verdict, told.outside_usual) == ("within the usual", False)
     assert "within what is usual here" in told.sentence

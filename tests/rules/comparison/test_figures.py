@@ -2,13 +2,13 @@
 
 import pytest
 
-from rules.comparison.figures import Item, Pair, counted, known, level, untold
+from rules.comparison.figures import ComparedFigure, ComparedSides, counted, known, level, untold
 from rules.comparison.units import EXECUTIONS, OF_WORK, SECONDS
 from rules.context import Known, Unknown
 from tests.rules.scenes import TOTALS, scene_of
 
-PAIR = Pair(scene_of(), scene_of())
-ITEM = Item("sleeps", "sleeps on dc_users", of="dc_users")
+PAIR = ComparedSides(scene_of(), scene_of())
+ITEM = ComparedFigure("sleeps", "sleeps on dc_users", of="dc_users")
 UNKNOWN = Unknown("v$latch", "v$latch: ORA-00942", "grant it")
 
 
@@ -46,7 +46,7 @@ def test_seconds_are_as_noisy_as_the_waits_they_are_made_of() -> None:
 
 def test_without_a_measure_of_work_a_share_is_taken_and_without_that_nothing() -> None:
     bare = scene_of(basis=TOTALS, refused=["v$sysstat"])
-    pair = Pair(bare, bare)
+    pair = ComparedSides(bare, bare)
     part = counted(ITEM, pair, (Known(10), Known(900)), OF_WORK, (Known(1_000), Known(1_000), "all sleeps"))
     assert part.sentence == "Sleeps on dc_users rose 90-fold as a share of all sleeps (1.0 % → 90.0 % of all sleeps)."
     for whole in (None, (Known(0.0), Known(9.0), "all"), (UNKNOWN, Known(9.0), "all")):
@@ -55,7 +55,7 @@ def test_without_a_measure_of_work_a_share_is_taken_and_without_that_nothing() -
 
 
 def test_a_level_changes_by_a_factor_at_least() -> None:
-    item = Item("entries", "entries of dc_users")
+    item = ComparedFigure("entries", "entries of dc_users")
     assert level(item, PAIR, (Known(14_600), Known(112)), "entries", 1.1).sentence == (
         "Entries of dc_users fell 130-fold (14,600 → 112 entries)."
     )

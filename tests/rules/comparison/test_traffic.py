@@ -3,9 +3,9 @@
 import pytest
 
 from collectors.model import ROW_CACHE_LATCH, Row
-from rules.comparison.figures import Pair
+from rules.comparison.figures import ComparedSides
 from rules.comparison.traffic import cache_changes, location_changes, places, top_cache, work_changes, work_per_second
-from rules.context import Scene
+from rules.context import SignalContext
 from tests.rules.printed import scripted
 from tests.rules.rich import RICH
 from tests.rules.scenes import SICK, TOTALS, scene_of, with_rows
@@ -13,7 +13,7 @@ from tests.rules.scenes import SICK, TOTALS, scene_of, with_rows
 
 def test_caches_are_told_by_name_the_busiest_first_and_the_tiny_not_at_all() -> None:
     tiny: Row = {"cache#": 46, "type": "PARENT", "parameter": "outstanding_alerts", "gets": 9, "modifications": 9}
-    pair = Pair(scene_of(with_rows("v$rowcache", *SICK["v$rowcache"], tiny)), scene_of())
+    pair = ComparedSides(scene_of(with_rows("v$rowcache", *SICK["v$rowcache"], tiny)), scene_of())
     assert list(dict.fromkeys(one.of for one in cache_changes(pair))) == [
         "dc_rollback_segments",
         "dc_tablespaces",
@@ -22,14 +22,14 @@ def test_caches_are_told_by_name_the_busiest_first_and_the_tiny_not_at_all() -> 
 
 
 def test_a_parent_and_its_subordinates_are_one_name() -> None:
-    pair = Pair(scene_of(), scene_of())
+    pair = ComparedSides(scene_of(), scene_of())
     users = next(one for one in cache_changes(pair) if one.of == "dc_users")
     assert users.counted_before == 1_000
 
 
 def test_places_are_those_of_the_row_cache_latch_and_one_not_listed_has_none() -> None:
     other = [row for row in SICK["v$latch_misses"] if row["location"] != "kqreqd"]
-    pair = Pair(scene_of(), scene_of(with_rows("v$latch_misses", *other)))
+    pair = ComparedSides(scene_of(), scene_of(with_rows("v$latch_misses", *other)))
     told = {one.of: one for one in location_changes(pair)}
     assert list(told) == ["kqrpre: find obj", "kqreqd: reget", "kqreqd"]
     assert (told["kqreqd"].counted_before, told["kqreqd"].counted_after) == (40, 0)
@@ -50,13 +50,13 @@ def test_mutex_places_go_by_function_as_their_numbers_move() -> None:
 
 
 def test_a_missing_view_of_places_is_unknown_on_its_side() -> None:
-    told = list(location_changes(Pair(scene_of(), scene_of(refused=["v$latch_misses"]))))
+    told = list(location_changes(ComparedSides(scene_of(), scene_of(refused=["v$latch_misses"]))))
     assert {one.verdict for one in told} == {"cannot tell"}
     assert {one.counted_after for one in told} == {None}
 
 
 def test_mutexes_and_latches_have_no_places_in_common() -> None:
-    pair = Pair(scene_of(), Scene(scripted("users-mutex", 30.0)))
+    pair = ComparedSides(scene_of(), SignalContext(scripted("users-mutex", 30.0)))
     assert list(location_changes(pair)) == []
 
 
@@ -66,7 +66,7 @@ def test_work_is_per_second_and_of_totals_unknown() -> None:
         {"executions": 4_000 / 30, "hard_parses": 20, "logons": 2, "db_time": 100 / 30}
     )
     assert work_per_second(scene_of(RICH, basis=TOTALS)) == {}
-    told = {one.name: one for one in work_changes(Pair(rich, rich))}
+    told = {one.name: one for one in work_changes(ComparedSides(rich, rich))}
     assert told["executions"].unit == "per second"
     assert told["transactions"].why.startswith("not known before: v$sysstat has no user commits and user rollbacks")
 

@@ -8,7 +8,7 @@ import pytest
 from collectors.model import Changes, Delta, Missing, Row, number
 from rules.catalogue import catalogue
 from rules.comparison.compare import compare
-from rules.comparison.model import NotVerified, Verified
+from rules.comparison.model import ChangeVerification, NotVerified
 from rules.comparison.verification import verified
 from tests.rules.printed import printed, scripted
 
@@ -17,7 +17,7 @@ STORM = scripted("undo-storm", 60.0)
 RELIEVED = scripted("undo-storm", 158.0, 30.0)
 
 
-def judged(after: Delta, before: Delta = STORM, cause: str = "undo-segments") -> Verified | NotVerified:
+def judged(after: Delta, before: Delta = STORM, cause: str = "undo-segments") -> ChangeVerification | NotVerified:
     return verified(compare(before, after), catalogue()[cause])
 
 
@@ -32,7 +32,7 @@ def scaled(delta: Delta, view: str, column: str, factor: float, **match: Any) ->
 
 def test_the_recreated_undo_tablespace_is_verified() -> None:
     got = judged(RELIEVED)
-    assert isinstance(got, Verified)
+    assert isinstance(got, ChangeVerification)
     assert got.change.name == "child_sleeps"
     assert got.because.startswith("Sleeps on dc_rollback_segments fell 137-fold per execution")
     assert "transactions went on at 100 % and executions went on at 100 % of before" in got.because
@@ -40,7 +40,7 @@ def test_the_recreated_undo_tablespace_is_verified() -> None:
 
 def test_of_reports_the_latch_as_a_whole_is_what_fell() -> None:
     got = judged(printed(RELIEVED), printed(STORM))
-    assert isinstance(got, Verified)
+    assert isinstance(got, ChangeVerification)
     assert got.change.name == "latch_sleeps"
 
 
@@ -54,7 +54,7 @@ def test_sleeps_that_went_with_the_load_prove_nothing(work: str, kept: float) ->
 
 
 def test_half_of_the_work_is_enough() -> None:
-    assert isinstance(judged(scaled(RELIEVED, "v$sysstat", "value", 0.51)), Verified)
+    assert isinstance(judged(scaled(RELIEVED, "v$sysstat", "value", 0.51)), ChangeVerification)
 
 
 def test_sleeps_that_stay_are_not_verified() -> None:

@@ -3,18 +3,18 @@
 import pytest
 
 from collectors.model import RESULT_CACHE_LATCH, Row
-from rules.comparison.figures import Pair
+from rules.comparison.figures import ComparedSides
 from rules.comparison.waits import child_changes, child_sleeps, children_of, cost_changes, sick_cache, surface_changes
-from rules.context import Known, Scene, Unknown
+from rules.context import Known, SignalContext, Unknown
 from tests.rules.printed import printed, scripted
 from tests.rules.scenes import SICK, delta_of, scene_of, with_rows
 
-STORM, RELIEVED = Scene(scripted("undo-storm", 60.0)), Scene(scripted("undo-storm", 158.0, 30.0))
-MUTEXES = Scene(scripted("users-mutex", 30.0))
+STORM, RELIEVED = SignalContext(scripted("undo-storm", 60.0)), SignalContext(scripted("undo-storm", 158.0, 30.0))
+MUTEXES = SignalContext(scripted("users-mutex", 30.0))
 
 
 def test_costs_are_shares_of_db_time_together_and_by_surface() -> None:
-    told = {one.name: one for one in cost_changes(Pair(STORM, RELIEVED))}
+    told = {one.name: one for one in cost_changes(ComparedSides(STORM, RELIEVED))}
     assert list(told) == ["row_cache_wait_share", "latch_wait_share", "lock_wait_share"]
     assert told["row_cache_wait_share"].unit == "of DB time"
     assert told["row_cache_wait_share"].before == pytest.approx(0.319, abs=0.001)
@@ -23,7 +23,7 @@ def test_costs_are_shares_of_db_time_together_and_by_surface() -> None:
 
 def test_a_cost_without_db_time_is_sessions_waiting() -> None:
     blind = scene_of(refused=["v$sys_time_model"])
-    (first, *_) = cost_changes(Pair(blind, blind))
+    (first, *_) = cost_changes(ComparedSides(blind, blind))
     assert (first.unit, first.before) == ("per second", pytest.approx(2.5 / 30))
 
 
@@ -34,33 +34,39 @@ def test_less_than_a_printed_second_is_noise() -> None:
         )
         for micro in (900_000, 0)
     ]
-    live = next(iter(cost_changes(Pair(Scene(rows[0]), Scene(rows[1])))))
-    report = next(iter(cost_changes(Pair(Scene(rows[0]), Scene(printed(scripted("healthy-19c", 30.0)))))))
+    live = next(iter(cost_changes(ComparedSides(SignalContext(rows[0]), SignalContext(rows[1])))))
+    report = next(
+        iter(cost_changes(ComparedSides(SignalContext(rows[0]), SignalContext(printed(scripted("healthy-19c", 30.0))))))
+    )
     assert live.verdict == "changed"
     assert report.verdict == "within noise"
 
 
 def test_only_surfaces_that_both_sides_have_are_compared() -> None:
-    def names(pair: Pair) -> set[str]:
+    def names(pair: ComparedSides) -> set[str]:
         return {one.name for one in surface_changes(pair)}
 
-    assert names(Pair(STORM, RELIEVED)) >= {"latch_gets", "latch_misses", "latch_sleeps", "lock_waits"}
-    assert names(Pair(MUTEXES, MUTEXES)) >= {"mutex_sleeps", "lock_waits"}
-    assert not names(Pair(STORM, MUTEXES)) & {"latch_sleeps", "mutex_sleeps"}
-    assert list(child_changes(Pair(STORM, MUTEXES))) == []
+    assert names(ComparedSides(STORM, RELIEVED)) >= {"latch_gets", "latch_misses", "latch_sleeps", "lock_waits"}
+    assert names(ComparedSides(MUTEXES, MUTEXES)) >= {"mutex_sleeps", "lock_waits"}
+    assert not names(ComparedSides(STORM, MUTEXES)) & {"latch_sleeps", "mutex_sleeps"}
+    assert list(child_changes(ComparedSides(STORM, MUTEXES))) == []
 
 
 def test_the_result_cache_is_compared_where_a_side_has_it() -> None:
     latch: Row = {"name": RESULT_CACHE_LATCH, "sleeps": 400}
     with_it, without = scene_of(with_rows("v$latch", *SICK["v$latch"], latch)), scene_of()
-    (told,) = (one for one in surface_changes(Pair(with_it, without)) if one.name == "result_cache_sleeps")
+    (told,) = (one for one in surface_changes(ComparedSides(with_it, without)) if one.name == "result_cache_sleeps")
     assert (told.verdict, told.counted_before, told.counted_after) == ("cannot tell", 400, None)
-    assert not any(one.name == "result_cache_sleeps" for one in surface_changes(Pair(without, without)))
+    assert not any(one.name == "result_cache_sleeps" for one in surface_changes(ComparedSides(without, without)))
 
 
 def test_the_sick_cache_is_that_of_the_side_that_slept_more() -> None:
-    assert sick_cache(Pair(STORM, RELIEVED)) == sick_cache(Pair(RELIEVED, STORM)) == "dc_rollback_segments"
-    assert sick_cache(Pair(scene_of(refused=["x$kqrst", "v$rowcache"]), scene_of({}))) is None
+    assert (
+        sick_cache(ComparedSides(STORM, RELIEVED))
+        == sick_cache(ComparedSides(RELIEVED, STORM))
+        == "dc_rollback_segments"
+    )
+    assert sick_cache(ComparedSides(scene_of(refused=["x$kqrst", "v$rowcache"]), scene_of({}))) is None
 
 
 def test_a_child_is_followed_by_its_cache_and_not_by_its_number() -> None:
@@ -72,7 +78,7 @@ def test_a_child_is_followed_by_its_cache_and_not_by_its_number() -> None:
     assert children_of(other, "dc_rollback_segments") == (5,)
     assert child_sleeps(other, "dc_rollback_segments") == Known(7.0), "half of seven, and four"
     assert child_sleeps(scene_of(), "dc_rollback_segments") == Known(990.0)
-    slept, _ = child_changes(Pair(scene_of(), other))
+    slept, _ = child_changes(ComparedSides(scene_of(), other))
     assert (slept.of, slept.counted_before, slept.counted_after) == ("dc_rollback_segments", 990, 7)
 
 
@@ -84,7 +90,7 @@ def test_a_child_that_nothing_ties_to_the_cache_is_unknown() -> None:
 
 def test_the_anomaly_of_a_child_that_hardly_slept_cannot_be_told() -> None:
     quiet = scene_of(with_rows("v$latch_children", {"latch#": 270, "child#": 1, "gets": 36_000, "sleeps": 9}))
-    _, held = child_changes(Pair(scene_of(), quiet))
+    _, held = child_changes(ComparedSides(scene_of(), quiet))
     assert held.verdict == "cannot tell"
     assert held.why == "not known after: too few events: 9 sleeps of all children"
 
@@ -92,8 +98,10 @@ def test_the_anomaly_of_a_child_that_hardly_slept_cannot_be_told() -> None:
 @pytest.mark.parametrize("at", [30.0, 180.0])
 @pytest.mark.parametrize("seconds", [(4.0, 100.0), (100.0, 4.0)])
 def test_at_equal_rates_the_anomaly_does_not_move_with_the_window(at: float, seconds: tuple[float, float]) -> None:
-    first, second = (Scene(scripted("undo-storm", at, min(one, 160.0 - at) if at < 100 else one)) for one in seconds)
-    _, held = child_changes(Pair(first, second))
+    first, second = (
+        SignalContext(scripted("undo-storm", at, min(one, 160.0 - at) if at < 100 else one)) for one in seconds
+    )
+    _, held = child_changes(ComparedSides(first, second))
     assert (held.direction, held.verdict) == ("cannot tell", "cannot tell")
     assert "too few sleeps of other children over windows that differ" in held.why
     assert "sleeps per get of dc_rollback_segments itself are" in held.why
@@ -102,7 +110,7 @@ def test_at_equal_rates_the_anomaly_does_not_move_with_the_window(at: float, sec
 def test_a_lower_bound_over_like_windows_moves_only_with_the_child_itself() -> None:
     def held(own: int, other: int) -> str:
         rows: list[Row] = [{**row, "sleeps": own if row["child#"] == 1 else other} for row in SICK["v$latch_children"]]
-        _, told = child_changes(Pair(scene_of(), scene_of(with_rows("v$latch_children", *rows))))
+        _, told = child_changes(ComparedSides(scene_of(), scene_of(with_rows("v$latch_children", *rows))))
         return told.verdict
 
     assert held(990, 0) == "within noise"

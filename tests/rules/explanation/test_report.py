@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from collectors.model import ROW_CACHE_LATCH, Row
-from rules.context import Scene
+from rules.context import SignalContext
 from rules.explanation.report import as_printed, guessed_cache, no_child, quiet
 from tests.rules.scenes import delta_of, with_rows
 
 
-def scene(**views: list[Row]) -> Scene:
+def scene(**views: list[Row]) -> SignalContext:
     rows: dict[str, list[Row]] = {
         "v$latch": [{"name": ROW_CACHE_LATCH, "gets": 20_000, "sleeps": 1_000}],
         "v$rowcache": [
@@ -20,7 +20,7 @@ def scene(**views: list[Row]) -> Scene:
         "v$latch_misses": [],
         **{f"v${view}": told for view, told in views.items()},
     }
-    return Scene(replace(delta_of(rows), source="report"))
+    return SignalContext(replace(delta_of(rows), source="report"))
 
 
 def test_the_latch_is_told_as_a_whole() -> None:
@@ -65,7 +65,7 @@ def test_the_shape_adds_what_it_means(place: str, words: str) -> None:
 
 def test_without_gets_the_cache_cannot_be_told() -> None:
     assert guessed_cache(scene(rowcache=[])).statement.startswith("Cannot tell which cache: v$rowcache has no gets")
-    assert "10,000" not in guessed_cache(Scene(delta_of(with_rows("v$rowcache")))).statement
+    assert "10,000" not in guessed_cache(SignalContext(delta_of(with_rows("v$rowcache")))).statement
 
 
 def test_the_figures_of_the_report_are_told_as_they_stand_there() -> None:
@@ -94,7 +94,7 @@ def test_the_figures_of_the_report_are_told_as_they_stand_there() -> None:
 
 def test_what_the_report_does_not_print_is_said_and_is_no_zero() -> None:
     views = ["v$system_event", "v$sys_time_model", "v$latch_misses", "v$rowcache", "v$latch"]
-    step = as_printed(Scene(replace(delta_of(refused=views), source="report")))
+    step = as_printed(SignalContext(replace(delta_of(refused=views), source="report")))
     assert step is not None and step.figures == ()
     assert step.statement == (
         "DB time is not printed. Row cache waits are not printed. The latch row cache objects is not printed. "
@@ -127,7 +127,7 @@ def test_from_mutexes_on_their_locations_are_told_and_of_the_latch_its_gets() ->
 
 
 def test_of_views_that_were_read_nothing_is_printed() -> None:
-    assert as_printed(Scene(delta_of())) is None
+    assert as_printed(SignalContext(delta_of())) is None
 
 
 def test_where_nothing_is_lost_no_cache_is_guessed_and_no_script_advised() -> None:
@@ -137,7 +137,7 @@ def test_where_nothing_is_lost_no_cache_is_guessed_and_no_script_advised() -> No
     for step in (no_child(calm), guessed_cache(calm)):
         assert "guess" not in step.statement and "script" not in step.statement
     assert guessed_cache(calm).statement.startswith("No cache needs to be named")
-    assert not quiet(Scene(replace(calm.delta, source="views")))
+    assert not quiet(SignalContext(replace(calm.delta, source="views")))
 
 
 def test_one_of_something_is_singular() -> None:

@@ -1,12 +1,12 @@
 """The share of the locks between instances, on numbers that are easy to reckon with."""
 
 from collectors.model import Row
-from rules.context import Known, Reading, Unknown
+from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
 from tests.rules.scenes import scene_of, with_rows
 
 
-def read(*rows: Row, cache: str = "dc_sequences") -> Reading:
+def read(*rows: Row, cache: str = "dc_sequences") -> SignalValue:
     return SIGNALS["share_of_cluster_requests"].read(scene_of(with_rows("v$rowcache", *rows)), Subject((cache,)))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row
-from rules.context import Known, Reading, Unknown
+from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
 from tests.rules.rich import RICH
 from tests.rules.scenes import TOTALS, scene_of
@@ -14,12 +14,14 @@ from tests.rules.scenes import TOTALS, scene_of
 UNDO = Subject(("dc_rollback_segments",))
 
 
-def read(name: str, subject: Subject = UNDO, scene: dict[str, Any] | None = None, **changed: Sequence[Row]) -> Reading:
+def read(
+    name: str, subject: Subject = UNDO, scene: dict[str, Any] | None = None, **changed: Sequence[Row]
+) -> SignalValue:
     views: dict[str, Any] = {**RICH, **{f"v${view}": rows for view, rows in changed.items()}}
     return SIGNALS[name].read(scene_of(views, **(scene or {})), subject)
 
 
-def why(reading: Reading) -> str:
+def why(reading: SignalValue) -> str:
     assert isinstance(reading, Unknown), reading
     return reading.why
 

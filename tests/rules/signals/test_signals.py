@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from collectors.model import ROW_CACHE_LATCH
-from rules.context import Known, Reading, Unknown
+from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Signal, Subject, signal
 from tests.rules.rich import RICH
 from tests.rules.scenes import SICK, TOTALS, scene_of, with_rows
@@ -95,11 +95,11 @@ STAND_INS = {"v$latch": ("v$latch_children",), "v$system_event": ("v$latch", "v$
 """Views that another can stand in for, so that both must be gone."""
 
 
-def read(name: str, subject: Subject = UNDO, **scene: Any) -> Reading:
+def read(name: str, subject: Subject = UNDO, **scene: Any) -> SignalValue:
     return SIGNALS[name].read(scene_of(**scene), subject)
 
 
-def why(reading: Reading) -> str:
+def why(reading: SignalValue) -> str:
     assert isinstance(reading, Unknown)
     return reading.why
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from collectors.model import Row
-from rules.context import Known, Reading, Unknown
+from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
 from tests.rules.scenes import SICK, scene_of, with_rows
 
@@ -13,11 +13,11 @@ USERS = Subject(("dc_users",))
 PARSES: list[Row] = [{"name": "parse count (total)", "value": 50}, {"name": "parse count (failures)", "value": 2}]
 
 
-def read(name: str, view: str, *rows: Row, **more: Any) -> Reading:
+def read(name: str, view: str, *rows: Row, **more: Any) -> SignalValue:
     return SIGNALS[name].read(scene_of(with_rows(view, *rows), **more), USERS)
 
 
-def why(reading: Reading) -> str:
+def why(reading: SignalValue) -> str:
     assert isinstance(reading, Unknown)
     return reading.why
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Row
-from rules.context import Known, Reading, Unknown
+from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
 from tests.rules.rich import RICH, waiters
 from tests.rules.scenes import scene_of
@@ -20,12 +20,12 @@ OF_WAITERS = {
 }
 
 
-def read(name: str, subject: Subject = UNDO, **changed: Sequence[Row]) -> Reading:
+def read(name: str, subject: Subject = UNDO, **changed: Sequence[Row]) -> SignalValue:
     views: dict[str, Any] = {**RICH, **{f"v${view}": rows for view, rows in changed.items()}}
     return SIGNALS[name].read(scene_of(views), subject)
 
 
-def why(reading: Reading) -> str:
+def why(reading: SignalValue) -> str:
     assert isinstance(reading, Unknown), reading
     return reading.why
 

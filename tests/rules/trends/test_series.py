@@ -8,7 +8,7 @@ import pytest
 from collectors.model import Basis, Delta, Row
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
-from rules.trends.series import Series, series
+from rules.trends.series import ReportSeries, series
 from tests.rules.printed import printed, scripted
 from tests.rules.scenes import BEGIN, TOTALS, delta_of, with_rows
 
@@ -149,6 +149,6 @@ def test_reports_without_a_zone_and_totals_without_a_begin_have_their_place() ->
 def test_one_interval_is_a_series_and_none_is_not() -> None:
     got = series([at(0, quiet())])
     assert (len(got.points), got.first_bad, got.before_after) == (1, None, None)
-    assert Series.model_validate_json(got.model_dump_json()) == got
+    assert ReportSeries.model_validate_json(got.model_dump_json()) == got
     with pytest.raises(ValueError, match="one interval at least"):
         series([])

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from service.cli.main import cli
 from service.store.check import problems
-from service.store.ingest.record import Record, record_of
+from service.store.ingest.record import IngestRecord, record_of
 from service.store.repository import Repository
 from service.store.schema.poll_tables import Base
 from service.store.transfer import OWN, TransferError, read_history, write_history
@@ -37,7 +37,7 @@ COUNTED = (
 
 
 @pytest.fixture(scope="module")
-def hour(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+def hour(tmp_path_factory: pytest.TempPathFactory) -> list[IngestRecord]:
     """The polls of an hour of two databases."""
     turns: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
@@ -49,7 +49,7 @@ def hour(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
 
 
 @pytest.fixture
-def filled(store: Repository, hour: list[Record]) -> Repository:
+def filled(store: Repository, hour: list[IngestRecord]) -> Repository:
     """A store with these polls, rolled up, and a mark."""
     store.write(hour)
     store.marks.add("undo-storm", BEGAN, "a change", "anna")

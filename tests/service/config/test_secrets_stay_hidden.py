@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import yaml
 
-from collectors.oracle import OracleConnection, Target
+from collectors.oracle import ConnectTarget, OracleConnection
 from service.config.settings import DatabaseSettings
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector, target_of
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.deadline import within
@@ -101,9 +101,9 @@ def test_passwords_are_in_no_repr_of_what_holds_them(tmp_path: Path) -> None:
     service = idle()
     with Listener({"erp": service}) as listener:
         database = DatabaseSettings(name="erp", dsn=listener.dsn("erp"), user=USER, password_file=tmp_path / "p")
-        watched, connector = Watched(database, 15.0), Connector(QUICK)
+        watched, connector = MonitoredDatabase(database, 15.0), Connector(QUICK)
         target = target_of(database)
-        assert isinstance(target, Target) and target.password == WRONG
+        assert isinstance(target, ConnectTarget) and target.password == WRONG
         try:
             within(5.0, lambda: OracleConnection("erp", target))
         except Exception as error:  # noqa: BLE001  whatever it is, it must not tell

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
 from service.config.settings import DatabaseSettings
-from service.fleet.coordinator import Fleet, FleetMetrics
-from service.state.board import Board, Watched
-from service.state.leases import Lease, LeasesLost, Replica, Sharing
+from service.fleet.coordinator import FleetCoordinator, FleetMetrics
+from service.state.board import Board, MonitoredDatabase
+from service.state.leases import Lease, LeasesLost, Ownership, Replica
 from service.watch.worker import Worker as RealWorker
 from tests.service.stage import Stage
 from tests.service.standin import becomes
@@ -57,12 +57,12 @@ class Held:
         self.away = False
         self.alone = False
 
-    def look(self, databases: Iterable[str]) -> Sharing:
+    def look(self, databases: Iterable[str]) -> Ownership:
         if self.away:
             raise LeasesLost("the store does not answer")
         self._hub.replicas[self.me.id] = self.me
         owners = {name: self._hub.replicas[holder] for name, holder in self._hub.holders.items()}
-        return Sharing(tuple(self._hub.replicas.values()), owners)
+        return Ownership(tuple(self._hub.replicas.values()), owners)
 
     def take(self, names: Sequence[str]) -> list[Lease]:
         for name in names:
@@ -96,17 +96,19 @@ class Site:
     def __init__(self, databases: int) -> None:
         self.hub = Hub()
         self.names = [f"db-{number}" for number in range(databases)]
-        self.fleets: dict[str, Fleet] = {}
+        self.fleets: dict[str, FleetCoordinator] = {}
         self.boards: dict[str, Board] = {}
         self.leases: dict[str, Held] = {}
         self.workers: list[Worker] = []
         self.hangs = False
 
-    def join(self, name: str) -> Fleet:
-        board = Board([Watched(DatabaseSettings(name=one, dsn="demo:undo-storm"), 15.0) for one in self.names])
+    def join(self, name: str) -> FleetCoordinator:
+        board = Board(
+            [MonitoredDatabase(DatabaseSettings(name=one, dsn="demo:undo-storm"), 15.0) for one in self.names]
+        )
         board.follow_others(lambda elsewhere, whole: None)
         self.boards[name], self.leases[name] = board, Held(self.hub, name)
-        self.fleets[name] = Fleet(board, self.leases[name], self._hire)
+        self.fleets[name] = FleetCoordinator(board, self.leases[name], self._hire)
         return self.fleets[name]
 
     def leave(self, name: str) -> None:
@@ -118,7 +120,7 @@ class Site:
             for fleet in self.fleets.values():
                 fleet.step()
 
-    def _hire(self, taken: Sequence[tuple[Watched, Lease]]) -> list[Worker]:
+    def _hire(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> list[Worker]:
         self.workers += (made := [Worker(self.hangs) for _ in taken])
         return made
 

@@ -14,19 +14,18 @@ from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from rules.catalogue import catalogue
 from service.config.settings import DatabaseSettings, Settings
-from service.fleet.remote import Followers
-from service.fleet.status_exchange import Herald
-from service.fleet.worker_factory import Crew
+from service.fleet.remote import RemoteDatabases
+from service.fleet.status_exchange import StatusExchange
+from service.fleet.worker_factory import WorkerFactory
 from service.metrics.exposition import exposition
-from service.state.board import Board, Failure, Watched
+from service.state.board import Board, Failure, MonitoredDatabase
 from service.state.leases import Lease, SoleLeases
-from service.store.archive import Archive
-from service.store.fleet_status import Standings
-from service.store.ingest.disk_queue import Spool
+from service.store.fleet_status import FleetReader, FleetStatusTable
+from service.store.ingest.disk_queue import DiskQueue
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
 from service.store.writer import Writer
-from service.watch.actions import Actions, Busy, NotPassedOn
+from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
 from service.watch.pipeline import turn
 from service.watch.resume import resume
 from service.watch.worker import Worker
@@ -49,20 +48,20 @@ class Pair:
 
     def __init__(self, place: Place) -> None:
         self.store = Repository(place.url)
-        self.words = Standings(self.store.engine)
-        self.archive = Archive(self.store, self.words)
+        self.words = FleetStatusTable(self.store.engine)
+        self.archive = FleetReader(self.store, self.words)
         self.settings = DatabaseSettings(name=NAME, dsn=f"demo:{NAME}")
         self.began = datetime.now(UTC) - timedelta(seconds=POLLS[-1])
-        self.owner = Watched(self.settings, 15.0, polled_by="a")
-        self.board = Board([Watched(self.settings, 15.0)])
-        self.board.follow_others(Followers(self.archive, 0.0, STORE_ERRORS).follow)
-        self.herald = Herald(self.words, STORE_ERRORS)
+        self.owner = MonitoredDatabase(self.settings, 15.0, polled_by="a")
+        self.board = Board([MonitoredDatabase(self.settings, 15.0)])
+        self.board.follow_others(RemoteDatabases(self.archive, 0.0, STORE_ERRORS).follow)
+        self.herald = StatusExchange(self.words, STORE_ERRORS)
         self.worker = Worker(self.owner, self, self.store)
 
-    def open(self, watched: Watched | None = None, at: float = POLLS[-1]) -> ScriptedDatabase:
+    def open(self, watched: MonitoredDatabase | None = None, at: float = POLLS[-1]) -> ScriptedDatabase:
         return ScriptedDatabase(scenarios()[NAME], self.began, lambda: at)
 
-    def credential(self, watched: Watched) -> str:
+    def credential(self, watched: MonitoredDatabase) -> str:
         return ""
 
     def poll(self, *moments: float) -> None:
@@ -73,12 +72,12 @@ class Pair:
         self.herald.speak([self.owner], lambda name: self.worker)
 
     @property
-    def follower(self) -> Watched:
+    def follower(self) -> MonitoredDatabase:
         found = self.board.get(NAME)
         assert found is not None
         return found
 
-    def short(self, watched: Watched) -> dict[str, Any]:
+    def short(self, watched: MonitoredDatabase) -> dict[str, Any]:
         """What the list shows, but for what each replica says of itself."""
         told = presenters.database_out(watched).model_dump(exclude={"data_age_seconds", "polled_by"})
         assert watched.age is not None and watched.age < 60.0
@@ -141,7 +140,7 @@ def test_what_is_ours_meanwhile_is_left_alone(pair: Pair) -> None:
     watched = pair.follower
     published, watched.owned = watched.published, True
     pair.poll(44.0)
-    Followers(pair.archive, 0.0, STORE_ERRORS).follow([watched], True)
+    RemoteDatabases(pair.archive, 0.0, STORE_ERRORS).follow([watched], True)
     assert watched.published is published
 
 
@@ -155,15 +154,15 @@ def test_while_the_store_is_away_what_is_known_stays(pair: Pair) -> None:
             raise OperationalError("select", {}, Exception("no"))
 
     watched = pair.follower
-    followers = Followers(Away(), 0.0, STORE_ERRORS)
+    followers = RemoteDatabases(Away(), 0.0, STORE_ERRORS)
     followers.follow([watched], True), followers.follow([watched], False)
     assert presenters.diagnosis_of(watched) == before
-    Herald(Away(), STORE_ERRORS).speak([pair.owner], lambda name: None)
+    StatusExchange(Away(), STORE_ERRORS).speak([pair.owner], lambda name: None)
 
 
-def actions(pair: Pair, leases: SoleLeases | None = None, messenger: object = None) -> Actions:
+def actions(pair: Pair, leases: SoleLeases | None = None, messenger: object = None) -> OperatorActions:
     """Those of the replica that does not poll."""
-    return Actions(pair, leases or SoleLeases("b"), lambda name: None, messenger or pair.words, STORE_ERRORS)  # type: ignore[arg-type]
+    return OperatorActions(pair, leases or SoleLeases("b"), lambda name: None, messenger or pair.words, STORE_ERRORS)  # type: ignore[arg-type]
 
 
 def test_requests_reach_the_owner_once(pair: Pair) -> None:
@@ -202,7 +201,7 @@ def test_an_action_waits_for_no_other_replica(pair: Pair) -> None:
 
             return nullcontext(False)
 
-    with pytest.raises(Busy):
+    with pytest.raises(ActionRunning):
         actions(pair, Taken("b")).profile(pair.follower, 0.1, 1)
     assert not pair.follower.acting.locked()
 
@@ -212,19 +211,21 @@ def test_what_cannot_be_passed_on_is_said(pair: Pair) -> None:
         def ask(self, request: object) -> None:
             raise OperationalError("insert", {}, Exception("no"))
 
-    with pytest.raises(NotPassedOn, match="another replica polls it"):
+    with pytest.raises(OwnerUnreachable, match="another replica polls it"):
         actions(pair, messenger=Away()).sample(pair.follower)
 
 
-def crew_of(pair: Pair, tmp_path: Path) -> Crew:
-    writer = Writer(pair.store, Spool(tmp_path / "spool", 2**20))
-    return Crew(pair, writer, Settings(), lambda taken: resume(taken, pair.store, writer), pair.archive, STORE_ERRORS)
+def crew_of(pair: Pair, tmp_path: Path) -> WorkerFactory:
+    writer = Writer(pair.store, DiskQueue(tmp_path / "spool", 2**20))
+    return WorkerFactory(
+        pair, writer, Settings(), lambda taken: resume(taken, pair.store, writer), pair.archive, STORE_ERRORS
+    )
 
 
 def test_a_successor_goes_on_where_the_other_left_off(pair: Pair, tmp_path: Path) -> None:
     pair.poll(*POLLS)
     pair.speak()
-    watched = Watched(pair.settings, 15.0)
+    watched = MonitoredDatabase(pair.settings, 15.0)
     (worker,) = crew_of(pair, tmp_path).hire([(watched, Lease(NAME, lambda _: True))])
     assert watched.up, "the last poll of the other is young enough"
     assert watched.published is None and "latchscope_latch_gets_total" not in exposition([watched], None)[0].decode()
@@ -236,7 +237,7 @@ def test_a_successor_goes_on_where_the_other_left_off(pair: Pair, tmp_path: Path
 
 
 def test_a_successor_of_nobody_polls_at_once(pair: Pair, tmp_path: Path) -> None:
-    (worker,) = crew_of(pair, tmp_path).hire([(Watched(pair.settings, 15.0), Lease(NAME, lambda _: True))])
+    (worker,) = crew_of(pair, tmp_path).hire([(MonitoredDatabase(pair.settings, 15.0), Lease(NAME, lambda _: True))])
     assert worker._first is not None and worker._first <= time.monotonic()
 
 

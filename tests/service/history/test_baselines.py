@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from rules.baseline import RATES, figures
-from service.history.baselines import DAYS, SOURCES, WEEK, Usuals, learn, samples, slots, usual_at
+from service.history.baselines import DAYS, SOURCES, WEEK, BaselineCache, learn, samples, slots, usual_at
 from service.store.repository import Repository
 from service.store.upkeep.rollup import roll_up
 from tests.service.marked import DB, at, polled
@@ -63,7 +63,7 @@ def test_polls_are_told_how_many_times_the_usual_they_are(
     told: Told = tuple((first + place * HOUR, 0.001) for place in range(20 * 24))
     asked: list[object] = []
     monkeypatch.setattr(store.baselines, "samples", lambda *which: asked.append(which) or told)
-    usuals = Usuals(store, [DB])
+    usuals = BaselineCache(store, [DB])
     usuals.do(at(0))
     usuals.do(at(1800))
     assert len(asked) == len(SOURCES) + 1, "learned at most once an hour; sleeps have two sources"
@@ -72,4 +72,4 @@ def test_polls_are_told_how_many_times_the_usual_they_are(
     assert "the usual" not in plain, "nothing to tell before the first interval"
     assert "× the usual for this hour of the day" in stage.poll(DB, 60).diagnosis.headline
     assert usuals.of(DB, at(7200)) == {}, "another hour is another usual"
-    assert Usuals(store, [DB]).of(DB, at(0)) == {}
+    assert BaselineCache(store, [DB]).of(DB, at(0)) == {}

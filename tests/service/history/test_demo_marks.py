@@ -37,8 +37,8 @@ def test_a_round_that_failed_is_made_good(store: Repository, monkeypatch: pytest
 
 
 def test_the_mark_stands_where_the_script_turns() -> None:
-    from collectors.simulator.scenario import Moment
+    from collectors.simulator.scenario import ScenarioState
 
-    before, after = (Moment(SCRIPT, second, at(0)).load for second in (MARKED - 1, MARKED + 16))
+    before, after = (ScenarioState(SCRIPT, second, at(0)).load for second in (MARKED - 1, MARKED + 16))
     assert before.children[1].sleeps > 100 * after.children[1].sleeps
     assert SCRIPT.length > MARKED

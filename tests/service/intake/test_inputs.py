@@ -15,7 +15,7 @@ from collectors.capture import LIMIT_BYTES
 from collectors.errors import InputError
 from service.intake import inputs
 from service.intake.archives import Limits
-from service.intake.inputs import Outcome
+from service.intake.inputs import InputResults
 from tests.collectors.sqlplus.test_parser import spooled
 from tests.service.intake.test_archives import MIB, encrypted, tar, zipped
 
@@ -24,11 +24,11 @@ REPORT = REPORTS / "awr-11.2.0.4.0-undo-storm.html"
 FIRST = {"taken_at": "2026-03-01T12:00:00Z", "views": {}}
 
 
-def told(*names: object) -> Outcome:
+def told(*names: object) -> InputResults:
     return inputs.diagnose_all([str(one) for one in names])
 
 
-def causes(outcome: Outcome) -> list[str]:
+def causes(outcome: InputResults) -> list[str]:
     assert outcome.errors == []
     return [one.diagnosis.findings[0].cause for one in outcome.told]
 

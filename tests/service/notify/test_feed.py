@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from service.notify.feed import Feed, Full
+from service.notify.feed import EpisodeFeed, TooManyListeners
 from service.store.queries.episode_log import LoggedChange
 from service.store.repository import Repository
-from service.store.trouble import StoreTrouble
+from service.store.schema.engine import StoreUnavailable
 from tests.service.store.queries.test_episode_log import change, write
 
 
@@ -25,7 +25,7 @@ def store(path: str) -> Iterator[Repository]:
     opened.close()
 
 
-def follow(feed: Feed, position: int) -> list[LoggedChange]:
+def follow(feed: EpisodeFeed, position: int) -> list[LoggedChange]:
     """Everything after a position, as a listener reads it."""
     told: list[LoggedChange] = []
     while True:
@@ -39,7 +39,7 @@ def follow(feed: Feed, position: int) -> list[LoggedChange]:
 
 def test_memory_reaches_back_to_the_start_and_not_further(store: Repository) -> None:
     write(store, change(minutes=0), change(minutes=1))
-    feed = Feed(store.episode_log)
+    feed = EpisodeFeed(store.episode_log)
     assert feed.remembered(0) is None, "nothing is known before the first look"
     assert feed.look()
     write(store, change(minutes=2))
@@ -50,7 +50,7 @@ def test_memory_reaches_back_to_the_start_and_not_further(store: Repository) -> 
 
 
 def test_a_listener_far_behind_reads_the_rest_from_the_store(store: Repository) -> None:
-    feed = Feed(store.episode_log, recent=3)
+    feed = EpisodeFeed(store.episode_log, recent=3)
     feed.look()
     for each in range(10):
         write(store, change(minutes=each))
@@ -62,7 +62,7 @@ def test_a_listener_far_behind_reads_the_rest_from_the_store(store: Repository) 
 
 
 def test_our_own_news_wake_at_once_and_those_of_others_soon(store: Repository, path: str) -> None:
-    feed, woken = Feed(store.episode_log), threading.Semaphore(0)
+    feed, woken = EpisodeFeed(store.episode_log), threading.Semaphore(0)
     other = Repository(path)
     with feed.listening(lambda: woken.release()):
         feed.start()
@@ -82,12 +82,12 @@ def test_a_store_in_trouble_is_said_once_and_nothing_is_missed(
     store: Repository, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.notify.feed.LOOK_SECONDS", 0.01)
-    feed, woken, asked = Feed(store.episode_log), threading.Semaphore(0), threading.Semaphore(0)
+    feed, woken, asked = EpisodeFeed(store.episode_log), threading.Semaphore(0), threading.Semaphore(0)
     since = store.episode_log.since
 
     def gone(*_: int) -> list[LoggedChange]:
         asked.release()
-        raise StoreTrouble("no route to the store")
+        raise StoreUnavailable("no route to the store")
 
     with feed.listening(lambda: woken.release()):
         feed.start()
@@ -105,7 +105,7 @@ def test_a_store_in_trouble_is_said_once_and_nothing_is_missed(
 
 
 def test_places_are_limited_and_given_back(store: Repository) -> None:
-    feed = Feed(store.episode_log, most=2)
+    feed = EpisodeFeed(store.episode_log, most=2)
 
     def one() -> None: ...
 
@@ -113,7 +113,7 @@ def test_places_are_limited_and_given_back(store: Repository) -> None:
 
     with feed.listening(one):
         with feed.listening(two):
-            with pytest.raises(Full), feed.listening(lambda: None):
+            with pytest.raises(TooManyListeners), feed.listening(lambda: None):
                 pass
             assert feed.listeners == 2
         with pytest.raises(RuntimeError, match="broke"), feed.listening(two):

@@ -14,13 +14,13 @@ from prometheus_client import CollectorRegistry
 
 from service.config.settings import DatabaseSettings, Settings
 from service.config.webhooks import WebhookSettings
-from service.notify.webhooks import Pace, Webhooks, wants
+from service.notify.webhooks import DeliverySchedule, Webhooks, wants
 from service.store.queries.deliveries import Delivery
 from service.store.repository import Repository
 from tests.service.receiver import Receiver, receiver
 from tests.service.store.queries.test_episode_log import BEGAN, change, write
 
-QUICK = Pace(first=0.01, longest=0.02, lease=0.1, look=0.02)
+QUICK = DeliverySchedule(first=0.01, longest=0.02, lease=0.1, look=0.02)
 SECRET = "zx9mark-of-the-key"
 
 
@@ -44,7 +44,7 @@ def secret(tmp_path: Path) -> Path:
 class Running:
     """A process as far as webhooks go: its own store, its threads, its metrics."""
 
-    def __init__(self, url: str, webhooks: list[WebhookSettings], pace: Pace) -> None:
+    def __init__(self, url: str, webhooks: list[WebhookSettings], pace: DeliverySchedule) -> None:
         self.own = CollectorRegistry()
         self.store = Repository(url)
         databases = [DatabaseSettings(name=name, dsn="demo:undo-storm") for name in ("erp1", "erp2")]
@@ -65,7 +65,9 @@ class Running:
 
 
 @contextmanager
-def running(url: str, *webhooks: WebhookSettings, pace: Pace = QUICK, started: bool = True) -> Iterator[Running]:
+def running(
+    url: str, *webhooks: WebhookSettings, pace: DeliverySchedule = QUICK, started: bool = True
+) -> Iterator[Running]:
     one = Running(url, list(webhooks), pace)
     if started:
         one.webhooks.start()
@@ -181,7 +183,7 @@ def test_of_two_who_read_the_same_one_gets_the_claim(url: str) -> None:
 
 
 def test_one_that_is_not_taken_holds_up_its_own_database_only(url: str) -> None:
-    slow = Pace(first=3600.0)
+    slow = DeliverySchedule(first=3600.0)
     with receiver(500) as to, running(url, hook(to), pace=slow, started=False) as one:
         write(one.store, change(), change("end"), change(database="erp2"), change("end", database="erp2"))
         while one.webhooks.senders[0].step() == 0.0:
@@ -254,7 +256,7 @@ def test_pauses_grow_to_a_limit_and_are_the_same_for_all(url: str) -> None:
     with receiver() as to, running(url, hook(to), started=False) as one:
         write(one.store, change())
         (head,) = one.store.deliveries.next_of("one")
-    pace = Pace()
+    pace = DeliverySchedule()
 
     def pause(attempts: int, of: Delivery = head) -> float:
         return (pace.due(replace(of, attempts=attempts)) - of.at).total_seconds()

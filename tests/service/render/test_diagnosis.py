@@ -10,7 +10,7 @@ import pytest
 
 from collectors.model import NotComparable
 from rules.model import Diagnosis
-from service.intake.inputs import Diagnosed, diagnose_all, diagnose_data
+from service.intake.inputs import DiagnosedInput, diagnose_all, diagnose_data
 from service.render.diagnosis import as_markdown, as_text
 from tests.service.stage import Stage
 
@@ -18,7 +18,7 @@ NAME = "incident-2010.json"
 
 
 @pytest.fixture
-def told(incident: Path) -> list[Diagnosed]:
+def told(incident: Path) -> list[DiagnosedInput]:
     return diagnose_data(incident.read_bytes(), NAME).told
 
 
@@ -47,26 +47,30 @@ SHOWN = (
 
 
 @pytest.mark.parametrize("words", SHOWN)
-def test_the_model_incident_is_told_with_its_numbers(told: list[Diagnosed], words: str) -> None:
+def test_the_model_incident_is_told_with_its_numbers(told: list[DiagnosedInput], words: str) -> None:
     assert words.lower() in as_text(told).lower()
     assert words.lower() in as_markdown(told).lower()
 
 
-def test_there_is_no_rate_without_an_interval(told: list[Diagnosed]) -> None:
+def test_there_is_no_rate_without_an_interval(told: list[DiagnosedInput]) -> None:
     for text in (as_text(told), as_markdown(told)):
         assert not re.search(r"per second|/s\b|sessions wait(ing)? on average", text)
         assert "totals since an unknown instance start" in text
 
 
-def test_the_text_of_the_model_incident_is_frozen(told: list[Diagnosed], golden: Callable[[str, str], None]) -> None:
+def test_the_text_of_the_model_incident_is_frozen(
+    told: list[DiagnosedInput], golden: Callable[[str, str], None]
+) -> None:
     golden("incident-2010.txt", as_text(told))
 
 
-def test_the_json_of_the_model_incident_is_frozen(told: list[Diagnosed], golden: Callable[[str, str], None]) -> None:
+def test_the_json_of_the_model_incident_is_frozen(
+    told: list[DiagnosedInput], golden: Callable[[str, str], None]
+) -> None:
     golden("incident-2010.json", told[0].diagnosis.model_dump_json(indent=2) + "\n")
 
 
-def test_the_json_is_the_contracts(told: list[Diagnosed]) -> None:
+def test_the_json_is_the_contracts(told: list[DiagnosedInput]) -> None:
     document = json.loads(told[0].diagnosis.model_dump_json())
     assert {
         "database",
@@ -105,7 +109,7 @@ def test_the_json_is_the_contracts(told: list[Diagnosed]) -> None:
     assert Diagnosis.model_validate(document) == told[0].diagnosis
 
 
-def test_markdown_has_the_same_walk(told: list[Diagnosed]) -> None:
+def test_markdown_has_the_same_walk(told: list[DiagnosedInput]) -> None:
     text = as_markdown(told)
     steps = [one.step for one in told[0].diagnosis.steps]
     assert re.findall(r"^\d+\. \*\*(.+?)\*\*:", text, re.M) == steps
@@ -123,12 +127,12 @@ def test_a_diagnosis_that_cannot_tell_reads_so(stage: Stage) -> None:
         assert "Found" not in text
 
 
-def polled(stage: Stage) -> Diagnosed:
+def polled(stage: Stage) -> DiagnosedInput:
     diagnosis = stage.poll("undo-storm", at=1).diagnosis
-    return Diagnosed("poll", NotComparable("undo-storm", None, "", ""), diagnosis)
+    return DiagnosedInput("poll", NotComparable("undo-storm", None, "", ""), diagnosis)
 
 
-def test_several_inputs_are_a_table_and_then_one_after_the_other(told: list[Diagnosed], stage: Stage) -> None:
+def test_several_inputs_are_a_table_and_then_one_after_the_other(told: list[DiagnosedInput], stage: Stage) -> None:
     several = [*told, polled(stage)]
     text, markdown = as_text(several), as_markdown(several)
     assert re.findall(r"^## (\S+) \((.+)\)$", markdown, re.M) == [("undo-segments", NAME), ("undo-storm", "poll")]
@@ -141,7 +145,7 @@ def test_several_inputs_are_a_table_and_then_one_after_the_other(told: list[Diag
     assert markdown.startswith("| file | database | period | release | severity | DB time lost | headline |\n|---|")
 
 
-def test_a_bar_in_a_name_does_not_break_the_table(told: list[Diagnosed]) -> None:
+def test_a_bar_in_a_name_does_not_break_the_table(told: list[DiagnosedInput]) -> None:
     hostile = [replace(one, name="a|b") for one in (*told, *told)]
     assert "| a\\|b | undo-segments |" in as_markdown(hostile)
 

@@ -9,7 +9,7 @@ import pytest
 from collectors.model import Changes, Delta, NotComparable
 from rules.engine import cannot_tell
 from rules.model import DiagnosisBasis
-from service.intake.inputs import Diagnosed, diagnose_all
+from service.intake.inputs import DiagnosedInput, diagnose_all
 from service.render.summary import HEADINGS, groups, lines, period
 
 REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
@@ -48,12 +48,12 @@ def test_lines_stand_in_the_order_of_the_inputs_and_groups_in_that_of_time(incid
 def test_what_cannot_be_compared_is_listed_and_no_part_of_a_series() -> None:
     (one,) = diagnose_all(DAYS[:1]).told
     gap = NotComparable("ORDERS", None, "a restart", "wait")
-    (group,) = groups([one, Diagnosed("gap", gap, cannot_tell(gap))])
+    (group,) = groups([one, DiagnosedInput("gap", gap, cannot_tell(gap))])
     assert len(group.told) == 2 and group.series is None
     assert [one.share for one in lines(group.told)] == ["unknown", "15.3 %"]
 
 
-def with_id(one: Diagnosed, dbid: str | None) -> Diagnosed:
+def with_id(one: DiagnosedInput, dbid: str | None) -> DiagnosedInput:
     assert isinstance(one.change, Delta)
     return replace(one, change=replace(one.change, dbid=dbid))
 
@@ -88,7 +88,7 @@ def test_an_interval_that_was_given_twice_is_said() -> None:
 def test_a_report_across_a_restart_is_grouped_by_its_id_too() -> None:
     told = [*diagnose_all(DAYS[:2]).told]
     gap = NotComparable("ORDERS", None, "a restart", "wait", "3141592653")
-    (group,) = groups([*told, Diagnosed("gap", gap, cannot_tell(gap))])
+    (group,) = groups([*told, DiagnosedInput("gap", gap, cannot_tell(gap))])
     assert group.notes[-1] == "gap tells of no interval: a restart"
     stranger = replace(gap, dbid="7")
-    assert len(groups([*told, Diagnosed("gap", stranger, cannot_tell(stranger))])) == 2
+    assert len(groups([*told, DiagnosedInput("gap", stranger, cannot_tell(stranger))])) == 2

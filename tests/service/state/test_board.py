@@ -3,7 +3,7 @@
 import pytest
 
 from service.config.settings import DatabaseSettings
-from service.state.board import Board, Failure, Watched
+from service.state.board import Board, Failure, MonitoredDatabase
 from tests.service.stage import Stage
 
 
@@ -39,7 +39,7 @@ def test_a_failure_hides_what_was_known_and_a_poll_brings_it_back(stage: Stage) 
 
 def test_the_order_is_that_of_the_configuration() -> None:
     databases = [DatabaseSettings(name=name, dsn="demo:undo-storm") for name in ("zulu", "alpha")]
-    board = Board([Watched(one, 15.0) for one in databases])
+    board = Board([MonitoredDatabase(one, 15.0) for one in databases])
     assert [one.name for one in board] == ["zulu", "alpha"]
     assert len(board) == 2
     assert board.get("nobody") is None

@@ -15,7 +15,7 @@ from collectors.simulator.database import ScriptedDatabase
 from rules.catalogue import catalogue
 from service.config.settings import DatabaseSettings
 from service.state import confirmations
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from service.watch.worker import Worker
 from tests.service.stage import BEGAN, Kept, Stage
 
@@ -50,15 +50,15 @@ class Door:
     def __init__(self, database: Storm) -> None:
         self.database = database
 
-    def open(self, watched: Watched) -> Storm:
+    def open(self, watched: MonitoredDatabase) -> Storm:
         return self.database
 
-    def credential(self, watched: Watched) -> str:
+    def credential(self, watched: MonitoredDatabase) -> str:
         return "secret"
 
 
 def worker_on(database: Storm, confirms: bool = True) -> Worker:
-    watched = Watched(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), 2.0)
+    watched = MonitoredDatabase(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), 2.0)
     return Worker(watched, Door(database), Kept([]), 1.0, confirms)
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from rules.model import Diagnosis, Impact, Severity, Undetermined
-from service.state.episodes import Change, Episodes
+from service.state.episodes import EpisodeChange, Episodes
 from tests.service.stage import Stage
 
 CAUSE = "undo-segments"
@@ -21,25 +21,27 @@ class Polls:
         self._at = self.began = shown.basis.end
         self.episodes = Episodes()
 
-    def _take(self, **changed: object) -> list[Change]:
+    def _take(self, **changed: object) -> list[EpisodeChange]:
         basis = self._shown.basis.model_copy(update={"end": self._at})  # type: ignore[union-attr]
         self._at += timedelta(minutes=1)
         return self.episodes.update(self._shown.model_copy(update={"basis": basis, **changed}))
 
-    def found(self, severity: Severity = Severity.WARNING, share: float = 0.1, headline: str = "h") -> list[Change]:
+    def found(
+        self, severity: Severity = Severity.WARNING, share: float = 0.1, headline: str = "h"
+    ) -> list[EpisodeChange]:
         (one,) = [each for each in self._shown.findings if each.cause == CAUSE]
         finding = one.model_copy(update={"severity": severity})
         impact = Impact(share_of_db_time=share, waiting_sessions=1.0)
         return self._take(findings=(finding,), undetermined=(), impact=impact, headline=headline)
 
-    def quiet(self) -> list[Change]:
+    def quiet(self) -> list[EpisodeChange]:
         return self._take(findings=(), undetermined=())
 
-    def cannot_tell(self) -> list[Change]:
+    def cannot_tell(self) -> list[EpisodeChange]:
         one = Undetermined(cause=CAUSE, missing="v$latch", why="refused", way_out="grant it")
         return self._take(findings=(), undetermined=(one,))
 
-    def without_interval(self) -> list[Change]:
+    def without_interval(self) -> list[EpisodeChange]:
         return self.episodes.update(self._shown.model_copy(update={"basis": None, "findings": ()}))
 
 
@@ -49,7 +51,7 @@ def polls(stage: Stage) -> Polls:
     return Polls(stage.poll("undo-storm", at=42).diagnosis)
 
 
-def what(changes: list[Change]) -> list[str]:
+def what(changes: list[EpisodeChange]) -> list[str]:
     return [one.what for one in changes]
 
 

@@ -13,8 +13,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from sqlalchemy.exc import DataError, OperationalError
 
 from service.store import writer as module
-from service.store.ingest.disk_queue import Spool
-from service.store.ingest.record import Record, from_bytes, record_of, to_bytes
+from service.store.ingest.disk_queue import DiskQueue
+from service.store.ingest.record import IngestRecord, from_bytes, record_of, to_bytes
 from service.store.repository import Repository
 from service.store.writer import SpoolMetrics, Writer
 from tests.service.stage import Stage
@@ -24,7 +24,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def record(stage: Stage) -> Record:
+def record(stage: Stage) -> IngestRecord:
     published = stage.poll("undo-storm", at=40)
     made = record_of(published.snapshot, published.diagnosis, None)
     assert made is not None
@@ -32,8 +32,8 @@ def record(stage: Stage) -> Record:
 
 
 @pytest.fixture
-def spool(tmp_path: Path) -> Spool:
-    return Spool(tmp_path / "spool", 10 * 2**20)
+def spool(tmp_path: Path) -> DiskQueue:
+    return DiskQueue(tmp_path / "spool", 10 * 2**20)
 
 
 class Recorder:
@@ -41,9 +41,9 @@ class Recorder:
 
     def __init__(self) -> None:
         self.taken: list[tuple[str, datetime]] = []
-        self.fails: Callable[[Sequence[Record]], None] = lambda records: None
+        self.fails: Callable[[Sequence[IngestRecord]], None] = lambda records: None
 
-    def write(self, records: Sequence[Record]) -> None:
+    def write(self, records: Sequence[IngestRecord]) -> None:
         self.fails(records)
         self.taken += [(one.database, one.at) for one in records]
 
@@ -66,13 +66,15 @@ def recorder() -> Recorder:
 
 
 @pytest.fixture
-def writer(recorder: Recorder, spool: Spool, quick: None) -> Iterator[Writer]:
+def writer(recorder: Recorder, spool: DiskQueue, quick: None) -> Iterator[Writer]:
     made = Writer(recorder, spool)  # type: ignore[arg-type]
     yield made
     made.stop()
 
 
-def give(writer: Writer, monkeypatch: pytest.MonkeyPatch, record: Record, *seconds: int, database: str = "a") -> None:
+def give(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch, record: IngestRecord, *seconds: int, database: str = "a"
+) -> None:
     """Hand polls to the writer; the record is made elsewhere."""
     for second in seconds:
         one = replace(record, database=database, at=START + timedelta(seconds=second))
@@ -93,7 +95,7 @@ def seconds(recorder: Recorder) -> list[int]:
     return [int((at - START).total_seconds()) for _, at in recorder.taken]
 
 
-def away(records: Sequence[Record]) -> None:
+def away(records: Sequence[IngestRecord]) -> None:
     raise OperationalError("insert", {}, Exception("the disk is full"))
 
 
@@ -112,7 +114,7 @@ def test_a_record_comes_back_from_its_bytes(stage: Stage) -> None:
 
 
 def test_polls_are_written_in_order(
-    writer: Writer, recorder: Recorder, record: Record, monkeypatch: pytest.MonkeyPatch
+    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer.start()
     for second in range(20):
@@ -123,11 +125,11 @@ def test_polls_are_written_in_order(
 
 
 def test_a_store_that_hangs_delays_no_poll_and_no_poll_is_safer_than_the_one_before(
-    writer: Writer, recorder: Recorder, record: Record, monkeypatch: pytest.MonkeyPatch
+    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hangs, entered = threading.Event(), threading.Event()
 
-    def hang(records: Sequence[Record]) -> None:
+    def hang(records: Sequence[IngestRecord]) -> None:
         entered.set()
         hangs.wait(30)
 
@@ -138,7 +140,7 @@ def test_a_store_that_hangs_delays_no_poll_and_no_poll_is_safer_than_the_one_bef
     give(writer, monkeypatch, record, 1, 2, 3)
     give(writer, monkeypatch, record, 1, database="b")
     assert len(writer.spool) == 5, "everything is on disk, the poll in flight before those measured from it"
-    assert len(Spool(writer.spool.directory, 2**24).oldest(9)) == 5, "as the next start would find it"
+    assert len(DiskQueue(writer.spool.directory, 2**24).oldest(9)) == 5, "as the next start would find it"
     assert recorder.taken == []
     hangs.set()
     until(lambda: len(recorder.taken) == 6 and not len(writer.spool))
@@ -149,7 +151,7 @@ def test_a_store_that_hangs_delays_no_poll_and_no_poll_is_safer_than_the_one_bef
 def test_while_the_store_is_away_polls_wait_in_order(
     writer: Writer,
     recorder: Recorder,
-    record: Record,
+    record: IngestRecord,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -171,13 +173,13 @@ def test_while_the_store_is_away_polls_wait_in_order(
 def test_a_poll_that_the_store_refuses_is_set_aside_and_holds_up_no_other(
     writer: Writer,
     recorder: Recorder,
-    record: Record,
+    record: IngestRecord,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     bad = START + timedelta(seconds=3)
 
-    def refuse(records: Sequence[Record]) -> None:
+    def refuse(records: Sequence[IngestRecord]) -> None:
         if any(one.at == bad for one in records):
             raise DataError("insert", {}, Exception("out of range"))
 
@@ -192,7 +194,7 @@ def test_a_poll_that_the_store_refuses_is_set_aside_and_holds_up_no_other(
 
 
 def test_a_stop_leaves_what_it_could_not_write_for_the_next_start(
-    recorder: Recorder, spool: Spool, record: Record, quick: None, monkeypatch: pytest.MonkeyPatch
+    recorder: Recorder, spool: DiskQueue, record: IngestRecord, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorder.fails = away
     first = Writer(recorder, spool)  # type: ignore[arg-type]
@@ -201,11 +203,11 @@ def test_a_stop_leaves_what_it_could_not_write_for_the_next_start(
     first.stop()
     give(first, monkeypatch, record, 3)
     assert len(spool) == 4, "a poll that ends after the stop is not lost either"
-    second = Writer(Recorder(), Spool(spool.directory, 2**20))  # type: ignore[arg-type]
+    second = Writer(Recorder(), DiskQueue(spool.directory, 2**20))  # type: ignore[arg-type]
     assert second.last_snapshot("a") is not None, "the latest poll is in the spool"
     second.catch_up()
     assert seconds(second._store) == [0, 1, 2, 3]  # type: ignore[arg-type]
-    assert len(Spool(spool.directory, 2**20)) == 0
+    assert len(DiskQueue(spool.directory, 2**20)) == 0
 
 
 def test_a_bug_in_making_a_record_costs_that_poll_alone(
@@ -228,9 +230,11 @@ def test_the_last_poll_cannot_be_told_while_the_store_is_away(writer: Writer, ca
 # the spool
 
 
-def test_a_full_spool_drops_the_oldest_loudly(tmp_path: Path, record: Record, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_spool_drops_the_oldest_loudly(
+    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
+) -> None:
     size = len(to_bytes(record))
-    spool = Spool(tmp_path / "spool", 3 * size + 200)
+    spool = DiskQueue(tmp_path / "spool", 3 * size + 200)
     for number in range(1, 6):
         spool.append(number, replace(record, at=START + timedelta(seconds=number)))
     assert [one.at.second for _, one in spool.oldest(9)] == [3, 4, 5]
@@ -246,26 +250,26 @@ def test_a_full_spool_drops_the_oldest_loudly(tmp_path: Path, record: Record, ca
 
 
 def test_a_spool_that_cannot_be_written_says_what_is_lost(
-    tmp_path: Path, record: Record, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("")
-    spool = Spool(tmp_path / "file" / "spool", 2**20)
+    spool = DiskQueue(tmp_path / "file" / "spool", 2**20)
     assert spool.append(1, record) is False
     assert spool.lost == 1
     assert "a poll of undo-storm is lost: Not a directory" in caplog.text
 
 
-def test_a_draft_of_a_killed_process_is_no_poll(tmp_path: Path, record: Record) -> None:
-    spool = Spool(tmp_path, 2**20)
+def test_a_draft_of_a_killed_process_is_no_poll(tmp_path: Path, record: IngestRecord) -> None:
+    spool = DiskQueue(tmp_path, 2**20)
     spool.append(spool.next_number(), record)
     (tmp_path / "0000000000000002-b.poll.draft").write_bytes(to_bytes(record)[:50])
-    again = Spool(tmp_path, 2**20)
+    again = DiskQueue(tmp_path, 2**20)
     assert len(again) == 1
     assert again.next_number() == 2
 
 
-def test_a_damaged_poll_is_set_aside(tmp_path: Path, record: Record, caplog: pytest.LogCaptureFixture) -> None:
-    spool = Spool(tmp_path, 2**20)
+def test_a_damaged_poll_is_set_aside(tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture) -> None:
+    spool = DiskQueue(tmp_path, 2**20)
     for number in (1, 2):
         spool.append(number, record)
     first = next(tmp_path.glob("*1-*.poll"))
@@ -275,8 +279,8 @@ def test_a_damaged_poll_is_set_aside(tmp_path: Path, record: Record, caplog: pyt
     assert "it cannot be read" in caplog.text
 
 
-def test_late_numbers_take_their_place(tmp_path: Path, record: Record) -> None:
-    spool = Spool(tmp_path, 2**20)
+def test_late_numbers_take_their_place(tmp_path: Path, record: IngestRecord) -> None:
+    spool = DiskQueue(tmp_path, 2**20)
     for number in (2, 3, 1):
         spool.append(number, record)
     assert [name[:16].lstrip("0") for name, _ in spool.oldest(9)] == ["1", "2", "3"]
@@ -288,7 +292,7 @@ def test_late_numbers_take_their_place(tmp_path: Path, record: Record) -> None:
 def test_an_outage_of_the_real_store_loses_nothing(
     store: Repository, place: Place, tmp_path: Path, stage: Stage, quick: None
 ) -> None:
-    writer = Writer(store, Spool(tmp_path / "spool", 2**24))
+    writer = Writer(store, DiskQueue(tmp_path / "spool", 2**24))
     stage.keeper = writer  # type: ignore[assignment]
     writer.start()
     try:

@@ -11,7 +11,7 @@ from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, Settings
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from tests.service.stage import BEGAN, Client, Stage
 from tests.service.web.test_access import LOOPBACK, READ, bearer, digest
 
@@ -39,7 +39,7 @@ class Site:
         store = f"sqlite:///{folder}/store.db"
         return Client(create_app(Settings(store=store, auth=auth, databases=self.stage.databases)))
 
-    def open(self, watched: Watched) -> ScriptedDatabase:
+    def open(self, watched: MonitoredDatabase) -> ScriptedDatabase:
         if isinstance(self.fault, SessionError):
             raise self.fault
         site = self

@@ -12,7 +12,7 @@ from collectors.poll import Answer, Connection
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.metrics.exposition import exposition
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from service.watch.backoff import LONGEST_PAUSE, after_failure, interval_after, turn_of
 from service.watch.pipeline import turn
 from service.watch.worker import Worker
@@ -80,11 +80,11 @@ class Dear:
     stage: Stage
     seconds: float = 0.0
 
-    def open(self, _: Watched) -> Connection:
+    def open(self, _: MonitoredDatabase) -> Connection:
         self._inner = ScriptedDatabase(scenarios()["busy-but-fine"], self.stage.began, lambda: self.stage.at)
         return self
 
-    def credential(self, _: Watched) -> str:
+    def credential(self, _: MonitoredDatabase) -> str:
         return ""
 
     def query(self, sql: str, binds: Binds) -> Answer:

@@ -8,7 +8,7 @@ from collectors.errors import SetupError
 from collectors.poll import poll
 from collectors.scenarios import scenarios
 from service.config.settings import DatabaseSettings, OracleSettings
-from service.state.board import Watched
+from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector, target_of
 
 
@@ -35,7 +35,7 @@ def test_deadlines_follow_the_settings(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("service.watch.connect.OracleConnection", lambda *given: seen.append(given))
     monkeypatch.setenv("WORD", "x")
     database = DatabaseSettings(name="erp1", dsn="h:1/s", password_env="WORD")
-    Connector(OracleSettings(connect_timeout=4, statement_timeout=3)).open(Watched(database, 15.0))
+    Connector(OracleSettings(connect_timeout=4, statement_timeout=3)).open(MonitoredDatabase(database, 15.0))
     ((name, _, deadlines),) = seen
     assert (name, deadlines.connect, deadlines.statement, deadlines.frozen) == ("erp1", 4.0, 3.0, 5.0)
 
@@ -43,13 +43,13 @@ def test_deadlines_follow_the_settings(tmp_path: Path, monkeypatch: pytest.Monke
 def test_scripted_databases_begin_with_the_process() -> None:
     connector = Connector(OracleSettings())
     database = DatabaseSettings(name="any", dsn="demo:undo-storm")
-    first = poll("any", connector.open(Watched(database, 2.0)))
-    again = poll("any", connector.open(Watched(database, 2.0)))
+    first = poll("any", connector.open(MonitoredDatabase(database, 2.0)))
+    again = poll("any", connector.open(MonitoredDatabase(database, 2.0)))
     assert first.startup_time == again.startup_time
-    assert connector.credential(Watched(database, 2.0)) == ""
+    assert connector.credential(MonitoredDatabase(database, 2.0)) == ""
 
 
 def test_an_unknown_scripted_database_says_which_there_are() -> None:
     database = DatabaseSettings(name="any", dsn="demo:nothing")
     with pytest.raises(SetupError, match=", ".join(scenarios())):
-        Connector(OracleSettings()).open(Watched(database, 2.0))
+        Connector(OracleSettings()).open(MonitoredDatabase(database, 2.0))

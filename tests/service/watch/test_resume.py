@@ -8,9 +8,9 @@ import pytest
 
 from collectors.model import Delta
 from service.config.settings import DatabaseSettings
-from service.state.board import Board, Watched
+from service.state.board import Board, MonitoredDatabase
 from service.state.confirmations import Confirmed
-from service.store.ingest.disk_queue import Spool
+from service.store.ingest.disk_queue import DiskQueue
 from service.store.repository import Repository
 from service.store.writer import Writer
 from service.watch import resume as module
@@ -20,10 +20,10 @@ from tests.service.stage import Stage
 DB = "undo-storm"
 
 
-def restarted(stage: Stage, store: Repository, folder: Path) -> Watched:
+def restarted(stage: Stage, store: Repository, folder: Path) -> MonitoredDatabase:
     """The board of a new process over the same store."""
-    stage.board = Board([Watched(DatabaseSettings(name=DB, dsn=f"demo:{DB}"), 2.0)])
-    writer = Writer(store, Spool(folder / "spool", 2**20))
+    stage.board = Board([MonitoredDatabase(DatabaseSettings(name=DB, dsn=f"demo:{DB}"), 2.0)])
+    writer = Writer(store, DiskQueue(folder / "spool", 2**20))
     writer.catch_up()
     resume(stage.board, store, writer)
     return stage[DB]
@@ -95,7 +95,7 @@ def test_a_live_confirmation_still_counts(
 def test_polls_left_in_the_spool_come_first(store: Repository, stage: Stage, tmp_path: Path) -> None:
     stage.keeper = store  # type: ignore[assignment]
     stage.poll(DB, 40)
-    never_started = Writer(store, Spool(tmp_path / "spool", 2**20))
+    never_started = Writer(store, DiskQueue(tmp_path / "spool", 2**20))
     stage.keeper = never_started  # type: ignore[assignment]
     stage.poll(DB, 42)
     stage.poll(DB, 44)

@@ -12,7 +12,7 @@ from collectors.registry import view_of
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.config.settings import DatabaseSettings
-from service.state.board import Published, Watched
+from service.state.board import MonitoredDatabase, Published
 from service.watch.worker import Worker
 from tests.service.stage import BEGAN, Kept
 
@@ -23,7 +23,7 @@ class Site:
     def __init__(self, name: str, refused: tuple[str, ...] = ()) -> None:
         self.at, self.looks = 40.0, 0
         self._script = ScriptedDatabase(scenarios()[name], BEGAN, lambda: self.at, refused)
-        watched = Watched(DatabaseSettings(name=name, dsn=f"demo:{name}"), 2.0)
+        watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 2.0)
         self.worker = Worker(watched, self, Kept([]), 1.0)
 
     def query(self, sql: str, binds: Binds) -> Answer:
@@ -35,10 +35,10 @@ class Site:
     def close(self) -> None:
         pass
 
-    def open(self, watched: Watched) -> "Site":
+    def open(self, watched: MonitoredDatabase) -> "Site":
         return self
 
-    def credential(self, watched: Watched) -> str:
+    def credential(self, watched: MonitoredDatabase) -> str:
         return "secret"
 
     def poll(self, looks: int = 3) -> Published:
@@ -109,15 +109,15 @@ def test_the_rest_between_two_polls_takes_the_looks(monkeypatch: pytest.MonkeyPa
 
 
 class Refusing:
-    def open(self, watched: Watched) -> Site:
+    def open(self, watched: MonitoredDatabase) -> Site:
         raise SessionError(f"{watched.name} is gone")
 
-    def credential(self, watched: Watched) -> str:
+    def credential(self, watched: MonitoredDatabase) -> str:
         return watched.name
 
 
 def test_asking_for_samples_does_not_cut_a_pause_after_a_failure_short() -> None:
-    watched = Watched(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), 2.0)
+    watched = MonitoredDatabase(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), 2.0)
     worker = Worker(watched, Refusing(), Kept([]))
     worker.step()
     worker.ask_for_samples()

@@ -14,8 +14,8 @@ from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.app import create_app
 from service.config.settings import DatabaseSettings, Settings
-from service.fleet.coordinator import Fleet
-from service.state.board import Watched
+from service.fleet.coordinator import FleetCoordinator
+from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector
 from service.watch.worker import Worker
 from tests.oracle_standin.accounts import Account
@@ -55,7 +55,7 @@ class Site:
         self.file.write_text(password + "\n", encoding="utf-8")
 
     def worker(self) -> Worker:
-        return Worker(Watched(self.database, self.interval), Connector(QUICK), Kept([]))
+        return Worker(MonitoredDatabase(self.database, self.interval), Connector(QUICK), Kept([]))
 
     @property
     def logins(self) -> int:
@@ -112,8 +112,10 @@ def test_standin_login_resumed_by_an_operator_is_tried_once_more(
 ) -> None:
     site.write(PASSWORD)
     site.service.accounts.lock(USER)
-    fleets: list[Fleet] = []
-    monkeypatch.setattr("service.app.Fleet", lambda *given: fleets.append(Fleet(*given)) or fleets[-1])
+    fleets: list[FleetCoordinator] = []
+    monkeypatch.setattr(
+        "service.app.FleetCoordinator", lambda *given: fleets.append(FleetCoordinator(*given)) or fleets[-1]
+    )
     monkeypatch.setattr("service.watch.worker.Worker.start", lambda worker: None)
     settings = Settings(store=f"sqlite:///{site.folder}/store.db", oracle=QUICK, databases=[site.database])
     app = Client(create_app(settings))
@@ -143,14 +145,14 @@ class Opener:
     word: str | Exception = "secret"
     opened: int = 0
 
-    def open(self, watched: Watched) -> Connection:
+    def open(self, watched: MonitoredDatabase) -> Connection:
         self.opened += 1
         outcome = self.outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    def credential(self, watched: Watched) -> str:
+    def credential(self, watched: MonitoredDatabase) -> str:
         if isinstance(self.word, Exception):
             raise self.word
         return self.word
@@ -163,7 +165,7 @@ def scripted() -> ScriptedDatabase:
 def worker_of(*outcomes: Connection | Exception, interval: float = 15.0) -> tuple[Worker, Opener]:
     opener = Opener(list(outcomes))
     database = DatabaseSettings(name="erp", dsn="demo:busy-but-fine")
-    return Worker(Watched(database, interval), opener, Kept([])), opener
+    return Worker(MonitoredDatabase(database, interval), opener, Kept([])), opener
 
 
 def test_a_credential_that_cannot_be_read_is_no_new_one() -> None:
@@ -184,7 +186,7 @@ def test_a_credential_changed_during_the_refused_login_counts_as_new() -> None:
     worker, opener = worker_of(CredentialError("ORA-01017: refused"), scripted())
     opened = opener.open
 
-    def rotated_meanwhile(watched: Watched) -> Connection:
+    def rotated_meanwhile(watched: MonitoredDatabase) -> Connection:
         opener.word = "rotated"
         return opened(watched)
 

@@ -12,12 +12,12 @@ from sqlalchemy.exc import OperationalError
 
 from collectors.model import NotComparable
 from rules.model import Severity
-from service.state.episodes import Change, Episode
-from service.store.ingest.record import Turn, from_bytes, record_of, to_bytes
+from service.state.episodes import Episode, EpisodeChange
+from service.store.ingest.record import PollRecord, from_bytes, record_of, to_bytes
 from service.store.queries.episode_log import KEEP_CHANGES, EpisodeLog
 from service.store.repository import Repository
+from service.store.schema.engine import StoreUnavailable
 from service.store.schema.migrate import upgrade
-from service.store.trouble import StoreTrouble
 from service.web.schemas import EpisodeOut
 from tests.oracle_standin.deadline import within
 from tests.service.stage import Stage
@@ -42,11 +42,11 @@ def episode(database: str = "erp1", began: datetime = BEGAN, severity: Severity 
     )
 
 
-def change(what: str = "begin", minutes: int = 0, database: str = "erp1", severity: str = "warning") -> Change:
-    return Change(what, episode(database, BEGAN + timedelta(minutes=minutes), Severity(severity)))  # type: ignore[arg-type]
+def change(what: str = "begin", minutes: int = 0, database: str = "erp1", severity: str = "warning") -> EpisodeChange:
+    return EpisodeChange(what, episode(database, BEGAN + timedelta(minutes=minutes), Severity(severity)))  # type: ignore[arg-type]
 
 
-def write(store: Repository, *changes: Change) -> None:
+def write(store: Repository, *changes: EpisodeChange) -> None:
     with store.engine.begin() as connection:
         store.episode_log.append(connection, changes)
     store.episode_log.announce()
@@ -114,7 +114,7 @@ def test_changes_wait_in_the_spool_with_their_poll(store: Repository, stage: Sta
     published = stage.poll("undo-storm", 40)
     gap = NotComparable("undo-storm", None, "the first poll has nothing to compare with", "wait")
     changes = (change("begin", database="undo-storm"), change("end", database="undo-storm"))
-    record = record_of(published.snapshot, published.diagnosis, Turn(gap, changes=changes))
+    record = record_of(published.snapshot, published.diagnosis, PollRecord(gap, changes=changes))
     assert record is not None
     spooled = from_bytes(to_bytes(record))
     store.write([spooled])
@@ -127,7 +127,7 @@ def test_a_poll_that_is_not_kept_leaves_no_change_behind(store: Repository, stag
     published = stage.poll("undo-storm", 40)
     store.episode_log.recipients = lambda change: (_ for _ in ()).throw(OperationalError("", {}, Exception("gone")))
     gap = NotComparable("undo-storm", None, "the first poll has nothing to compare with", "wait")
-    store.keep(published.snapshot, published.diagnosis, Turn(gap, changes=(change(),)))
+    store.keep(published.snapshot, published.diagnosis, PollRecord(gap, changes=(change(),)))
     assert store.episode_log.since(0, 10) == [] and store.last_snapshot("undo-storm") is None
 
 
@@ -154,7 +154,7 @@ def test_trouble_is_one_line(store: Repository, tmp_path: Path) -> None:
     with store.engine.begin() as connection:
         connection.execute(text("drop table episode_changes"))
     for ask in (lambda: store.episode_log.since(0, 1), store.episode_log.newest):
-        with pytest.raises(StoreTrouble, match="no such table: episode_changes") as error:
+        with pytest.raises(StoreUnavailable, match="no such table: episode_changes") as error:
             ask()
         assert "\n" not in str(error.value)
 

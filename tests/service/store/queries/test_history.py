@@ -9,17 +9,17 @@ from collectors.delta import between
 from collectors.model import Changes, Delta, Missing, NotComparable, number
 from rules.engine import diagnose
 from service.config.settings import HistorySettings
-from service.store.ingest.names import Names
+from service.store.ingest.names import NameTables
 from service.store.ingest.samples import COUNTED, counters_of
-from service.store.queries.history import BadCursor, History, Selector
+from service.store.queries.history import BadCursor, History, SeriesSelector
 from service.store.repository import Repository
 from service.store.upkeep.rollup import roll_up
 from tests.service.stage import BEGAN, Stage
 from tests.service.stores import Place
 
 DB = "undo-storm"
-SLEEPS = Selector("v$latch_children", "sleeps")
-GETS = Selector("v$latch_children", "gets")
+SLEEPS = SeriesSelector("v$latch_children", "sleeps")
+GETS = SeriesSelector("v$latch_children", "gets")
 LATE = BEGAN + timedelta(days=1)
 
 
@@ -55,7 +55,7 @@ def test_zero_is_not_stored_and_is_zero(store: Repository, stage: Stage, place: 
     assert place.execute("select count(*) from deltas join items on id = item_id where value = 0 and not gauge") == [
         (0,)
     ]
-    points = store.history.points(DB, [GETS, Selector("v$sysstat", "value")], BEGAN, LATE, "poll")
+    points = store.history.points(DB, [GETS, SeriesSelector("v$sysstat", "value")], BEGAN, LATE, "poll")
     still = replace(points.series[0], values={})
     assert still.at(points.spans[1]) == 0.0
 
@@ -87,7 +87,7 @@ def test_a_counter_that_fell_is_not_zero(store: Repository, stage: Stage) -> Non
     stage[DB].published = replace(before, snapshot=snapshot)
     keep(store, stage, 42)
     points = store.history.points(
-        DB, [Selector("v$latch_children", "misses", {"child#": 1}), GETS], BEGAN, LATE, "poll"
+        DB, [SeriesSelector("v$latch_children", "misses", {"child#": 1}), GETS], BEGAN, LATE, "poll"
     )
     fell, told = points.spans[1], points.series
     (misses,) = [one for one in told if one.column == "misses"]
@@ -98,7 +98,7 @@ def test_a_counter_that_fell_is_not_zero(store: Repository, stage: Stage) -> Non
 
 def test_levels_are_kept_when_they_change_and_every_hour(store: Repository, stage: Stage, place: Place) -> None:
     keep(store, stage, 40)
-    usage = Selector("v$rowcache", "usage")
+    usage = SeriesSelector("v$rowcache", "usage")
     first = store.history.points(DB, [usage], BEGAN, LATE, "poll").series
     assert len(first) > 10 and all(one.gauge for one in first)
     keep(store, stage, 40.5, 3601)
@@ -203,14 +203,14 @@ def test_an_unknown_database_has_no_spans(store: Repository) -> None:
     [(1, 1, "poll"), (24, 24, "5m"), (24 * 20, 24 * 20, "1h"), (1, 24 * 3, "5m"), (1, 24 * 30, "1h")],
 )
 def test_the_resolution_fits_the_time_and_what_is_kept(store: Repository, hours: int, ago: int, chosen: str) -> None:
-    history = History(store.engine, Names(store.engine), HistorySettings())
+    history = History(store.engine, NameTables(store.engine), HistorySettings())
     begin = LATE - timedelta(hours=ago)
     assert history.resolution(begin, begin + timedelta(hours=hours), now=LATE) == chosen
 
 
 def test_the_impact_is_a_series_of_its_own(store: Repository, stage: Stage) -> None:
     keep(store, stage, 40, 42, 44)
-    share = Selector("impact", "share_of_db_time")
+    share = SeriesSelector("impact", "share_of_db_time")
     points = store.history.points(DB, [share], BEGAN, LATE, "poll")
     polls = store.history.polls(DB, BEGAN, LATE)
     assert polls[-1].share and polls[-1].severity == "critical"

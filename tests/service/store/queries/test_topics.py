@@ -9,7 +9,7 @@ import pytest
 from rules.model import Severity
 from service.state.episodes import Episode
 from service.store.ingest.partitions import Partitions
-from service.store.ingest.record import Turn
+from service.store.ingest.record import PollRecord
 from service.store.queries import aliases
 from service.store.queries.aliases import current, former, read_diagnosis
 from service.store.queries.episodes import Baseline
@@ -47,7 +47,7 @@ def put(store: Repository, stage: Stage) -> Put:
     published = stage.poll("undo-storm", 40)
 
     def keep(*episodes: Episode) -> None:
-        store.keep(published.snapshot, published.diagnosis, Turn(published.delta, None, episodes))  # type: ignore[arg-type]
+        store.keep(published.snapshot, published.diagnosis, PollRecord(published.delta, None, episodes))  # type: ignore[arg-type]
 
     return keep
 

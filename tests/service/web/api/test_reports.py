@@ -21,7 +21,7 @@ from service.intake.archives import label
 from service.intake.inputs import diagnose_data
 from service.intake.uploads import MOST_FILES
 from service.store.queries import reports as stored_reports
-from service.store.queries.reports import Kept, Reports
+from service.store.queries.reports import Reports, StoredReportSummary
 from service.store.repository import Repository
 from service.web.schemas import Problem, ReportOut, ReportShortOut
 from tests.service.intake.test_archives import encrypted, tar, zipped
@@ -301,7 +301,7 @@ def test_reports_past_their_time_or_number_are_let_go(tmp_path: Path, monkeypatc
     reports, now = Reports(store.engine), datetime(2026, 3, 1, tzinfo=UTC)
 
     def keep(id: str, at: datetime) -> None:
-        assert reports.keep(Kept(id, at, id, 1, "x", ("A%", "b_"), "info", "h"), "{}", b"body")
+        assert reports.keep(StoredReportSummary(id, at, id, 1, "x", ("A%", "b_"), "info", "h"), "{}", b"body")
 
     keep("old", now - stored_reports.KEEP - timedelta(days=3))
     keep("a", now - timedelta(days=2))

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 
 from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, Settings
-from service.notify.feed import Feed
+from service.notify.feed import EpisodeFeed
 from service.state.board import Board
 from service.store.repository import Repository
 from service.web.access import Access
@@ -178,14 +178,14 @@ class Wire:
                 await asyncio.sleep(0.01)
 
 
-def serve(feed: Feed, after: int, wire: Wire) -> "asyncio.Task[None]":
+def serve(feed: EpisodeFeed, after: int, wire: Wire) -> "asyncio.Task[None]":
     scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "headers": []}
     return asyncio.create_task(EventStream(feed, after)(scope, wire.receive, wire.send))  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def feed(store: Repository) -> Iterator[Feed]:
-    one = Feed(store.episode_log)
+def feed(store: Repository) -> Iterator[EpisodeFeed]:
+    one = EpisodeFeed(store.episode_log)
     one.start()
     yield one
     one.stop()
@@ -193,7 +193,7 @@ def feed(store: Repository) -> Iterator[Feed]:
 
 
 def test_silence_is_filled_and_news_come_at_once(
-    store: Repository, feed: Feed, monkeypatch: pytest.MonkeyPatch
+    store: Repository, feed: EpisodeFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.02)
 
@@ -211,7 +211,9 @@ def test_silence_is_filled_and_news_come_at_once(
     asyncio.run(client())
 
 
-def test_who_takes_nothing_loses_the_place(store: Repository, feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_takes_nothing_loses_the_place(
+    store: Repository, feed: EpisodeFeed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stream, "SEND_SECONDS", 0.05)
 
     async def client() -> None:
@@ -226,6 +228,6 @@ def test_who_takes_nothing_loses_the_place(store: Repository, feed: Feed, monkey
 
 def test_a_number_of_another_store_is_no_reason_for_silence(store: Repository) -> None:
     write(store, change())
-    (route,) = streams(Board([]), Feed(store.episode_log), Access(None)).routes
+    (route,) = streams(Board([]), EpisodeFeed(store.episode_log), Access(None)).routes
     for asked, after in ((None, 1), (0, 0), (1, 1), (4711, 1)):
         assert route.endpoint(database=None, last_event_id=asked)._after == after  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from service.web.charts.svg import BOTTOM, HAIRLINE, HEIGHT, LEFT, NAMES, WIDTH, Span, bars, label, round_up, spans
+from service.web.charts.svg import BOTTOM, HAIRLINE, HEIGHT, LEFT, NAMES, WIDTH, ChartSpan, bars, label, round_up, spans
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -23,9 +23,9 @@ def test_the_scale_ends_at_one_two_or_five(highest: float, top: float, words: st
     assert label(round_up(highest)) == words
 
 
-def hours(*values: float | None, marked: int | None = None) -> list[Span]:
+def hours(*values: float | None, marked: int | None = None) -> list[ChartSpan]:
     hour = timedelta(hours=1)
-    return [Span(BEGAN + i * hour, BEGAN + (i + 1) * hour, value, i == marked) for i, value in enumerate(values)]
+    return [ChartSpan(BEGAN + i * hour, BEGAN + (i + 1) * hour, value, i == marked) for i, value in enumerate(values)]
 
 
 def drawn(markup: str) -> list[tuple[str, float, float, float, float]]:
@@ -35,7 +35,7 @@ def drawn(markup: str) -> list[tuple[str, float, float, float, float]]:
 
 def test_an_interval_is_as_wide_as_it_lasted_and_the_first_bad_one_is_marked() -> None:
     told = hours(5, 10, marked=1)
-    told.append(Span(told[-1].end, told[-1].end + timedelta(hours=2), 0.0))
+    told.append(ChartSpan(told[-1].end, told[-1].end + timedelta(hours=2), 0.0))
     markup = spans(told, "Sleeps", "per second", "the first bad interval")
     (first, *one), (second, *bad), (_, *last) = drawn(markup)
     assert (first, second) == ("bar info", "bar info first")
@@ -56,7 +56,9 @@ def test_intervals_have_the_colour_of_their_severity_and_their_times() -> None:
     assert [one[0] for one in drawn(markup)] == ["bar info", "bar warning", "bar critical"]
     times = re.findall(r">([^<]*\d\d:\d\d)</text>", markup)
     assert times == [f"{BEGAN:%Y-%m-%d %H:%M}", *(f"{BEGAN + timedelta(hours=i):%H:%M}" for i in (1, 2, 3))]
-    crowded = [Span(BEGAN + i * timedelta(minutes=1), BEGAN + (i + 1) * timedelta(minutes=1), 1.0) for i in range(300)]
+    crowded = [
+        ChartSpan(BEGAN + i * timedelta(minutes=1), BEGAN + (i + 1) * timedelta(minutes=1), 1.0) for i in range(300)
+    ]
     places = [float(x) for x in re.findall(r'<text x="([^"]+)" y="116"', spans(crowded, "S", "u", "bad"))]
     assert len(places) > 8 and all(b - a >= 30 for a, b in pairwise(places))
 
@@ -68,7 +70,7 @@ def test_an_interval_that_cannot_be_told_is_no_zero() -> None:
 
 
 def test_times_with_and_without_a_zone_stand_on_one_axis() -> None:
-    told = [*hours(1), Span(datetime(2026, 3, 1, 13), datetime(2026, 3, 1, 14), 2.0)]  # noqa: DTZ001 a report has none
+    told = [*hours(1), ChartSpan(datetime(2026, 3, 1, 13), datetime(2026, 3, 1, 14), 2.0)]  # noqa: DTZ001 a report has none
     assert [round(one[1]) for one in drawn(spans(told, "S", "u", "bad"))] == [LEFT, (LEFT + WIDTH) // 2]
 
 

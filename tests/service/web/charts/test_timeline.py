@@ -9,7 +9,7 @@ import pytest
 
 from service.state.window import Window
 from service.web.charts.overview import Gap
-from service.web.charts.panels import Line, Panel, Stretch
+from service.web.charts.panels import ChartLine, ChartPanel, WatchedStretch
 from service.web.charts.timeline import BOTTOM, HEIGHT, LANE, LEFT, RIGHT, TOP, WIDTH, Axis, Event, chart, events, path
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -21,8 +21,8 @@ def at(seconds: float) -> datetime:
     return BEGAN + timedelta(seconds=seconds)
 
 
-def stretch(begin: float, end: float) -> Stretch:
-    return Stretch(at(begin), at(end), end - begin)
+def stretch(begin: float, end: float) -> WatchedStretch:
+    return WatchedStretch(at(begin), at(end), end - begin)
 
 
 def x(seconds: float) -> str:
@@ -33,8 +33,8 @@ def y(share: float) -> str:
     return f"{HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP):.1f}"
 
 
-def panel(*lines: Line) -> Panel:
-    return Panel("gets", "Gets", "per second", lines)
+def panel(*lines: ChartLine) -> ChartPanel:
+    return ChartPanel("gets", "Gets", "per second", lines)
 
 
 def drawn(markup: str) -> ET.Element:
@@ -43,27 +43,28 @@ def drawn(markup: str) -> ET.Element:
 
 
 def test_known_points_land_at_known_coordinates() -> None:
-    told = path(Line("a", (0.0, 5.0, 10.0)), AXIS, [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
+    told = path(ChartLine("a", (0.0, 5.0, 10.0)), AXIS, [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
     assert told == f"M{x(0)},{y(0)}H{x(20)}V{y(0.5)}H{x(60)}V{y(1)}H{x(100)}"
 
 
 def test_a_gap_and_an_unknown_value_are_not_drawn_over() -> None:
-    over_gap = path(Line("a", (5.0, 5.0)), AXIS, [stretch(0, 20), stretch(60, 100)], 10.0)
+    over_gap = path(ChartLine("a", (5.0, 5.0)), AXIS, [stretch(0, 20), stretch(60, 100)], 10.0)
     assert over_gap == f"M{x(0)},{y(0.5)}H{x(20)}M{x(60)},{y(0.5)}H{x(100)}"
-    unknown = path(Line("a", (5.0, None, 5.0)), AXIS, [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
+    unknown = path(ChartLine("a", (5.0, None, 5.0)), AXIS, [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
     assert unknown == over_gap
 
 
 def test_a_lone_short_stretch_can_be_seen() -> None:
     begin, end = map(
-        float, re.findall(r"M([\d.]+),[\d.]+H([\d.]+)", path(Line("a", (1.0,)), AXIS, [stretch(50, 50.01)], 1.0))[0]
+        float,
+        re.findall(r"M([\d.]+),[\d.]+H([\d.]+)", path(ChartLine("a", (1.0,)), AXIS, [stretch(50, 50.01)], 1.0))[0],
     )
     assert end - begin == pytest.approx(1, abs=0.11)
 
 
 def test_gaps_episodes_and_marks_lie_behind_the_lines_at_their_times() -> None:
     told = (Event(at(20), at(60), "critical", "storm", "/a", "storm"), Event(at(70), None, "mark", "done", "/b", ""))
-    markup = chart(panel(Line("a", (1.0,))), AXIS, [stretch(0, 20)], [Gap(at(20), at(40), HOSTILE)], told)
+    markup = chart(panel(ChartLine("a", (1.0,))), AXIS, [stretch(0, 20)], [Gap(at(20), at(40), HOSTILE)], told)
     gap = drawn(markup).find(".//rect[@class='gap']")
     assert gap is not None
     assert (gap.get("x"), gap.get("width")) == (x(20), f"{0.2 * (WIDTH - LEFT - RIGHT):.1f}")
@@ -78,7 +79,12 @@ def test_gaps_episodes_and_marks_lie_behind_the_lines_at_their_times() -> None:
 
 def test_a_chart_says_what_it_shows_to_those_who_cannot_see_it() -> None:
     told = drawn(
-        chart(panel(Line("dc_users", (1.0, 3.0))), AXIS, [stretch(0, 20), stretch(20, 40)], [Gap(at(40), at(100), "x")])
+        chart(
+            panel(ChartLine("dc_users", (1.0, 3.0))),
+            AXIS,
+            [stretch(0, 20), stretch(20, 40)],
+            [Gap(at(40), at(100), "x")],
+        )
     )
     assert told.get("role") == "img"
     named = {one.get("id"): one.text for one in told if one.tag in ("title", "desc")}
@@ -89,20 +95,24 @@ def test_a_chart_says_what_it_shows_to_those_who_cannot_see_it() -> None:
 
 
 def test_unknown_throughout_is_said_and_not_drawn() -> None:
-    told = chart(panel(Line("a", (None,))), AXIS, [stretch(0, 20)])
+    told = chart(panel(ChartLine("a", (None,))), AXIS, [stretch(0, 20)])
     assert "Unknown in this window" in told
     assert "<svg" not in told
 
 
 def test_zero_throughout_is_a_line_at_the_bottom() -> None:
-    assert f'd="M{x(0)},{y(0)}H{x(20)}"' in chart(panel(Line("a", (0.0,))), AXIS, [stretch(0, 20)])
+    assert f'd="M{x(0)},{y(0)}H{x(20)}"' in chart(panel(ChartLine("a", (0.0,))), AXIS, [stretch(0, 20)])
 
 
 def test_text_is_escaped() -> None:
     event = Event(at(0), at(90), f'critical" onload="{HOSTILE}', HOSTILE, f"/db/x?{HOSTILE}", HOSTILE)
     for markup in (
         chart(
-            Panel("k", HOSTILE, HOSTILE, (Line(HOSTILE, (1.0,)), Line("b", (1.0,)))), AXIS, [stretch(0, 9)], (), [event]
+            ChartPanel("k", HOSTILE, HOSTILE, (ChartLine(HOSTILE, (1.0,)), ChartLine("b", (1.0,)))),
+            AXIS,
+            [stretch(0, 9)],
+            (),
+            [event],
         ),
         events([event], AXIS, [Gap(at(0), at(9), HOSTILE)]),
     ):

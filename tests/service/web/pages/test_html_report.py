@@ -15,7 +15,7 @@ from collectors.errors import InputError
 from collectors.model import Changes, Delta
 from rules.catalogue import catalogue
 from rules.engine import diagnose
-from service.intake.inputs import Diagnosed, Outcome, diagnose_all
+from service.intake.inputs import DiagnosedInput, InputResults, diagnose_all
 from service.web.pages.html_report import as_html
 
 REPORTS = Path(__file__).parents[3] / "recordings" / "reports"
@@ -52,7 +52,7 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def week() -> Outcome:
+def week() -> InputResults:
     return diagnose_all([str(REPORTS / f"day-{day}.txt") for day in range(1, 6)])
 
 
@@ -91,7 +91,7 @@ def test_one_report_is_told_whole(incident: Path) -> None:
     assert not re.search(r">\s*(None|nan|Undefined)\s*<", text)
 
 
-def test_several_reports_have_a_table_and_a_chart_with_the_first_bad_interval(week: Outcome) -> None:
+def test_several_reports_have_a_table_and_a_chart_with_the_first_bad_interval(week: InputResults) -> None:
     text = as_html(week)
     self_contained(text)
     assert text.count('<rect class="bar critical first"') == 2, "in the chart of the share, and in that of the sleeps"
@@ -105,22 +105,22 @@ def test_several_reports_have_a_table_and_a_chart_with_the_first_bad_interval(we
         assert note.split("'")[0][:40] in text
 
 
-def test_what_could_not_be_read_is_said_on_the_page(week: Outcome) -> None:
-    outcome = Outcome(week.told, [InputError("a.html is damaged")], ["b.log is not ours"], 6)
+def test_what_could_not_be_read_is_said_on_the_page(week: InputResults) -> None:
+    outcome = InputResults(week.told, [InputError("a.html is damaged")], ["b.log is not ours"], 6)
     text = as_html(outcome)
     assert "<li>a.html is damaged</li><li>b.log is not ours</li>" in text
 
 
-def test_nothing_from_a_file_becomes_markup(week: Outcome) -> None:
+def test_nothing_from_a_file_becomes_markup(week: InputResults) -> None:
     hostile = [_hostile(one) for one in week.told]
-    text = as_html(Outcome(hostile, [InputError(HOSTILE)], [HOSTILE], 7))
+    text = as_html(InputResults(hostile, [InputError(HOSTILE)], [HOSTILE], 7))
     self_contained(text)
     assert HOSTILE not in text and "<img" not in text and "<script" not in text
     assert text.count("</style>") == 1
     assert "&lt;script&gt;alert" in text
 
 
-def _hostile(one: Diagnosed) -> Diagnosed:
+def _hostile(one: DiagnosedInput) -> DiagnosedInput:
     assert isinstance(one.change, Delta)
     readings = {
         view: Changes(view, tuple(_renamed(row) for row in reading.rows), (HOSTILE,))
@@ -129,19 +129,19 @@ def _hostile(one: Diagnosed) -> Diagnosed:
         for view, reading in one.change.readings.items()
     }
     change = replace(one.change, database=HOSTILE, release=HOSTILE, readings=readings, notes=(HOSTILE,))
-    return Diagnosed(f"{one.name}{HOSTILE}", change, diagnose(change))
+    return DiagnosedInput(f"{one.name}{HOSTILE}", change, diagnose(change))
 
 
 def _renamed(row):  # type: ignore[no-untyped-def]
     return {name: f"{value}{HOSTILE}" if name in ("parameter", "location") else value for name, value in row.items()}
 
 
-def test_the_same_inputs_give_the_same_bytes(week: Outcome) -> None:
+def test_the_same_inputs_give_the_same_bytes(week: InputResults) -> None:
     made = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
     assert as_html(week, made) == as_html(week, made)
 
 
-def test_the_head_says_of_what_and_when_and_by_which_version(week: Outcome) -> None:
+def test_the_head_says_of_what_and_when_and_by_which_version(week: InputResults) -> None:
     text = as_html(week, datetime(2026, 3, 1, 12, 30, tzinfo=UTC))
     assert "<title>latchscope: ORDERS, 2025-03-13 08:00 to 13:00</title>" in text
     assert f"made 2026-03-01 12:30 UTC by latchscope {version('latchscope')}" in text
@@ -152,19 +152,19 @@ def test_the_head_says_of_what_and_when_and_by_which_version(week: Outcome) -> N
 
 def test_names_that_are_alike_stay_whole() -> None:
     one = diagnose_all([str(REPORTS / "day-1.txt")]).told[0]
-    text = as_html(Outcome([replace(one, name="a/day.txt"), replace(one, name="b/day.txt")], [], [], 2))
+    text = as_html(InputResults([replace(one, name="a/day.txt"), replace(one, name="b/day.txt")], [], [], 2))
     assert "a/day.txt" in text and "b/day.txt" in text
 
 
-def test_the_worst_comes_first_and_the_healthy_are_folded(week: Outcome, incident: Path) -> None:
-    text = as_html(Outcome([*diagnose_all([str(incident)]).told, *week.told], [], [], 6))
+def test_the_worst_comes_first_and_the_healthy_are_folded(week: InputResults, incident: Path) -> None:
+    text = as_html(InputResults([*diagnose_all([str(incident)]).told, *week.told], [], [], 6))
     assert text.index("<h1>ORDERS") < text.index("<h1>undo-segments")
     assert re.findall(r"<details><summary>ORDERS, (day-\d)", text) == ["day-1", "day-2"]
-    assert "<details>" not in as_html(Outcome(week.told[:1], [], [], 1)), "one alone is shown"
+    assert "<details>" not in as_html(InputResults(week.told[:1], [], [], 1)), "one alone is shown"
 
 
-def test_nothing_is_said_twice_and_nothing_stands_in_backticks(week: Outcome) -> None:
-    text = as_html(Outcome(week.told[2:3], [], [], 1))
+def test_nothing_is_said_twice_and_nothing_stands_in_backticks(week: InputResults) -> None:
+    text = as_html(InputResults(week.told[2:3], [], [], 1))
     assert "`" not in text and "<code>latchscope script</code>" in text
     finding = week.told[2].diagnosis.findings[0]
     assert finding.confirm is not None
@@ -174,22 +174,24 @@ def test_nothing_is_said_twice_and_nothing_stands_in_backticks(week: Outcome) ->
     assert f'<a href="{url}" rel="noreferrer">' in text
 
 
-def test_figures_of_a_report_name_its_sections_and_values_are_those_of_the_text(week: Outcome, incident: Path) -> None:
-    text = as_html(Outcome(week.told[2:3], [], [], 1))
+def test_figures_of_a_report_name_its_sections_and_values_are_those_of_the_text(
+    week: InputResults, incident: Path
+) -> None:
+    text = as_html(InputResults(week.told[2:3], [], [], 1))
     assert "(Latch Activity, Latch Sleep Breakdown)" in text and "(Dictionary Cache Stats)" in text
     assert not re.search(r"\(v\$\w+\)", text)
     assert "(v$rowcache)" in as_html(diagnose_all([str(incident)])), "a capture has views"
     assert "&gt;= 30.0 %" in text and "76.0 %" in text and "e-05" not in text and "</span> ratio" not in text
 
 
-def test_what_is_alike_of_all_periods_and_what_could_not_be_judged_is_said_once(week: Outcome) -> None:
+def test_what_is_alike_of_all_periods_and_what_could_not_be_judged_is_said_once(week: InputResults) -> None:
     gap = diagnose_all([str(REPORTS / "awr-11.2.0.4.0-restart.txt")]).told
-    text = as_html(Outcome([*week.told, *gap], [], [], 6))
+    text = as_html(InputResults([*week.told, *gap], [], [], 6))
     assert text.count("judged from a printed report") == 1
     assert text.count("Nothing could be judged: the instance restarted") == 1
     assert "nothing is known" not in text and "tells of no interval: the instance restarted" in text
 
 
-def test_nothing_is_clipped_on_a_narrow_screen_or_on_paper(week: Outcome) -> None:
+def test_nothing_is_clipped_on_a_narrow_screen_or_on_paper(week: InputResults) -> None:
     text = as_html(week)
     assert "@media print" in text and "@media (max-width: 640px)" in text and "white-space: pre-wrap" in text
