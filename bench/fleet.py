@@ -34,8 +34,8 @@ FLEETS = (1000, 5000)
 def figures() -> Table:
     """All of them."""
     table = Table("what", "processor ms", "clock ms", title="One replica of several, on one PostgreSQL")
-    with _place() as place:
-        store = Repository(place.url)
+    with _place() as location:
+        store = Repository(location.url)
         watched = MonitoredDatabase(DatabaseSettings(name=NAME, dsn=f"demo:{NAME}"), 15.0)
         began = datetime.now(UTC) - timedelta(hours=2)
         moments = iter(range(40, 10**6, 15))
@@ -58,23 +58,23 @@ def figures() -> Table:
         _row(table, "  of which reading two snapshots", 50, lambda: store.latest(NAME, 2))
         table.add_row("series of the database", "", str(exposition([watched], None)[0].count(b'{db="')))
         table.add_row("bytes of its page", "", f"{len(exposition([watched], None)[0]):,}")
-        body = place.execute("select avg(length(body)) from snapshots")[0][0]
+        body = location.execute("select avg(length(body)) from snapshots")[0][0]
         table.add_row("bytes of a kept snapshot", "", f"{float(body):,.0f}")
         assert snapshots
         for databases in FLEETS:
-            _shared(table, place, store, watched, databases)
+            _shared(table, location, store, watched, databases)
         store.close()
     return table
 
 
-def _shared(table: Table, place: Place, store: Repository, watched: MonitoredDatabase, databases: int) -> None:
+def _shared(table: Table, location: Place, store: Repository, watched: MonitoredDatabase, databases: int) -> None:
     names = [f"db-{number}" for number in range(databases)]
-    leases, words = SharedLeases(place.url, "bench", None, 60.0), FleetStatusTable(store.engine)
+    leases, words = SharedLeases(location.url, "bench", None, 60.0), FleetStatusTable(store.engine)
     leases.look(names)
     _row(table, f"take {databases:,} leases at once", 1, lambda: leases.take(names))
-    (one,) = leases.take(names[:1])
+    (lease,) = leases.take(names[:1])
     _row(table, f"a round: who lives, who holds what of {databases:,}", 20, lambda: leases.look(names))
-    _row(table, "ask whether one lease holds", 200, one.held)
+    _row(table, "ask whether one lease holds", 200, lease.held)
     standings = [standing_of(watched).model_copy(update={"database": name}) for name in names]
     _row(table, f"tell how {databases:,} databases stand", 3, lambda: words.put(standings))
     _row(table, f"hear how {databases:,} databases stand", 5, words.all)
@@ -86,15 +86,15 @@ def _row(table: Table, what: str, times: int, call: Callable[[], object]) -> Non
     for _ in range(times):
         call()
     spent = (time.process_time() - processor, time.perf_counter() - clock)
-    table.add_row(what, *(f"{1000 * one / times:.2f}" for one in spent))
+    table.add_row(what, *(f"{1000 * seconds / times:.2f}" for seconds in spent))
 
 
 @contextmanager
 def _place() -> Iterator[Place]:
     server = Postgres()
     with tempfile.TemporaryDirectory() as folder:
-        place = Place("postgresql", Path(folder), server)
+        location = Place("postgresql", Path(folder), server)
         try:
-            yield place
+            yield location
         finally:
             server.stop()

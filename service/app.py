@@ -51,7 +51,7 @@ def create_app(settings: Settings) -> FastAPI:
     catalogue()  # read and checked now, so that the first diagnosis finds it ready
     store = Repository(settings.store, settings.history)
     writer, chores = Writer(store, _spool(settings)), Chores(store)
-    board = Board([MonitoredDatabase(one, settings.interval_of(one)) for one in settings.databases])
+    board = Board([MonitoredDatabase(database, settings.interval_of(database)) for database in settings.databases])
     connector = Connector(settings.oracle)
     access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
     audit = Audit(settings.auth.audit_file)

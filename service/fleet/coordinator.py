@@ -59,11 +59,11 @@ class FleetCoordinator:
         hire: Callable[[Sequence[tuple[MonitoredDatabase, Lease]]], Sequence[Worker]],
         herald: StatusPublisher | None = None,
     ) -> None:
-        self._watched = {one.name: one for one in board.every()}
+        self._watched = {database.name: database for database in board.every()}
         self._leases = leases
         self._hire = hire
         self._herald = herald
-        self._shortest = min((one.interval for one in board.every()), default=LONGEST_ROUND)
+        self._shortest = min((database.interval for database in board.every()), default=LONGEST_ROUND)
         self._taken: dict[str, Lease] = {}
         """Ours since the last round; see `_begin`."""
         self._posts: dict[str, _Post] = {}
@@ -187,7 +187,7 @@ class FleetCoordinator:
     def _part(self, sharing: Ownership) -> None:
         """Give up what is beyond our share, once per change of the fleet and then rarely, so that nothing goes to and fro."""
         surplus = len(self._posts) + len(self._taken) - self._share
-        living = frozenset(one.id for one in sharing.replicas)
+        living = frozenset(replica.id for replica in sharing.replicas)
         before, at = self._parted
         if living == before and time.monotonic() - at < PART_AGAIN:
             return
@@ -208,7 +208,9 @@ class FleetCoordinator:
         self._note_free(free)
         wanted = self._by_preference(name for name in free if name not in self._leaving)
         now = time.monotonic()
-        overdue = [one for one in wanted if now - self._free_since[one] > max(PATIENCE, self._watched[one].interval)]
+        overdue = [
+            name for name in wanted if now - self._free_since[name] > max(PATIENCE, self._watched[name].interval)
+        ]
         room = self._share - len(self._posts) - len(self._taken)
         chosen = dict.fromkeys([*wanted[: max(0, room)], *overdue])
         if chosen:

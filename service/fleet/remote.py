@@ -122,8 +122,8 @@ def _with(change: Delta | NotComparable, newest: Snapshot, confirmed: Mapping[st
     if isinstance(change, NotComparable):
         return change
     live = {
-        cause: one.value
-        for cause, one in confirmed.items()
-        if one.expires > time.monotonic() and one.startup_time == newest.startup_time
+        cause: result.value
+        for cause, result in confirmed.items()
+        if result.expires > time.monotonic() and result.startup_time == newest.startup_time
     }
     return replace(change, confirmations=live)

@@ -33,16 +33,18 @@ class StatusExchange:
         """`errors`: what the store raises when it is in trouble."""
         self._wall = wall
         self._errors = errors
-        self._told: dict[str, DatabaseStatus] = {}
+        self._published: dict[str, DatabaseStatus] = {}
 
     def speak(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
         """Tell what is new about our databases, and do what we are asked to. A store in trouble is heard of elsewhere."""
-        now = {one.name: standing_of(one) for one in own}
+        now = {database.name: standing_of(database) for database in own}
         try:
-            self._wall.put([one for name, one in now.items() if self._told.get(name) != one])
-            self._told = now
+            self._wall.put([status for name, status in now.items() if self._published.get(name) != status])
+            self._published = now
             for request in self._wall.asked(list(now)):
-                self._obey(request, {one.name: one for one in own}[request.database], worker(request.database))
+                self._obey(
+                    request, {database.name: database for database in own}[request.database], worker(request.database)
+                )
         except self._errors as error:
             log.info("nothing could be told to other replicas: %s", error)
 

@@ -60,13 +60,13 @@ class WorkerFactory:
         if self._past is None or not ours:
             return {}
         try:
-            standings, newest = self._past.standings(), self._past.polled([one.name for one in ours])
+            standings, newest = self._past.standings(), self._past.polled([database.name for database in ours])
         except self._errors as error:
             log.warning("it is not known when others polled last, so polls begin at once: %s", error)
             return {}
         for watched in ours:
-            if (told := standings.get(watched.name)) is not None:
-                watched.word = PeerReport(told.polled_at, told.summary)
+            if (status := standings.get(watched.name)) is not None:
+                watched.word = PeerReport(status.polled_at, status.summary)
         ahead = {name: standings[name].ahead if name in standings else 0.0 for name in newest}
         return {name: at.timestamp() + ahead[name] for name, at in newest.items()}
 

@@ -25,7 +25,7 @@ class Job:
         self._every = every
         self._do = do
         self._stopping = Event()
-        self._told: str | None = None
+        self._last_error: str | None = None
         self._thread = Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -42,11 +42,11 @@ class Job:
         """One round."""
         try:
             self._do(now)
-            self._told = None
+            self._last_error = None
         except Exception as error:  # noqa: BLE001  the store may be down; the next round tries again
-            if (said := f"{type(error).__name__}: {brief(error)}") != self._told:
+            if (said := f"{type(error).__name__}: {brief(error)}") != self._last_error:
                 log.warning("%s: not done: %s", self._name, said)
-            self._told = said
+            self._last_error = said
 
     def _run(self) -> None:
         while not self._stopping.wait(self._every):
@@ -57,7 +57,9 @@ def jobs_of(store: Repository, board: Board, began: datetime) -> list[Job]:
     """The jobs of a service whose scripted databases began at `began`; what is usual reaches the board by them."""
     usuals = BaselineCache(store, (watched.name for watched in board))
     known = scenarios()
-    scripts = {one.name: known[name] for one in board if (name := one.settings.scripted) in known and name}
+    scripts = {
+        database.name: known[name] for database in board if (name := database.settings.scripted) in known and name
+    }
     for watched in board:
         watched.usual = partial(usuals.of, watched.name)
     return [

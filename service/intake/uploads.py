@@ -56,13 +56,13 @@ class Uploads:
     def __init__(self, reports: Reports, max_bytes: int) -> None:
         self._reports = reports
         self.max_bytes = max_bytes
-        self._limits = Limits(one=min(LIMITS.one, 4 * max_bytes), total=8 * max_bytes, members=200)
+        self._limits = Limits(per_input=min(LIMITS.per_input, 4 * max_bytes), total=8 * max_bytes, members=200)
         self._reading = Lock()
 
     def take(self, files: Sequence[File], who: str) -> list[Upload]:
         """Diagnose all files, then keep them; one that cannot be read refuses them all. Raises InputError, StoreError."""
         with self._reading:  # one request at a time: what an archive unpacks to is in memory once
-            read = [(one, self._read(one)) for one in files]
+            read = [(file, self._read(file)) for file in files]
             return [self._keep(file, outcome, who) for file, outcome in read]
 
     def get(self, id: str) -> Upload | None:
@@ -70,9 +70,9 @@ class Uploads:
         found = self._reports.get(id)
         if found is None:
             return None
-        kept, told = found
+        kept, content = found
         try:
-            return Upload(kept, StoredReportContent.model_validate_json(told), known=True)
+            return Upload(kept, StoredReportContent.model_validate_json(content), known=True)
         except ValidationError:
             original = self._reports.original(id) or b""
             return Upload(kept, _content(diagnose_data(original, kept.name, self._limits)), known=True)
@@ -85,23 +85,23 @@ class Uploads:
         if len(file.data) > self.max_bytes:
             raise TooLarge(f"{label(file.name)} is more than {mib(self.max_bytes)} MiB; see reports.max_bytes")
         outcome = diagnose_data(file.data, file.name, self._limits)
-        if not outcome.told:
+        if not outcome.diagnosed:
             raise outcome.errors[0]
         return outcome
 
     def _keep(self, file: File, outcome: InputResults, who: str) -> Upload:
         content = _content(outcome)
-        diagnoses = [one.diagnosis for one in content.diagnoses]
-        severity = worst(one.severity for one in diagnoses)
+        diagnoses = [diagnosis.diagnosis for diagnosis in content.diagnoses]
+        severity = worst(diagnosis.severity for diagnosis in diagnoses)
         kept = StoredReportSummary(
             id=hashlib.sha256(file.data).hexdigest(),
             uploaded_at=datetime.now(UTC),
             name=label(file.name),
             size=len(file.data),
             who=who,
-            databases=tuple(dict.fromkeys(one.database for one in diagnoses)),
+            databases=tuple(dict.fromkeys(diagnosis.database for diagnosis in diagnoses)),
             severity=severity,
-            headline=next(one.headline for one in diagnoses if one.severity is severity),
+            headline=next(diagnosis.headline for diagnosis in diagnoses if diagnosis.severity is severity),
         )
         if self._reports.keep(kept, content.model_dump_json(), file.data):
             return Upload(kept, content, known=False)
@@ -109,7 +109,8 @@ class Uploads:
 
 
 def _content(outcome: InputResults) -> StoredReportContent:
-    told = tuple(
-        ReportPart(name=one.name, diagnosis=one.diagnosis, figures=figures(one.change)) for one in outcome.told
+    parts = tuple(
+        ReportPart(name=diagnosed.name, diagnosis=diagnosed.diagnosis, figures=figures(diagnosed.change))
+        for diagnosed in outcome.diagnosed
     )
-    return StoredReportContent(diagnoses=told, unread=(*(str(one) for one in outcome.errors), *outcome.skipped))
+    return StoredReportContent(diagnoses=parts, unread=(*(str(error) for error in outcome.errors), *outcome.skipped))

@@ -115,10 +115,12 @@ def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
     alone = [row for row in snapshot.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH]
     block.add_rows(_CHILD_COLUMNS, alone, lambda row: {"latch": str(row.get("name"))})
     for row in snapshot.rows("v$latch_misses"):
-        place = {"latch": str(row.get("parent_name")), "location": str(row.get("location"))}
-        block.add("latchscope_latch_location_sleeps_total", number(row.get("sleep_count")), {**place, "side": "holder"})
+        labels = {"latch": str(row.get("parent_name")), "location": str(row.get("location"))}
         block.add(
-            "latchscope_latch_location_sleeps_total", number(row.get("wtr_slp_count")), {**place, "side": "waiter"}
+            "latchscope_latch_location_sleeps_total", number(row.get("sleep_count")), {**labels, "side": "holder"}
+        )
+        block.add(
+            "latchscope_latch_location_sleeps_total", number(row.get("wtr_slp_count")), {**labels, "side": "waiter"}
         )
 
 
@@ -146,9 +148,9 @@ def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -
         labels = {"cause": episode.cause, "cache": episode.cache or "", "severity": episode.severity}
         block.add("latchscope_finding", 1, labels)
     lasting = {episode.cause for episode in episodes}
-    for one in diagnosis.findings:
-        if one.severity is Severity.INFO and one.cause not in lasting:
-            labels = {"cause": one.cause, "cache": one.cache or "", "severity": one.severity}
+    for finding in diagnosis.findings:
+        if finding.severity is Severity.INFO and finding.cause not in lasting:
+            labels = {"cause": finding.cause, "cache": finding.cache or "", "severity": finding.severity}
             block.add("latchscope_finding", 1, labels)
     if diagnosis.impact:
         block.add("latchscope_impact_ratio", diagnosis.impact.share_of_db_time)
@@ -182,9 +184,9 @@ def exposition(
     encode, content_type = choose_encoder(accept)
     openmetrics = content_type.startswith("application/openmetrics-text")
     parts: dict[str, list[bytes]] = {name: [] for name in FAMILIES}
-    for one in watched:
-        current = one.current
-        for family, text in _liveness(one).items():
+    for database in watched:
+        current = database.current
+        for family, text in _liveness(database).items():
             parts[family].append(text)
         if current is not None:
             for family, text in current.blocks.items():

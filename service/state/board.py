@@ -123,9 +123,9 @@ class MonitoredDatabase:
         started = self.published.snapshot.startup_time if self.published else None
         now = time.monotonic()
         return {
-            cause: one.value
-            for cause, one in self.confirmed.items()
-            if one.expires > now and one.startup_time == started
+            cause: result.value
+            for cause, result in self.confirmed.items()
+            if result.expires > now and result.startup_time == started
         }
 
     @property
@@ -154,9 +154,9 @@ class MonitoredDatabase:
     @property
     def summary(self) -> DatabaseSummary | None:
         """The last publication in short, or what another replica told since."""
-        told = self.word
-        if self.published is None or (told and told.summary and (told.polled_at or 0.0) > self.published.clock):
-            return told.summary if told else None
+        report = self.word
+        if self.published is None or (report and report.summary and (report.polled_at or 0.0) > self.published.clock):
+            return report.summary if report else None
         return summary_of(self.published)
 
     def forget(self) -> None:
@@ -193,7 +193,7 @@ class Board:
     """Every watched database by name, in the order of the configuration."""
 
     def __init__(self, watched: list[MonitoredDatabase]) -> None:
-        self._watched = {one.name: one for one in watched}
+        self._watched = {database.name: database for database in watched}
         self._follow: RefreshRemote = lambda elsewhere, whole: None
 
     def follow_others(self, follow: RefreshRemote) -> None:
@@ -203,7 +203,7 @@ class Board:
             watched.owned = False
 
     def __iter__(self) -> Iterator[MonitoredDatabase]:
-        elsewhere = [one for one in self._watched.values() if not one.owned]
+        elsewhere = [database for database in self._watched.values() if not database.owned]
         if elsewhere:
             self._follow(elsewhere, False)
         return iter(self._watched.values())
@@ -214,7 +214,7 @@ class Board:
 
     def own(self) -> Iterator[MonitoredDatabase]:
         """Those that this process polls."""
-        return (one for one in self._watched.values() if one.owned)
+        return (database for database in self._watched.values() if database.owned)
 
     def __len__(self) -> int:
         return len(self._watched)

@@ -25,7 +25,7 @@ class FleetStatusTable:
 
     def put(self, standings: Sequence[DatabaseStatus]) -> None:
         """Replace what is known of these databases."""
-        rows = [{"database": one.database, "body": one.model_dump_json()} for one in standings]
+        rows = [{"database": standing.database, "body": standing.model_dump_json()} for standing in standings]
         write = upsert(StoredStatus)
         write = write.on_conflict_do_update(index_elements=["database"], set_={"body": write.excluded.body})
         if rows:
@@ -36,7 +36,7 @@ class FleetStatusTable:
         """The last word about every database."""
         with self._engine.connect() as connection:
             bodies = connection.scalars(select(StoredStatus.body))
-            return {one.database: one for one in map(DatabaseStatus.model_validate_json, bodies)}
+            return {status.database: status for status in map(DatabaseStatus.model_validate_json, bodies)}
 
     def of(self, database: str) -> DatabaseStatus | None:
         """The last word about one."""

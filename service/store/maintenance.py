@@ -22,7 +22,7 @@ class Chores:
         self._store = store
         self._stopping = Event()
         self._pruned = float("-inf")
-        self._told: str | None = None
+        self._last_error: str | None = None
         self._thread = Thread(target=self._run, name="store chores", daemon=True)
 
     def start(self) -> None:
@@ -50,8 +50,8 @@ class Chores:
         while not self._stopping.wait(EVERY_SECONDS):
             try:
                 self.do(datetime.now(UTC))
-                self._told = None
+                self._last_error = None
             except Exception as error:  # noqa: BLE001  the store may be down; the next round tries again
-                if (said := brief(error)) != self._told:
+                if (said := brief(error)) != self._last_error:
                     log.warning("store: roll-ups and retention wait: %s", said)
-                self._told = said
+                self._last_error = said

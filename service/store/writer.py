@@ -71,7 +71,7 @@ class Writer:
         if record is None:
             return
         with self._awake:
-            waiting = {one.database for _, one in (*self._queue, *self._in_flight)}
+            waiting = {record.database for _, record in (*self._queue, *self._in_flight)}
             self._queue.append((self.spool.next_number(), record))
             if self._stopping or len(self.spool) or record.database in waiting:
                 self._to_spool()

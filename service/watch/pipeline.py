@@ -88,7 +88,7 @@ def with_gap(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta
 
 def kept_beside(watched: MonitoredDatabase, change: Delta | NotComparable, previous: Snapshot | None) -> PollRecord:
     """What the store keeps of a poll beside its snapshot and diagnosis."""
-    ended = [one.episode for one in watched.changes if one.what == "end"]
+    ended = [change.episode for change in watched.changes if change.what == "end"]
     lasting = (*watched.episodes.open, *ended)
     return PollRecord(change, previous, lasting, tuple(watched.confirmed.values()), tuple(watched.changes))
 
@@ -128,5 +128,5 @@ def _labels(last: Published | None, snapshot: Snapshot, caches: CacheMap) -> Cac
     if last is None or last.snapshot.startup_time != snapshot.startup_time:
         return caches
     taken = {guarded.name for guarded in caches.children.values()}
-    kept = {child: one for child, one in last.labels.children.items() if one.name not in taken}
+    kept = {child: guarded for child, guarded in last.labels.children.items() if guarded.name not in taken}
     return CacheMap({**kept, **caches.children})

@@ -209,7 +209,7 @@ def test_the_problem_of_the_document_is_the_real_one(stage: Stage) -> None:
 
 def test_the_shortened_output_is_the_real_one(incident: Path) -> None:
     shown = next(block for block in fenced("README.md", "") if "WARNING" in block)
-    real = as_text(diagnose_all([str(incident)]).told)
+    real = as_text(diagnose_all([str(incident)]).diagnosed)
     place = 0
     for piece in re.split(r"…\n?|\n", shown):
         words = piece.strip()

@@ -71,7 +71,10 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None)
         diagnosis=diagnosis.model_dump_json(),
         severity=diagnosis.severity.value,
         headline=diagnosis.headline,
-        verdict=[[one.cause, one.severity.value, one.confidence.value, one.child] for one in diagnosis.findings],
+        verdict=[
+            [finding.cause, finding.severity.value, finding.confidence.value, finding.child]
+            for finding in diagnosis.findings
+        ],
         seconds=delta.basis.seconds if delta else None,
         share=impact.share_of_db_time if impact and delta else None,
         waiting=impact.waiting_sessions if impact and delta else None,
@@ -79,8 +82,8 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None)
         startup_time=snapshot.startup_time,
         why=why,
         figures=figures,
-        episodes=[_episode(one) for one in turn.episodes] if turn else [],
-        confirmed=[_confirmed(one) for one in turn.confirmed] if turn else [],
+        episodes=[_episode(episode) for episode in turn.episodes] if turn else [],
+        confirmed=[_confirmed(result) for result in turn.confirmed] if turn else [],
         changes=_CHANGES.dump_python(list(turn.changes), mode="json") if turn else [],
     )
 
@@ -112,26 +115,36 @@ def from_bytes(data: bytes) -> IngestRecord:
     figures: list[Sample] = [
         ((view, key, column, gauge), value) for (view, key, column, gauge), value in members["figures"]
     ]
-    told = {"at": datetime.fromisoformat(members["at"]), "body": bytes.fromhex(members["body"]), "figures": figures}
-    return IngestRecord(**(members | told))
+    converted = {
+        "at": datetime.fromisoformat(members["at"]),
+        "body": bytes.fromhex(members["body"]),
+        "figures": figures,
+    }
+    return IngestRecord(**(members | converted))
 
 
-def _episode(one: Episode) -> dict[str, Any]:
+def _episode(episode: Episode) -> dict[str, Any]:
     return {
-        "database": one.database,
-        "cause": one.cause,
-        "began": one.begin.isoformat(),
-        "ended": one.end.isoformat() if one.end else None,
-        "last_seen": one.last_seen.isoformat(),
-        "cache": one.cache,
-        "title": one.title,
-        "severity": one.severity.value,
-        "peak_severity": one.peak_severity.value,
-        "peak_at": one.peak_at.isoformat(),
-        "peak_share": one.peak_share_of_db_time,
-        "headline": one.headline,
+        "database": episode.database,
+        "cause": episode.cause,
+        "began": episode.begin.isoformat(),
+        "ended": episode.end.isoformat() if episode.end else None,
+        "last_seen": episode.last_seen.isoformat(),
+        "cache": episode.cache,
+        "title": episode.title,
+        "severity": episode.severity.value,
+        "peak_severity": episode.peak_severity.value,
+        "peak_at": episode.peak_at.isoformat(),
+        "peak_share": episode.peak_share_of_db_time,
+        "headline": episode.headline,
     }
 
 
-def _confirmed(one: Confirmed) -> dict[str, Any]:
-    return {"cause": one.cause, "at": one.at, "sql": one.sql, "value": one.value, "startup_time": one.startup_time}
+def _confirmed(confirmed: Confirmed) -> dict[str, Any]:
+    return {
+        "cause": confirmed.cause,
+        "at": confirmed.at,
+        "sql": confirmed.sql,
+        "value": confirmed.value,
+        "startup_time": confirmed.startup_time,
+    }

@@ -154,23 +154,23 @@ class History:
     def polls(self, database: str, begin: datetime, end: datetime, limit: int = 20_000) -> tuple[Poll, ...]:
         """Polls of a database, oldest first."""
         number = self._names.database(database)
-        one = StoredPoll
-        query = select(one).where(one.database_id == number, one.at >= begin, one.at < end).order_by(one.at)
+        table = StoredPoll
+        query = select(table).where(table.database_id == number, table.at >= begin, table.at < end).order_by(table.at)
         with self._engine.connect() as connection:
             rows = connection.execute(query.limit(limit)).all() if number is not None else []
-        told = [
+        spans = [
             (r.at, r.seconds, r.severity, r.share, r.waiting, _missing(r.missing), r.startup_time, r.why) for r in rows
         ]
-        return tuple(Poll(*each) for each in told)
+        return tuple(Poll(*each) for each in spans)
 
     def breaks(
         self, database: str, begin: datetime, end: datetime, limit: int = 200
     ) -> tuple[tuple[datetime, str], ...]:
         """When a poll had no interval, as after a restart, and why; oldest first, as long as polls are kept."""
         number = self._names.database(database)
-        one = StoredPoll
-        query = select(one.at, one.why).where(one.database_id == number, one.at >= begin, one.at < end)
-        query = query.where(one.seconds.is_(None), one.why.is_not(None)).order_by(one.at).limit(limit)
+        table = StoredPoll
+        query = select(table.at, table.why).where(table.database_id == number, table.at >= begin, table.at < end)
+        query = query.where(table.seconds.is_(None), table.why.is_not(None)).order_by(table.at).limit(limit)
         with self._engine.connect() as connection:
             return tuple((at, why or "") for at, why in connection.execute(query)) if number is not None else ()
 
@@ -210,11 +210,11 @@ def _spans(
         )
         rows = connection.execute(query.order_by(poll.at).limit(limit))
         return [HistorySpan(at, seconds, 1, _missing(missing), why) for at, seconds, missing, why in rows]
-    one = StoredBucket
-    wanted = select(one.at, one.seconds, one.polls, one.missing).where(
-        one.width == WIDTHS[resolution], one.database_id == database, one.at >= begin, one.at < end
+    table = StoredBucket
+    wanted = select(table.at, table.seconds, table.polls, table.missing).where(
+        table.width == WIDTHS[resolution], table.database_id == database, table.at >= begin, table.at < end
     )
-    buckets = connection.execute(wanted.order_by(one.at).limit(limit))
+    buckets = connection.execute(wanted.order_by(table.at).limit(limit))
     return [HistorySpan(at, seconds, polls, _missing(missing)) for at, seconds, polls, missing in buckets]
 
 
@@ -225,9 +225,9 @@ def _values(
     if not items:
         return values
     if resolution == "poll":
-        one = StoredDelta
-        query = select(one.item_id, one.at, one.value, one.value)
-        query = query.where(one.database_id == database, one.at >= begin, one.at < end, one.item_id.in_(items))
+        table = StoredDelta
+        query = select(table.item_id, table.at, table.value, table.value)
+        query = query.where(table.database_id == database, table.at >= begin, table.at < end, table.item_id.in_(items))
     else:
         rolled: Any = FiveMinutes if resolution == "5m" else Hours
         query = select(rolled.item_id, rolled.at, rolled.total, rolled.most)
@@ -252,5 +252,5 @@ def _missing(text: str) -> frozenset[str]:
     if text not in _KNOWN:
         if len(_KNOWN) > 1000:
             _KNOWN.clear()
-        _KNOWN[text] = frozenset(" ".join(one) for one in json.loads(text))
+        _KNOWN[text] = frozenset(" ".join(load) for load in json.loads(text))
     return _KNOWN[text]

@@ -34,8 +34,8 @@ def ticked(words: str) -> Markup:
     return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(words))))
 
 
-def _measured(one: Figure) -> str:
-    return measured(one.value, one.unit)
+def _measured(figure: Figure) -> str:
+    return measured(figure.value, figure.unit)
 
 
 FILTERS: Mapping[str, Callable[..., str]] = {
@@ -67,7 +67,7 @@ class DiagnosisView:
 
 def shown(name: str, diagnosis: Diagnosis, figures: Sequence[Bars]) -> DiagnosisView:
     """A Diagnosis as the templates want it."""
-    return DiagnosisView(name, period(diagnosis.basis), diagnosis, tuple(_chart(one) for one in figures))
+    return DiagnosisView(name, period(diagnosis.basis), diagnosis, tuple(_chart(figure) for figure in figures))
 
 
 def page(request: Request, template: str, status: int = 200, **values: object) -> Response:
@@ -78,6 +78,6 @@ def page(request: Request, template: str, status: int = 200, **values: object) -
     return answer
 
 
-def _chart(one: Bars) -> Markup:
-    title = f"{one.title}, {one.left_out} smaller ones left out" if one.left_out else one.title
-    return svg.bars([(bar.label, bar.value) for bar in one.bars], title, one.unit)
+def _chart(bars: Bars) -> Markup:
+    title = f"{bars.title}, {bars.left_out} smaller ones left out" if bars.left_out else bars.title
+    return svg.bars([(bar.label, bar.value) for bar in bars.bars], title, bars.unit)

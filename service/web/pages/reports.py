@@ -67,15 +67,21 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
         found = stored(lambda: uploads.get(id))
         if found is None:
             return page(request, "missing.html", 404, what=f"There is no report {label(id)}.", back="/reports")
-        watched = {one.name.casefold(): one.name for one in board}
+        watched = {database.name.casefold(): database.name for database in board}
         return page(
             request,
             "report.html",
             report=found.kept,
             known=known,
             unread=found.content.unread,
-            told=[shown(one.name, one.diagnosis, one.figures) for one in found.content.diagnoses],
-            watched={one: watched[one.casefold()] for one in found.kept.databases if one.casefold() in watched},
+            parts=[
+                shown(diagnosis.name, diagnosis.diagnosis, diagnosis.figures) for diagnosis in found.content.diagnoses
+            ],
+            watched={
+                database: watched[database.casefold()]
+                for database in found.kept.databases
+                if database.casefold() in watched
+            },
             causes=catalogue(),
         )
 
