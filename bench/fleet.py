@@ -19,11 +19,11 @@ from service.config.settings import DatabaseSettings
 from service.fleet.remote import publication
 from service.metrics.exposition import exposition
 from service.state.board import MonitoredDatabase
-from service.state.status import standing_of
+from service.state.status import status_of
 from service.store.fleet_status import FleetStatusTable
 from service.store.queries.leases import SharedLeases
 from service.store.repository import Repository
-from service.watch.pipeline import turn
+from service.watch.pipeline import run_poll
 from tests.service.stores import Place, Postgres
 
 NAME = "undo-storm"
@@ -34,7 +34,7 @@ FLEETS = (1000, 5000)
 def figures() -> Table:
     """All of them."""
     table = Table("what", "processor ms", "clock ms", title="One replica of several, on one PostgreSQL")
-    with _place() as location:
+    with _note_owners() as location:
         store = Repository(location.url)
         watched = MonitoredDatabase(DatabaseSettings(name=NAME, dsn=f"demo:{NAME}"), 15.0)
         began = datetime.now(UTC) - timedelta(hours=2)
@@ -42,7 +42,7 @@ def figures() -> Table:
 
         def once() -> None:
             at = float(next(moments))
-            turn(watched, ScriptedDatabase(scenarios()[NAME], began, lambda: at), store)
+            run_poll(watched, ScriptedDatabase(scenarios()[NAME], began, lambda: at), store)
 
         once()
         _row(table, "a poll, scripted, with its diagnosis, metrics and write", POLLS, once)
@@ -69,15 +69,15 @@ def figures() -> Table:
 
 def _shared(table: Table, location: Place, store: Repository, watched: MonitoredDatabase, databases: int) -> None:
     names = [f"db-{number}" for number in range(databases)]
-    leases, words = SharedLeases(location.url, "bench", None, 60.0), FleetStatusTable(store.engine)
+    leases, status_table = SharedLeases(location.url, "bench", None, 60.0), FleetStatusTable(store.engine)
     leases.look(names)
     _row(table, f"take {databases:,} leases at once", 1, lambda: leases.take(names))
     (lease,) = leases.take(names[:1])
     _row(table, f"a round: who lives, who holds what of {databases:,}", 20, lambda: leases.look(names))
     _row(table, "ask whether one lease holds", 200, lease.held)
-    standings = [standing_of(watched).model_copy(update={"database": name}) for name in names]
-    _row(table, f"tell how {databases:,} databases stand", 3, lambda: words.put(standings))
-    _row(table, f"hear how {databases:,} databases stand", 5, words.all)
+    statuses = [status_of(watched).model_copy(update={"database": name}) for name in names]
+    _row(table, f"tell how {databases:,} databases stand", 3, lambda: status_table.put(statuses))
+    _row(table, f"hear how {databases:,} databases stand", 5, status_table.all)
     leases.close()
 
 
@@ -90,7 +90,7 @@ def _row(table: Table, what: str, times: int, call: Callable[[], object]) -> Non
 
 
 @contextmanager
-def _place() -> Iterator[Place]:
+def _note_owners() -> Iterator[Place]:
     server = Postgres()
     with tempfile.TemporaryDirectory() as folder:
         location = Place("postgresql", Path(folder), server)

@@ -31,7 +31,7 @@ from service.store.queries.history import SeriesSelector
 from service.store.repository import Repository
 from service.store.schema.history_tables import millis
 from service.store.upkeep.rollup import roll_up
-from service.watch.pipeline import turn
+from service.watch.pipeline import run_poll
 
 ROWS = int(os.environ.get("LATCHSCOPE_BENCH_ROWS", "20000000"))
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
@@ -105,7 +105,7 @@ def _poll() -> IngestRecord:
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: clock[0], ())
     keeper = SimpleNamespace(keep=lambda *poll: turns.append(poll))
     while clock:
-        turn(watched, database, keeper, lambda: 0.0)
+        run_poll(watched, database, keeper, lambda: 0.0)
         clock.pop(0)
     record = record_of(*turns[-1])
     assert record is not None

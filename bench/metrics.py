@@ -27,7 +27,7 @@ from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import FAMILIES, exposition, own_registry, render
 from service.state.board import Board, MonitoredDatabase, Published
-from service.watch.pipeline import turn
+from service.watch.pipeline import run_poll
 from service.web.access import Access
 from service.web.api.databases import outside
 
@@ -45,7 +45,7 @@ LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 class Forgetful:
     """A keeper that keeps nothing."""
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: object = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: object = None) -> None:
         """Nothing."""
 
 
@@ -69,9 +69,9 @@ def prototypes() -> list[Published]:
         at = [120.0]
         database = ScriptedDatabase(scenario, datetime(2026, 3, 1, tzinfo=UTC), lambda at=at: at[0])  # type: ignore[misc]
         watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), LONG_AGO)
-        turn(watched, database, Forgetful())
+        run_poll(watched, database, Forgetful())
         at[0] += 15
-        made.append(turn(watched, database, Forgetful()))
+        made.append(run_poll(watched, database, Forgetful()))
     return made
 
 

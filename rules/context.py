@@ -64,6 +64,8 @@ class SignalContext:
     """What the signals look at. Everything is computed on first use, from the Delta alone."""
 
     delta: Delta
+    caches: CacheMap | None = None
+    """The map of the Delta where the caller has it already."""
 
     @property
     def printed(self) -> bool:
@@ -90,7 +92,7 @@ class SignalContext:
     @cached_property
     def map(self) -> CacheMap:
         """Child latch → caches."""
-        return cache_map(self.delta)
+        return cache_map(self.delta) if self.caches is None else self.caches
 
     @cached_property
     def children(self) -> tuple[Row, ...]:

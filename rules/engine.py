@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from collectors.model import Delta, NotComparable
 from rules.baseline import UsualRange
+from rules.cache_map import CacheMap
 from rules.catalogue import catalogue, conditions
 from rules.cause import AnyOf, Cause, Condition
 from rules.context import IDLE_SESSIONS, NOTICEABLE_SHARE, Known, SignalContext, Unknown
@@ -28,14 +29,18 @@ CauseVerdict = Finding | RuledOut | Undetermined
 
 
 def diagnose(
-    delta: Delta, causes: Mapping[str, Cause] | None = None, usual: Mapping[str, UsualRange] | None = None
+    delta: Delta,
+    causes: Mapping[str, Cause] | None = None,
+    usual: Mapping[str, UsualRange] | None = None,
+    caches: CacheMap | None = None,
 ) -> Diagnosis:
     """The Diagnosis of a Delta. The order of view rows makes no difference to it.
 
+    `caches` is the map of this Delta where the caller has it already.
     `usual` holds what is ordinary for this database by the names of `rules.baseline.figures`; it adds to the headline how
     many times the usual the cost is, and changes no verdict.
     """
-    context = SignalContext(delta)
+    context = SignalContext(delta, caches)
     known = catalogue() if causes is None else causes
     judged = {name: cause for name, cause in known.items() if not cause.handbook}
     verdicts = _weighed(context, judged, [_judge(cause, context) for cause in judged.values()])

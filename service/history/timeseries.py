@@ -1,4 +1,4 @@
-"""curves(): named figures over time, gaps and unknowns as None and never as zero."""
+"""time_series(): named figures over time, gaps and unknowns as None and never as zero."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,14 +10,11 @@ from collectors.model import Snapshot
 from collectors.registry import collectors
 from service.history.metric_catalog import NAMED, Caches, CatalogMetric
 from service.store.ingest.samples import IMPACT, LEVELS, key_of
-from service.store.queries.history import WIDTHS, HistoryPage, HistorySpan, SeriesSelector, StoredSeries
+from service.store.queries.history import FINER, WIDTHS, HistoryPage, HistorySpan, SeriesSelector, StoredSeries
 from service.store.repository import Repository
 
 RequestedResolution = Literal["auto", "poll", "5m", "1h"]
 TOLERANCE = timedelta(seconds=1)
-LEVELS_FOR = timedelta(hours=1)
-"""A level is kept when it changes, and at least so often."""
-FINER: Mapping[str, RequestedResolution] = {"1h": "5m", "5m": "poll"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +38,13 @@ class TimeSeriesSet:
     end: datetime
     times: tuple[datetime, ...]
     seconds: tuple[float | None, ...]
-    curves: tuple[TimeSeries, ...]
+    series: tuple[TimeSeries, ...]
     cursor: str | None
     known: tuple[str, ...] = ()
     """What `of` can name here: every child, cache, place and event of the metrics asked for."""
 
 
-def curves(
+def time_series(
     store: Repository,
     database: str,
     metrics: Sequence[str],
@@ -138,10 +135,13 @@ def is_of(label: str, of: Sequence[str]) -> bool:
 
 
 def _values(
-    named: CatalogMetric, series: StoredSeries, spans: Sequence[HistorySpan | None], before: Mapping[str, float]
+    named: CatalogMetric,
+    series: StoredSeries,
+    spans: Sequence[HistorySpan | None],
+    before: Mapping[tuple[str, str, str], float],
 ) -> tuple[float | None, ...]:
     if series.gauge:
-        return tuple(_levels(series, spans, before.get(f"{series.name} {series.column}")))
+        return tuple(_levels(series, spans, before.get((series.view, series.name, series.column))))
     return tuple(
         None if (value := series.at(span) if span else None) is None else value * named.scale for span in spans
     )
@@ -175,16 +175,10 @@ def _keys(view: str, frame: Snapshot | None) -> Sequence[str]:
 
 def _levels_before(
     store: Repository, database: str, points: HistoryPage, series: Sequence[StoredSeries]
-) -> Mapping[str, float]:
-    """The last known level of each gauge at the begin, by key and column."""
+) -> Mapping[tuple[str, str, str], float]:
+    """The last known level of each gauge at the begin, by view, key and column."""
     gauges = {(series.view, series.column) for series in series if series.gauge}
     if not gauges or not points.spans or points.resolution == "1h":
         return {}
-    begin = points.spans[0].at
     wanted = [SeriesSelector(view, column) for view, column in sorted(gauges)]
-    earlier = store.history.points(database, wanted, begin - LEVELS_FOR, begin, points.resolution)
-    return {
-        f"{series.name} {series.column}": series.values[max(series.values)].total
-        for series in earlier.series
-        if series.gauge
-    }
+    return store.history.levels_before(database, wanted, points.spans[0].at, points.resolution)

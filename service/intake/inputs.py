@@ -18,6 +18,7 @@ from collectors.reports.read import read as read_report
 from collectors.sqlplus import parser
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis
+from rules.printed import DeltaSource
 from service.intake.archives import (
     LIMITS,
     Limits,
@@ -62,6 +63,11 @@ class DiagnosedInput:
     name: str
     change: Delta | NotComparable
     diagnosis: Diagnosis
+
+    @property
+    def source(self) -> DeltaSource:
+        """Whether Oracle's views were judged, or a report printed from them."""
+        return self.change.source if isinstance(self.change, Delta) else "views"
 
 
 @dataclass(slots=True)

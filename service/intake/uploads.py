@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Lock
+from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from rules.model import Diagnosis, Frozen, worst
+from rules.printed import REMEMBER, DeltaSource
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
 from service.intake.inputs import InputResults, diagnose_data
 from service.intake.report_figures import Bars, figures
@@ -34,10 +36,25 @@ class ReportPart(Frozen):
     figures: tuple[Bars, ...] = ()
 
 
-class StoredReportContent(Frozen):
-    """All that was told of a report; `unread` are its parts that could not be read, each with the reason."""
+class StoredReportPart(ReportPart):
+    """A part as it is stored: it says beside its Diagnosis what was judged."""
 
-    diagnoses: tuple[ReportPart, ...]
+    source: DeltaSource
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_before(cls, members: dict[str, Any]) -> dict[str, Any]:
+        """Content stored before parts said their source: a printed report is known by its note."""
+        if isinstance(members, dict) and "source" not in members:
+            printed = REMEMBER in members.get("diagnosis", {}).get("notes", ())
+            return {**members, "source": "report" if printed else "views"}
+        return members
+
+
+class StoredReportContent(Frozen):
+    """All that was found in a report; `unread` are its parts that could not be read, each with the reason."""
+
+    diagnoses: tuple[StoredReportPart, ...]
     unread: tuple[str, ...] = Field((), description="parts of an archive that were not read, each with the reason")
 
 
@@ -110,7 +127,12 @@ class Uploads:
 
 def _content(outcome: InputResults) -> StoredReportContent:
     parts = tuple(
-        ReportPart(name=diagnosed.name, diagnosis=diagnosed.diagnosis, figures=figures(diagnosed.change))
+        StoredReportPart(
+            name=diagnosed.name,
+            diagnosis=diagnosed.diagnosis,
+            figures=figures(diagnosed.change),
+            source=diagnosed.source,
+        )
         for diagnosed in outcome.diagnosed
     )
     return StoredReportContent(diagnoses=parts, unread=(*(str(error) for error in outcome.errors), *outcome.skipped))

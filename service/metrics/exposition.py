@@ -10,7 +10,7 @@ from functools import cache
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 
-from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, Snapshot, number
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, number
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis, Severity
 from service.config.settings import DatabaseSettings
@@ -164,9 +164,10 @@ def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -
 def _collectors(block: Block, snapshot: Snapshot) -> None:
     for view, reading in sorted(snapshot.readings.items()):
         named = {"collector": view}
-        kind = getattr(reading, "kind", None)
-        if kind != "not_asked":
-            block.add("latchscope_collector_success", 0 if kind else 1, named)
+        if not isinstance(reading, Missing):
+            block.add("latchscope_collector_success", 1, named)
+        elif reading.kind != "not_asked":
+            block.add("latchscope_collector_success", 0, named)
         cost = snapshot.costs.get(view)
         if cost is not None:
             block.add("latchscope_collector_duration_seconds", cost.seconds, named)

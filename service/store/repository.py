@@ -14,10 +14,11 @@ from sqlalchemy.orm import Session
 from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.config.settings import HistorySettings
+from service.state.poll_record import PollRecord
 from service.store.ingest.bulk import insert_new, insert_raw, table_of, upsert
 from service.store.ingest.names import NameTables
 from service.store.ingest.partitions import Partitions
-from service.store.ingest.record import IngestRecord, PollRecord, changes_in, record_of, unpack
+from service.store.ingest.record import IngestRecord, changes_in, record_of, unpack
 from service.store.queries.aliases import read_diagnosis
 from service.store.queries.deliveries import Deliveries
 from service.store.queries.episode_log import EpisodeLog
@@ -59,9 +60,9 @@ class Repository:
         self.reports = Reports(self.engine)
         self._last: dict[str, tuple[datetime, Any]] = {}
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
         """Keep one poll at once. A store in trouble is logged; the service goes through `Writer`, which loses nothing."""
-        record = record_of(snapshot, diagnosis, turn)
+        record = record_of(snapshot, diagnosis, poll_record)
         if record is None:
             return
         try:

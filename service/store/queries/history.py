@@ -11,13 +11,16 @@ from sqlalchemy import Connection, Engine, select
 from service.config.settings import HistorySettings
 from service.store.ingest.names import NameTables
 from service.store.ingest.samples import SampleItem
-from service.store.schema.history_tables import FiveMinutes, Hours, StoredBucket, StoredDelta, StoredPoll
+from service.store.schema.history_tables import FIRST_POLL, FiveMinutes, Hours, StoredBucket, StoredDelta, StoredPoll
 from service.store.upkeep.rollup import FIVE_MINUTES, HOUR
 
 Resolution = Literal["poll", "5m", "1h"]
 WIDTHS: Mapping[str, int] = {"5m": FIVE_MINUTES, "1h": HOUR}
 FINEST_FOR: Sequence[tuple[timedelta, Resolution]] = ((timedelta(hours=2), "poll"), (timedelta(days=3), "5m"))
 """The longest time for which a resolution is chosen by itself; beyond, hours."""
+FINER: Mapping[Resolution, Resolution] = {"1h": "5m", "5m": "poll"}
+LEVELS_FOR = timedelta(hours=1)
+"""A gauge is kept when it changes, and at least so often."""
 
 
 class BadCursor(ValueError):
@@ -115,6 +118,16 @@ class Poll:
     why: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A poll that had no interval, and why."""
+
+    at: datetime
+    why: str
+    first_poll: bool
+    """Nothing was there to compare with: no reason for what was before it."""
+
+
 class History:
     """Reads the figures of one store."""
 
@@ -163,16 +176,29 @@ class History:
         ]
         return tuple(Poll(*each) for each in spans)
 
-    def breaks(
-        self, database: str, begin: datetime, end: datetime, limit: int = 200
-    ) -> tuple[tuple[datetime, str], ...]:
-        """When a poll had no interval, as after a restart, and why; oldest first, as long as polls are kept."""
+    def breaks(self, database: str, begin: datetime, end: datetime, limit: int = 200) -> tuple[Break, ...]:
+        """Polls without an interval, as after a restart; oldest first, as long as polls are kept."""
         number = self._names.database(database)
         table = StoredPoll
         query = select(table.at, table.why).where(table.database_id == number, table.at >= begin, table.at < end)
         query = query.where(table.seconds.is_(None), table.why.is_not(None)).order_by(table.at).limit(limit)
         with self._engine.connect() as connection:
-            return tuple((at, why or "") for at, why in connection.execute(query)) if number is not None else ()
+            rows = connection.execute(query).all() if number is not None else []
+        return tuple(Break(at, why or "", why == FIRST_POLL) for at, why in rows)
+
+    def levels_before(
+        self, database: str, selectors: Sequence[SeriesSelector], begin: datetime, resolution: Resolution
+    ) -> dict[tuple[str, str, str], float]:
+        """The gauges in force at `begin`, by view, key and column; of a finer resolution where this one has none yet."""
+        before = self.points(database, selectors, begin - LEVELS_FOR, begin, resolution)
+        levels = {
+            (series.view, series.name, series.column): series.values[max(series.values)].total
+            for series in before.series
+            if series.gauge and series.values
+        }
+        if levels or resolution not in FINER:
+            return levels
+        return self.levels_before(database, selectors, begin, FINER[resolution])
 
     def resolution(self, begin: datetime, end: datetime, now: datetime | None = None) -> Resolution:
         """The resolution for a stretch: fine for a short one, and never finer than what is still kept at its begin."""

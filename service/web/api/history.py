@@ -13,7 +13,7 @@ from service.config.audit import Audit
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
 from service.history.metric_catalog import NAMED
-from service.history.timeseries import RequestedResolution, TimeSeriesSet, curves, is_of
+from service.history.timeseries import RequestedResolution, TimeSeriesSet, is_of, time_series
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, Window, iso
 from service.store.repository import Repository
@@ -70,7 +70,7 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
             raise HTTPException(422, f"no metric {', '.join(unknown)}; there are: {', '.join(NAMED)}")
         frame = watched.published.snapshot if watched.published else None
         found = understood(
-            lambda: curves(
+            lambda: time_series(
                 store,
                 db,
                 metric,
@@ -195,11 +195,11 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
     return router
 
 
-def _of_known(curves: TimeSeriesSet, of: Sequence[str]) -> None:
+def _of_known(found: TimeSeriesSet, of: Sequence[str]) -> None:
     """Raise HTTPException 422 where a name of `of` is none of those known in the window."""
-    unknown = [name for name in of if not any(is_of(label, [name]) for label in curves.known)]
+    unknown = [name for name in of if not any(is_of(label, [name]) for label in found.known)]
     if unknown:
-        there = ", ".join(curves.known) or "none, as these metrics have nothing by name here; leave `of` out"
+        there = ", ".join(found.known) or "none, as these metrics have nothing by name here; leave `of` out"
         raise HTTPException(422, f"nothing is named {', '.join(unknown)} in this window; there are: {there}")
 
 
@@ -208,26 +208,26 @@ def _caches(watched: MonitoredDatabase) -> dict[int, str]:
     return {child: labels.name(child) for child in labels.children} if labels else {}
 
 
-def _history_out(curves: TimeSeriesSet, more: str | None) -> HistoryOut:
-    series = tuple(SeriesOut.model_validate(curve, from_attributes=True) for curve in curves.curves)
+def _history_out(found: TimeSeriesSet, more: str | None) -> HistoryOut:
+    series = tuple(SeriesOut.model_validate(series, from_attributes=True) for series in found.series)
     return HistoryOut(
-        database=curves.database,
-        resolution=curves.resolution,
-        begin=curves.begin,
-        end=curves.end,
-        times=curves.times,
-        seconds=curves.seconds,
+        database=found.database,
+        resolution=found.resolution,
+        begin=found.begin,
+        end=found.end,
+        times=found.times,
+        seconds=found.seconds,
         series=series,
         next=more,
     )
 
 
-def _csv(curves: TimeSeriesSet) -> str:
+def _csv(found: TimeSeriesSet) -> str:
     """One line per time and series; an unknown value is an empty cell."""
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(("time", "seconds", "metric", "of", "unit", "value"))
-    for index, (at, seconds) in enumerate(zip(curves.times, curves.seconds, strict=True)):
-        for curve in curves.curves:
-            writer.writerow((iso(at), seconds, curve.metric, curve.of, curve.unit, curve.values[index]))
+    for index, (at, seconds) in enumerate(zip(found.times, found.seconds, strict=True)):
+        for series in found.series:
+            writer.writerow((iso(at), seconds, series.metric, series.of, series.unit, series.values[index]))
     return file.getvalue()

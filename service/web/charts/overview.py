@@ -9,17 +9,23 @@ from rules.cache_map import CacheMap
 from rules.formatting import function_of
 from service.state.window import Window
 from service.store.ingest.samples import IMPACT
-from service.store.queries.history import WIDTHS, HistoryPage, HistorySpan, Resolution, SeriesSelector, StoredSeries
+from service.store.queries.history import (
+    FINER,
+    WIDTHS,
+    Break,
+    HistoryPage,
+    HistorySpan,
+    Resolution,
+    SeriesSelector,
+    StoredSeries,
+)
 from service.store.repository import Repository
-from service.watch.pipeline import FIRST_POLL
 from service.web.charts.panels import TOP, ChartLine, ChartPanel, WatchedStretch, thinned, top
 
 MOST = 480
 """Stretches drawn; more could not be told apart."""
-HOUR = timedelta(hours=1)
 SLACK = timedelta(milliseconds=10)
 """Times are kept in whole milliseconds."""
-FINER: Mapping[Resolution, Resolution] = {"1h": "5m", "5m": "poll"}
 WORDS: Mapping[Resolution, str] = {"poll": "every poll", "5m": "five minutes", "1h": "one hour"}
 UNDO = "dc_rollback_segments"
 
@@ -106,7 +112,9 @@ def overview(
     gaps = tuple(_gaps([row.stretch for row in shown], window, breaks, longest if chosen == "poll" else 1.0))
     panels = [*_panels(shown, _items(rows), caches, most_lines)]
     if USED in selectors:
-        panels.extend(_used(rows, shown, _items(rows), _levels_before(store, database, chosen, window)))
+        panels.extend(
+            _used(rows, shown, _items(rows), store.history.levels_before(database, [USED], window.begin, chosen))
+        )
     thin = -(-len(shown) // MOST) if shown else 1
     stretches, thinner = thinned([row.stretch for row in shown], panels, thin)
     words = WORDS[chosen] + (f", {thin} averaged at a time" if thin > 1 else "")
@@ -150,7 +158,7 @@ def _items(rows: Sequence[_Row]) -> dict[OverviewItem, StoredSeries]:
 
 
 def _gaps(
-    stretches: Sequence[WatchedStretch], window: Window, breaks: Sequence[tuple[datetime, str]], tolerance: float
+    stretches: Sequence[WatchedStretch], window: Window, breaks: Sequence[Break], tolerance: float
 ) -> Iterator[Gap]:
     """What no stretch covers, with what the first poll after it said; then breaks that no gap explains."""
     explained: set[datetime] = set()
@@ -159,25 +167,14 @@ def _gaps(
     last = max(tolerance, 3 * stretches[-1].seconds + 5) if stretches else 0.0
     for begin, end in [*((stretch.begin, stretch.end) for stretch in stretches), (window.end, window.end)]:
         tolerance = last if begin == window.end else tolerance
-        passed = [restart for restart in breaks if reached < restart[0] <= begin + SLACK]
+        passed = [gap for gap in breaks if reached < gap.at <= begin + SLACK]
         if (begin - reached).total_seconds() > tolerance or (passed and stretches):
-            explained |= {at for at, _ in passed}
+            explained |= {gap.at for gap in passed}
             # A first poll is no reason for what was before it; it is one where nothing came after it yet.
-            reasons = dict.fromkeys(why for _, why in passed if why != FIRST_POLL or not stretches)
+            reasons = dict.fromkeys(gap.why for gap in passed if not gap.first_poll or not stretches)
             yield Gap(reached, begin, "; ".join(reasons) or "not watched")
         reached = max(reached, end)
-    yield from (Gap(at, at, why) for at, why in breaks if at not in explained)
-
-
-def _levels_before(store: Repository, database: str, tier: Resolution, window: Window) -> dict[OverviewItem, float]:
-    """Levels in force at the begin: gauges are kept when they change, and once an hour."""
-    before = store.history.points(database, [USED], window.begin - HOUR, window.begin, tier)
-    levels = {
-        (series.view, series.name, series.column): series.values[max(series.values)].total
-        for series in before.series
-        if series.values
-    }
-    return levels if levels or tier not in FINER else _levels_before(store, database, FINER[tier], window)
+    yield from (Gap(gap.at, gap.at, gap.why) for gap in breaks if gap.at not in explained)
 
 
 def _panels(

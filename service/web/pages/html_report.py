@@ -19,7 +19,7 @@ from service.render.diagnosis import common_notes
 from service.render.summary import HEADINGS, SummaryGroup, groups, lines, period
 from service.web.charts import svg
 from service.web.charts.svg import ChartSpan
-from service.web.pages.layout import HERE, DiagnosisView, shown, templates
+from service.web.pages.layout import HERE, DiagnosisView, diagnosis_view, templates
 
 FIRST_BAD = "the first bad interval"
 MOST_NAMED = 3
@@ -75,7 +75,10 @@ def _title(found: Sequence[SummaryGroup]) -> str:
 
 def _worst_first(group: SummaryGroup) -> list[tuple[DiagnosisView, list[tuple[str, str]]]]:
     ordered = sorted(group.diagnosed, key=lambda entry: -entry.diagnosis.severity.rank)
-    return [(shown(entry.name, entry.diagnosis, figures(entry.change)), list(_whose(entry))) for entry in ordered]
+    return [
+        (diagnosis_view(entry.name, entry.diagnosis, entry.source, figures(entry.change)), list(_whose(entry)))
+        for entry in ordered
+    ]
 
 
 def _whose(diagnosed: DiagnosedInput) -> list[tuple[str, str]]:

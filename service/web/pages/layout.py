@@ -13,7 +13,7 @@ from starlette.responses import Response
 from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
 from rules.model import Diagnosis, Figure
-from rules.printed import REMEMBER, section_of
+from rules.printed import DeltaSource, section_of
 from service.intake.report_figures import Bars
 from service.render.diagnosis import ELSEWHERE, compared, nothing_judged
 from service.render.summary import period
@@ -58,16 +58,18 @@ class DiagnosisView:
     period: str
     diagnosis: Diagnosis
     charts: tuple[Markup, ...]
+    source: DeltaSource
 
     @property
     def printed(self) -> bool:
         """Whether a printed report was judged, whose figures stand in its sections."""
-        return REMEMBER in self.diagnosis.notes
+        return self.source == "report"
 
 
-def shown(name: str, diagnosis: Diagnosis, figures: Sequence[Bars]) -> DiagnosisView:
+def diagnosis_view(name: str, diagnosis: Diagnosis, source: DeltaSource, figures: Sequence[Bars]) -> DiagnosisView:
     """A Diagnosis as the templates want it."""
-    return DiagnosisView(name, period(diagnosis.basis), diagnosis, tuple(_chart(figure) for figure in figures))
+    charts = tuple(_chart(figure) for figure in figures)
+    return DiagnosisView(name, period(diagnosis.basis), diagnosis, charts, source)
 
 
 def page(request: Request, template: str, status: int = 200, **values: object) -> Response:

@@ -15,7 +15,7 @@ from service.state.board import Board
 from service.web.access import Access, Caller
 from service.web.api.multipart import UploadRefused, receive
 from service.web.api.reports import stored, take
-from service.web.pages.layout import page, shown
+from service.web.pages.layout import diagnosis_view, page
 
 LISTED = 200
 
@@ -75,7 +75,7 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
             known=known,
             unread=found.content.unread,
             parts=[
-                shown(diagnosis.name, diagnosis.diagnosis, diagnosis.figures) for diagnosis in found.content.diagnoses
+                diagnosis_view(part.name, part.diagnosis, part.source, part.figures) for part in found.content.diagnoses
             ],
             watched={
                 database: watched[database.casefold()]
