@@ -1,7 +1,6 @@
 """An old store to open: as a SQLite file, and on PostgreSQL, each time as the old release left it."""
 
 import gzip
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -10,29 +9,7 @@ import psycopg
 import pytest
 
 from tests.service.stores import ENGINES, Postgres
-
-MADE = Path(__file__).parent / "made"
-
-
-class OldStore:
-    """Where it is, and how to ask it around the code under test."""
-
-    def __init__(self, kind: str, url: str, postgres: Postgres | None) -> None:
-        self.kind = kind
-        self.url = url
-        self._postgres = postgres
-
-    def rows(self, table: str) -> int:
-        """How many rows a table has."""
-        query = f'select count(*) from "{table}"'
-        name = self.url.removeprefix("sqlite:///")
-        if self._postgres is not None:
-            name = self.url.partition("@/")[2].partition("?")[0]
-            return int(self._postgres.query(query, name)[0][0])
-        with sqlite3.connect(name) as connection:
-            found = connection.execute(query).fetchone()[0]
-        connection.close()
-        return int(found)
+from tests.upgrade.old import MADE, OldStore
 
 
 @pytest.fixture(scope="session")

@@ -37,14 +37,14 @@ from service.notify.webhooks import Webhooks
 from service.state.board import MonitoredDatabase
 from service.store.fleet_status import FleetStatusTable
 from service.store.ingest.disk_queue import DiskQueue
-from service.store.ingest.record import unpack
+from service.store.ingest.record import PollRecord, from_bytes, record_of, unpack
 from service.store.queries.leases import SharedLeases
 from service.store.repository import Repository
 from service.store.transfer import read_history, write_history
 from service.store.upkeep.rollup import roll_up
 from tests.service.receiver import receiver
 from tests.service.stage import CENTURY, FOR_EVER
-from tests.upgrade.conftest import MADE, OldStore
+from tests.upgrade.old import MADE, OldStore
 
 EXPECTED = json.loads((MADE / "expected.json").read_text(encoding="utf-8"))
 NAMES = list(EXPECTED["kept"]["databases"])
@@ -410,7 +410,6 @@ def test_polls_that_a_killed_process_left_on_disk_reach_the_store(
             datetime.fromisoformat(lasting["last_seen"]).isoformat()
             == [at for name, at in spooled if name == "users-mutex"][-1]
         )
-        assert get("/readyz").status_code in (200, 404)
     config = tmp_path / "latchscope.yaml"
     config.write_text(yaml.safe_dump({"store": old.url}))
     store = Repository(old.url, EVER)
@@ -433,6 +432,29 @@ def test_a_trouble_goes_on_where_the_killed_process_left_it(store: Repository, t
     assert isinstance(change, Delta) and change.basis.seconds == 225
     assert [one.what for one in watched.episodes.update(diagnose(change))] in ([], ["worse"])
     assert [one.begin for one in watched.episodes.open] == [before.begin]
+
+
+@pytest.mark.parametrize("old", ["sqlite"], indirect=True)
+def test_a_poll_is_taken_down_as_it_was(store: Repository) -> None:
+    """Series go on under their names: a row whose key is written otherwise would begin a second one beside the first."""
+    last = {name: store.last_snapshot(name) for name in NAMES}
+    for file in sorted((MADE / "spool").iterdir()):
+        before = from_bytes(file.read_bytes())
+        snapshot, previous = unpack(before.body, before.database), last[before.database]
+        assert previous is not None
+        change = between(previous, snapshot)
+        assert isinstance(change, Delta)
+        today = record_of(snapshot, diagnose(change), PollRecord(change, previous))
+        assert today is not None
+        told, wanted = dict(today.figures), dict(before.figures)
+        assert {item: told.get(item) for item in wanted} == pytest.approx(wanted, rel=1e-9)
+        assert len(wanted) > 50
+        assert json.loads(today.missing) == json.loads(before.missing)
+        for name in ("at", "severity", "seconds", "startup_time", "why"):
+            assert getattr(today, name) == getattr(before, name), name
+        for name in ("share", "waiting"):
+            assert getattr(today, name) == pytest.approx(getattr(before, name), rel=1e-9), name
+        last[before.database] = snapshot
 
 
 # Captures
