@@ -25,7 +25,7 @@ from service.config import settings, units
 from service.config.settings import Settings
 from service.config.webhooks import WebhookSettings
 from service.intake.inputs import diagnose_all
-from service.metrics.exposition import FAMILIES
+from service.metrics.families import FAMILIES
 from service.notify import http
 from service.notify.http import signature
 from service.render.diagnosis import as_text
