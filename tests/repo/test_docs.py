@@ -21,7 +21,7 @@ from collectors.registry import collectors
 from rules.catalogue import catalogue
 from rules.engine import diagnose
 from service.cli.main import cli
-from service.config import settings, units
+from service.config import settings, sources, units
 from service.config.settings import Settings
 from service.config.webhooks import WebhookSettings
 from service.intake.inputs import diagnose_all
@@ -125,7 +125,7 @@ def test_the_complete_configuration_is_complete_and_can_be_read(
     (text,) = fenced("docs/configuration.md", "yaml")
     path = tmp_path / "latchscope.yaml"
     path.write_text(text, encoding="utf-8")
-    told = settings.read(path)
+    told = sources.read(path)
     assert [one.name for one in told.databases] == ["erp1", "erp2", "billing", "example"]
     assert told.model_fields_set == set(Settings.model_fields)
     assert set().union(*(one.model_fields_set for one in told.databases)) == set(settings.DatabaseSettings.model_fields)
