@@ -179,8 +179,8 @@ FINDING = Family(
     labels=("cause", "cache", "severity"),
     source=("the diagnosis",),
     series="one per finding, at most one per cause",
-    note="from the second poll in a row that shows it to the third that does not, notes of severity `info` at each "
-    "poll; `cache` is empty where the cause is about none",
+    note="begins with the second poll in a row that shows it and ends with the third that does not, but a note of "
+    "severity `info` follows each poll; `cache` is empty where the cause is about none",
 )
 IMPACT = Family(
     "latchscope_impact_ratio",
