@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-wire test check format bench soak clean
+.PHONY: help demo demo-wire test check format docs bench soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -33,6 +33,9 @@ check: .venv/.ready  ## format, lint, types, import contracts, tests
 format: .venv/.ready  ## let ruff put the code in order
 	$(RUN) ruff format .
 	$(RUN) ruff check --fix .
+
+docs: .venv/.ready  ## write the parts of the documents that follow from code
+	$(RUN) python -m docs.build
 
 bench: .venv/.ready  ## figures for speed and memory
 	$(RUN) python -m bench

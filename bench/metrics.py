@@ -25,7 +25,8 @@ from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
-from service.metrics.exposition import FAMILIES, exposition, own_registry, render
+from service.metrics.exposition import exposition, own_registry, render
+from service.metrics.families import FAMILIES
 from service.state.board import Board, MonitoredDatabase, Published
 from service.watch.pipeline import run_poll
 from service.web.access import Access

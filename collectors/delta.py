@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from collectors.grants import grant
 from collectors.model import (
+    SCRIPT,
     Basis,
     Changes,
     Collector,
@@ -91,8 +92,7 @@ def _printed_key(collector: Collector, row: Row) -> Key:
 
 
 def _not_printed(collector: Collector) -> Missing:
-    way_out = "run the script that `latchscope script` prints on the instance while it is slow, and diagnose its output"
-    return Missing(collector.view, "unread", f"a report does not hold {collector.view}", way_out)
+    return Missing(collector.view, "unread", f"a report does not hold {collector.view}", SCRIPT)
 
 
 def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:

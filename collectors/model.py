@@ -276,6 +276,10 @@ class NotComparable:
     """first_poll: nothing was there to compare with, so nothing is wrong."""
 
 
+SCRIPT = "run the script that `latchscope script` prints on the instance while it is slow, and diagnose its output"
+"""The way out of a view that a printed report does not hold: what brings all of them."""
+
+
 def unread(view: str) -> Missing:
     """A view that the source at hand does not hold."""
     return Missing(view, "unread", f"{view} was not read", f"capture {view} as well")

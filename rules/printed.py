@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-SCRIPT = "run the script that `latchscope script` prints on the instance while it is slow, and diagnose its output"
-"""What brings the views that no report holds."""
+from collectors.model import SCRIPT
 
 REMEMBER = (
     "judged from a printed report: figures are rounded, times are the host's local time, a cache and its subordinates "

@@ -48,7 +48,6 @@ def asked(view: str) -> tuple[str, ...]:
     return tuple(re.findall(r"'([^']+)'", statement))
 
 
-SCRIPT = "run the script that `latchscope script` prints on the instance while it is slow, and diagnose its output"
 ANOTHER = "make the report again with all its sections, or diagnose what `latchscope script` writes"
 
 

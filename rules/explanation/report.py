@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
+from collectors.model import ROW_CACHE_LATCH, SCRIPT, Missing, Row, number
 from rules.context import SURFACE_EVENTS, SignalContext
 from rules.formatting import count, counted, exact, over, percent, sentence
 from rules.miss_locations import shape_of
 from rules.model import Figure, Severity, Step
-from rules.printed import SCRIPT
 from rules.statistics import ratio
 
 FEWEST_PER_GET, MOST_PER_GET = 0.9, 3.3

@@ -1,9 +1,8 @@
 """Signals of the dictionary caches themselves: gets, misses, changes and entries of the caches a cause is about."""
 
-from collectors.model import Missing, Row
+from collectors.model import SCRIPT, Missing, Row
 from rules.context import MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count
-from rules.printed import SCRIPT
 from rules.signals import Subject, share, signal
 
 MINIMUM_MODIFICATIONS = 20

@@ -1,8 +1,7 @@
 """Signals of settings and of undo: parameters as numbers, retention, segments held against concurrency."""
 
-from collectors.model import Missing, number
+from collectors.model import SCRIPT, Missing, number
 from rules.context import Known, SignalContext, SignalValue, Unknown
-from rules.printed import SCRIPT
 from rules.signals import Subject, signal
 from rules.signals.caches import cache_sum
 

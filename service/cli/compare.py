@@ -14,7 +14,7 @@ from collectors.errors import InputError
 from collectors.model import Delta, NotComparable
 from rules.comparison.compare import compare as compared
 from rules.comparison.model import Comparison
-from service.config import settings
+from service.config import settings, sources
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
 from service.intake import inputs
@@ -135,7 +135,7 @@ def _of_store(
 def _opened(url: str | None, config: Path, database: str) -> Iterator[Repository]:
     """The store that is named, or of the configuration; it and the database must be there already."""
     try:
-        chosen = None if url is not None else settings.read(config)
+        chosen = None if url is not None else sources.read(config)
         address = url if chosen is None else chosen.store
         path = sqlite_file(str(address))
         if path is not None and not path.exists():

@@ -22,7 +22,7 @@ from service.app import create_app
 from service.cli import compare, preflight, script
 from service.cli.diagnose import diagnose
 from service.cli.store import store_cli
-from service.config import settings
+from service.config import settings, sources
 from service.config.logging import configure as configure_logging
 from service.config.settings import Settings
 from service.render import diagnosis
@@ -57,7 +57,7 @@ def demo(
 ) -> None:
     """Serve scripted databases: an undo storm, a busy but healthy one, a parse storm."""
     with tempfile.TemporaryDirectory(prefix="latchscope-") as folder:
-        chosen = settings.demo(list(scenarios()), port, f"sqlite:///{folder}/demo.db", interval)
+        chosen = sources.demo(list(scenarios()), port, f"sqlite:///{folder}/demo.db", interval)
         _serve(chosen, greeting=DEMO.replace("STORE", chosen.store))
 
 
@@ -168,7 +168,7 @@ def show_cause(id: Annotated[str, typer.Argument(help="id of the cause")]) -> No
 
 def _settings(config: Path) -> Settings:
     try:
-        return settings.read(config)
+        return sources.read(config)
     except settings.BadSettings as error:
         _fail(str(error))
 

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from service.config import settings
+from service.config import settings, sources
 from service.store.check import problems
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS, StoreError, brief, sqlite_file
@@ -75,7 +75,7 @@ def import_store(
 def _opened(config: Path, must_exist: bool = False) -> Iterator[Repository]:
     """The store of a configuration; what goes wrong with it is one line and exit code 2."""
     try:
-        chosen = settings.read(config)
+        chosen = sources.read(config)
         path = sqlite_file(chosen.store)
         if must_exist and path is not None and not path.exists():
             _fail(f"there is no store {path}; `latchscope serve` makes it, or set `store` in {config}")

@@ -1,15 +1,13 @@
-"""Every setting with its default and its reason: latchscope.yaml, overridden by LATCHSCOPE_…__… in the environment."""
+"""Every setting with its default and its reason, from which `make docs` writes the table of docs/configuration.md."""
 
 import ipaddress
 import socket
 from pathlib import Path
 from typing import Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from collectors.scenarios import scenarios
 from service.config.units import Bytes, Seconds
 from service.config.webhooks import WebhookSettings, checked
 
@@ -26,50 +24,70 @@ class BadSettings(Exception):
 class Strict(BaseModel):
     """A group of settings; a misspelt name is an error, not a silent default."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 class OracleSettings(Strict):
     """How this process speaks to Oracle; one mode per process, because thick mode is process-wide."""
 
-    mode: Literal["thin", "thick"] = Field("thin", description="thin needs no client and reaches 12.1+; thick, 11.2")
-    client_dir: Path | None = Field(None, description="Instant Client of thick mode, where not on the library path")
-    connect_timeout: Seconds = Field(15.0, gt=0, description="for the whole login, which the driver would never end")
-    statement_timeout: Seconds = Field(5.0, gt=0, description="after it a statement is cancelled, the session replaced")
+    mode: Literal["thin", "thick"] = "thin"
+    """`thin` needs no Oracle client and reaches 12.1 and later. `thick` needs an Instant Client and reaches 11.2.
+    One mode per process, because the driver allows no other; run a second process for a mixed fleet."""
+    client_dir: Path | None = None
+    """Folder of the Instant Client for thick mode, where it is not on the library path."""
+    connect_timeout: Seconds = Field(15.0, gt=0)
+    """For the whole login, because a listener that accepts and says nothing would be waited for without end."""
+    statement_timeout: Seconds = Field(5.0, gt=0)
+    """A statement that takes longer is cancelled and the session replaced: watching must never add to the load."""
 
 
 class Defaults(Strict):
     """What holds for every database that does not say otherwise."""
 
-    interval: Seconds = Field(15.0, gt=0, description="time between polls: cheap for them, quick enough for us")
-    confirm: Literal["on_request", "once_per_episode"] = Field(
-        "on_request", description="when a confirming query runs: only when asked, or once as a trouble begins"
-    )
-    budget: float = Field(0.01, gt=0, le=1, description="share of the interval a poll may take before polls slow down")
+    interval: Seconds = Field(15.0, gt=0)
+    """Time between polls of a database that has no `interval` of its own. Often enough to see a storm begin,
+    seldom enough to cost next to nothing. At least 10 s."""
+    confirm: Literal["on_request", "once_per_episode"] = "on_request"
+    """When a confirming query runs: `on_request` only through REST, `once_per_episode` also once as a trouble
+    begins. It gives one number, and has the deadline of every statement."""
+    budget: float = Field(0.01, gt=0, le=1)
+    """Share of the interval that a poll may take. Where polls take more, they come less often."""
 
 
 class AuthSettings(Strict):
     """Who may do what. Without tokens only loopback is served, and everybody there may do everything."""
 
-    tokens_file: Path | None = Field(None, description="lines of name, role (read or operate), sha256 of the token")
-    audit_file: Path | None = Field(None, description="where actions are recorded, beside the log")
+    tokens_file: Path | None = None
+    """Lines of name, role (`read` or `operate`) and sha256 of a token. Without it every reader is let in, and an
+    address others can reach is refused unless `serve --insecure` is given."""
+    audit_file: Path | None = None
+    """File of JSON lines for actions that change state or load a database; the log has them in any case."""
 
 
 class ReportSettings(Strict):
     """What may be uploaded."""
 
-    max_bytes: Bytes = Field(16 * 2**20, gt=0, le=64 * 2**20, description="of one uploaded file, as it is sent")
+    max_bytes: Bytes = Field(16 * 2**20, gt=0, le=64 * 2**20)
+    """Size of one uploaded file, as it is sent; at most 64 MiB. An AWR report is one or two MiB. An archive may
+    unpack to eight times this in all, each of its files to four times, 64 MiB at most, and hold 200 files."""
 
 
 class HistorySettings(Strict):
     """How long each tier of the history is kept."""
 
-    snapshots: Seconds = Field(2 * _DAY, ge=3600, description="whole polls, to be diagnosed again")
-    polls: Seconds = Field(2 * _DAY, ge=7200, description="what changed with every poll")
-    five_minutes: Seconds = Field(14 * _DAY, ge=_DAY, description="roll-ups of five minutes")
-    hourly: Seconds = Field(400 * _DAY, ge=_DAY, description="roll-ups of an hour, and a frame of rows per day")
-    diagnoses: Seconds = Field(90 * _DAY, ge=3600, description="diagnoses, whenever the verdict changed")
-    episodes: Seconds = Field(730 * _DAY, ge=_DAY, description="episodes, marks, confirmations, who was told")
+    snapshots: Seconds = Field(2 * _DAY, ge=3600)
+    """Whole polls, which can be diagnosed again. The largest tier beside the next."""
+    polls: Seconds = Field(2 * _DAY, ge=7200)
+    """What changed with every poll. At least 2 h."""
+    five_minutes: Seconds = Field(14 * _DAY, ge=_DAY)
+    """Roll-ups of five minutes. Not shorter than `history.polls`."""
+    hourly: Seconds = Field(400 * _DAY, ge=_DAY)
+    """Roll-ups of an hour, so that this month can be held against the same of last year. Not shorter than
+    `history.five_minutes`."""
+    diagnoses: Seconds = Field(90 * _DAY, ge=3600)
+    """Diagnoses, kept when the verdict changes and every five minutes while it does not."""
+    episodes: Seconds = Field(730 * _DAY, ge=_DAY)
+    """Episodes that ended, marks, results of confirming queries, who was told."""
 
     @model_validator(mode="after")
     def _coarser_for_longer(self) -> "HistorySettings":
@@ -81,33 +99,52 @@ class HistorySettings(Strict):
 class SpoolSettings(Strict):
     """Where polls wait on disk while the store cannot take them."""
 
-    directory: Path | None = Field(None, description="a folder; next to a SQLite store when not set")
-    max_bytes: Bytes = Field(256 * 2**20, ge=2**20, description="the oldest polls are dropped, loudly, beyond it")
+    directory: Path | None = None
+    """Folder in which polls wait while the store takes none. Without it: next to a SQLite store, else
+    `latchscope-spool` where latchscope runs."""
+    max_bytes: Bytes = Field(256 * 2**20, ge=2**20)
+    """Size of the spool; beyond it the oldest polls are dropped, loudly. That is four days of one busy database,
+    or six minutes of a thousand."""
 
 
 class ReplicaSettings(Strict):
     """Which of several processes this one is; they share the databases of one PostgreSQL store, see docs/scale.md."""
 
-    name: str | None = Field(None, min_length=1, description="how the others know it; host:port when not set")
-    url: str | None = Field(None, description="where people reach it")
+    name: str | None = Field(None, min_length=1)
+    """How other processes on the same PostgreSQL know this one; host and port when not set. See
+    [scale.md](scale.md)."""
+    url: str | None = None
+    """Where people reach this one, for whoever looks at the table `replicas`."""
 
 
 class DatabaseSettings(Strict):
     """One database to watch: one instance, one connection."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$", description="the label `db` and the path in URLs")
-    dsn: str = Field(
-        min_length=1, description="host:port/service, a TNS descriptor, or demo:NAME for a scripted database"
-    )
-    cluster: str | None = Field(None, description="groups the instances of one cluster")
-    user: str = Field("LATCHSCOPE", description="a user with the grants of `latchscope grants`")
-    password_file: Path | None = Field(None, description="file that holds the password, and nothing else")
-    password_env: str | None = Field(None, description="environment variable that holds the password")
-    password_command: list[str] | None = Field(None, min_length=1, description="command printing it; no shell")
-    config_dir: Path | None = Field(None, description="folder of tnsnames.ora, for a dsn that is an alias")
-    wallet_dir: Path | None = Field(None, description="folder of the wallet, for TCPS")
-    wallet_password_file: Path | None = Field(None, description="file that holds the wallet's password")
-    interval: Seconds | None = Field(None, gt=0, description="time between polls of this database")
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
+    """The label `db` of metrics and the name in addresses: letters, digits, `_`, `.`, `-`, at most 63. Names must
+    differ."""
+    dsn: str = Field(min_length=1)
+    """`host:port/service`, a TNS alias or descriptor, or `demo:NAME` for a scripted database."""
+    cluster: str | None = None
+    """Groups the instances of one cluster; becomes the label `cluster`."""
+    user: str = "LATCHSCOPE"
+    """The Oracle user. `latchscope grants` prints the script that makes one who can only read."""
+    password_file: Path | None = None
+    """File that holds the password and nothing else. Read at each login, so a changed password needs no restart.
+    One of the three password settings, except for scripted databases."""
+    password_env: str | None = None
+    """Name of the environment variable that holds the password."""
+    password_command: list[str] | None = Field(None, min_length=1)
+    """Command that prints the password, as a list; no shell takes part."""
+    config_dir: Path | None = None
+    """Folder of `tnsnames.ora`, for a `dsn` that is an alias."""
+    wallet_dir: Path | None = None
+    """Folder of the wallet, for TCPS."""
+    wallet_password_file: Path | None = None
+    """File that holds the wallet's password."""
+    interval: Seconds | None = Field(None, gt=0)
+    """Time between polls of this database. At least 10 s, but for scripted databases. Where there is none,
+    `defaults.interval` holds."""
 
     @property
     def scripted(self) -> str | None:
@@ -134,20 +171,29 @@ class DatabaseSettings(Strict):
 class Settings(BaseSettings):
     """The whole configuration. See docs/configuration.md."""
 
-    model_config = SettingsConfigDict(env_prefix="LATCHSCOPE_", env_nested_delimiter="__", extra="forbid")
+    model_config = SettingsConfigDict(
+        env_prefix="LATCHSCOPE_", env_nested_delimiter="__", extra="forbid", use_attribute_docstrings=True
+    )
 
-    listen: str = Field("127.0.0.1:8000", description="address and port; loopback unless access is controlled")
-    store: str = Field("sqlite:///latchscope.db", description="SQLAlchemy URL of the store")
+    listen: str = "127.0.0.1:8000"
+    """Address and port, the address as numbers or `localhost`. Loopback, because without tokens whoever reaches
+    the port may read."""
+    store: str = "sqlite:///latchscope.db"
+    """SQLAlchemy URL of the store of the history. SQLite needs nothing else to run; its file is made at the first
+    start. PostgreSQL: `postgresql+psycopg://user@host/database`."""
     oracle: OracleSettings = OracleSettings()
     defaults: Defaults = Defaults()
     auth: AuthSettings = AuthSettings()
     reports: ReportSettings = ReportSettings()
     history: HistorySettings = HistorySettings()
     spool: SpoolSettings = SpoolSettings()
-    public_url: str | None = Field(None, pattern=r"^https?://[!-~]+$", description="where people reach the pages")
+    public_url: str | None = Field(None, pattern=r"^https?://[!-~]+$")
+    """Where people reach the pages, for links in what is sent to them."""
     webhooks: list[WebhookSettings] = []
+    """Who is told when an episode begins, grows worse or ends, one entry per receiver. See [below](#webhooks)."""
     replica: ReplicaSettings = ReplicaSettings()
     databases: list[DatabaseSettings] = []
+    """The databases to watch, one entry per instance."""
 
     @field_validator("databases")
     @classmethod
@@ -223,52 +269,3 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Environment over file; the file arrives as `init_settings`."""
         return env_settings, init_settings
-
-
-def read(path: Path) -> Settings:
-    """The settings of a YAML file. Raises BadSettings."""
-    if not path.exists():
-        raise BadSettings(f"{path} does not exist; write one after docs/configuration.md, or run `latchscope demo`")
-    try:
-        members = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        if not isinstance(members, dict):
-            raise BadSettings(f"{path} must hold settings by name, such as `listen: 127.0.0.1:8000`")
-        return Settings(**members)
-    except OSError as error:
-        raise BadSettings(f"{path} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, TypeError) as error:
-        raise BadSettings(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
-    except SettingsError as error:
-        raise BadSettings(f"the environment holds a setting that cannot be read: {error}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
-        known = " (no such setting)" if first["type"] == "extra_forbidden" else ""
-        raise BadSettings(f"{path}: {where}{known}: {said}" if where else f"{path}: {said}") from None
-
-
-class _Demo(Settings):
-    """Settings that nothing in the environment changes."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is passed."""
-        return (init_settings,)
-
-
-def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
-    """Settings that serve scripted databases, each in the cluster of its script, on loopback."""
-    clusters = {name: scenario.cluster for name, scenario in scenarios().items()}
-    databases = [
-        DatabaseSettings(name=name, dsn=f"{DEMO}{name}", cluster=clusters.get(name), interval=interval)
-        for name in names
-    ]
-    return _Demo(listen=f"127.0.0.1:{port}", store=store, databases=databases)

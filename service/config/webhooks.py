@@ -15,18 +15,23 @@ from rules.model import Severity
 class WebhookSettings(BaseModel):
     """One receiver and what it is told. The URL is never logged or stored, since with many receivers it is a secret."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
-    url: str = Field(description="http or https; redirects are not followed")
-    name: str | None = Field(
-        None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$", description="what log, metrics and store call it"
-    )
-    secret_file: Path | None = Field(None, description="file with the key of the signature; unsigned without one")
-    on: list[Literal["begin", "worse", "end"]] = Field(
-        ["begin", "worse", "end"], min_length=1, description="which changes are told"
-    )
-    databases: list[str] = Field([], description="names of databases to tell of; every one without it")
-    min_severity: Severity = Field(Severity.NOTICE, description="episodes whose peak is below it are not told")
+    url: str
+    """Where to post to, `http` or `https`. Often a secret by itself, so it is neither logged nor stored."""
+    name: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
+    """What log, metrics and store call the receiver; the host and a mark where there is none. Give one before the
+    address changes, so that what waits for the receiver still finds it."""
+    secret_file: Path | None = None
+    """File that holds the key of the signature. Read at each attempt, so a changed key needs no restart. Without
+    it nothing is signed."""
+    on: list[Literal["begin", "worse", "end"]] = Field(["begin", "worse", "end"], min_length=1)
+    """Which changes are told."""
+    databases: list[str] = []
+    """Names of the databases to tell of; every one without it."""
+    min_severity: Severity = Severity.NOTICE
+    """Episodes whose peak so far is below it are not told. By the peak, so that whoever hears of a begin hears of
+    the end."""
 
     @model_validator(mode="before")
     @classmethod

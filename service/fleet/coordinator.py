@@ -15,7 +15,7 @@ from typing import Protocol
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from service.metrics.families import FAMILIES
+from service.metrics.families import DATABASES_OWNED, DATABASES_UNOWNED
 from service.state.board import Board, MonitoredDatabase
 from service.state.leases import Lease, Leases, LeasesLost, Ownership
 from service.watch.worker import Worker
@@ -274,6 +274,5 @@ class FleetMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Databases that are ours, and those that nobody polls."""
-        for name, value in (("owned", self._fleet.owned), ("unowned", self._fleet.unowned)):
-            family = FAMILIES[f"latchscope_databases_{name}"]
+        for family, value in ((DATABASES_OWNED, self._fleet.owned), (DATABASES_UNOWNED, self._fleet.unowned)):
             yield GaugeMetricFamily(family.name, family.help, value=float(value))

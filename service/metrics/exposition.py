@@ -14,32 +14,33 @@ from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, 
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis, Severity
 from service.config.settings import DatabaseSettings
+from service.metrics import families
 from service.metrics.families import FAMILIES, Family
 from service.state.board import MonitoredDatabase
 from service.state.episodes import Episode
 
 _CHILD_COLUMNS = {
-    "latchscope_latch_gets_total": ("gets", 1.0),
-    "latchscope_latch_misses_total": ("misses", 1.0),
-    "latchscope_latch_sleeps_total": ("sleeps", 1.0),
-    "latchscope_latch_spin_gets_total": ("spin_gets", 1.0),
-    "latchscope_latch_wait_seconds_total": ("wait_time", 1e6),
+    families.LATCH_GETS: ("gets", 1.0),
+    families.LATCH_MISSES: ("misses", 1.0),
+    families.LATCH_SLEEPS: ("sleeps", 1.0),
+    families.LATCH_SPIN_GETS: ("spin_gets", 1.0),
+    families.LATCH_WAIT: ("wait_time", 1e6),
 }
 _CACHE_COLUMNS = {
-    "latchscope_rowcache_gets_total": ("gets", 1.0),
-    "latchscope_rowcache_getmisses_total": ("getmisses", 1.0),
-    "latchscope_rowcache_modifications_total": ("modifications", 1.0),
-    "latchscope_rowcache_entries": ("count", 1.0),
-    "latchscope_rowcache_entries_used": ("usage", 1.0),
+    families.ROWCACHE_GETS: ("gets", 1.0),
+    families.ROWCACHE_GETMISSES: ("getmisses", 1.0),
+    families.ROWCACHE_MODIFICATIONS: ("modifications", 1.0),
+    families.ROWCACHE_ENTRIES: ("count", 1.0),
+    families.ROWCACHE_USED: ("usage", 1.0),
 }
 _EVENT_COLUMNS = {
-    "latchscope_wait_events_total": ("total_waits", 1.0),
-    "latchscope_wait_event_seconds_total": ("time_waited_micro", 1e6),
+    families.WAITS: ("total_waits", 1.0),
+    families.WAITED: ("time_waited_micro", 1e6),
 }
 
 _MUTEX_COLUMNS = {
-    "latchscope_mutex_sleeps_total": ("sleeps", 1.0),
-    "latchscope_mutex_wait_seconds_total": ("wait_time", 1e6),
+    families.MUTEX_SLEEPS: ("sleeps", 1.0),
+    families.MUTEX_WAIT: ("wait_time", 1e6),
 }
 
 Labels = Mapping[str, str]
@@ -52,15 +53,15 @@ class Block:
         self._common = _common_labels(database.name, database.cluster)
         self._lines: dict[str, list[str]] = {}
 
-    def add(self, family: str, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
+    def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
         """One sample, unless there is no value."""
         if value is None:
             return
         more = "".join([f',{name}="{_escaped(text)}"' for name, text in labels.items()])
-        self._lines.setdefault(family, []).append(f"{family}{{{self._common}{more}}} {_number(value)}\n")
+        self._lines.setdefault(family.name, []).append(f"{family.name}{{{self._common}{more}}} {_number(value)}\n")
 
     def add_rows(
-        self, columns: Mapping[str, tuple[str, float]], rows: Iterable[Row], labels: Callable[[Row], Labels]
+        self, columns: Mapping[Family, tuple[str, float]], rows: Iterable[Row], labels: Callable[[Row], Labels]
     ) -> None:
         """A family per column, a sample per row."""
         for row in rows:
@@ -90,11 +91,11 @@ def render(
     """Every sample of one database that stays true until its next poll."""
     block = Block(database)
     block.add(
-        "latchscope_info", 1, {"release": snapshot.release or "unknown", "mechanism": diagnosis.mechanism or "unknown"}
+        families.INFO, 1, {"release": snapshot.release or "unknown", "mechanism": diagnosis.mechanism or "unknown"}
     )
     if snapshot.taken_at is not None and snapshot.uptime_seconds is not None:
         started = snapshot.taken_at.timestamp() - snapshot.uptime_seconds
-        block.add("latchscope_instance_start_timestamp_seconds", round(started))
+        block.add(families.INSTANCE_START, round(started))
     _latches(block, snapshot, caches)
     block.add_rows(_CACHE_COLUMNS, snapshot.rows("v$rowcache"), _cache_labels)
     block.add_rows(_EVENT_COLUMNS, snapshot.rows("v$system_event"), lambda row: {"event": str(row.get("event"))})
@@ -116,12 +117,8 @@ def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
     block.add_rows(_CHILD_COLUMNS, alone, lambda row: {"latch": str(row.get("name"))})
     for row in snapshot.rows("v$latch_misses"):
         labels = {"latch": str(row.get("parent_name")), "location": str(row.get("location"))}
-        block.add(
-            "latchscope_latch_location_sleeps_total", number(row.get("sleep_count")), {**labels, "side": "holder"}
-        )
-        block.add(
-            "latchscope_latch_location_sleeps_total", number(row.get("wtr_slp_count")), {**labels, "side": "waiter"}
-        )
+        block.add(families.LOCATION_SLEEPS, number(row.get("sleep_count")), {**labels, "side": "holder"})
+        block.add(families.LOCATION_SLEEPS, number(row.get("wtr_slp_count")), {**labels, "side": "waiter"})
 
 
 def _cache_labels(row: Row) -> Labels:
@@ -135,9 +132,9 @@ def _cache_labels(row: Row) -> Labels:
 
 
 def _time(block: Block, snapshot: Snapshot) -> None:
-    families = {"DB time": "latchscope_db_time_seconds_total", "DB CPU": "latchscope_db_cpu_seconds_total"}
+    by_name = {"DB time": families.DB_TIME, "DB CPU": families.DB_CPU}
     for row in snapshot.rows("v$sys_time_model"):
-        family, micro = families.get(str(row.get("stat_name"))), number(row.get("value"))
+        family, micro = by_name.get(str(row.get("stat_name"))), number(row.get("value"))
         if family and micro is not None:
             block.add(family, micro / 1e6)
 
@@ -146,33 +143,33 @@ def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -
     """What is active: troubles while their episode lasts, so that they do not flap, and what is only worth a note."""
     for episode in episodes:
         labels = {"cause": episode.cause, "cache": episode.cache or "", "severity": episode.severity}
-        block.add("latchscope_finding", 1, labels)
+        block.add(families.FINDING, 1, labels)
     lasting = {episode.cause for episode in episodes}
     for finding in diagnosis.findings:
         if finding.severity is Severity.INFO and finding.cause not in lasting:
             labels = {"cause": finding.cause, "cache": finding.cache or "", "severity": finding.severity}
-            block.add("latchscope_finding", 1, labels)
+            block.add(families.FINDING, 1, labels)
     if diagnosis.impact:
-        block.add("latchscope_impact_ratio", diagnosis.impact.share_of_db_time)
+        block.add(families.IMPACT, diagnosis.impact.share_of_db_time)
     waiting: dict[tuple[str, str], float] = {}
     for group in diagnosis.who:
         waiting[group.event, group.cache] = waiting.get((group.event, group.cache), 0.0) + group.sessions
     for (event, name), sessions in waiting.items():
-        block.add("latchscope_waiting_sessions", sessions, {"event": event, "cache": name})
+        block.add(families.WAITING_SESSIONS, sessions, {"event": event, "cache": name})
 
 
 def _collectors(block: Block, snapshot: Snapshot) -> None:
     for view, reading in sorted(snapshot.readings.items()):
         named = {"collector": view}
         if not isinstance(reading, Missing):
-            block.add("latchscope_collector_success", 1, named)
+            block.add(families.COLLECTOR_SUCCESS, 1, named)
         elif reading.kind != "not_asked":
-            block.add("latchscope_collector_success", 0, named)
+            block.add(families.COLLECTOR_SUCCESS, 0, named)
         cost = snapshot.costs.get(view)
         if cost is not None:
-            block.add("latchscope_collector_duration_seconds", cost.seconds, named)
-            block.add("latchscope_collector_rows", cost.rows, named)
-            block.add("latchscope_collector_round_trips", cost.round_trips, named)
+            block.add(families.COLLECTOR_DURATION, cost.seconds, named)
+            block.add(families.COLLECTOR_ROWS, cost.rows, named)
+            block.add(families.COLLECTOR_ROUND_TRIPS, cost.round_trips, named)
 
 
 def exposition(
@@ -216,17 +213,17 @@ def probe(watched: MonitoredDatabase, accept: str = "") -> tuple[bytes, str]:
 
 def _liveness(watched: MonitoredDatabase) -> dict[str, bytes]:
     block = Block(watched.settings)
-    block.add("latchscope_up", 1 if watched.up else 0)
-    block.add("latchscope_data_age_seconds", None if watched.age is None else round(watched.age, 3))
-    block.add("latchscope_last_poll_timestamp_seconds", watched.published.clock if watched.published else None)
-    block.add("latchscope_poll_interval_seconds", watched.pace or watched.interval)
+    block.add(families.UP, 1 if watched.up else 0)
+    block.add(families.DATA_AGE, None if watched.age is None else round(watched.age, 3))
+    block.add(families.LAST_POLL, watched.published.clock if watched.published else None)
+    block.add(families.POLL_INTERVAL, watched.pace or watched.interval)
     if watched.current is not None:
-        block.add("latchscope_poll_duration_seconds", watched.current.poll_seconds)
+        block.add(families.POLL_DURATION, watched.current.poll_seconds)
     failure = watched.failure
     if failure is not None and failure.kind == "credential":
-        block.add("latchscope_login_stopped", 1, {"reason": failure.code})
+        block.add(families.LOGIN_STOPPED, 1, {"reason": failure.code})
     if failure is not None:
-        block.add("latchscope_next_attempt_timestamp_seconds", failure.next_attempt, {"reason": failure.kind})
+        block.add(families.NEXT_ATTEMPT, failure.next_attempt, {"reason": failure.kind})
     return block.text()
 
 

@@ -1,102 +1,230 @@
-"""Every metric family of a database: name, type and help. The names are a contract with dashboards and alerts."""
+"""Every metric family of a database, and the one place of its name; docs/metrics.md is made from this by `make docs`.
+
+Names, types and labels are a contract with dashboards and alerts.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """One metric: its full name, type and help."""
+    """One metric: what /metrics says of it, and what docs/metrics.md adds."""
 
     name: str
     type: Literal["counter", "gauge"]
     help: str
+    section: Literal["polls", "replicas", "instance", "latch", "mutex", "caches", "verdict"]
+    """The table of docs/metrics.md it stands in."""
+    labels: tuple[str, ...] = ()
+    """Beside `db` and `cluster`, which every sample has."""
+    source: tuple[str, ...] = ("latchscope",)
+    """Columns of ours as `view.column`, or who says so."""
+    series: str = "1"
+    """How many of one database."""
+    note: str = ""
+    """What the document says beyond the help."""
+    stays: bool = False
+    """Whether it is exported while the database does not answer."""
 
 
-FAMILIES: Mapping[str, Family] = {
-    family.name: family
-    for family in (
-        Family("latchscope_up", "gauge", "1 while the last poll of the database succeeded and is recent."),
-        Family("latchscope_data_age_seconds", "gauge", "Seconds since the last good poll."),
-        Family("latchscope_last_poll_timestamp_seconds", "gauge", "Unix time of the last good poll."),
-        Family("latchscope_info", "gauge", "Release and mechanism (latch or mutex) of the instance; always 1."),
-        Family(
-            "latchscope_instance_start_timestamp_seconds",
-            "gauge",
-            "Unix time of the instance start; counters began then.",
-        ),
-        Family(
-            "latchscope_latch_gets_total", "counter", "Willing-to-wait gets of a child latch (v$latch_children.gets)."
-        ),
-        Family(
-            "latchscope_latch_misses_total", "counter", "Gets that missed at the first try (v$latch_children.misses)."
-        ),
-        Family(
-            "latchscope_latch_sleeps_total",
-            "counter",
-            "Sleeps while waiting for a child latch (v$latch_children.sleeps).",
-        ),
-        Family(
-            "latchscope_latch_spin_gets_total",
-            "counter",
-            "Misses that succeeded by spinning (v$latch_children.spin_gets).",
-        ),
-        Family(
-            "latchscope_latch_wait_seconds_total",
-            "counter",
-            "Time slept for a child latch (v$latch_children.wait_time).",
-        ),
-        Family(
-            "latchscope_latch_location_sleeps_total",
-            "counter",
-            "Sleeps by the code location that held or waited; every sleep is on both sides (v$latch_misses).",
-        ),
-        Family("latchscope_rowcache_gets_total", "counter", "Requests to a dictionary cache (v$rowcache.gets)."),
-        Family(
-            "latchscope_rowcache_getmisses_total",
-            "counter",
-            "Requests that had to load the entry (v$rowcache.getmisses).",
-        ),
-        Family("latchscope_rowcache_modifications_total", "counter", "Changes of entries (v$rowcache.modifications)."),
-        Family("latchscope_rowcache_entries", "gauge", "Entries in a dictionary cache (v$rowcache.count)."),
-        Family("latchscope_rowcache_entries_used", "gauge", "Entries that hold valid data (v$rowcache.usage)."),
-        Family(
-            "latchscope_mutex_sleeps_total", "counter", "Sleeps for row cache mutexes by code location (v$mutex_sleep)."
-        ),
-        Family("latchscope_mutex_wait_seconds_total", "counter", "Time waited for row cache mutexes (v$mutex_sleep)."),
-        Family("latchscope_waiting_sessions", "gauge", "Sessions waiting on average, as sampled in the last interval."),
-        Family("latchscope_wait_events_total", "counter", "Waits for an event (v$system_event.total_waits)."),
-        Family(
-            "latchscope_wait_event_seconds_total",
-            "counter",
-            "Time waited for an event (v$system_event.time_waited_micro).",
-        ),
-        Family("latchscope_db_time_seconds_total", "counter", "DB time (v$sys_time_model)."),
-        Family("latchscope_db_cpu_seconds_total", "counter", "DB CPU (v$sys_time_model)."),
-        Family("latchscope_finding", "gauge", "1 while a cause is found; see the diagnosis for its evidence."),
-        Family("latchscope_impact_ratio", "gauge", "Share of DB time lost in row cache waits over the last interval."),
-        Family("latchscope_login_stopped", "gauge", "1 while logins are stopped to protect the account."),
-        Family("latchscope_next_attempt_timestamp_seconds", "gauge", "Unix time of the next try after a failure."),
-        Family("latchscope_poll_duration_seconds", "gauge", "Time the last poll took, all of it."),
-        Family(
-            "latchscope_poll_interval_seconds", "gauge", "Time between polls in force, longer when they are costly."
-        ),
-        Family(
-            "latchscope_collector_success",
-            "gauge",
-            "1 when the view was read in the last poll or carried over from start.",
-        ),
-        Family("latchscope_collector_duration_seconds", "gauge", "Time reading the view took in the last poll."),
-        Family("latchscope_collector_rows", "gauge", "Rows the view gave in the last poll."),
-        Family(
-            "latchscope_collector_round_trips", "gauge", "Network round trips reading the view took in the last poll."
-        ),
-        Family("latchscope_databases_owned", "gauge", "Databases that this replica polls."),
-        Family(
-            "latchscope_databases_unowned",
-            "gauge",
-            "Databases no replica has polled for two intervals, as this one sees it; every replica says the same.",
-        ),
-    )
-}
+_poll = partial(Family, type="gauge", section="polls")
+_collector = partial(Family, type="gauge", section="polls", labels=("collector",), series="one per view read")
+_replica = partial(Family, type="gauge", section="replicas", series="none; one per replica")
+_child = partial(
+    Family, type="counter", section="latch", labels=("latch", "child", "cache"), series="one per child, under 80"
+)
+_mutex = partial(Family, type="counter", section="mutex", labels=("location",), series="one per location, under 40")
+_cache = partial(
+    Family, section="caches", labels=("cache", "cache_id", "type", "subordinate"), series="one per row, under 80"
+)
+_event = partial(Family, type="counter", section="instance", labels=("event",), series="one per event read, under 30")
+
+UP = _poll("latchscope_up", help="1 while the last poll of the database succeeded and is recent.", stays=True)
+DATA_AGE = _poll("latchscope_data_age_seconds", help="Seconds since the last good poll.", stays=True)
+LAST_POLL = _poll("latchscope_last_poll_timestamp_seconds", help="Unix time of the last good poll.", stays=True)
+INFO = Family(
+    "latchscope_info",
+    "gauge",
+    "Release and mechanism (latch or mutex) of the instance; always 1.",
+    "instance",
+    labels=("release", "mechanism"),
+    source=("v$instance.version", "v$event_name.name"),
+    note="a mechanism that is not known is `unknown`",
+)
+INSTANCE_START = Family(
+    "latchscope_instance_start_timestamp_seconds",
+    "gauge",
+    "Unix time of the instance start; counters began then.",
+    "instance",
+    source=("v$instance.uptime_seconds",),
+)
+LATCH_GETS = _child(
+    "latchscope_latch_gets_total",
+    help="Willing-to-wait gets of a child latch (v$latch_children.gets).",
+    source=("v$latch_children.gets",),
+)
+LATCH_MISSES = _child(
+    "latchscope_latch_misses_total",
+    help="Gets that missed at the first try (v$latch_children.misses).",
+    source=("v$latch_children.misses",),
+)
+LATCH_SLEEPS = _child(
+    "latchscope_latch_sleeps_total",
+    help="Sleeps while waiting for a child latch (v$latch_children.sleeps).",
+    source=("v$latch_children.sleeps",),
+)
+LATCH_SPIN_GETS = _child(
+    "latchscope_latch_spin_gets_total",
+    help="Misses that succeeded by spinning (v$latch_children.spin_gets).",
+    source=("v$latch_children.spin_gets",),
+)
+LATCH_WAIT = _child(
+    "latchscope_latch_wait_seconds_total",
+    help="Time slept for a child latch (v$latch_children.wait_time).",
+    source=("v$latch_children.wait_time",),
+)
+LOCATION_SLEEPS = Family(
+    "latchscope_latch_location_sleeps_total",
+    "counter",
+    "Sleeps by the code location that held or waited; every sleep is on both sides (v$latch_misses).",
+    "latch",
+    labels=("latch", "location", "side"),
+    source=("v$latch_misses.sleep_count", "v$latch_misses.wtr_slp_count"),
+    series="two per location, under 100",
+    note="`side` is `holder` or `waiter`: never add the two",
+)
+ROWCACHE_GETS = _cache(
+    "latchscope_rowcache_gets_total",
+    type="counter",
+    help="Requests to a dictionary cache (v$rowcache.gets).",
+    source=("v$rowcache.gets",),
+)
+ROWCACHE_GETMISSES = _cache(
+    "latchscope_rowcache_getmisses_total",
+    type="counter",
+    help="Requests that had to load the entry (v$rowcache.getmisses).",
+    source=("v$rowcache.getmisses",),
+)
+ROWCACHE_MODIFICATIONS = _cache(
+    "latchscope_rowcache_modifications_total",
+    type="counter",
+    help="Changes of entries (v$rowcache.modifications).",
+    source=("v$rowcache.modifications",),
+)
+ROWCACHE_ENTRIES = _cache(
+    "latchscope_rowcache_entries",
+    type="gauge",
+    help="Entries in a dictionary cache (v$rowcache.count).",
+    source=("v$rowcache.count",),
+)
+ROWCACHE_USED = _cache(
+    "latchscope_rowcache_entries_used",
+    type="gauge",
+    help="Entries that hold valid data (v$rowcache.usage).",
+    source=("v$rowcache.usage",),
+    note="for `dc_rollback_segments` it tells how undo segments grow",
+)
+MUTEX_SLEEPS = _mutex(
+    "latchscope_mutex_sleeps_total",
+    help="Sleeps for row cache mutexes by code location (v$mutex_sleep).",
+    source=("v$mutex_sleep.sleeps",),
+)
+MUTEX_WAIT = _mutex(
+    "latchscope_mutex_wait_seconds_total",
+    help="Time waited for row cache mutexes (v$mutex_sleep).",
+    source=("v$mutex_sleep.wait_time",),
+)
+WAITING_SESSIONS = Family(
+    "latchscope_waiting_sessions",
+    "gauge",
+    "Sessions waiting on average, as sampled in the last interval.",
+    "verdict",
+    labels=("event", "cache"),
+    source=("v$session.event",),
+    series="one per event and cache met",
+    note="no sample where nobody looked",
+)
+WAITS = _event(
+    "latchscope_wait_events_total",
+    help="Waits for an event (v$system_event.total_waits).",
+    source=("v$system_event.total_waits",),
+)
+WAITED = _event(
+    "latchscope_wait_event_seconds_total",
+    help="Time waited for an event (v$system_event.time_waited_micro).",
+    source=("v$system_event.time_waited_micro",),
+)
+DB_TIME = Family(
+    "latchscope_db_time_seconds_total",
+    "counter",
+    "DB time (v$sys_time_model).",
+    "instance",
+    source=("v$sys_time_model.value",),
+)
+DB_CPU = Family(
+    "latchscope_db_cpu_seconds_total",
+    "counter",
+    "DB CPU (v$sys_time_model).",
+    "instance",
+    source=("v$sys_time_model.value",),
+)
+FINDING = Family(
+    "latchscope_finding",
+    "gauge",
+    "1 while a cause is found; see the diagnosis for its evidence.",
+    "verdict",
+    labels=("cause", "cache", "severity"),
+    source=("the diagnosis",),
+    series="one per finding, at most one per cause",
+    note="begins with the second poll in a row that shows it and ends with the third that does not, but a note of "
+    "severity `info` follows each poll; `cache` is empty where the cause is about none",
+)
+IMPACT = Family(
+    "latchscope_impact_ratio",
+    "gauge",
+    "Share of DB time lost in row cache waits over the last interval.",
+    "verdict",
+    source=("the diagnosis",),
+)
+LOGIN_STOPPED = _poll(
+    "latchscope_login_stopped",
+    help="1 while logins are stopped to protect the account.",
+    labels=("reason",),
+    note="the reason is Oracle's code",
+    stays=True,
+)
+NEXT_ATTEMPT = _poll(
+    "latchscope_next_attempt_timestamp_seconds",
+    help="Unix time of the next try after a failure.",
+    labels=("reason",),
+    stays=True,
+)
+POLL_DURATION = _poll("latchscope_poll_duration_seconds", help="Time the last poll took, all of it.")
+POLL_INTERVAL = _poll(
+    "latchscope_poll_interval_seconds",
+    help="Time between polls in force, longer when they are costly.",
+    stays=True,
+)
+COLLECTOR_SUCCESS = _collector(
+    "latchscope_collector_success",
+    help="1 when the view was read in the last poll or carried over from start.",
+    note="0 when it could not be read; not exported on releases without this view",
+)
+COLLECTOR_DURATION = _collector(
+    "latchscope_collector_duration_seconds", help="Time reading the view took in the last poll."
+)
+COLLECTOR_ROWS = _collector("latchscope_collector_rows", help="Rows the view gave in the last poll.")
+COLLECTOR_ROUND_TRIPS = _collector(
+    "latchscope_collector_round_trips", help="Network round trips reading the view took in the last poll."
+)
+DATABASES_OWNED = _replica("latchscope_databases_owned", help="Databases that this replica polls.")
+DATABASES_UNOWNED = _replica(
+    "latchscope_databases_unowned",
+    help="Databases no replica has polled for two intervals, as this one sees it; every replica says the same.",
+)
+
+FAMILIES: Mapping[str, Family] = {one.name: one for one in tuple(globals().values()) if isinstance(one, Family)}
+"""Name → family, in the order in which they are exported."""

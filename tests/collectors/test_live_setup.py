@@ -12,7 +12,7 @@ LIVE = Path(__file__).parents[1] / "live"
 @pytest.mark.parametrize(("user", "kind"), [("LATCHSCOPE", "11.2"), ("C##LATCHSCOPE", "cdb")])
 def test_grants_of_the_containers_are_those_we_print(user: str, kind: str) -> None:
     kept = (LIVE / "setup" / f"grants-{kind}.sql").read_text(encoding="utf-8")
-    assert kept == grants_script(user, kind), f"run `latchscope grants --user {user} --for {kind}` anew"  # type: ignore[arg-type]
+    assert kept == grants_script(user, kind), "run `make docs`"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("file", "grants"), [("free.sql", "grants-cdb.sql"), ("xe11.sql", "grants-11.2.sql")])

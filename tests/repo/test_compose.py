@@ -16,7 +16,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from collectors.scenarios import scenarios
-from service.config.settings import read
+from service.config.sources import read
 from service.web.access import read_tokens
 from tests.repo.processes import eventually, fetch, free_port, running
 

@@ -1,4 +1,4 @@
-"""The documents say what is there: an undocumented setting, metric, path, view or command is a failing test."""
+"""The documents say what is there: what follows from code is as `make docs` writes it, the rest is held to the code."""
 
 import hashlib
 import hmac
@@ -11,21 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from collectors.capture import delta_of, load
-from collectors.model import ColumnKind, Delta
+from collectors.model import Delta
 from collectors.registry import collectors
-from rules.catalogue import catalogue
+from docs import build
 from rules.engine import diagnose
 from service.cli.main import cli
-from service.config import settings, units
+from service.config import sources
 from service.config.settings import Settings
-from service.config.webhooks import WebhookSettings
 from service.intake.inputs import diagnose_all
-from service.metrics.exposition import FAMILIES
 from service.notify import http
 from service.notify.http import signature
 from service.render.diagnosis import as_text
@@ -34,6 +29,7 @@ from service.store.queries.episode_log import LoggedChange
 from tests.service.stage import Stage
 
 ROOT = Path(__file__).parents[2]
+INCIDENT = ROOT / "tests/recordings/undo-segments/incident-2010.json"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
@@ -50,6 +46,36 @@ def table(name: str) -> Iterator[list[str]]:
     for line in document(name).splitlines():
         if line.startswith("| `"):
             yield [cell.strip() for cell in line.strip("|").split(" | ")]
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:
+    """The scripted databases of the demo, on a clock that only the test moves."""
+    one = Stage(monkeypatch, tmp_path)
+    yield one
+    one.close()
+
+
+# what `make docs` writes
+
+
+@pytest.mark.parametrize("path", build.texts(), ids=lambda path: path.name)
+def test_what_follows_from_code_is_fresh(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == build.texts()[path], f"{path.name} is stale: run `make docs`"
+
+
+def test_a_stale_part_is_noticed_and_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text(
+        "# A\n<!-- made: signals -->\nstale words\n<!-- end -->\nkept\n", encoding="utf-8"
+    )
+    made = build.texts(tmp_path)[tmp_path / "README.md"]
+    assert "stale words" not in made and "`share_of_sleeps`" in made and made.endswith("<!-- end -->\nkept\n")
+
+
+def test_every_part_that_can_be_made_stands_on_one_page() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for pattern in build.PAGES for page in ROOT.glob(pattern))
+    assert sorted(re.findall(r"<!-- made: (.+?) -->", text)) == sorted(build.PARTS)
+    assert text.count("<!-- end -->") == len(build.PARTS)
 
 
 # captures.md
@@ -78,62 +104,30 @@ def test_every_member_of_a_capture_is_described() -> None:
     assert members <= described
 
 
-def test_every_view_and_column_of_a_capture_is_listed() -> None:
-    listed = {row[0].strip("`"): row[1] for row in table("docs/captures.md") if row[0].strip("`") in collectors()}
-    for view, collector in collectors().items():
-        columns = [one for one in collector.columns if one.unit != "date"]
-        told = ", ".join(f"**{one.name}**" if one.kind is ColumnKind.KEY else one.name for one in columns)
-        assert listed.get(view, "").rstrip(" |") == told, f"docs/captures.md on {view}"
-
-
 # configuration.md
 
 
-ENTRIES: dict[str, type[BaseModel]] = {"databases": settings.DatabaseSettings, "webhooks": WebhookSettings}
+def test_every_setting_says_what_it_is_and_why() -> None:
+    assert [name for name, field in build.every_setting() if len(field.description or "") < 20] == []
 
 
-def every_setting(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    for name, field in model.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from every_setting(kind, f"{prefix}{name}.")
-            continue
-        yield f"{prefix}{name}", field
-        if prefix == "" and name in ENTRIES:
-            yield from every_setting(ENTRIES[name], f"{name}[].")
-
-
-def test_every_setting_is_documented_with_its_default() -> None:
-    documented = {row[0].strip("`"): row[1].strip("`") for row in table("docs/configuration.md")}
-    known = dict(every_setting(Settings))
-    assert set(documented) == set(known)
-    for name, field in known.items():
-        written = documented[name]
-        if field.default is PydanticUndefined:
-            assert written == "required", name
-        elif field.default is None or field.default == []:
-            assert written == ("defaults.interval" if name == "databases[].interval" else "none"), name
-        else:
-            default = ", ".join(field.default) if isinstance(field.default, list) else field.default
-            read = {float: units.seconds, int: units.size}.get(type(default), str)
-            assert read(written) == default, name
-
-
-def test_the_complete_configuration_is_complete_and_can_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (text,) = fenced("docs/configuration.md", "yaml")
-    path = tmp_path / "latchscope.yaml"
+def configured(text: str, path: Path) -> Settings:
     path.write_text(text, encoding="utf-8")
-    told = settings.read(path)
-    assert [one.name for one in told.databases] == ["erp1", "erp2", "billing", "example"]
+    return sources.read(path)
+
+
+def test_the_complete_configuration_says_what_holds_without_it(tmp_path: Path) -> None:
+    _, complete = fenced("docs/configuration.md", "yaml")
+    told = configured(complete, tmp_path / "latchscope.yaml")
+    assert told == configured("", tmp_path / "empty.yaml")
     assert told.model_fields_set == set(Settings.model_fields)
-    assert set().union(*(one.model_fields_set for one in told.databases)) == set(settings.DatabaseSettings.model_fields)
-    assert all(one.model_fields_set == set(WebhookSettings.model_fields) for one in told.webhooks)
-    for group in ("oracle", "defaults", "auth", "reports", "history", "spool"):
-        one = getattr(told, group)
-        assert one.model_fields_set == set(type(one).model_fields)
-        assert one == type(one)(), f"{group} of the example shows the defaults"
+
+
+def test_the_example_of_a_configuration_can_be_read(tmp_path: Path) -> None:
+    example, _ = fenced("docs/configuration.md", "yaml")
+    told = configured(example, tmp_path / "latchscope.yaml")
+    assert [one.name for one in told.databases] == ["erp1", "erp2", "billing", "example"]
+    assert [one.target for one in told.webhooks] == ["night-shift"]
 
 
 def test_the_receiver_of_the_document_knows_our_signature() -> None:
@@ -156,11 +150,6 @@ def test_the_body_of_the_document_has_the_members_of_the_real_one() -> None:
 
 
 # metrics.md
-
-
-def test_every_metric_is_documented_with_its_type() -> None:
-    documented = {row[0].strip("`"): row[1] for row in table("docs/metrics.md")}
-    assert documented == {one.name: one.type for one in FAMILIES.values()}
 
 
 def test_labels_of_the_document_are_those_of_a_scrape(stage: Stage) -> None:
@@ -207,15 +196,17 @@ def test_the_problem_of_the_document_is_the_real_one(stage: Stage) -> None:
 # README.md
 
 
-def test_the_shortened_output_is_the_real_one(incident: Path) -> None:
+def test_the_shortened_output_is_the_real_one() -> None:
     shown = next(block for block in fenced("README.md", "") if "WARNING" in block)
-    real = as_text(diagnose_all([str(incident)]).diagnosed)
+    diagnosed = diagnose_all([str(INCIDENT)]).diagnosed
+    real, whole = as_text(diagnosed), as_text(diagnosed, verbose=True)
     place = 0
     for piece in re.split(r"…\n?|\n", shown):
         words = piece.strip()
         found = real.find(words, place)
-        assert found >= 0, f"README shows {words!r}, latchscope does not say it, or not here"
-        place = found
+        # Which causes are nearest changes with every new one; that they are ruled out, and why, does not.
+        assert found >= 0 or words in whole, f"README shows {words!r}, latchscope does not say it, or not here"
+        place = max(place, found)
 
 
 def test_commands_of_the_readme_exist() -> None:
@@ -229,11 +220,6 @@ def test_commands_of_the_readme_exist() -> None:
         assert re.search(rf"\b{command}\b", mentioned), f"no page mentions `latchscope {command}`"
 
 
-def test_views_of_the_readme_are_those_we_read() -> None:
-    section = document("README.md").partition("## What it reads")[2].partition("\n## ")[0]
-    assert set(re.findall(r"`([vx]\$\w+|sys_context)`", section)) == set(collectors())
-
-
 def test_paths_of_the_readme_are_those_of_rest(stage: Stage) -> None:
     section = document("README.md").partition("## REST")[2].partition("\n## ")[0]
     known = set(stage.app().get("/api/v1/openapi.json").json()["paths"])
@@ -244,13 +230,6 @@ def test_paths_of_the_readme_are_those_of_rest(stage: Stage) -> None:
     short = {one.replace("/latches", "/caches") for one in used} | used | {"/api/v1/openapi.json"}
     assert used - {"/api/v1/openapi.json"} <= known
     assert known <= short
-
-
-def test_the_changelog_counts_right() -> None:
-    text = document("CHANGELOG.md")
-    words = {9: "Nine", 10: "Ten", 11: "Eleven", 12: "Twelve", 14: "Fourteen", 15: "Fifteen", 16: "Sixteen"}
-    for number, of in ((len(collectors()), "views"), (len(catalogue()), "causes")):
-        assert f"{words.get(number, number)} {of}" in text
 
 
 # every page

@@ -5,7 +5,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Set
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 from collectors.registry import collectors
 from rules.catalogue import HOME, catalogue
 from rules.signals import SIGNALS
+from service.metrics.families import FAMILIES
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("collectors", "rules", "service")
@@ -51,9 +54,15 @@ def test_a_planted_wrong_import_is_noticed(module: str, wrong: str, tmp_path: Pa
     assert "BROKEN" in done.stdout
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a module of ours."""
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
 def imported(path: Path) -> Iterator[str]:
     """Top-level packages that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -70,18 +79,117 @@ def test_a_file_fits_in_the_head(path: Path) -> None:
     assert lines < MOST_LINES, f"{path} has {lines} lines; split it by what it does"
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if "versions" not in path.parts], ids=str)
-def test_everything_public_says_what_it_is(path: Path) -> None:
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+MOST_OF_A_SUBJECT = 2
+
+
+def crowded(paths: Iterable[Path]) -> set[str]:
+    """Beginnings of names, up to an underscore, that more than two files of one folder share."""
+    beginnings = Counter(
+        str(path.parent / path.stem[: at.end()]) for path in paths for at in re.finditer(r"(?<=[a-z0-9])_", path.stem)
+    )
+    return {beginning for beginning, files in beginnings.items() if files > MOST_OF_A_SUBJECT}
+
+
+def test_a_subject_that_needs_three_files_has_a_folder() -> None:
+    assert crowded(path for path in MODULES if "versions" not in path.parts) == set()
+    assert crowded(Path(f"rules/walk_{one}.py") for one in ("latch", "waits", "report")) == {"rules/walk_"}
+
+
+SPOKEN_FOR = [path for path in MODULES if "versions" not in path.parts]
+"""What people write; migrations are made by a tool."""
+NUMBERS = {"int", "float"}
+
+
+@cache
+def errors_of_ours() -> set[str]:
+    """Names of the classes of this project that can be raised."""
+    bases = {
+        node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+        for path in MODULES
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef)
+    }
+    found = {"Exception"}
+    while more := {name for name, of in bases.items() if of & found} - found:
+        found |= more
+    return found - {"Exception"}
+
+
+def parts_of(annotation: ast.expr | None) -> set[str]:
+    """The alternatives of an annotation: `float | None` is float and None."""
+    if isinstance(annotation, ast.BinOp):
+        return parts_of(annotation.left) | parts_of(annotation.right)
+    return {ast.unparse(annotation)} if annotation else set()
+
+
+def needs_words(function: ast.FunctionDef, errors: Set[str]) -> bool:
+    """Whether its name and types leave open what a number counts, when it gives None, or which error of ours it raises."""
+    returned = parts_of(function.returns)
+    taken = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    numbers = returned & NUMBERS or any(parts_of(one.annotation) & NUMBERS for one in taken)
+    perhaps = "None" in returned and len(returned) > 1
+    raised = {
+        ast.unparse(node.exc.func if isinstance(node.exc, ast.Call) else node.exc).rpartition(".")[2]
+        for node in ast.walk(function)
+        if isinstance(node, ast.Raise) and node.exc
+    }
+    return bool(numbers or perhaps or raised & errors)
+
+
+def silent(tree: ast.Module, errors: Set[str]) -> Iterator[str]:
+    """Public classes without a docstring, and public functions that need one and have none."""
+    for body in (tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))):
+        for node in body:
+            if not isinstance(node, ast.ClassDef | ast.FunctionDef) or node.name.startswith("_"):
+                continue
+            if isinstance(node, ast.ClassDef) or needs_words(node, errors):
+                yield from () if ast.get_docstring(node) else (node.name,)
+
+
+@pytest.mark.parametrize("path", SPOKEN_FOR, ids=str)
+def test_modules_classes_and_what_types_leave_open_are_explained(path: Path) -> None:
+    tree = parsed(path)
     assert ast.get_docstring(tree), f"{path} has no docstring"
-    silent = [
-        node.name
-        for body in (tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef)))
-        for node in body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
-        if not ast.get_docstring(node)
-    ]
-    assert silent == []
+    assert list(silent(tree, errors_of_ours())) == [], "a public class, or a function with a unit, an error or a None"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("def names() -> list[str]: ...", False),
+        ("def close(self) -> None: ...", False),
+        ("def _age() -> float: ...", False),
+        ("def age() -> float: ...", True),
+        ("def wait(interval: float) -> None: ...", True),
+        ("def found(name: str) -> str | None: ...", True),
+        ("def read(path: Path) -> Settings:\n    raise BadSettings('no')", True),
+        ("def read(path: Path) -> Settings:\n    raise ValueError('no')", False),
+        ("class Thing: ...", True),
+        ("def age() -> float:\n    'Seconds.'", False),
+    ],
+)
+def test_what_must_be_explained(code: str, told: bool) -> None:
+    assert bool(list(silent(ast.parse(code), errors_of_ours()))) is told
+
+
+METRIC = re.compile(r"latchscope_[a-z_]+")
+
+
+def metrics_in(tree: ast.Module) -> Iterator[str]:
+    """Names of metrics in the strings of a module, whole or as the beginning of one that is put together."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and METRIC.fullmatch(node.value):
+            yield node.value
+
+
+def test_a_metric_is_named_in_one_place() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in MODULES:
+        for name in metrics_in(parsed(path)):
+            places[name].append(str(path))
+    assert set(FAMILIES) <= set(places)
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}, "refer to the family instead"
+    assert [name for name in places if name.endswith("_")] == [], "a name that is put together cannot be searched for"
 
 
 def test_top_level_packages_hold_a_docstring_only() -> None:
@@ -97,10 +205,38 @@ def test_every_view_signal_and_cause_is_told_to_people() -> None:
     assert [one.id for one in catalogue().values() if len(one.explanation) < 80 or not one.remedy] == []
 
 
-def test_tests_of_the_rules_stand_under_the_name_of_what_they_test() -> None:
-    modules = {path.stem for path in (ROOT / "rules").glob("*.py")} - {"__init__"}
-    tests = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / "rules").glob("test_*.py")}
-    assert sorted(modules - tests) == []
+MIRRORED = (
+    "collectors",
+    "collectors/ondemand",
+    "rules",
+    "rules/comparison",
+    "rules/explanation",
+    "rules/trends",
+    "service/config",
+    "service/watch",
+    "service/web/charts",
+)
+"""Folders whose modules all have a test of their own name. Where every one of another folder has, add it."""
+TESTED_ELSEWHERE = {
+    "service/config/logging.py": "seen in what whole processes write",
+    "service/config/units.py": "through the settings that use it",
+}
+
+
+@pytest.mark.parametrize("folder", MIRRORED)
+def test_tests_stand_under_the_name_of_what_they_test(folder: str) -> None:
+    modules = [path for path in MODULES if str(path.parent) == folder and path.name != "__init__.py"]
+    untested = [str(path) for path in modules if not (ROOT / "tests" / folder / f"test_{path.name}").exists()]
+    assert modules, f"{folder} is gone; take it out of the list"
+    assert sorted(set(untested) - set(TESTED_ELSEWHERE)) == []
+
+
+def test_no_test_stands_where_nothing_is_tested() -> None:
+    folders = {path.parent for path in MODULES}
+    tests = [
+        path.relative_to(ROOT / "tests") for floor in FLOORS for path in (ROOT / "tests" / floor).rglob("test_*.py")
+    ]
+    assert sorted({str(path.parent) for path in tests if path.parent not in folders}) == []
 
 
 def test_tests_are_no_packages() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.config.settings import read
+from service.config.sources import read
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "dashboards" / "kubernetes"

@@ -1,7 +1,8 @@
 """The words for gaps: of a report they lead to another report or to the script, never to waiting."""
 
+from collectors.model import SCRIPT
 from collectors.reports.readers import readers
-from rules.printed import REMEMBER, SCRIPT, SECTIONS, another, busier, more_of, section_of
+from rules.printed import REMEMBER, SECTIONS, another, busier, more_of, section_of
 
 
 def test_a_way_out_fits_its_source() -> None:

@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from collectors.model import RESULT_CACHE_LATCH, Changes, Delta, Missing, Row
+from collectors.model import RESULT_CACHE_LATCH, SCRIPT, Changes, Delta, Missing, Row
 from rules.cache_map import cache_map
 from rules.catalogue import catalogue
 from rules.context import Known, SignalContext, Unknown
 from rules.engine import diagnose
 from rules.finding import NAMING
 from rules.model import Confidence, Severity
-from rules.printed import SCRIPT
 from rules.signals import SIGNALS, Subject
 from tests.rules.contexts import steps_of
 from tests.rules.printed import printed, scripted

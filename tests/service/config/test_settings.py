@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config import settings, units
+from service.config import sources, units
 from service.config.settings import BadSettings, Settings
 
 
@@ -18,7 +18,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def read(tmp_path: Path, text: str) -> Settings:
     path = tmp_path / "latchscope.yaml"
     path.write_text(text, encoding="utf-8")
-    return settings.read(path)
+    return sources.read(path)
 
 
 def refused(tmp_path: Path, text: str) -> str:
@@ -144,24 +144,3 @@ def test_a_mistake_is_one_line_with_the_setting(tmp_path: Path, text: str, said:
 def test_a_scripted_database_may_be_polled_often(tmp_path: Path) -> None:
     told = read(tmp_path, "databases: [{name: a, dsn: 'demo:undo-storm', interval: 500ms}]")
     assert told.interval_of(told.databases[0]) == 0.5
-
-
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    path = tmp_path / "latchscope.yaml"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadSettings, match=r"latchscope\.yaml is not valid YAML"):
-        settings.read(path)
-
-
-def test_a_file_that_is_not_there_says_where_to_look(tmp_path: Path) -> None:
-    with pytest.raises(BadSettings, match=r"does not exist; write one after docs/configuration\.md"):
-        settings.read(tmp_path / "none.yaml")
-
-
-def test_the_demo_serves_loopback_only() -> None:
-    told = settings.demo(["undo-storm"], 8123, "sqlite:///x.db", 2.0)
-    assert told.loopback
-    assert told.port == 8123
-    assert [(one.name, one.scripted, told.interval_of(one)) for one in told.databases] == [
-        ("undo-storm", "undo-storm", 2.0)
-    ]

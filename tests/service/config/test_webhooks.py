@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config import settings
+from service.config import sources
 from service.config.settings import BadSettings, Settings
 
 DATABASES = "databases: [{name: erp1, dsn: h/s}]\n"
@@ -13,7 +13,7 @@ DATABASES = "databases: [{name: erp1, dsn: h/s}]\n"
 def read(tmp_path: Path, text: str) -> Settings:
     path = tmp_path / "latchscope.yaml"
     path.write_text(DATABASES + text, encoding="utf-8")
-    return settings.read(path)
+    return sources.read(path)
 
 
 def test_the_bare_word_on_is_a_word(tmp_path: Path) -> None:

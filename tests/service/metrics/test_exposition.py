@@ -16,7 +16,9 @@ from collectors.model import ROW_CACHE_LATCH, Missing, Rows, Snapshot
 from collectors.scenarios import scenarios
 from rules.cache_map import CacheMap
 from service.config.settings import DatabaseSettings
-from service.metrics.exposition import FAMILIES, Block, exposition, own_registry, render
+from service.metrics import families
+from service.metrics.exposition import Block, exposition, own_registry, render
+from service.metrics.families import FAMILIES
 from service.state.board import Failure
 from tests.service.stage import Stage
 
@@ -242,7 +244,7 @@ def test_a_missing_view_removes_its_samples(busy: Stage) -> None:
 
 def test_labels_are_escaped() -> None:
     block = Block(ERP)
-    block.add("latchscope_up", 1, {"location": 'a "b" \\c\nd'})
+    block.add(families.UP, 1, {"location": 'a "b" \\c\nd'})
     assert block.text()["latchscope_up"].decode() == (
         'latchscope_up{db="erp1",cluster="erp",location="a \\"b\\" \\\\c\\nd"} 1\n'
     )
@@ -254,7 +256,7 @@ def test_labels_are_escaped() -> None:
 )
 def test_numbers_lose_nothing(value: float, text: str) -> None:
     block = Block(ERP)
-    block.add("latchscope_up", value)
+    block.add(families.UP, value)
     told = block.text()["latchscope_up"].decode().split()[-1]
     assert told == text
     assert float(told) == value

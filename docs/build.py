@@ -1,0 +1,208 @@
+"""Writes what the documents repeat from code: `make docs`, which is `python -m docs.build`.
+
+A part begins with `<!-- made: NAME -->` and ends with `<!-- end -->`; what stands between the two is written anew from the
+collectors, the grants, the settings, the metric families and the signals. The rest of a page is written by hand. The
+grants that tests/live hands to its containers are written whole. A test holds the tree to this.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from collectors.grants import grant, grants_script
+from collectors.model import Collector, ColumnKind
+from collectors.registry import collectors
+from rules.signals import SIGNALS
+from service.config.settings import DatabaseSettings, Settings
+from service.config.units import seconds, size
+from service.config.webhooks import WebhookSettings
+from service.metrics.families import FAMILIES, Family
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ("*.md", "docs/*.md", "rules/causes/*.md")
+USER = "LATCHSCOPE"
+PART = re.compile(r"(?<=<!-- made: )([\w: -]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
+ENTRIES: Mapping[str, type[BaseModel]] = {"databases": DatabaseSettings, "webhooks": WebhookSettings}
+"""What each entry of a setting that is a list holds."""
+UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+SIZES = {"MiB": 2**20, "KiB": 2**10}
+
+
+def texts(root: Path = ROOT) -> dict[Path, str]:
+    """Every file that holds something made, as it should be."""
+    pages = {page: page.read_text(encoding="utf-8") for pattern in PAGES for page in sorted(root.glob(pattern))}
+    made = {
+        page: PART.sub(lambda part: f"{part[1]}{part[2]}\n{PARTS[part[1]]()}\n\n", text) for page, text in pages.items()
+    }
+    setup = root / "tests" / "live" / "setup"
+    return made | {
+        setup / "grants-11.2.sql": grants_script(USER, "11.2"),
+        setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb"),
+    }
+
+
+def table(heads: str, rows: Iterable[Iterable[str]]) -> str:
+    """A table of Markdown; `heads` are parted by bars."""
+    every = [heads.split(" | "), *map(list, rows)]
+    lines = ["| " + " | ".join(cells) + " |" for cells in every]
+    return "\n".join([lines[0], "|" + "---|" * len(every[0]), *lines[1:]])
+
+
+# From the collectors
+
+
+def views() -> list[Collector]:
+    """Every collector by its view; v$instance first, without which there is nothing."""
+    return sorted(collectors().values(), key=lambda one: (one.view != "v$instance", one.view))
+
+
+def columns() -> str:
+    """Each view with its columns, as captures hold them."""
+
+    def cells(one: Collector) -> Iterator[str]:
+        yield f"`{one.view}`"
+        yield ", ".join(
+            f"**{column.name}**" if column.kind is ColumnKind.KEY else column.name
+            for column in one.columns
+            if column.unit != "date"
+        )
+
+    return table("view | columns; those that name a row in bold", map(cells, views()))
+
+
+def read() -> str:
+    """Each view with its grant, what is read of it, and how often."""
+
+    def cells(one: Collector) -> tuple[str, ...]:
+        how_often = "in bursts" if one.sampled else "once per start" if one.once else "every poll"
+        return (
+            f"`{one.view}`",
+            f"`{one.granted_on}`" if one.granted_on else "nothing",
+            one.about,
+            one.without,
+            how_often,
+        )
+
+    return table("view | granted on | what is read | lost without it | how often", map(cells, views()))
+
+
+def lost() -> str:
+    """Each view with what is lost without it."""
+
+    def cells(one: Collector) -> tuple[str, ...]:
+        how = " (sampled)" if one.sampled else " (through a view of SYS)" if one.view.startswith("x$") else ""
+        return f"`{one.view}`{how}", one.without
+
+    return table("view | lost without it", map(cells, views()))
+
+
+def granted(view: str) -> str:
+    """The SQL that opens one view."""
+    return f"```sql\n{grant(collectors()[view], USER)}\n```"
+
+
+# From the settings
+
+
+def every_setting(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Each setting by its full name, a group's and a list's after it, as they are declared."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from every_setting(kind, f"{prefix}{name}.")
+            continue
+        yield f"{prefix}{name}", field
+        if not prefix and name in ENTRIES:
+            yield from every_setting(ENTRIES[name], f"{name}[].")
+
+
+def default_of(field: FieldInfo) -> str:
+    """A default as people write it; empty where there is none."""
+    value = field.default
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return ", ".join(value)
+    for reads, units in ((seconds, UNITS), (size, SIZES)):
+        if any(getattr(one, "func", None) is reads for one in field.metadata):
+            return next(f"{value / many:g}{unit}" for unit, many in units.items() if value % many == 0)
+    return str(value)
+
+
+def settings() -> str:
+    """Each setting with its default and its reason."""
+
+    def cells(name: str, field: FieldInfo) -> tuple[str, ...]:
+        default = "required" if field.default is PydanticUndefined else default_of(field)
+        shown = default if default in ("", "required") else f"`{default}`"
+        return f"`{name}`", shown or "none", " ".join((field.description or "").split())
+
+    return table("setting | default | what it is, and why", (cells(*one) for one in every_setting()))
+
+
+def defaults() -> str:
+    """A configuration that says what holds without one."""
+    lines: list[str] = []
+    group = ""
+    for name, field in every_setting():
+        head, _, tail = name.rpartition(".")
+        if "[]" in name:
+            continue
+        if head and head != group:
+            lines.append(f"{head}:")
+        group = head
+        empty = "[]" if name in ENTRIES else "null"
+        lines.append(f"{'  ' * bool(head)}{tail}: {default_of(field) or empty}")
+    return "```yaml\n" + "\n".join(lines) + "\n```"
+
+
+# From the metric families and the signals
+
+
+def metrics(section: str) -> str:
+    """The metrics of one section."""
+
+    def cells(one: Family) -> tuple[str, ...]:
+        said = re.sub(r" \(v\$[\w.]+\)$", "", one.help.removesuffix("."))
+        source = ", ".join(f"`{place}`" if "$" in place else place for place in one.source)
+        meaning = "; ".join(filter(None, (said, one.note, "*stays*" if one.stays else "")))
+        return f"`{one.name}`", one.type, ", ".join(one.labels) or "–", meaning, source, one.series
+
+    heads = "metric | type | labels | meaning | source | series per database"
+    return table(heads, (cells(one) for one in FAMILIES.values() if one.section == section))
+
+
+def signals() -> str:
+    """Each signal with its unit and its views, by name."""
+    every = sorted(SIGNALS.values(), key=lambda one: one.name)
+    return table("signal | unit | from | what it is", ((f"`{one.name}`", one.unit, one.of, one.about) for one in every))
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "columns": columns,
+    "what is read": read,
+    "what is lost": lost,
+    "grant of x-kqrst": partial(granted, "x$kqrst"),
+    "settings": settings,
+    "defaults": defaults,
+    "signals": signals,
+    **{f"metrics: {section}": partial(metrics, section) for section in {one.section for one in FAMILIES.values()}},
+}
+"""Name of a part → what makes it."""
+
+
+def main() -> None:
+    """Write every file that is not as it should be."""
+    for path, text in texts().items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
