@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from getpass import getuser
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -14,19 +14,15 @@ from collectors.errors import InputError
 from collectors.model import Delta, NotComparable
 from rules.comparison.compare import compare as compared
 from rules.comparison.model import Comparison
+from service.cli.options import CONFIG, ConfigOption, StoreOption, fail
 from service.config import settings, sources
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
 from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
-from service.state.window import BadWindow, iso, moment
+from service.state.window import BadWindow, iso, moment, parse_duration, parse_window
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS, StoreError, brief, sqlite_file
-from service.web.query_params import duration, one_window
-
-CONFIG = Path("latchscope.yaml")
-Config = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
-Store = Annotated[str | None, typer.Option(help="URL of the store, in place of that of the configuration")]
 
 
 class ComparisonFormat(StrEnum):
@@ -46,8 +42,8 @@ def compare(
     span: Annotated[str | None, typer.Option(help="with --mark: how long the windows are, such as 10m")] = None,
     settle: Annotated[str | None, typer.Option(help="with --mark: time after it that is left out")] = None,
     format: Annotated[ComparisonFormat, typer.Option(help="how to print it")] = ComparisonFormat.TEXT,
-    store: Store = None,
-    config: Config = CONFIG,
+    store: StoreOption = None,
+    config: ConfigOption = CONFIG,
 ) -> None:
     """Hold before against after, per unit of work: two files, two windows of a database, or both sides of a mark."""
     try:
@@ -55,10 +51,10 @@ def compare(
             found = _of_files(files or [], (mark, before, after, span, settle))
         else:
             if files:
-                _fail("name two files, or --db with --mark or --before and --after, not both")
+                fail("name two files, or --db with --mark or --before and --after, not both")
             found = _of_store(db, mark, before, after, span, settle, store, config)
     except (InputError, BadWindow, NoMark, CannotCompare) as error:
-        _fail(str(error))
+        fail(str(error))
     if format is ComparisonFormat.JSON:
         typer.echo(found.model_dump_json(indent=2))
         return
@@ -70,8 +66,8 @@ def mark(
     database: Annotated[str, typer.Argument(help="name of the configuration")],
     text: Annotated[str, typer.Argument(help="what was changed, in short")],
     at: Annotated[str, typer.Option(help="when: RFC 3339 or relative, such as -10m; now without it")] = "now",
-    store: Store = None,
-    config: Config = CONFIG,
+    store: StoreOption = None,
+    config: ConfigOption = CONFIG,
 ) -> None:
     """Mark that something was changed on a database, so that before can be held against after."""
     now = datetime.now(UTC)
@@ -79,17 +75,17 @@ def mark(
         with _opened(store, config, database) as opened:
             kept = set_mark(opened, database, text, moment(at, now), getuser(), now)
     except (BadMark, BadWindow) as error:
-        _fail(str(error))
+        fail(str(error))
     typer.echo(f"{database}: marked at {iso(kept.at)}: {kept.text} ({kept.id})", err=True)
 
 
 def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:
     if any(option is not None for option in of_the_store):
-        _fail("--mark, --before, --after, --span and --settle speak of a database of the store; name it with --db")
+        fail("--mark, --before, --after, --span and --settle speak of a database of the store; name it with --db")
     if len(files) != 2:
-        _fail("name two files, BEFORE and AFTER, or a database with --db")
+        fail("name two files, BEFORE and AFTER, or a database with --db")
     if files == [inputs.STDIN, inputs.STDIN]:
-        _fail("standard input can be one side only")
+        fail("standard input can be one side only")
     before, after = (change_of(file) for file in files)
     return compared(before, after)
 
@@ -118,13 +114,13 @@ def _of_store(
     config: Path,
 ) -> Comparison:
     now = datetime.now(UTC)
-    windows = None if before is None or after is None else (one_window(before, now), one_window(after, now))
+    windows = None if before is None or after is None else (parse_window(before, now), parse_window(after, now))
     if (windows is None) == (mark is None) or (mark is not None and (before or after)):
-        _fail("say --mark last, --mark ID, or both --before and --after")
+        fail("say --mark last, --mark ID, or both --before and --after")
     if mark is None and (span or settle):
-        _fail("--span and --settle choose the windows around a mark; name it with --mark")
-    length = None if span is None else duration("--span", span)
-    left_out = SETTLE if settle is None else duration("--settle", settle)
+        fail("--span and --settle choose the windows around a mark; name it with --mark")
+    length = None if span is None else parse_duration("--span", span)
+    left_out = SETTLE if settle is None else parse_duration("--settle", settle)
     with _opened(store, config, db) as opened:
         if windows is not None:
             return comparison(opened, db, *windows)
@@ -139,17 +135,17 @@ def _opened(url: str | None, config: Path, database: str) -> Iterator[Repository
         address = url if chosen is None else chosen.store
         path = sqlite_file(str(address))
         if path is not None and not path.exists():
-            _fail(f"there is no store {path}; `latchscope serve` makes it")
+            fail(f"there is no store {path}; `latchscope serve` makes it")
         opened = Repository(str(address), chosen.history if chosen else None)
     except (settings.BadSettings, StoreError) as error:
-        _fail(str(error))
+        fail(str(error))
     except STORE_ERRORS as error:
-        _fail(f"--store: {brief(error)}")
+        fail(f"--store: {brief(error)}")
     try:
         _known(opened, database, chosen)
         yield opened
     except STORE_ERRORS as error:
-        _fail(f"store: {brief(error)}")
+        fail(f"store: {brief(error)}")
     finally:
         opened.close()
 
@@ -159,9 +155,4 @@ def _known(opened: Repository, database: str, chosen: settings.Settings | None) 
         database.name for database in (chosen.databases if chosen else ())
     }
     if database not in names:
-        _fail(f"no database named {database}; there are: {', '.join(sorted(names)) or 'none'}")
-
-
-def _fail(message: str) -> NoReturn:
-    typer.echo(f"latchscope: {message}", err=True)
-    raise typer.Exit(2)
+        fail(f"no database named {database}; there are: {', '.join(sorted(names)) or 'none'}")

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 import uvicorn
@@ -21,6 +21,7 @@ from rules.catalogue import catalogue
 from service.app import create_app
 from service.cli import compare, preflight, script
 from service.cli.diagnose import diagnose
+from service.cli.options import CONFIG, ConfigOption, fail
 from service.cli.store import store_cli
 from service.config import settings, sources
 from service.config.logging import configure as configure_logging
@@ -40,8 +41,6 @@ class GrantsTarget(StrEnum):
     RDS = "rds"
 
 
-Config = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
-CONFIG = Path("latchscope.yaml")
 DEMO = "latchscope demo: http://{address}/ (the undo storm builds up after 20 s); its store: STORE"
 
 
@@ -63,20 +62,20 @@ def demo(
 
 @cli.command()
 def serve(
-    config: Config = CONFIG,
+    config: ConfigOption = CONFIG,
     insecure: Annotated[bool, typer.Option(help="serve an address others can reach without any token")] = False,
 ) -> None:
     """Serve the databases of a configuration."""
     chosen = _settings(config)
     if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
-        _fail(f"{chosen.listen} can be reached by others: set auth.tokens_file, or say --insecure")
+        fail(f"{chosen.listen} can be reached by others: set auth.tokens_file, or say --insecure")
     _serve(chosen)
 
 
 @cli.command()
 def check(
     databases: Annotated[list[str] | None, typer.Argument(help="names of the configuration; all without one")] = None,
-    config: Config = CONFIG,
+    config: ConfigOption = CONFIG,
 ) -> None:
     """Try what can be read on each database, and print the SQL for what cannot. Exit 1 when something is missing."""
     chosen = _settings(config)
@@ -95,7 +94,7 @@ def grants(
 ) -> None:
     """Print the whole least-privilege script for a user."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
-        _fail(f"{user!r} is no Oracle user name")
+        fail(f"{user!r} is no Oracle user name")
     typer.echo(grants_script(user, kind.value), nl=False)
 
 
@@ -104,7 +103,7 @@ def capture(
     database: Annotated[str, typer.Argument(help="name of the configuration")],
     output: Annotated[Path, typer.Option("--output", "-o", help="the capture file to write")],
     seconds: Annotated[float, typer.Option(min=0, help="time between two snapshots; 0 takes one only")] = 30.0,
-    config: Config = CONFIG,
+    config: ConfigOption = CONFIG,
 ) -> None:
     """Write a capture of a database: two snapshots some seconds apart, to be diagnosed anywhere."""
     chosen = _settings(config)
@@ -115,9 +114,9 @@ def capture(
         taken = preflight.capture(target, chosen, seconds)
         output.write_text(dump(taken), encoding="utf-8")
     except CollectError as error:
-        _fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
+        fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
     except OSError as error:
-        _fail(f"{output} cannot be written: {error.strerror}")
+        fail(f"{output} cannot be written: {error.strerror}")
     typer.echo(f"{output}: {len(taken.snapshots)} snapshots of {database}", err=True)
 
 
@@ -132,7 +131,7 @@ def holders(
     database: Annotated[str, typer.Argument(help="name of the configuration")],
     seconds: Annotated[float, typer.Option(min=0.1, max=10, help="how long to look at most")] = 5.0,
     looks: Annotated[int, typer.Option(min=1, max=2000, help="how often to look at most")] = 500,
-    config: Config = CONFIG,
+    config: ConfigOption = CONFIG,
 ) -> None:
     """Profile who holds the row cache latch right now: many quick looks, a few seconds, on request only."""
     chosen = _settings(config)
@@ -140,7 +139,7 @@ def holders(
     try:
         typer.echo(preflight.holders_as_text(preflight.holders(target, chosen, seconds, looks)))
     except CollectError as error:
-        _fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
+        fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
 
 
 causes = typer.Typer(
@@ -162,7 +161,7 @@ def list_causes() -> None:
 def show_cause(id: Annotated[str, typer.Argument(help="id of the cause")]) -> None:
     """One cause with its conditions, confirming query, remedy and references."""
     if id not in catalogue():
-        _fail(f"there is no cause {id}; `latchscope causes list` shows them")
+        fail(f"there is no cause {id}; `latchscope causes list` shows them")
     typer.echo(diagnosis.cause_as_text(catalogue()[id]))
 
 
@@ -170,14 +169,14 @@ def _settings(config: Path) -> Settings:
     try:
         return sources.read(config)
     except settings.BadSettings as error:
-        _fail(str(error))
+        fail(str(error))
 
 
 def _named(chosen: Settings, names: list[str] | None) -> list[settings.DatabaseSettings]:
     known = {database.name: database for database in chosen.databases}
     for name in names or ():
         if name not in known:
-            _fail(f"no database named {name} in the configuration; there are: {', '.join(known) or 'none'}")
+            fail(f"no database named {name} in the configuration; there are: {', '.join(known) or 'none'}")
     return [known[name] for name in names] if names else list(known.values())
 
 
@@ -190,7 +189,7 @@ def _serve(chosen: Settings, greeting: str = "latchscope: http://{address}/") ->
         try:
             app = create_app(chosen)
         except (StoreError, settings.BadSettings) as error:
-            _fail(str(error))
+            fail(str(error))
         host, port = listener.getsockname()[:2]
         typer.echo(greeting.format(address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"), err=True)
         if not chosen.loopback and chosen.auth.tokens_file is None:
@@ -208,10 +207,5 @@ def _listener(chosen: Settings) -> socket.socket:
         listener.listen(2048)
     except OSError as error:
         listener.close()
-        _fail(f"cannot listen on {chosen.listen}: {error.strerror}; choose another port")
+        fail(f"cannot listen on {chosen.listen}: {error.strerror}; choose another port")
     return listener
-
-
-def _fail(message: str) -> NoReturn:
-    typer.echo(f"latchscope: {message}", err=True)
-    raise typer.Exit(2)

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
+from service.cli.options import CONFIG, ConfigOption, fail
 from service.config import settings, sources
 from service.store.check import problems
 from service.store.repository import Repository
@@ -16,12 +17,9 @@ from service.store.transfer import TransferError, read_history, write_history
 
 store_cli = typer.Typer(no_args_is_help=True, help="The store: whether it is whole, what it keeps, in and out.")
 
-Config = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
-CONFIG = Path("latchscope.yaml")
-
 
 @store_cli.command("check")
-def check_store(config: Config = CONFIG) -> None:
+def check_store(config: ConfigOption = CONFIG) -> None:
     """Look for damage, gaps between polls and wrong roll-ups. Exit 1 with what is wrong."""
     with _opened(config, must_exist=True) as store:
         wrong = False
@@ -34,7 +32,7 @@ def check_store(config: Config = CONFIG) -> None:
 
 
 @store_cli.command("prune")
-def prune_store(config: Config = CONFIG) -> None:
+def prune_store(config: ConfigOption = CONFIG) -> None:
     """Delete now what is past its retention, which otherwise happens every ten minutes."""
     with _opened(config, must_exist=True) as store:
         gone = {table: count for table, count in store.prune(datetime.now(UTC)).items() if count}
@@ -46,14 +44,14 @@ def export_store(
     file: Annotated[Path, typer.Argument(help="the file to write: lines of JSON, compressed with gzip")],
     database: Annotated[str | None, typer.Option(help="only this database")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace the file if it is there already")] = False,
-    config: Config = CONFIG,
+    config: ConfigOption = CONFIG,
 ) -> None:
     """Write the whole history, or one database's, as it is at this moment; the service may run meanwhile."""
     with _opened(config, must_exist=True) as store:
         if database is not None and store.names.database(database) is None:
-            _fail(f"the store has nothing of a database named {database}")
+            fail(f"the store has nothing of a database named {database}")
         if file.is_file() and not force:
-            _fail(f"{file} is there already; name another file, or replace it with --force")
+            fail(f"{file} is there already; name another file, or replace it with --force")
         with _plainly(file):
             written = write_history(store.engine, file, database)
     typer.echo(_counted("written", written), err=True)
@@ -62,7 +60,7 @@ def export_store(
 @store_cli.command("import")
 def import_store(
     file: Annotated[Path, typer.Argument(help="a file that `latchscope store export` wrote")],
-    config: Config = CONFIG,
+    config: ConfigOption = CONFIG,
 ) -> None:
     """Bring an exported history in, from whatever engine; doing it again changes nothing."""
     with _plainly(file), file.open("rb"):  # before a store is made for nothing
@@ -78,16 +76,16 @@ def _opened(config: Path, must_exist: bool = False) -> Iterator[Repository]:
         chosen = sources.read(config)
         path = sqlite_file(chosen.store)
         if must_exist and path is not None and not path.exists():
-            _fail(f"there is no store {path}; `latchscope serve` makes it, or set `store` in {config}")
+            fail(f"there is no store {path}; `latchscope serve` makes it, or set `store` in {config}")
         store = Repository(chosen.store, chosen.history)
     except (settings.BadSettings, StoreError) as error:
-        _fail(str(error))
+        fail(str(error))
     try:
         yield store
     except TransferError as error:
-        _fail(str(error))
+        fail(str(error))
     except STORE_ERRORS as error:
-        _fail(f"store: {brief(error)}")
+        fail(f"store: {brief(error)}")
     finally:
         store.close()
 
@@ -99,19 +97,14 @@ def _plainly(file: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         if file.parent.is_dir():
-            _fail(f"there is no file {file}; name one that `latchscope store export` wrote")
-        _fail(f"there is no folder {file.parent}; make it, or name another file")
+            fail(f"there is no file {file}; name one that `latchscope store export` wrote")
+        fail(f"there is no folder {file.parent}; make it, or name another file")
     except PermissionError:
-        _fail(f"{file} may not be opened by this account; give it the right, or name another file")
+        fail(f"{file} may not be opened by this account; give it the right, or name another file")
     except (IsADirectoryError, NotADirectoryError):
-        _fail(f"{file} does not name a file within a folder; name a file")
+        fail(f"{file} does not name a file within a folder; name a file")
 
 
 def _counted(what: str, counts: dict[str, int]) -> str:
     listed = ", ".join(f"{count} of {table}" for table, count in sorted(counts.items()))
     return f"{what}: {listed or 'nothing'}"
-
-
-def _fail(message: str) -> NoReturn:
-    typer.echo(f"latchscope: {message}", err=True)
-    raise typer.Exit(2)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
+from service.config.units import seconds
+
 PRESETS: Sequence[tuple[str, str]] = (
     ("1 hour", "-1h"),
     ("6 hours", "-6h"),
@@ -15,6 +17,7 @@ PRESETS: Sequence[tuple[str, str]] = (
     ("90 days", "-90d"),
 )
 LONGEST = timedelta(days=1100)
+LONGEST_DURATION = timedelta(days=31)
 SHORTEST = timedelta(seconds=10)
 YEARS = (1990, 2200)
 _RELATIVE = re.compile(r"-(\d{1,6})([smhdw])")
@@ -100,3 +103,19 @@ def parted(text: str, now: datetime) -> Window:
     if not dots or not begin.strip():
         raise BadWindow(f"{text[:60]!r} is no window; write begin..end, such as 2026-03-01T12:00Z..2026-03-01T12:30Z")
     return window(begin, end, now)
+
+
+def parse_window(text: str, now: datetime) -> Window:
+    """A window written as begin/end (ISO 8601) or begin..end. Raises BadWindow."""
+    return parted(text.replace("/", "..", 1) if ".." not in text else text, now)
+
+
+def parse_duration(name: str, text: str) -> timedelta:
+    """A length of time such as 10m. Raises BadWindow."""
+    try:
+        length = timedelta(seconds=float(str(seconds(text))))
+    except (ValueError, OverflowError):
+        length = timedelta(days=-1)
+    if not timedelta(0) <= length <= LONGEST_DURATION:
+        raise BadWindow(f"{name} is {text[:40]!r}; write a length of time such as 90s, 10m or 2h")
+    return length

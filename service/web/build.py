@@ -13,10 +13,14 @@ from service.watch.actions import OperatorActions
 from service.web.access import Access, read_tokens
 from service.web.api import problems
 from service.web.api.actions import actions_api
+from service.web.api.compare import compare_api
 from service.web.api.databases import api, outside
+from service.web.api.episodes import episodes_api
 from service.web.api.history import history_api
+from service.web.api.marks import marks_api
 from service.web.api.reports import reports_api
 from service.web.api.stream import streams
+from service.web.pages.causes import causes_pages
 from service.web.pages.compare import compare_pages
 from service.web.pages.database import pages, static
 from service.web.pages.history import history_pages
@@ -41,10 +45,14 @@ def build_web(
     problems.install(app)
     app.include_router(api(board, access))
     app.include_router(streams(board, feed, access))
-    app.include_router(history_api(board, repository, access, audit))
+    app.include_router(history_api(board, repository, access))
+    app.include_router(episodes_api(board, repository, access))
+    app.include_router(marks_api(board, repository, access, audit))
+    app.include_router(compare_api(board, repository, access))
     app.include_router(actions_api(board, actions, access, audit))
     app.include_router(reports_api(uploads, access, audit))
     app.include_router(outside(board, registry, store.writer.trouble, access))
+    app.include_router(causes_pages(access))
     app.include_router(pages(board, access, uploads, repository))
     app.include_router(history_pages(board, repository, access))
     app.include_router(compare_pages(board, repository, access))

@@ -1,39 +1,26 @@
 """What requests about time ask for, read from their query; what cannot be understood is 422 with the way out."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from datetime import UTC, datetime
+from typing import Annotated, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import HTTPException, Request, Response
+from fastapi import HTTPException, Query, Request, Response
 
-from service.config.units import seconds
-from service.state.window import BadWindow, Window, iso, parted, window
+from service.state.window import BadWindow, Window, iso, window
 from service.store.queries.history import BadCursor
 
 T = TypeVar("T")
-LONGEST_SPAN = timedelta(days=31)
+
+BeginQuery = Annotated[str, Query(description="RFC 3339 with a zone, or relative to now such as -6h")]
+EndQuery = Annotated[str, Query(description="as begin; without it, now")]
+CursorQuery = Annotated[str | None, Query(description="from the address of the next page")]
+LimitQuery = Annotated[int, Query(ge=1, le=1000)]
 
 
-def asked_window(begin: str, end: str) -> Window:
+def requested_window(begin: str, end: str) -> Window:
     """The window between two times of a query."""
     return understood(lambda: window(begin, end, datetime.now(UTC)))
-
-
-def one_window(text: str, now: datetime) -> Window:
-    """A window written as begin/end (ISO 8601) or begin..end. Raises BadWindow."""
-    return parted(text.replace("/", "..", 1) if ".." not in text else text, now)
-
-
-def duration(name: str, text: str) -> timedelta:
-    """A length of time such as 10m. Raises BadWindow."""
-    try:
-        length = timedelta(seconds=float(str(seconds(text))))
-    except (ValueError, OverflowError):
-        length = timedelta(days=-1)
-    if not timedelta(0) <= length <= LONGEST_SPAN:
-        raise BadWindow(f"{name} is {text[:40]!r}; write a length of time such as 90s, 10m or 2h")
-    return length
 
 
 def understood(read: Callable[[], T]) -> T:

@@ -29,9 +29,10 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "metrics | intake",
         "store",
         "state",
-        "config",
+        "config | periodic",
     ),
     "service.store": (
+        "build",
         "check | fleet_status | maintenance | transfer | writer",
         "repository",
         "queries",
@@ -40,7 +41,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "migrations",
         "schema",
     ),
-    "service.web": ("pages", "api", "access | charts | presenters | query_params", "schemas"),
+    "service.web": ("build", "pages", "api", "access | charts | presenters | query_params", "schemas"),
 }
 """Package → what stands in it, from the top down; neighbours on one line know nothing of each other."""
 

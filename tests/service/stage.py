@@ -61,6 +61,7 @@ class Stage:
         self.began = BEGAN
         clock = SimpleNamespace(monotonic=lambda: 1000.0 + self.at, time=lambda: BEGAN.timestamp() + self.at)
         monkeypatch.setattr("service.state.board.time", clock)
+        monkeypatch.setattr("service.state.confirmations.time", clock)
         monkeypatch.setattr("service.watch.pipeline.time", clock)
         self.board = Board([])
         self.watch(*(DatabaseSettings(name=name, dsn=f"demo:{name}") for name in scenarios()))

@@ -29,7 +29,7 @@ from collectors.model import Delta
 from rules.engine import diagnose
 from service.app import create_app
 from service.cli.main import cli
-from service.config import settings as configuration
+from service.config import sources as configuration
 from service.config.secrets import password_of, read_secret
 from service.config.settings import DatabaseSettings, Settings
 from service.notify.http import document

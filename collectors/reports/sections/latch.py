@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from collectors.model import Reading, Rows, Value
 from collectors.reports.numbers import count
-from collectors.reports.readers import Reader, added, asked, known_cells, missing
+from collectors.reports.reader import Reader, added, asked, known_cells, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$latch"

@@ -1,7 +1,7 @@
 """v$latch_children from Child Latch Statistics, which stays empty unless somebody asked Oracle for children."""
 
 from collectors.model import ROW_CACHE_LATCH, SCRIPT, Missing, Reading, Rows, Value
-from collectors.reports.readers import Reader, known_cells
+from collectors.reports.reader import Reader, known_cells
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$latch_children"

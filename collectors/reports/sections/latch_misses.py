@@ -1,7 +1,7 @@
 """v$latch_misses from Latch Miss Sources: where holders and waiters of the latches we follow were."""
 
 from collectors.model import Reading, Rows, Value
-from collectors.reports.readers import Reader, added, asked, known_cells, missing
+from collectors.reports.reader import Reader, added, asked, known_cells, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$latch_misses"

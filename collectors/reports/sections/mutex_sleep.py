@@ -1,7 +1,7 @@
 """v$mutex_sleep from Mutex Sleep Summary (AWR, milliseconds) or Mutex Sleep (Statspack, seconds)."""
 
 from collectors.model import Reading, Rows, Value
-from collectors.reports.readers import Reader, added, asked, known_cells, missing
+from collectors.reports.reader import Reader, added, asked, known_cells, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$mutex_sleep"

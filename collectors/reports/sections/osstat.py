@@ -1,7 +1,7 @@
 """v$osstat from Operating System Statistics: times and paging are printed as changes, the rest as levels."""
 
 from collectors.model import Reading, Rows, Value
-from collectors.reports.readers import Reader, asked, missing
+from collectors.reports.reader import Reader, asked, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$osstat"

@@ -1,7 +1,7 @@
 """v$parameter from init.ora Parameters, which lists the settings that somebody made."""
 
 from collectors.model import Reading, Rows
-from collectors.reports.readers import Reader, asked, missing
+from collectors.reports.reader import Reader, asked, missing
 from collectors.reports.tables import ReportTables
 
 VIEW = "v$parameter"

@@ -1,7 +1,7 @@
 """v$rowcache from Dictionary Cache Stats, which sums parents and subordinates of one name and knows no cache numbers."""
 
 from collectors.model import Reading, Rows, Value
-from collectors.reports.readers import Reader, known_cells, missing
+from collectors.reports.reader import Reader, known_cells, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$rowcache"

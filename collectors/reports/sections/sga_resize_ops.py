@@ -1,7 +1,7 @@
 """v$sga_resize_ops from Memory Resize Ops: whether the shared pool grew or shrank."""
 
 from collectors.model import Reading, Rows, Value
-from collectors.reports.readers import Reader, known_cells, missing
+from collectors.reports.reader import Reader, known_cells, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$sga_resize_ops"

@@ -1,7 +1,7 @@
 """v$sgastat from SGA breakdown difference: what the row cache holds of the shared pool, and what is free."""
 
 from collectors.model import Reading, Rows, Value
-from collectors.reports.readers import Reader, missing
+from collectors.reports.reader import Reader, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$sgastat"

@@ -1,7 +1,7 @@
 """v$sys_time_model from Time Model Statistics; DB time also from the head, when the section is not printed."""
 
 from collectors.model import Reading, Row, Rows, Value
-from collectors.reports.readers import Reader, asked, missing
+from collectors.reports.reader import Reader, asked, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$sys_time_model"

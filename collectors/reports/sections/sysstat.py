@@ -1,7 +1,7 @@
 """v$sysstat from the Instance Activity Stats sections, of which later releases print several."""
 
 from collectors.model import Reading, Rows
-from collectors.reports.readers import Reader, asked, missing
+from collectors.reports.reader import Reader, asked, missing
 from collectors.reports.tables import ReportTables
 
 VIEW = "v$sysstat"

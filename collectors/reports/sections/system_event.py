@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from collectors.model import Missing, Reading, Rows, Value
 from collectors.reports.numbers import decimals, micro
-from collectors.reports.readers import ANOTHER, Reader, added, asked, known_cells
+from collectors.reports.reader import ANOTHER, Reader, added, asked, known_cells
 from collectors.reports.sections.sys_time_model import SECONDS, db_time
 from collectors.reports.tables import ReportRow, ReportTables
 

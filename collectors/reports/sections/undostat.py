@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from collectors.model import Reading, Row, Rows
 from collectors.reports.header import month_of
-from collectors.reports.readers import Reader, known_cells, missing
+from collectors.reports.reader import Reader, known_cells, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$undostat"

@@ -40,33 +40,12 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
         prefix="/api/v1/databases/{db}", tags=["actions"], generate_unique_id_function=operation_id, responses=responses
     )
 
-    def attempt(
-        caller: Caller,
-        action: str,
-        watched: MonitoredDatabase,
-        run: Callable[[], T],
-        outcome: Callable[[T], str] = lambda _: "done",
-    ) -> T:
-        """Run an action, and record who asked for it and what came of it."""
-        try:
-            done = run()
-        except ActionRunning as error:
-            audit.record(caller.name, action, watched.name, "refused: busy")
-            raise HTTPException(409, str(error)) from None
-        except OwnerUnreachable as error:
-            audit.record(caller.name, action, watched.name, f"failed: {error}")
-            raise HTTPException(503, str(error)) from None
-        except (StatementError, SessionError) as error:
-            audit.record(caller.name, action, watched.name, f"failed: {error}")
-            raise HTTPException(502, f"{watched.name}: {error}") from None
-        audit.record(caller.name, action, watched.name, outcome(done))
-        return done
-
     @router.post("/login/resume")
     def resume_login(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> ResumeOut:
         """Try the same credential once more after a refused login stopped all further ones."""
         watched = watched_in(board, db)
-        resumed = attempt(
+        resumed = _attempt(
+            audit,
             caller,
             "resume login",
             watched,
@@ -79,7 +58,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     def run_sampling(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> SamplesOut:
         """Sample waiting sessions once a second from the next poll to the one after it; `who` then tells what was seen."""
         watched = watched_in(board, db)
-        attempt(caller, "sample sessions", watched, lambda: can.sample(watched), lambda _: "asked")
+        _attempt(audit, caller, "sample sessions", watched, lambda: can.sample(watched), lambda _: "asked")
         return SamplesOut(database=db, asked=True)
 
     @router.post("/confirmations")
@@ -92,7 +71,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
         if cause is None or cause.confirm is None:
             raise HTTPException(404, f"no cause {wanted.cause} with a confirming query")
         query = cause.confirm
-        done = attempt(caller, f"confirm {cause.id}", watched, lambda: can.confirm(watched, cause))
+        done = _attempt(audit, caller, f"confirm {cause.id}", watched, lambda: can.confirm(watched, cause))
         test = Condition(signal="confirmation", needs=query.needs, because=query.reading) if query.needs else None
         return ConfirmationOut(
             database=db,
@@ -109,7 +88,33 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     ) -> HoldersOut:
         """Look quickly at who holds the row cache latch, for some seconds and a number of looks at most."""
         watched = watched_in(board, db)
-        found = attempt(caller, "profile holders", watched, lambda: can.profile(watched, wanted.seconds, wanted.looks))
+        found = _attempt(
+            audit, caller, "profile holders", watched, lambda: can.profile(watched, wanted.seconds, wanted.looks)
+        )
         return presenters.holders_out(watched, found)
 
     return router
+
+
+def _attempt(
+    audit: Audit,
+    caller: Caller,
+    action: str,
+    watched: MonitoredDatabase,
+    run: Callable[[], T],
+    outcome: Callable[[T], str] = lambda _: "done",
+) -> T:
+    """Run an action, and record who asked for it and what came of it."""
+    try:
+        done = run()
+    except ActionRunning as error:
+        audit.record(caller.name, action, watched.name, "refused: busy")
+        raise HTTPException(409, str(error)) from None
+    except OwnerUnreachable as error:
+        audit.record(caller.name, action, watched.name, f"failed: {error}")
+        raise HTTPException(503, str(error)) from None
+    except (StatementError, SessionError) as error:
+        audit.record(caller.name, action, watched.name, f"failed: {error}")
+        raise HTTPException(502, f"{watched.name}: {error}") from None
+    audit.record(caller.name, action, watched.name, outcome(done))
+    return done

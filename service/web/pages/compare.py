@@ -16,7 +16,7 @@ from rules.comparison.verification import verified
 from service.history.comparison import CannotCompare, ComparedWindows, NoMark, around, comparison
 from service.render.comparison import cells
 from service.state.board import Board, MonitoredDatabase
-from service.state.window import BadWindow, Window
+from service.state.window import BadWindow, Window, parse_window
 from service.store.queries.marks import Mark
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
@@ -27,7 +27,6 @@ from service.web.charts.svg import round_up
 from service.web.pages.events import as_events, happenings, of_mark
 from service.web.pages.history import GONE, names_of, refused
 from service.web.pages.layout import page
-from service.web.query_params import one_window
 
 LISTED = 20
 MARKS_SINCE = timedelta(days=90)
@@ -85,7 +84,7 @@ def _asked(
     if before or after:
         if not (before and after):
             raise BadWindow("one of the two windows is not given; write both as begin..end")
-        return _shown(store, watched, ComparedWindows(one_window(before, now), one_window(after, now)), None)
+        return _shown(store, watched, ComparedWindows(parse_window(before, now), parse_window(after, now)), None)
     return {}
 
 

@@ -9,8 +9,6 @@ from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 
 from rules.catalogue import catalogue
-from rules.cause import Condition
-from rules.signals import SIGNALS
 from service.intake.uploads import Uploads
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import Window
@@ -20,7 +18,6 @@ from service.store.schema.engine import STORE_ERRORS, StoreError
 from service.web import presenters
 from service.web.access import Access
 from service.web.charts import overview, timeline
-from service.web.pages import runbooks
 from service.web.pages.events import as_events, happenings, of_mark
 from service.web.pages.history import names_of
 from service.web.pages.layout import HERE, page
@@ -61,27 +58,6 @@ def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> 
             **_recent(store, watched),
             reports=_reports(uploads, watched),
         )
-
-    @router.get("/causes")
-    def causes(request: Request) -> Response:
-        return page(request, "causes.html", causes=catalogue().values())
-
-    @router.get("/causes/{id}")
-    def cause(request: Request, id: str) -> Response:
-        if id not in catalogue():
-            return page(request, "missing.html", 404, what=f"There is no cause {id}.", back="/causes")
-        return page(request, "cause.html", cause=catalogue()[id], signals=SIGNALS, single=Condition)
-
-    @router.get("/runbooks")
-    def runbooks_list(request: Request) -> Response:
-        return page(request, "runbooks.html", names=runbooks.names())
-
-    @router.get("/runbooks/{name}")
-    def runbook(request: Request, name: str) -> Response:
-        text = runbooks.runbook(name)
-        if text is None:
-            return page(request, "missing.html", 404, what=f"There is no runbook {name}.", back="/runbooks")
-        return page(request, "runbook.html", name=name, text=text)
 
     return router
 

@@ -32,20 +32,9 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
         except UploadRefused as error:
             return error
 
-    def listed(request: Request, caller: Caller, status: int = 200, refused: str | None = None) -> Response:
-        return page(
-            request,
-            "reports.html",
-            status,
-            reports=stored(lambda: uploads.newest(LISTED)),
-            refused=refused,
-            may_upload=caller.role == "operate",
-            most=mib(uploads.max_bytes),
-        )
-
     @router.get("/reports")
     def reports(request: Request, caller: Annotated[Caller, Depends(access.reader)]) -> Response:
-        return listed(request, caller)
+        return _listed(request, uploads, caller)
 
     @router.post("/reports")
     def upload(
@@ -58,7 +47,7 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
                 raise files
             taken = take(uploads, audit, files, caller)
         except UploadRefused as error:
-            return listed(request, caller, error.status, str(error))
+            return _listed(request, uploads, caller, error.status, str(error))
         known = "?known=1" if taken[0].known else ""
         return RedirectResponse(f"/reports/{taken[0].kept.id}{known}" if len(taken) == 1 else "/reports", 303)
 
@@ -86,3 +75,17 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
         )
 
     return router
+
+
+def _listed(
+    request: Request, uploads: Uploads, caller: Caller, status: int = 200, refused: str | None = None
+) -> Response:
+    return page(
+        request,
+        "reports.html",
+        status,
+        reports=stored(lambda: uploads.newest(LISTED)),
+        refused=refused,
+        may_upload=caller.role == "operate",
+        most=mib(uploads.max_bytes),
+    )

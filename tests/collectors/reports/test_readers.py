@@ -11,7 +11,7 @@ from collectors.reports.readers import BadReader, readers
 
 ONE = """
 from collectors.model import Missing
-from collectors.reports.readers import Reader
+from collectors.reports.reader import Reader
 
 ONE = Reader("{view}", lambda printed: Missing("{view}", "unread", "", ""))
 """

@@ -5,7 +5,8 @@ import pytest
 from collectors.model import Changes, Delta, Missing
 from collectors.registry import collectors
 from collectors.reports.read import read
-from collectors.reports.readers import asked, readers
+from collectors.reports.reader import asked
+from collectors.reports.readers import readers
 from collectors.reports.sections import osstat
 from tests.collectors.reports.test_read import head
 

@@ -155,6 +155,6 @@ def test_views_that_change_only_at_start_are_read_once(stage: Stage) -> None:
 
 
 def test_difference_says_why_there_is_none() -> None:
-    told = difference(None, Snapshot("one", None, {}))
+    told = difference(None, Snapshot("one", None, {}), {})
     assert isinstance(told, NotComparable)
     assert (told.why, told.way_out) == ("the first poll has nothing to compare with", "wait for the next poll")

@@ -67,10 +67,10 @@ def test_an_open_episode_goes_on(store: Repository, stage: Stage, tmp_path: Path
     assert store.episodes.open() == (before,)
     watched = restarted(stage, store, tmp_path)
     assert watched.episodes.open == (before,)
-    stage.poll(DB, 60)
+    published = stage.poll(DB, 60)
     (after,) = watched.episodes.open
     assert after.begin == before.begin and after.last_seen > before.last_seen
-    assert [one.what for one in watched.changes if one.what == "begin"] == []
+    assert [change.what for change in published.episode_changes if change.what == "begin"] == []
     assert len(store.episodes.between(None, stage.began, after.last_seen).items) == 1
 
 

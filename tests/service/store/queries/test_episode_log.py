@@ -75,7 +75,8 @@ def test_the_polls_of_a_storm_are_logged_as_they_change_it(store: Repository, st
     noticed = []
     for moment in range(0, 60, 2):
         stage.poll("undo-storm", moment)
-        noticed += [(one.what, one.episode.cause) for one in stage["undo-storm"].changes]
+        changes = stage["undo-storm"].published.episode_changes  # type: ignore[union-attr]
+        noticed += [(change.what, change.episode.cause) for change in changes]
     told = store.episode_log.since(0, 100)
     assert [(one.what, one.episode["cause"]) for one in told] == noticed
     assert "begin" in {one.what for one in told}
