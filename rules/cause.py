@@ -25,11 +25,6 @@ class Condition(Frozen):
     location: str | None = Field(None, description="miss location, for signals that speak of one")
     parameter: str | None = Field(None, description="parameter, for signals that speak of one")
 
-    def holds(self, value: float) -> bool:
-        """Whether a value satisfies the comparison."""
-        sign, bound = self.needs.split()
-        return value >= float(bound) if sign == ">=" else value <= float(bound)
-
 
 class AnyOf(Frozen):
     """Alternatives of which one is enough."""

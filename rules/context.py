@@ -14,9 +14,12 @@ from collectors.model import (
     Missing,
     Row,
     number,
+    text,
 )
 from collectors.release import at_least
 from rules.cache_map import CacheMap, GuardedCaches, cache_map
+from rules.formatting import part_of
+from rules.impact import severity_of
 from rules.model import Impact, Severity, Surface
 from rules.printed import another, busier, more_of
 from rules.statistics import LatchStatistics, latch_statistics, ratio
@@ -25,18 +28,12 @@ from rules.waiters import SampledWaiters, crowd_of
 MINIMUM_SLEEPS = 100
 """Fewer sleeps than this tell nothing about shares, shapes or children."""
 MINIMUM_CACHE_GETS = 10_000
-IDLE_SESSIONS = 0.01
-"""Fewer sessions waiting than this on average cost nothing, whatever their share of an idle instance's DB time."""
 
 SURFACE_EVENTS: Mapping[Surface, str] = {
     "latch": "latch: row cache objects",
     "mutex": ROW_CACHE_MUTEX_EVENT,
     "lock": ROW_CACHE_LOCK_EVENT,
 }
-
-NOTICEABLE_SHARE = 0.005
-SHARE_GATE = ((0.10, Severity.CRITICAL), (0.02, Severity.WARNING), (NOTICEABLE_SHARE, Severity.NOTICE))
-SESSIONS_GATE = ((5.0, Severity.CRITICAL), (0.5, Severity.WARNING), (0.05, Severity.NOTICE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +54,15 @@ class Unknown:
 
 
 SignalValue = Known | Unknown
+
+
+def share(part: SignalValue, whole: SignalValue) -> SignalValue:
+    """part / whole, or the first of the two that is unknown."""
+    if isinstance(part, Unknown):
+        return part
+    if isinstance(whole, Unknown):
+        return whole
+    return Known(part.value / whole.value, part_of(part.value, whole.value))
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,12 @@ class SignalContext:
     @cached_property
     def crowd(self) -> SampledWaiters | None:
         """The sampled waiters, or None when nobody was sampled."""
-        return crowd_of(self.delta, self.map)
+        return crowd_of(self.delta, self.map, self.child_by_address)
+
+    @cached_property
+    def child_by_address(self) -> Mapping[str | None, float | None]:
+        """Child numbers by their latch addresses."""
+        return {text(row.get("addr")): number(row.get("child#")) for row in self.delta.rows("v$latch_children")}
 
     @property
     def hot(self) -> GuardedCaches | None:
@@ -213,11 +224,11 @@ class SignalContext:
     @property
     def gate(self) -> Severity | None:
         """Severity of all row cache waits by the impact gate; None when their cost is not known."""
-        return _gate(self.impact)
+        return severity_of(self.impact)
 
     def gate_of(self, surfaces: Iterable[Surface]) -> Severity | None:
         """Severity of the waits on some surfaces."""
-        return _gate(self.impact_of(surfaces))
+        return severity_of(self.impact_of(surfaces))
 
     def impact_of(self, surfaces: Iterable[Surface]) -> Impact | None:
         """What the waits on some surfaces cost, or None for totals of unknown age."""
@@ -279,18 +290,3 @@ def _session_micro(row: Row) -> float | None:
     """Microseconds that foreground sessions waited; of a row that does not tell them apart, all of them."""
     own = number(row.get("time_waited_micro_fg"))
     return number(row.get("time_waited_micro")) if own is None else own
-
-
-def _gate(impact: Impact | None) -> Severity | None:
-    """Share of DB time decides, else waiting sessions; what keeps nobody waiting costs nothing whatever its share."""
-    if impact is None or (impact.share_of_db_time is None and impact.waiting_sessions is None):
-        return None
-    if impact.waiting_sessions is not None and impact.waiting_sessions < IDLE_SESSIONS:
-        return Severity.INFO
-    if impact.share_of_db_time is not None:
-        return _graded(impact.share_of_db_time, SHARE_GATE)
-    return _graded(impact.waiting_sessions or 0.0, SESSIONS_GATE)
-
-
-def _graded(value: float, gate: Sequence[tuple[float, Severity]]) -> Severity:
-    return next((severity for floor, severity in gate if value >= floor), Severity.INFO)

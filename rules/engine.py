@@ -7,10 +7,11 @@ from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.catalogue import catalogue, conditions
 from rules.cause import AnyOf, Cause, Condition
-from rules.context import IDLE_SESSIONS, NOTICEABLE_SHARE, Known, SignalContext, Unknown
+from rules.context import Known, SignalContext, Unknown
 from rules.explanation.headline import headline
 from rules.explanation.steps import groups, steps
-from rules.finding import ConditionResult, finding
+from rules.finding import ConditionResult, finding, ranked
+from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
 from rules.model import (
     Candidate,
     Diagnosis,
@@ -19,10 +20,10 @@ from rules.model import (
     RuledOut,
     Severity,
     Undetermined,
+    meets,
     worst,
 )
 from rules.notes import notes
-from rules.ranking import ranked
 from rules.signals import SIGNALS, Subject
 
 CauseVerdict = Finding | RuledOut | Undetermined
@@ -156,7 +157,9 @@ def _outcomes(condition: Condition | AnyOf, cause: Cause, context: SignalContext
             context, Subject(cause.caches, condition.location or cause.location, condition.parameter)
         )
         return [
-            ConditionResult(condition, reading, condition.holds(reading.value) if isinstance(reading, Known) else None)
+            ConditionResult(
+                condition, reading, meets(reading.value, condition.needs) if isinstance(reading, Known) else None
+            )
         ]
     here = [
         member for member in condition.any_of if SIGNALS[member.signal].surface in (None, *context.surfaces)

@@ -1,5 +1,6 @@
 """From a cause whose conditions hold to a Finding: which cache, how it is known, how sure, on what evidence."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -7,7 +8,7 @@ from collectors.model import number, text
 from rules.cache_map import cache_ref
 from rules.cause import Cause, Condition
 from rules.context import Known, SignalContext, SignalValue, Unknown
-from rules.model import CacheRef, Confidence, Confirmation, Evidence, Finding, Identity, Surface
+from rules.model import CacheRef, Confidence, Confirmation, Evidence, Finding, Identity, Surface, meets
 from rules.ranking import confidence, severity
 from rules.signals import SIGNALS
 
@@ -122,8 +123,7 @@ def _confidence(
     confirmed: bool | None = None
     result = context.delta.confirmations.get(cause.id)
     if result is not None and cause.confirm is not None and cause.confirm.needs is not None:
-        test = Condition(signal="confirmation", needs=cause.confirm.needs, because=cause.confirm.reading)
-        confirmed = test.holds(result)
+        confirmed = meets(result, cause.confirm.needs)
     map_fits = identity is Identity.SAMPLED or all(
         disagreement.child != context.hot_child for disagreement in context.map.disagreements
     )
@@ -141,4 +141,19 @@ def _evidence(outcome: ConditionResult) -> Evidence:
         needs=outcome.condition.needs,
         because=outcome.condition.because,
         derivation=outcome.reading.derivation,
+    )
+
+
+def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings, the one to act on first: by severity, confidence, then by how much evidence they have."""
+    return tuple(
+        sorted(
+            findings,
+            key=lambda finding: (
+                -finding.severity.rank,
+                -finding.confidence.rank,
+                -len(finding.evidence),
+                finding.cause,
+            ),
+        )
     )

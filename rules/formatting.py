@@ -3,6 +3,7 @@
 import re
 
 from collectors.model import Basis
+from rules.model import Evidence, RuledOut
 
 
 def count(value: float) -> str:
@@ -41,6 +42,13 @@ def needed(needs: str, unit: str, value: float) -> str:
     """A comparison in the form of the value it is told beside: '>= 0.3' → '>= 30.0 %'."""
     sign, _, bound = needs.partition(" ")
     return f"{sign} {measured(float(bound), unit, value)}" if sign in (">=", "<=") else needs
+
+
+def compared(evidence: Evidence | RuledOut) -> tuple[str, str]:
+    """A value and what it is held against, both in one form."""
+    sign, _, bound = evidence.needs.partition(" ")
+    beside = float(bound) if sign in (">=", "<=") else None
+    return measured(evidence.value, evidence.unit, beside), needed(evidence.needs, evidence.unit, evidence.value)
 
 
 _PLURAL = re.compile(r"(?<=\w\w)(?:ies|(?<=ss)es|(?<=ch)es|s)(?= (?:per|on)\b|$)")

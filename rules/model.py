@@ -227,3 +227,9 @@ class Diagnosis(Frozen):
 def worst(severities: Iterable[Severity]) -> Severity:
     """The highest of several severities; info when there are none."""
     return max(severities, key=lambda severity: severity.rank, default=Severity.INFO)
+
+
+def meets(value: float, needs: str) -> bool:
+    """Whether a value satisfies a comparison as causes write it: ">= 100"."""
+    sign, bound = needs.split()
+    return value >= float(bound) if sign == ">=" else value <= float(bound)

@@ -1,9 +1,9 @@
-"""Severity by the impact gate, confidence by what is known, and the order in which findings are told."""
+"""Severity by the impact gate, and confidence by what is known."""
 
 from collections.abc import Iterable
 
 from rules.context import SignalContext
-from rules.model import Confidence, Finding, Identity, Severity, Surface
+from rules.model import Confidence, Identity, Severity, Surface
 
 
 def severity(context: SignalContext, surfaces: Iterable[Surface], cap: Severity, confidence: Confidence) -> Severity:
@@ -32,18 +32,3 @@ def confidence(
     else:
         level = 1 if identity is not Identity.CANDIDATE and backing else 0
     return list(Confidence)[max(level - (confirmed is False), 0)]
-
-
-def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings, the one to act on first: by severity, confidence, then by how much evidence they have."""
-    return tuple(
-        sorted(
-            findings,
-            key=lambda finding: (
-                -finding.severity.rank,
-                -finding.confidence.rank,
-                -len(finding.evidence),
-                finding.cause,
-            ),
-        )
-    )

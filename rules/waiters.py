@@ -5,7 +5,7 @@ v$latch_children and the map to the cache.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row, number, text
@@ -56,20 +56,21 @@ class SampledWaiters:
         return sorted(Counter(self.waiters).items(), key=lambda item: (-item[1], str(item[0])))
 
 
-def crowd_of(delta: Delta, caches: CacheMap) -> SampledWaiters | None:
-    """The sampled waiters for the row cache, or None when nobody looked."""
+def crowd_of(delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]) -> SampledWaiters | None:
+    """The sampled waiters for the row cache, or None when nobody looked. `children`: child numbers by latch address."""
     rows = delta.rows("v$session")
     looks = {row.get("sample") for row in rows}
     if not looks:
         return None
-    return SampledWaiters(len(looks), tuple(_waiters(delta, caches, rows)))
+    return SampledWaiters(len(looks), tuple(_waiters(delta, caches, children, rows)))
 
 
-def _waiters(delta: Delta, caches: CacheMap, rows: tuple[Row, ...]) -> Iterator[Waiter]:
+def _waiters(
+    delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None], rows: tuple[Row, ...]
+) -> Iterator[Waiter]:
     # Subordinates share their parent's id, and the id is called by its parent.
     parents_last = sorted(delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row)))
     names = {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
-    children = {text(row.get("addr")): number(row.get("child#")) for row in delta.rows("v$latch_children")}
     result_cache = delta.cell("v$latchname", "name", RESULT_CACHE_LATCH, "latch#")
     for row in rows:
         event = text(row.get("event"))

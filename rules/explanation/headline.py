@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from collectors.model import Missing
 from rules.baseline import UsualRange, against_usual
-from rules.context import IDLE_SESSIONS, MINIMUM_SLEEPS, NOTICEABLE_SHARE, SignalContext
+from rules.context import MINIMUM_SLEEPS, SignalContext
 from rules.formatting import over, percent, sentence, within
+from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
 from rules.model import Confidence, Finding, Impact, Severity, Surface
 from rules.waiters import MINIMUM_WAITERS
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rules.context import MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown
-from rules.formatting import count, part_of
+from rules.formatting import count
 from rules.model import Surface
 
 
@@ -55,15 +55,6 @@ def signal(
         return read
 
     return register
-
-
-def share(part: SignalValue, whole: SignalValue) -> SignalValue:
-    """part / whole, or the first of the two that is unknown."""
-    if isinstance(part, Unknown):
-        return part
-    if isinstance(whole, Unknown):
-        return whole
-    return Known(part.value / whole.value, part_of(part.value, whole.value))
 
 
 def enough_sleeps(context: SignalContext, sleeps: float, view: str) -> SignalValue:

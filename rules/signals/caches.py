@@ -1,9 +1,9 @@
 """Signals of the dictionary caches themselves: gets, misses, changes and entries of the caches a cause is about."""
 
 from collectors.model import SCRIPT, Missing, Row
-from rules.context import MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown
+from rules.context import MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count
-from rules.signals import Subject, share, signal
+from rules.signals import Subject, signal
 
 MINIMUM_MODIFICATIONS = 20
 LEVELS = ("count", "usage", "fixed")

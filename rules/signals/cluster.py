@@ -1,7 +1,7 @@
 """Signals of a cluster: which caches its instances lock across each other (filled up to 12.1)."""
 
-from rules.context import SignalContext, SignalValue, Unknown
-from rules.signals import Subject, share, signal
+from rules.context import SignalContext, SignalValue, Unknown, share
+from rules.signals import Subject, signal
 from rules.signals.caches import MINIMUM_MODIFICATIONS, cache_sum
 
 

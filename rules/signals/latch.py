@@ -5,9 +5,9 @@ from statistics import median
 
 from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
 from rules.cache_map import why_not_inferred
-from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown
+from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, part_of
-from rules.signals import Subject, enough_sleeps, share, signal
+from rules.signals import Subject, enough_sleeps, signal
 from rules.signals.caches import all_dictionary_gets
 
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")

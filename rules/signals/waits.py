@@ -1,9 +1,9 @@
 """Signals of who waits and where, on mutexes and on the row cache lock."""
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, number
-from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.context import Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import function_of, part_of
-from rules.signals import Subject, enough_sleeps, share, signal
+from rules.signals import Subject, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time
 from rules.waiters import MINIMUM_WAITERS, Waiter
 

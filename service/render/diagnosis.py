@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from collectors.model import Basis
 from rules.cause import AnyOf, Cause, Condition
-from rules.formatting import measured, needed
-from rules.model import Diagnosis, DiagnosisBasis, Evidence, RuledOut
+from rules.formatting import compared
+from rules.model import Diagnosis, DiagnosisBasis, RuledOut
 from service.intake.inputs import DiagnosedInput
 from service.render.summary import HEADINGS, SummaryGroup, groups, lines
 
@@ -159,13 +159,6 @@ def _nearness(ruled_out: RuledOut) -> float:
         return 1.0
     part, whole = (ruled_out.value, float(bound)) if sign == ">=" else (float(bound), ruled_out.value)
     return min(max(part / whole, 0.0), 1.0) if whole else 0.0
-
-
-def compared(evidence: Evidence | RuledOut) -> tuple[str, str]:
-    """A value and what it is held against, both in one form."""
-    sign, _, bound = evidence.needs.partition(" ")
-    beside = float(bound) if sign in (">=", "<=") else None
-    return measured(evidence.value, evidence.unit, beside), needed(evidence.needs, evidence.unit, evidence.value)
 
 
 def _markdown(name: str, diagnosis: Diagnosis, shared: Sequence[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from rules.cause import AnyOf, Condition, Query
-from rules.model import Confidence, Diagnosis, Severity, worst
+from rules.model import Confidence, Diagnosis, Severity, meets, worst
 
 
 def test_severities_and_confidences_are_ordered() -> None:
@@ -31,10 +31,12 @@ def test_the_worst_of_none_is_info() -> None:
         (">= -1", 0, True),
         ("<= 1e-3", 0.001, True),
         ("<= 1e-3", 0.002, False),
+        ("<= -2", -2.0, True),
+        ("<= 1e3", 1_001.0, False),
     ],
 )
 def test_comparisons_include_their_bound(needs: str, value: float, holds: bool) -> None:
-    assert Condition(signal="x", needs=needs, because="so").holds(value) is holds
+    assert meets(value, needs) is holds
 
 
 @pytest.mark.parametrize("needs", ["> 1", "== 1", ">=1", "about 1", ">= one", ">= 1 %", ">= 1.2.3", ">= e", ">= -"])

@@ -3,8 +3,9 @@
 import pytest
 
 from rules.catalogue import catalogue
+from rules.finding import ranked
 from rules.model import Confidence, Finding, Identity, Severity
-from rules.ranking import confidence, ranked, severity
+from rules.ranking import confidence, severity
 from tests.rules.contexts import TOTALS, context_of
 
 READ, INFERRED, CANDIDATE = Identity.READ, Identity.INFERRED, Identity.CANDIDATE

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row
-from rules.cache_map import cache_map
+from rules.context import SignalContext
 from rules.explanation.steps import MOST_GROUPS, groups
-from rules.waiters import RESULT_CACHE, SampledWaiters, crowd_of
+from rules.waiters import RESULT_CACHE, SampledWaiters
 from tests.rules.contexts import SICK, context_of, delta_of
 from tests.rules.rich import LATCH_WAIT
 
@@ -17,7 +17,7 @@ NUMBERS: list[Row] = [*SICK["v$latchname"], {"latch#": 461, "name": RESULT_CACHE
 def crowd(*rows: Row, **changed: Sequence[Row]) -> SampledWaiters | None:
     views = {**SICK, "v$latch_children": CHILDREN, "v$latchname": NUMBERS, "v$session": list(rows)}
     delta: Delta = delta_of({**views, **{f"v${view}": told for view, told in changed.items()}})
-    return crowd_of(delta, cache_map(delta))
+    return SignalContext(delta).crowd
 
 
 def told(*rows: Row, **changed: Sequence[Row]) -> list[tuple[str, str]]:

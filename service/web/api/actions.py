@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, HTTPException
 
 from collectors.errors import SessionError, StatementError
 from rules.catalogue import catalogue
-from rules.cause import Condition
+from rules.model import meets
 from service.config.audit import Audit
 from service.state.board import Board, MonitoredDatabase
 from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
@@ -72,14 +72,13 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
             raise HTTPException(404, f"no cause {wanted.cause} with a confirming query")
         query = cause.confirm
         done = _attempt(audit, caller, f"confirm {cause.id}", watched, lambda: can.confirm(watched, cause))
-        test = Condition(signal="confirmation", needs=query.needs, because=query.reading) if query.needs else None
         return ConfirmationOut(
             database=db,
             cause=cause.id,
             sql=done.sql,
             result=done.value,
             reading=query.reading,
-            confirms=test.holds(done.value) if test else None,
+            confirms=meets(done.value, query.needs) if query.needs else None,
         )
 
     @router.post("/holders")

@@ -117,3 +117,20 @@ def _found(name: str, panel: ChartPanel, length: int) -> ChartLine:
             return line
     known = [any(line.values[index] is not None for line in panel.lines) for index in range(length)]
     return ChartLine(name, tuple(0.0 if is_known else None for is_known in known))
+
+
+def round_up(value: float) -> float:
+    """The next 1, 2 or 5 times a power of ten, so that the scale reads well and rarely moves."""
+    if value <= 0:
+        return 1.0
+    power = 1.0
+    while power > value:
+        power /= 10
+    while power * 10 <= value:
+        power *= 10
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= value)
+
+
+def label(value: float) -> str:
+    """A value on an axis."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:g}"

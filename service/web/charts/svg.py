@@ -6,6 +6,8 @@ from datetime import date, datetime
 
 from markupsafe import Markup, escape
 
+from service.web.charts.panels import label, round_up
+
 WIDTH, HEIGHT = 640, 120
 LEFT, BOTTOM = 56, 18
 
@@ -96,20 +98,3 @@ def _bar(index: int, name: str, value: float, share: float) -> str:
         f'<rect class="bar" x="{NAMES}" y="{y + 3}" width="{width:.1f}" height="{ROW - 6}"/>'
         f'<text x="{NAMES + width + 5:.1f}" y="{y + 13}">{label(value)}</text>'
     )
-
-
-def round_up(value: float) -> float:
-    """The next 1, 2 or 5 times a power of ten, so that the scale reads well and rarely moves."""
-    if value <= 0:
-        return 1.0
-    power = 1.0
-    while power > value:
-        power /= 10
-    while power * 10 <= value:
-        power *= 10
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= value)
-
-
-def label(value: float) -> str:
-    """A value on an axis."""
-    return f"{value:,.0f}" if value >= 10 else f"{value:g}"

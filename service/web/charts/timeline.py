@@ -12,8 +12,7 @@ from markupsafe import Markup, escape
 
 from service.state.window import Window
 from service.web.charts.overview import Gap
-from service.web.charts.panels import ChartLine, ChartPanel, WatchedStretch
-from service.web.charts.svg import label, round_up
+from service.web.charts.panels import ChartLine, ChartPanel, WatchedStretch, label, round_up
 
 WIDTH, HEIGHT = 760, 190
 LEFT, RIGHT, TOP, BOTTOM = 76, 14, 12, 30

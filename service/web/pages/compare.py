@@ -22,8 +22,7 @@ from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access
 from service.web.charts import overview, timeline
-from service.web.charts.panels import ChartPanel, together
-from service.web.charts.svg import round_up
+from service.web.charts.panels import ChartPanel, round_up, together
 from service.web.pages.events import as_events, happenings, of_mark
 from service.web.pages.history import GONE, names_of, refused
 from service.web.pages.layout import page

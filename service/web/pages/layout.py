@@ -10,12 +10,12 @@ from fastapi.templating import Jinja2Templates
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
-from rules.formatting import count, measured, percent
+from rules.formatting import compared, count, measured, percent
 from rules.formatting import number as spelled
 from rules.model import Diagnosis, Figure
 from rules.printed import DeltaSource, section_of
 from service.intake.report_figures import Bars
-from service.render.diagnosis import ELSEWHERE, compared, nothing_judged
+from service.render.diagnosis import ELSEWHERE, nothing_judged
 from service.render.summary import period
 from service.web.charts import svg
 
