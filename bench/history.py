@@ -31,7 +31,7 @@ from service.store.queries.history import SeriesSelector
 from service.store.repository import Repository
 from service.store.schema.history_tables import millis
 from service.store.upkeep.rollup import roll_up
-from service.watch.pipeline import turn
+from service.watch.pipeline import run_poll
 
 ROWS = int(os.environ.get("LATCHSCOPE_BENCH_ROWS", "20000000"))
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
@@ -51,9 +51,9 @@ def figures() -> Table:
     table = Table(title=f"history store, {ROWS:,} rows of deltas, polls every {INTERVAL} s")
     for name in ("figure", "sqlite", "postgresql"):
         table.add_column(name, justify="left" if name == "figure" else "right")
-    told = [run(kind) for kind in ("sqlite", "postgresql")]
-    for name in told[0]:
-        table.add_row(name, *(each.get(name, "–") for each in told))
+    measured = [run(kind) for kind in ("sqlite", "postgresql")]
+    for name in measured[0]:
+        table.add_row(name, *(each.get(name, "–") for each in measured))
     return table
 
 
@@ -70,21 +70,21 @@ def run(kind: str) -> dict[str, str]:
 def _measured(store: Repository, folder: Path) -> dict[str, str]:
     poll = _poll()
     per_poll = len(poll.figures)
-    told = {"changed figures per poll": f"{per_poll:,}", "snapshot, bytes": f"{len(poll.body):,}"}
-    told |= _ingest(store, poll)
+    found = {"changed figures per poll": f"{per_poll:,}", "snapshot, bytes": f"{len(poll.body):,}"}
+    found |= _ingest(store, poll)
     empty = _size(store, folder)
     databases = _fill(store, per_poll)
-    told["databases × days"] = f"{databases} × {DAYS}"
+    found["databases × days"] = f"{databases} × {DAYS}"
     began = time.perf_counter()
     buckets, late = 0, BEGAN + timedelta(days=DAYS, hours=2)
     while more := roll_up(store.engine, store.partitions, late):
         buckets += more
-    told["roll-up, ms per bucket"] = f"{1000 * (time.perf_counter() - began) / max(buckets, 1):.1f}"
+    found["roll-up, ms per bucket"] = f"{1000 * (time.perf_counter() - began) / max(buckets, 1):.1f}"
     _fill_rolled(store, databases)
     with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("analyze"))
-    told["disk, all, MiB"] = f"{(_size(store, folder) - empty) / 2**20:,.0f}"
-    told |= _weights(store)
+    found["disk, all, MiB"] = f"{(_size(store, folder) - empty) / 2**20:,.0f}"
+    found |= _weights(store)
     end = BEGAN + timedelta(days=DAYS)
     for name, resolution, hours, selectors in (
         ("2 h of polls, sleeps of every child", "poll", 2, [SLEEPS]),
@@ -93,8 +93,8 @@ def _measured(store: Repository, folder: Path) -> dict[str, str]:
         ("90 days of hours, one child", "1h", 24 * 90, [SeriesSelector("v$latch_children", "sleeps", {"child#": 1})]),
         ("90 days of hours, DB time lost", "1h", 24 * 90, [SHARE]),
     ):
-        told[f"{name}, p50 / p99 ms"] = _query(store, databases, end, resolution, hours, selectors)
-    return told
+        found[f"{name}, p50 / p99 ms"] = _query(store, databases, end, resolution, hours, selectors)
+    return found
 
 
 def _poll() -> IngestRecord:
@@ -105,7 +105,7 @@ def _poll() -> IngestRecord:
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: clock[0], ())
     keeper = SimpleNamespace(keep=lambda *poll: turns.append(poll))
     while clock:
-        turn(watched, database, keeper, lambda: 0.0)
+        run_poll(watched, database, keeper, lambda: 0.0)
         clock.pop(0)
     record = record_of(*turns[-1])
     assert record is not None
@@ -214,7 +214,7 @@ def _query(
 
 def _weights(store: Repository) -> dict[str, str]:
     """Bytes per row of each tier, and what that makes per database and day of a storm at 15 s."""
-    told = {}
+    weights = {}
     for table in ("deltas", "five_minutes", "hours"):
         with store.engine.connect() as connection:
             rows = connection.scalar(text(f"select count(*) from {table}")) or 1
@@ -226,8 +226,8 @@ def _weights(store: Repository) -> dict[str, str]:
                         f"select sum(pg_total_relation_size(inhrelid)) from pg_inherits where inhparent = '{table}'::regclass"
                     )
                 )
-        told[f"{table}, bytes per row"] = f"{float(size) / rows:.1f}"
-    return told
+        weights[f"{table}, bytes per row"] = f"{float(size) / rows:.1f}"
+    return weights
 
 
 def _size(store: Repository, folder: Path) -> int:

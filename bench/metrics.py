@@ -28,7 +28,7 @@ from service.config.settings import DatabaseSettings
 from service.metrics.exposition import exposition, own_registry, render
 from service.metrics.families import FAMILIES
 from service.state.board import Board, MonitoredDatabase, Published
-from service.watch.pipeline import turn
+from service.watch.pipeline import run_poll
 from service.web.access import Access
 from service.web.api.databases import outside
 
@@ -46,7 +46,7 @@ LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 class Forgetful:
     """A keeper that keeps nothing."""
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: object = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: object = None) -> None:
         """Nothing."""
 
 
@@ -70,9 +70,9 @@ def prototypes() -> list[Published]:
         at = [120.0]
         database = ScriptedDatabase(scenario, datetime(2026, 3, 1, tzinfo=UTC), lambda at=at: at[0])  # type: ignore[misc]
         watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), LONG_AGO)
-        turn(watched, database, Forgetful())
+        run_poll(watched, database, Forgetful())
         at[0] += 15
-        made.append(turn(watched, database, Forgetful()))
+        made.append(run_poll(watched, database, Forgetful()))
     return made
 
 
@@ -116,9 +116,9 @@ def timed(times: int, work: Callable[[], object]) -> list[float]:
 def stock(page: str) -> CollectorRegistry:
     """Every sample of ours as a child of prometheus_client's own metrics."""
     samples = [match for match in map(SAMPLE.match, page.splitlines()) if match]
-    told = [(match[1], dict(LABEL.findall(match[2])), float(match[3])) for match in samples]
+    parsed = [(match[1], dict(LABEL.findall(match[2])), float(match[3])) for match in samples]
     names: dict[str, list[str]] = {}
-    for family, labels, _ in told:
+    for family, labels, _ in parsed:
         known = names.setdefault(family, [])
         known.extend(label for label in labels if label not in known)
     registry = CollectorRegistry(auto_describe=False)
@@ -128,7 +128,7 @@ def stock(page: str) -> CollectorRegistry:
         )
         for family in names
     }
-    for family, labels, value in told:
+    for family, labels, value in parsed:
         metrics[family].labels(*(labels.get(name, "") for name in names[family])).inc(value)
     return registry
 
@@ -205,15 +205,21 @@ def figures() -> Table:
         table.add_column(head, justify="right")
     published = prototypes()
     for databases, most in FLEETS:
-        one = measure(databases, most, published)
-        ours, theirs = quantile(one.joined, 0.5), quantile(one.stock, 0.5)
-        times = (ours, quantile(one.joined, 0.99), quantile(one.asked, 0.5), quantile(one.asked, 0.99), theirs)
+        measured = measure(databases, most, published)
+        ours, theirs = quantile(measured.joined, 0.5), quantile(measured.stock, 0.5)
+        times = (
+            ours,
+            quantile(measured.joined, 0.99),
+            quantile(measured.asked, 0.5),
+            quantile(measured.asked, 0.99),
+            theirs,
+        )
         table.add_row(
             f"{databases:,}",
-            f"{one.series:,}",
-            f"{one.size / 1e6:,.1f}",
+            f"{measured.series:,}",
+            f"{measured.size / 1e6:,.1f}",
             *(milliseconds(each) for each in times),
             f"{theirs / ours:,.0f} ×",
-            milliseconds(one.rendered),
+            milliseconds(measured.rendered),
         )
     return table

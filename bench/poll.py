@@ -122,8 +122,8 @@ def _parts(seconds: dict[str, float]) -> dict[str, float]:
     waiting, stand_in = seconds["waiting for the driver"], seconds["stand-in"]
     ours = {"our poll(), without the driver": seconds["poll"] - waiting}
     ours |= {f"our {part}()": seconds.get(part, 0.0) for part in ("between", "diagnose", "render")}
-    told = {"driver and wire": waiting - stand_in, "stand-in making up the rows": stand_in, **ours}
-    return {f"{name}, ms": 1000 * value for name, value in (told | {"our code together": sum(ours.values())}).items()}
+    parts = {"driver and wire": waiting - stand_in, "stand-in making up the rows": stand_in, **ours}
+    return {f"{name}, ms": 1000 * value for name, value in (parts | {"our code together": sum(ours.values())}).items()}
 
 
 def _shown(name: str, value: float) -> str:

@@ -54,7 +54,7 @@ def _column(files: Sequence[Path], minimum: Callable[[bytes], object]) -> list[t
     contents = [path.read_bytes() for path in files]
     size = sum(len(data) for data in contents)
     ours = _per_second(contents, lambda data: read(data, "bench"))
-    told = _per_second(contents, _diagnosed)
+    rates = _per_second(contents, _diagnosed)
     least = _per_second(contents, minimum)
     is_html = files[0].suffix == ".html"
     return [
@@ -62,7 +62,7 @@ def _column(files: Sequence[Path], minimum: Callable[[bytes], object]) -> list[t
         ("MB", f"{size / 1e6:.2f}"),
         ("read, reports per second", f"{ours:,.1f}"),
         ("read, MB per second", f"{ours * size / len(files) / 1e6:,.1f}"),
-        ("read and diagnosed, reports per second", f"{told:,.1f}"),
+        ("read and diagnosed, reports per second", f"{rates:,.1f}"),
         ("least: parsed by lxml | decoded and split, per second", f"{least:,.1f}"),
         ("reading takes times the least", f"{least / ours:,.2f}"),
         ("peak memory of reading all, MiB", f"{_peak('read', files):,.0f}"),
@@ -82,7 +82,7 @@ def _per_second(contents: Sequence[bytes], work: Callable[[bytes], object]) -> f
 
 
 def _diagnosed(data: bytes) -> object:
-    return [diagnose(one) for one in read(data, "bench") if isinstance(one, Delta)]
+    return [diagnose(delta) for delta in read(data, "bench") if isinstance(delta, Delta)]
 
 
 def _parsed(data: bytes) -> object:

@@ -45,7 +45,7 @@ def delta_of(capture: Capture) -> Delta | NotComparable:
         delta = between(capture.snapshots[0], capture.snapshots[-1])
     if isinstance(delta, NotComparable):
         return delta
-    confirmed = {one.cause: one.value for one in capture.confirmations}
+    confirmed = {confirmation.cause: confirmation.value for confirmation in capture.confirmations}
     return Delta(delta.database, delta.release, delta.basis, delta.readings, delta.oddities, confirmed)
 
 
@@ -57,7 +57,7 @@ def dump(capture: Capture) -> str:
         "database": capture.database,
         "source": capture.source,
         "snapshots": [dump_snapshot(snapshot) for snapshot in capture.snapshots],
-        "confirmations": [asdict(one) for one in capture.confirmations],
+        "confirmations": [asdict(confirmation) for confirmation in capture.confirmations],
     }
     return json.dumps(document) + "\n"
 
@@ -105,10 +105,10 @@ def load(text: str | bytes, name: str) -> Capture:
         raise InputError(f"{name} holds no snapshot; a capture needs at least one")
     return Capture(
         database,
-        tuple(load_snapshot(one, database, f"{name}: snapshots[{i}]") for i, one in enumerate(snapshots)),
+        tuple(load_snapshot(snapshot, database, f"{name}: snapshots[{i}]") for i, snapshot in enumerate(snapshots)),
         tuple(
-            _confirmation(one, f"{name}: confirmations[{i}]")
-            for i, one in enumerate(_list(document.get("confirmations", []), f"{name}: confirmations"))
+            _confirmation(entry, f"{name}: confirmations[{i}]")
+            for i, entry in enumerate(_list(document.get("confirmations", []), f"{name}: confirmations"))
         ),
         str(document.get("source", "")),
     )
@@ -145,9 +145,9 @@ def _brief(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else str(error).split(";")[0]
 
 
-def load_snapshot(one: object, database: str, where: str) -> Snapshot:
+def load_snapshot(document: object, database: str, where: str) -> Snapshot:
     """Read one snapshot from its JSON members. Raises InputError."""
-    members = _object(one, where)
+    members = _object(document, where)
     readings: dict[str, Reading] = {}
     for view, content in _object(members.get("views"), f"{where}.views").items():
         readings[view] = _rows(_known(view, where), content, f"{where}.views.{view}")
@@ -210,8 +210,8 @@ def _missing(collector: Collector, content: object, where: str) -> Missing:
     return Missing(collector.view, kind, str(members.get("why", "")), str(members.get("way_out", "")))
 
 
-def _confirmation(one: object, where: str) -> CapturedConfirmation:
-    members = _object(one, where)
+def _confirmation(entry: object, where: str) -> CapturedConfirmation:
+    members = _object(entry, where)
     value = members.get("value")
     if not _is_number(value):
         raise InputError(f"{where}.value must be the number the query gave")

@@ -86,7 +86,9 @@ def _printed(collector: Collector, reading: Reading, oddities: list[Oddity]) -> 
 
 def _printed_key(collector: Collector, row: Row) -> Key:
     key = tuple(row[name] for name in collector.key if name in row)
-    return key or tuple(row[one.name] for one in collector.columns if one.kind is ColumnKind.TEXT and one.name in row)
+    return key or tuple(
+        row[column.name] for column in collector.columns if column.kind is ColumnKind.TEXT and column.name in row
+    )
 
 
 def _not_printed(collector: Collector) -> Missing:

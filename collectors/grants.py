@@ -46,20 +46,20 @@ class Capabilities:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a DBA should know about this connection."""
-        told = []
+        sentences = []
         if self.inside_pdb:
-            told.append(
+            sentences.append(
                 f"connected inside the PDB {self.container}: latches and row cache belong to the whole instance, and rows of "
                 "other containers may be hidden; connect to CDB$ROOT as a common user"
             )
         if self.cluster:
-            told.append("an instance of a cluster (RAC): watch every instance with a connection of its own")
-        return tuple(told)
+            sentences.append("an instance of a cluster (RAC): watch every instance with a connection of its own")
+        return tuple(sentences)
 
     @property
     def lacking(self) -> tuple[Readable, ...]:
         """The views that a grant would open."""
-        return tuple(one for one in self.views if one.status in ("refused", "failed"))
+        return tuple(view for view in self.views if view.status in ("refused", "failed"))
 
 
 def capabilities(snapshot: Snapshot, user: str) -> Capabilities:
@@ -74,7 +74,7 @@ def capabilities(snapshot: Snapshot, user: str) -> Capabilities:
         cluster=None if parallel is None else parallel == "YES",
         container=text(container.get("con_name")) if con_id else None,
         inside_pdb=con_id is not None and con_id > 1,
-        views=tuple(_readable(one, snapshot, user) for one in collectors().values()),
+        views=tuple(_readable(collector, snapshot, user) for collector in collectors().values()),
     )
 
 
@@ -117,15 +117,15 @@ def grants_script(user: str, kind: DatabaseKind) -> str:
 
 
 def _granted() -> list[Collector]:
-    return [one for one in collectors().values() if one.granted_on]
+    return [collector for collector in collectors().values() if collector.granted_on]
 
 
 def _plain(user: str) -> Iterator[str]:
     yield f"-- latchscope on Oracle 11.2 or a non-CDB: run as SYS, in SQL*Plus. It creates {user}, who can only read."
     yield f"create user {user} identified by &password;"
     yield f"grant create session to {user};"
-    yield from (grant(one, user) for one in _granted())
-    yield from (_grant(one, user) for one in ON_REQUEST)
+    yield from (grant(collector, user) for collector in _granted())
+    yield from (_grant(view, user) for view in ON_REQUEST)
     yield from _note_on_x()
 
 
@@ -136,8 +136,8 @@ def _cdb(user: str) -> Iterator[str]:
     yield f"create user {common} identified by &password container = all;"
     yield f"grant create session to {common};"
     yield f"alter user {common} set container_data = all container = current;"
-    yield from (grant(one, common) for one in _granted())
-    yield from (_grant(one, common) for one in ON_REQUEST)
+    yield from (grant(collector, common) for collector in _granted())
+    yield from (_grant(view, common) for view in ON_REQUEST)
     yield from _note_on_x()
 
 
@@ -145,7 +145,7 @@ def _rds(user: str) -> Iterator[str]:
     yield f"-- latchscope on Amazon RDS: run as the master user. It creates {user}, who can only read."
     yield f"create user {user} identified by &password;"
     yield f"grant create session to {user};"
-    for granted_on in (*(one.granted_on for one in _granted() if one.view != "x$kqrst"), *ON_REQUEST):
+    for granted_on in (*(collector.granted_on for collector in _granted() if collector.view != "x$kqrst"), *ON_REQUEST):
         name = granted_on.removeprefix("sys.").upper()
         yield f"begin rdsadmin.rdsadmin_util.grant_sys_object('{name}', '{user.upper()}', 'SELECT'); end;\n/"
     yield "-- x$kqrst cannot be opened on RDS: it is not among the X$ views RDS shows. latchscope infers the child latch's"

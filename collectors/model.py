@@ -272,6 +272,8 @@ class NotComparable:
     way_out: str
     dbid: str | None = None
     """As in a Delta."""
+    kind: Literal["first_poll", "not_comparable"] = "not_comparable"
+    """first_poll: nothing was there to compare with, so nothing is wrong."""
 
 
 SCRIPT = "run the script that `latchscope script` prints on the instance while it is slow, and diagnose its output"

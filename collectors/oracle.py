@@ -234,22 +234,22 @@ def classified(error: Exception) -> SessionError | StatementError:
     """A driver's error as the class whose cure it has; the text keeps Oracle's own codes."""
     if isinstance(error, gaierror):
         return SessionError(f"the host name in the dsn cannot be resolved: {error.strerror}")
-    found = set(_CODE.findall(" ".join(str(one) for one in _chain(error))))
-    told = brief(error)
+    found = set(_CODE.findall(" ".join(str(link) for link in _chain(error))))
+    message = brief(error)
     if found & CREDENTIAL:
-        return CredentialError(told)
+        return CredentialError(message)
     if found & STARTING:
-        return StartingError(told)
+        return StartingError(message)
     if "DPY-3010" in found:
-        return SetupError(f"{told}: Oracle 11.2 needs thick mode, in a process of its own; see docs/oracle-11.md")
+        return SetupError(f"{message}: Oracle 11.2 needs thick mode, in a process of its own; see docs/oracle-11.md")
     if found & SETUP or any(code.startswith("DPY-2") for code in found):
-        return SetupError(told)
+        return SetupError(message)
     if found & REFUSED:
-        return ViewRefused(told)
+        return ViewRefused(message)
     if "DPY-4024" in found:
-        return Cancelled(f"{told}; the statement was cancelled")
+        return Cancelled(f"{message}; the statement was cancelled")
     lost = any(code.startswith(("DPY-1", "DPY-4011", "DPY-5", "DPY-6")) for code in found) or not found
-    return SessionError(told) if lost or found & LOST else StatementError(told)
+    return SessionError(message) if lost or found & LOST else StatementError(message)
 
 
 def brief(error: Exception) -> str:

@@ -31,7 +31,9 @@ def collectors() -> Mapping[str, Collector]:
 @cache
 def view_of(sql: str) -> str | None:
     """The view that one of our statements reads, by its exact text; None for any other text."""
-    return next((view for view, one in collectors().items() if sql in map(as_sent, one.statements.values())), None)
+    return next(
+        (view for view, collector in collectors().items() if sql in map(as_sent, collector.statements.values())), None
+    )
 
 
 def _only_collector(module: ModuleType) -> Collector:

@@ -56,7 +56,7 @@ def ordinary(samples: Sequence[tuple[datetime, float]], at: datetime) -> UsualRa
     for scope, enough, hour in SCOPES:
         values = [value for when, value in samples if hour(when) == hour(at) and np.isfinite(value)]
         if len(values) >= enough:
-            low, median, high = (float(one) for one in np.quantile(values, (0.05, 0.5, 0.95)))
+            low, median, high = (float(quantile) for quantile in np.quantile(values, (0.05, 0.5, 0.95)))
             return UsualRange(median=median, low=low, high=high, samples=len(values), scope=scope)
     return None
 
@@ -74,28 +74,28 @@ def against_usual(value: float | None, usual: UsualRange | None) -> str:
 
 def figures(delta: Delta) -> Mapping[str, float]:
     """The figures kept as history for baselines, by name; only those that this Delta can tell, none from totals."""
-    scene = SignalContext(delta)
+    context = SignalContext(delta)
     seconds = delta.basis.seconds if delta.basis.kind == "interval" else None
-    impact = scene.impact if seconds else None
-    gets = scene.sum_of(delta.rows("v$rowcache"), "gets")
-    latch = scene.latch if scene.mechanism != "mutex" else None
-    told = {
+    impact = context.impact if seconds else None
+    gets = context.sum_of(delta.rows("v$rowcache"), "gets")
+    latch = context.latch if context.mechanism != "mutex" else None
+    values = {
         "row_cache_wait_share": impact.share_of_db_time if impact else None,
         "row_cache_waiting_sessions": impact.waiting_sessions if impact else None,
-        "sleeps_per_second": ratio(sleeps_of(scene), seconds),
+        "sleeps_per_second": ratio(sleeps_of(context), seconds),
         "latch_gets_per_second": ratio(latch.gets, seconds) if latch else None,
         "dictionary_gets_per_second": ratio(gets, seconds),
-        "db_time_per_second": ratio(scene.seconds_of("DB time"), seconds),
-        **{name: ratio(scene.work(statistic), seconds) for name, statistic in RATES.items()},
+        "db_time_per_second": ratio(context.seconds_of("DB time"), seconds),
+        **{name: ratio(context.work(statistic), seconds) for name, statistic in RATES.items()},
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def sleeps_of(scene: SignalContext) -> float | None:
+def sleeps_of(context: SignalContext) -> float | None:
     """Sleeps on what guards the row cache here: mutexes from 12.2 on, before that the latch; None when not known."""
-    if scene.mechanism != "mutex":
-        return scene.latch.sleeps
-    rows = scene.delta.rows("v$mutex_sleep")
+    if context.mechanism != "mutex":
+        return context.latch.sleeps
+    rows = context.delta.rows("v$mutex_sleep")
     if not rows:
-        return None if isinstance(scene.delta.read("v$mutex_sleep"), Missing) else 0.0
-    return scene.sum_of(rows, "sleeps")
+        return None if isinstance(context.delta.read("v$mutex_sleep"), Missing) else 0.0
+    return context.sum_of(rows, "sleeps")

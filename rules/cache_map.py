@@ -126,7 +126,7 @@ def _identifier(row: Row) -> tuple[int, str, int | None]:
 
 def _read(kqrst: Sequence[Row], rowcache: Mapping[tuple[int, str, int | None], Row]) -> dict[int, GuardedCaches]:
     grouped: dict[int, list[Row]] = defaultdict(list)
-    for row in sorted(kqrst, key=lambda one: str(_identifier(one))):
+    for row in sorted(kqrst, key=lambda row: str(_identifier(row))):
         child = number(row.get("child#"))
         if child is not None:
             grouped[int(child)].append(row)
@@ -149,8 +149,8 @@ def _inferred(delta: Delta, rowcache: list[Row]) -> dict[int, GuardedCaches]:
     for row in delta.rows("v$latch_children"):
         gets, child = number(row.get("gets")), number(row.get("child#"))
         if gets is not None and child is not None and gets >= MINIMUM_GETS:
-            fits[int(child)] = [place for place, (_, predicted) in enumerate(groups) if _close(gets, predicted)]
-    claims = [place for places in fits.values() for place in places]
+            fits[int(child)] = [group for group, (_, predicted) in enumerate(groups) if _close(gets, predicted)]
+    claims = [index for places in fits.values() for index in places]
     return {
         child: GuardedCaches(child, *_refs(groups[places[0]][0]), Identity.INFERRED)
         for child, places in sorted(fits.items())
@@ -182,7 +182,7 @@ def _groups(rowcache: list[Row]) -> list[list[Row]]:
 
 
 def _disagreements(delta: Delta, children: Mapping[int, GuardedCaches]) -> Iterable[Disagreement]:
-    for row in sorted(delta.rows("v$latch_children"), key=lambda one: number(one.get("child#")) or 0):
+    for row in sorted(delta.rows("v$latch_children"), key=lambda row: number(row.get("child#")) or 0):
         gets, guarded = number(row.get("gets")), children.get(int(number(row.get("child#")) or 0))
         predicted = guarded.predicted_gets if guarded else None
         if guarded is None or gets is None or predicted is None or max(gets, predicted) < MINIMUM_GETS:

@@ -29,7 +29,7 @@ def catalogue() -> Mapping[str, Cause]:
 def load(home: Path) -> Mapping[str, Cause]:
     """Every cause below a folder; the file name is the id."""
     causes = [read(path) for path in sorted(home.glob("*.yaml")) if not path.name.endswith(".cases.yaml")]
-    return {cause.id: cause for cause in sorted(causes, key=lambda one: (one.kb, one.id))}
+    return {cause.id: cause for cause in sorted(causes, key=lambda cause: (cause.kb, cause.id))}
 
 
 def read(path: Path) -> Cause:
@@ -55,8 +55,8 @@ def read(path: Path) -> Cause:
 
 def conditions(cause: Cause) -> Iterator[Condition]:
     """Every condition of a cause, alternatives included."""
-    for one in cause.when:
-        yield from one.any_of if isinstance(one, AnyOf) else (one,)
+    for condition in cause.when:
+        yield from condition.any_of if isinstance(condition, AnyOf) else (condition,)
 
 
 def _first(error: ValidationError) -> str:

@@ -53,9 +53,9 @@ class Releases(Frozen):
 
     def include(self, release: str) -> bool:
         """Whether a release is, or as far as it is told may be, one of them: "11.2" may be 11.2.0.4."""
-        told = parts(release)
+        version = parts(release)
         floor, top = parts(self.since or "0"), parts(self.until or "99")
-        return told[: len(floor)] >= floor[: len(told)] and told[: len(top)] <= top[: len(told)]
+        return version[: len(floor)] >= floor[: len(version)] and version[: len(top)] <= top[: len(version)]
 
 
 class Cause(Frozen):

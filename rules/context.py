@@ -64,6 +64,8 @@ class SignalContext:
     """What the signals look at. Everything is computed on first use, from the Delta alone."""
 
     delta: Delta
+    caches: CacheMap | None = None
+    """The map of the Delta where the caller has it already."""
 
     @property
     def printed(self) -> bool:
@@ -90,7 +92,7 @@ class SignalContext:
     @cached_property
     def map(self) -> CacheMap:
         """Child latch → caches."""
-        return cache_map(self.delta)
+        return cache_map(self.delta) if self.caches is None else self.caches
 
     @cached_property
     def children(self) -> tuple[Row, ...]:
@@ -163,7 +165,7 @@ class SignalContext:
         wanted = set(events)
         rows = [row for row in self.delta.rows("v$system_event") if row.get("event") in wanted]
         micro = [_session_micro(row) for row in rows]
-        known = [one for one in micro if one is not None]
+        known = [time for time in micro if time is not None]
         return sum(known) / 1e6 if len(known) == len(micro) else None
 
     def surface_wait_seconds(self, surface: Surface) -> float | None:
@@ -184,7 +186,7 @@ class SignalContext:
 
     def costliest(self, among: Iterable[Surface]) -> Surface:
         """Of some surfaces the one most time was lost on; the first of several."""
-        return max(among, key=lambda one: self.surface_wait_seconds(one) or 0.0)
+        return max(among, key=lambda surface: self.surface_wait_seconds(surface) or 0.0)
 
     @property
     def surfaces(self) -> tuple[Surface, ...]:
@@ -199,8 +201,8 @@ class SignalContext:
 
     def waited_on(self, surfaces: Iterable[Surface]) -> float | None:
         """Seconds lost on those of some surfaces that this instance has and that can be read; None when none can."""
-        told = [self.surface_wait_seconds(one) for one in surfaces if one in self.surfaces]
-        known = [seconds for seconds in told if seconds is not None]
+        waits = [self.surface_wait_seconds(surface) for surface in surfaces if surface in self.surfaces]
+        known = [seconds for seconds in waits if seconds is not None]
         return sum(known) if known else None
 
     @cached_property
@@ -250,8 +252,8 @@ class SignalContext:
         rows = self.delta.rows("v$rowcache")
         names = {str(row.get("parameter")) for row in rows if row.get("parameter") is not None}
         sums = {name: self.sum_of([row for row in rows if row.get("parameter") == name], column) for name in names}
-        told = [(name, total) for name, total in sums.items() if total is not None]
-        return dict(sorted(told, key=lambda item: (-item[1], item[0])))
+        named = [(name, total) for name, total in sums.items() if total is not None]
+        return dict(sorted(named, key=lambda item: (-item[1], item[0])))
 
     def unlisted(self, latch: str) -> Unknown | None:
         """Why nothing is known of a latch that a report does not list; None where it does, or where views were read."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from collectors.model import Delta, NotComparable
 from rules.baseline import UsualRange
+from rules.cache_map import CacheMap
 from rules.catalogue import catalogue, conditions
 from rules.cause import AnyOf, Cause, Condition
 from rules.context import IDLE_SESSIONS, NOTICEABLE_SHARE, Known, SignalContext, Unknown
@@ -28,53 +29,57 @@ CauseVerdict = Finding | RuledOut | Undetermined
 
 
 def diagnose(
-    delta: Delta, causes: Mapping[str, Cause] | None = None, usual: Mapping[str, UsualRange] | None = None
+    delta: Delta,
+    causes: Mapping[str, Cause] | None = None,
+    usual: Mapping[str, UsualRange] | None = None,
+    caches: CacheMap | None = None,
 ) -> Diagnosis:
     """The Diagnosis of a Delta. The order of view rows makes no difference to it.
 
+    `caches` is the map of this Delta where the caller has it already.
     `usual` holds what is ordinary for this database by the names of `rules.baseline.figures`; it adds to the headline how
     many times the usual the cost is, and changes no verdict.
     """
-    scene = SignalContext(delta)
+    context = SignalContext(delta, caches)
     known = catalogue() if causes is None else causes
     judged = {name: cause for name, cause in known.items() if not cause.handbook}
-    verdicts = _weighed(scene, judged, [_judge(cause, scene) for cause in judged.values()])
-    findings = ranked(one for one in verdicts if isinstance(one, Finding))
-    basis, told = delta.basis, worst(one.severity for one in findings)
+    verdicts = _weighed(context, judged, [_judge(cause, context) for cause in judged.values()])
+    findings = ranked(verdict for verdict in verdicts if isinstance(verdict, Finding))
+    basis, severity = delta.basis, worst(finding.severity for finding in findings)
     return Diagnosis(
         database=delta.database,
         release=delta.release,
-        mechanism=scene.mechanism,
+        mechanism=context.mechanism,
         basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
-        severity=_unexplained(scene) if told is Severity.INFO else told,
-        headline=headline(scene, findings, usual or {}),
-        impact=scene.impact,
-        steps=steps(scene, findings),
+        severity=_unexplained(context) if severity is Severity.INFO else severity,
+        headline=headline(context, findings, usual or {}),
+        impact=context.impact,
+        steps=steps(context, findings),
         findings=findings,
-        ruled_out=tuple(one for one in verdicts if isinstance(one, RuledOut)),
-        undetermined=tuple(one for one in verdicts if isinstance(one, Undetermined)),
-        who=groups(scene),
-        candidates=_candidates(scene, known, findings),
-        notes=notes(scene),
+        ruled_out=tuple(verdict for verdict in verdicts if isinstance(verdict, RuledOut)),
+        undetermined=tuple(verdict for verdict in verdicts if isinstance(verdict, Undetermined)),
+        who=groups(context),
+        candidates=_candidates(context, known, findings),
+        notes=notes(context),
     )
 
 
 def _candidates(
-    scene: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]
+    context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]
 ) -> tuple[Candidate, ...]:
     """Handbook entries of the release that fit a surface in trouble, and a cache in trouble where they speak of one."""
-    troubled = [one for one in findings if one.severity is not Severity.INFO]
-    caches = {cache for one in troubled for cache in causes[one.cause].caches}
-    if scene.hot is not None and scene.gate not in (None, Severity.INFO):
-        caches |= {cache.parameter for cache in scene.hot.caches if cache.parameter}
-    surfaces = {one.surface for one in troubled}
+    troubled = [finding for finding in findings if finding.severity is not Severity.INFO]
+    caches = {cache for finding in troubled for cache in causes[finding.cause].caches}
+    if context.hot is not None and context.gate not in (None, Severity.INFO):
+        caches |= {cache.parameter for cache in context.hot.caches if cache.parameter}
+    surfaces = {finding.surface for finding in troubled}
     return tuple(
         Candidate(cause=cause.id, title=cause.title, check=cause.explanation)
         for cause in causes.values()
         if cause.handbook
         and surfaces & set(cause.surfaces)
         and (not cause.caches or caches & set(cause.caches))
-        and _elsewhere(cause, scene) is None
+        and _elsewhere(cause, context) is None
     )
 
 
@@ -105,29 +110,29 @@ def cannot_tell(
     )
 
 
-def _judge(cause: Cause, scene: SignalContext) -> CauseVerdict:
-    elsewhere = _elsewhere(cause, scene)
+def _judge(cause: Cause, context: SignalContext) -> CauseVerdict:
+    elsewhere = _elsewhere(cause, context)
     if elsewhere is not None:
         return elsewhere
-    outcomes = [outcome for one in cause.when for outcome in _outcomes(one, cause, scene)]
+    outcomes = [outcome for condition in cause.when for outcome in _outcomes(condition, cause, context)]
     for outcome in outcomes:
         if outcome.holds is False:
             return _ruled_out(cause, outcome)
     blocking = _blocking(outcomes)
     if blocking is not None:
         return Undetermined(cause=cause.id, missing=blocking.missing, why=blocking.why, way_out=blocking.way_out)
-    return finding(cause, scene, outcomes)
+    return finding(cause, context, outcomes)
 
 
-def _elsewhere(cause: Cause, scene: SignalContext) -> RuledOut | None:
+def _elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
     """The verdict on a cause that belongs to other releases or shows where this instance has nothing to show."""
-    if not set(cause.surfaces) & set(scene.surfaces):
-        guarded = "mutexes" if scene.mechanism == "mutex" else "latches"
+    if not set(cause.surfaces) & set(context.surfaces):
+        guarded = "mutexes" if context.mechanism == "mutex" else "latches"
         because = f"{guarded} guard the row cache of this release"
         return RuledOut(
             cause=cause.id, signal="mechanism", value=0.0, needs=" or ".join(cause.surfaces), because=because
         )
-    release = scene.full_release
+    release = context.full_release
     if release is not None and not cause.releases.include(release):
         needs = f"{cause.releases.since or 'the oldest'} to {cause.releases.until or 'the newest'}"
         return RuledOut(
@@ -140,26 +145,32 @@ def _elsewhere(cause: Cause, scene: SignalContext) -> RuledOut | None:
     return None
 
 
-def _outcomes(one: Condition | AnyOf, cause: Cause, scene: SignalContext) -> list[ConditionResult]:
+def _outcomes(condition: Condition | AnyOf, cause: Cause, context: SignalContext) -> list[ConditionResult]:
     """The outcome of a condition; of alternatives, those that hold, else one that cannot be told, else one that fails.
 
     Alternatives that speak of a surface this instance has not got are none; one that cannot be told for want of events
     on a surface that costs nothing is settled by the others.
     """
-    if isinstance(one, Condition):
-        reading = SIGNALS[one.signal].read(scene, Subject(cause.caches, one.location or cause.location, one.parameter))
-        return [ConditionResult(one, reading, one.holds(reading.value) if isinstance(reading, Known) else None)]
-    here = [one for one in one.any_of if SIGNALS[one.signal].surface in (None, *scene.surfaces)] or one.any_of
-    each = [outcome for condition in here for outcome in _outcomes(condition, cause, scene)]
+    if isinstance(condition, Condition):
+        reading = SIGNALS[condition.signal].read(
+            context, Subject(cause.caches, condition.location or cause.location, condition.parameter)
+        )
+        return [
+            ConditionResult(condition, reading, condition.holds(reading.value) if isinstance(reading, Known) else None)
+        ]
+    here = [
+        member for member in condition.any_of if SIGNALS[member.signal].surface in (None, *context.surfaces)
+    ] or condition.any_of
+    each = [outcome for member in here for outcome in _outcomes(member, cause, context)]
     holding = [outcome for outcome in each if outcome.holds]
-    open_ones = [outcome for outcome in each if outcome.holds is None and not _moot(outcome, scene)]
+    open_ones = [outcome for outcome in each if outcome.holds is None and not _moot(outcome, context)]
     failing = [outcome for outcome in each if outcome.holds is False]
     return holding or open_ones[:1] or failing[:1] or each[:1]
 
 
-def _moot(outcome: ConditionResult, scene: SignalContext) -> bool:
+def _moot(outcome: ConditionResult, context: SignalContext) -> bool:
     surface = SIGNALS[outcome.condition.signal].surface
-    return surface is not None and scene.gate_of((surface,)) is Severity.INFO
+    return surface is not None and context.gate_of((surface,)) is Severity.INFO
 
 
 def _blocking(outcomes: Sequence[ConditionResult]) -> Unknown | None:
@@ -191,12 +202,15 @@ def _ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
     )
 
 
-def _weighed(scene: SignalContext, causes: Mapping[str, Cause], verdicts: list[CauseVerdict]) -> list[CauseVerdict]:
+def _weighed(context: SignalContext, causes: Mapping[str, Cause], verdicts: list[CauseVerdict]) -> list[CauseVerdict]:
     """Verdicts in each other's light: look-alikes explain what has no proof of its own, and what costs nothing is closed."""
-    found = {one.cause: one for one in verdicts if isinstance(one, Finding)}
-    look_alike = next((one for name, one in found.items() if causes[name].look_alike), None)
-    weighed = [_in_the_light_of(look_alike, scene, causes, verdict) for verdict in verdicts]
-    return [_giving_way(one, causes[one.cause], found) if isinstance(one, Finding) else one for one in weighed]
+    found = {verdict.cause: verdict for verdict in verdicts if isinstance(verdict, Finding)}
+    look_alike = next((verdict for name, verdict in found.items() if causes[name].look_alike), None)
+    weighed = [_in_the_light_of(look_alike, context, causes, verdict) for verdict in verdicts]
+    return [
+        _giving_way(verdict, causes[verdict.cause], found) if isinstance(verdict, Finding) else verdict
+        for verdict in weighed
+    ]
 
 
 def _giving_way(verdict: Finding, cause: Cause, found: Mapping[str, Finding]) -> CauseVerdict:
@@ -206,15 +220,15 @@ def _giving_way(verdict: Finding, cause: Cause, found: Mapping[str, Finding]) ->
 
 
 def _in_the_light_of(
-    look_alike: Finding | None, scene: SignalContext, causes: Mapping[str, Cause], verdict: CauseVerdict
+    look_alike: Finding | None, context: SignalContext, causes: Mapping[str, Cause], verdict: CauseVerdict
 ) -> CauseVerdict:
-    if isinstance(verdict, Undetermined) and scene.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
-        return _too_cheap(verdict, scene, scene.waited_on(causes[verdict.cause].surfaces) or 0.0)
+    if isinstance(verdict, Undetermined) and context.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
+        return _too_cheap(verdict, context, context.waited_on(causes[verdict.cause].surfaces) or 0.0)
     if look_alike is None or not isinstance(verdict, Finding) or verdict.cause == look_alike.cause:
         return verdict
     cause = causes[verdict.cause]
-    proof = {one.signal for one in conditions(cause) if one.role == "discriminating"}
-    if cause.look_alike or cause.cap is Severity.INFO or any(one.signal in proof for one in verdict.evidence):
+    proof = {condition.signal for condition in conditions(cause) if condition.role == "discriminating"}
+    if cause.look_alike or cause.cap is Severity.INFO or any(evidence.signal in proof for evidence in verdict.evidence):
         return verdict
     return _explained_by(look_alike, verdict)
 
@@ -231,9 +245,9 @@ def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
     )
 
 
-def _too_cheap(verdict: Undetermined, scene: SignalContext, waited: float) -> RuledOut:
+def _too_cheap(verdict: Undetermined, context: SignalContext, waited: float) -> RuledOut:
     """What could not be told need not be told apart when the waits it would explain cost nothing."""
-    db_time = scene.seconds_of("DB time")
+    db_time = context.seconds_of("DB time")
     because = "these waits cost next to nothing here"
     if db_time and waited / db_time < NOTICEABLE_SHARE:
         return RuledOut(
@@ -247,13 +261,13 @@ def _too_cheap(verdict: Undetermined, scene: SignalContext, waited: float) -> Ru
     return RuledOut(
         cause=verdict.cause,
         signal="impact",
-        value=waited / (scene.delta.basis.seconds or 1.0),
+        value=waited / (context.delta.basis.seconds or 1.0),
         unit="waiting sessions",
         needs=f">= {IDLE_SESSIONS:g}",
         because=because,
     )
 
 
-def _unexplained(scene: SignalContext) -> Severity:
+def _unexplained(context: SignalContext) -> Severity:
     """Without a finding above info, what row cache waits cost is still said, though never as an incident."""
-    return (scene.gate or Severity.INFO).at_most(Severity.WARNING)
+    return (context.gate or Severity.INFO).at_most(Severity.WARNING)

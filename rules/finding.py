@@ -21,29 +21,31 @@ class ConditionResult:
     holds: bool | None
 
 
-def finding(cause: Cause, scene: SignalContext, outcomes: list[ConditionResult]) -> Finding:
+def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> Finding:
     """The Finding of a cause, from the outcomes of its conditions."""
-    identity, surfaces = _identity(scene, outcomes), _shown_on(cause, scene, outcomes)
-    sure = _confidence(cause, scene, outcomes, identity)
-    child = _child(cause, scene) if identity in (Identity.READ, Identity.INFERRED) else None
-    guarded = scene.map.children[child] if child is not None else None
+    identity, surfaces = _identity(context, outcomes), _shown_on(cause, context, outcomes)
+    sure = _confidence(cause, context, outcomes, identity)
+    child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
+    guarded = context.map.children[child] if child is not None else None
     confirm = cause.confirm
     return Finding(
         cause=cause.id,
         title=cause.title,
-        surface=scene.costliest(surfaces),
-        severity=severity(scene, surfaces, cause.cap, sure),
+        surface=context.costliest(surfaces),
+        severity=severity(context, surfaces, cause.cap, sure),
         confidence=sure,
         child=child,
-        cache=guarded.name if guarded else _named(cause, scene, identity),
-        caches=guarded.caches if guarded else _cache_refs(cause, scene, identity),
+        cache=guarded.name if guarded else _named(cause, context, identity),
+        caches=guarded.caches if guarded else _cache_refs(cause, context, identity),
         identity=None if identity is None else _IDENTITY_NAMES[identity],
         location=cause.location,
         explanation=cause.explanation,
         evidence=tuple(_evidence(outcome) for outcome in outcomes if outcome.holds),
-        unknown=tuple(dict.fromkeys(one.reading.why for one in outcomes if isinstance(one.reading, Unknown))),
+        unknown=tuple(
+            dict.fromkeys(outcome.reading.why for outcome in outcomes if isinstance(outcome.reading, Unknown))
+        ),
         confirm=confirm
-        and Confirmation(sql=confirm.sql, reading=confirm.reading, result=scene.delta.confirmations.get(cause.id)),
+        and Confirmation(sql=confirm.sql, reading=confirm.reading, result=context.delta.confirmations.get(cause.id)),
         remedy=cause.remedy,
         risk=cause.risk,
         expected_effect=cause.expected_effect,
@@ -52,32 +54,36 @@ def finding(cause: Cause, scene: SignalContext, outcomes: list[ConditionResult])
     )
 
 
-def _shown_on(cause: Cause, scene: SignalContext, outcomes: list[ConditionResult]) -> tuple[Surface, ...]:
+def _shown_on(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> tuple[Surface, ...]:
     """Where the cause was seen: the surfaces on which sleeps or waiters name its cache, else all it can show on here."""
-    naming = [SIGNALS[one.condition.signal].surface for one in outcomes if one.holds and one.condition.signal in NAMING]
-    here = [one for one in cause.surfaces if one in scene.surfaces]
-    return tuple(one for one in here if one in naming) or tuple(here)
+    naming = [
+        SIGNALS[outcome.condition.signal].surface
+        for outcome in outcomes
+        if outcome.holds and outcome.condition.signal in NAMING
+    ]
+    here = [surface for surface in cause.surfaces if surface in context.surfaces]
+    return tuple(child for child in here if child in naming) or tuple(here)
 
 
-def _named(cause: Cause, scene: SignalContext, identity: Identity | None) -> str | None:
+def _named(cause: Cause, context: SignalContext, identity: Identity | None) -> str | None:
     """The cause's cache: the one most waiters name, else the first of its own."""
-    if identity is Identity.SAMPLED and scene.crowd is not None:
-        named = [cache for cache, _ in scene.crowd.caches().most_common() if cache in cause.caches]
+    if identity is Identity.SAMPLED and context.crowd is not None:
+        named = [cache for cache, _ in context.crowd.caches().most_common() if cache in cause.caches]
         return named[0] if named else None
     return cause.caches[0] if cause.caches else None
 
 
-def _cache_refs(cause: Cause, scene: SignalContext, identity: Identity | None) -> tuple[CacheRef, ...]:
+def _cache_refs(cause: Cause, context: SignalContext, identity: Identity | None) -> tuple[CacheRef, ...]:
     if identity is not Identity.SAMPLED:
         return ()
-    rows = [row for row in scene.delta.rows("v$rowcache") if row.get("parameter") in cause.caches]
+    rows = [row for row in context.delta.rows("v$rowcache") if row.get("parameter") in cause.caches]
     return tuple(sorted((cache_ref(row, text(row.get("parameter"))) for row in rows), key=str))
 
 
-def _child(cause: Cause, scene: SignalContext) -> int | None:
+def _child(cause: Cause, context: SignalContext) -> int | None:
     """The cause's own child with the most sleeps; not always the hot one, since another may have just as many."""
-    own = scene.map.guarding(cause.caches)
-    sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in scene.children}
+    own = context.map.guarding(cause.caches)
+    sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in context.children}
     return max(own, key=lambda child: (sleeps.get(child, 0.0), -child), default=None)
 
 
@@ -91,37 +97,39 @@ SAMPLED_SIGNALS = ("share_of_mutex_waiters", "share_of_lock_waiters")
 NAMING = ("share_of_sleeps", *SAMPLED_SIGNALS)
 
 
-def _identity(scene: SignalContext, outcomes: list[ConditionResult]) -> Identity | None:
+def _identity(context: SignalContext, outcomes: list[ConditionResult]) -> Identity | None:
     """How the finding's cache is known: by the surest signal that names it; None for causes that are no cache.
 
     A cause that only wants its waiters to agree with what tells it apart is no candidate for want of samples.
     """
-    told: list[Identity] = []
+    identities: list[Identity] = []
     for outcome in outcomes:
         if outcome.holds is None and outcome.condition.role == "discriminating":
             continue
         if outcome.condition.signal == "share_of_sleeps":
-            told.append(scene.hot.identity if outcome.holds and scene.hot else Identity.CANDIDATE)
+            identities.append(context.hot.identity if outcome.holds and context.hot else Identity.CANDIDATE)
         elif outcome.condition.signal in SAMPLED_SIGNALS:
-            told.append(Identity.SAMPLED if outcome.holds else Identity.CANDIDATE)
-    return max(told, default=None)
+            identities.append(Identity.SAMPLED if outcome.holds else Identity.CANDIDATE)
+    return max(identities, default=None)
 
 
 def _confidence(
-    cause: Cause, scene: SignalContext, outcomes: list[ConditionResult], identity: Identity | None
+    cause: Cause, context: SignalContext, outcomes: list[ConditionResult], identity: Identity | None
 ) -> Confidence:
     def held(role: str) -> int:
         return sum(1 for outcome in outcomes if outcome.condition.role == role and outcome.holds)
 
     confirmed: bool | None = None
-    result = scene.delta.confirmations.get(cause.id)
+    result = context.delta.confirmations.get(cause.id)
     if result is not None and cause.confirm is not None and cause.confirm.needs is not None:
         test = Condition(signal="confirmation", needs=cause.confirm.needs, because=cause.confirm.reading)
         confirmed = test.holds(result)
-    map_fits = identity is Identity.SAMPLED or all(one.child != scene.hot_child for one in scene.map.disagreements)
+    map_fits = identity is Identity.SAMPLED or all(
+        disagreement.child != context.hot_child for disagreement in context.map.disagreements
+    )
     unknown = sum(1 for outcome in outcomes if outcome.holds is None)
     sure = confidence(identity, held("discriminating"), held("shape"), unknown, confirmed, map_fits)
-    return sure.at_most(Confidence.MEDIUM) if scene.printed else sure
+    return sure.at_most(Confidence.MEDIUM) if context.printed else sure
 
 
 def _evidence(outcome: ConditionResult) -> Evidence:

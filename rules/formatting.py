@@ -16,10 +16,10 @@ def percent(share: float, digits: int | None = None) -> str:
         digits = 3 if 0.995 < share < 1 or 0 < share < 0.001 else 1
     if share == 0:
         return "0 %"
-    told = f"{share * 100:.{digits}f}"
-    if share > 0 and not float(told):
+    words = f"{share * 100:.{digits}f}"
+    if share > 0 and not float(words):
         return f"< {10**-digits:g} %"
-    return f"> {100 - 10**-digits:g} %" if share < 1 and float(told) == 100 else f"{told} %"
+    return f"> {100 - 10**-digits:g} %" if share < 1 and float(words) == 100 else f"{words} %"
 
 
 def whole_percent(share: float) -> str:
@@ -32,7 +32,7 @@ def measured(value: float, unit: str, beside: float | None = None) -> str:
     if unit == "share of DB time":
         return f"{percent(value)} of DB time"
     if unit == "ratio":
-        shares = all(0 <= one <= 1 for one in (value, value if beside is None else beside))
+        shares = all(0 <= number <= 1 for number in (value, value if beside is None else beside))
         return percent(value) if shares else number(value)
     return f"{number(value)} {one_of(value, unit)}".strip()
 

@@ -30,17 +30,17 @@ class LocationShape:
     meaning: str
 
 
-def shape_of(scene: SignalContext) -> LocationShape | None:
+def shape_of(context: SignalContext) -> LocationShape | None:
     """The shape of the row cache latch's sleeps, or None when no location has any or v$latch_misses is missing."""
-    rows = [row for row in scene.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
+    rows = [row for row in context.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
     held, waited = (_sleeps(rows, str, column) for column in ("sleep_count", "wtr_slp_count"))
     return _shaped(held, lambda shares: _latch_fingerprint(shares, _shares(waited)))
 
 
-def mutex_shape_of(scene: SignalContext) -> LocationShape | None:
+def mutex_shape_of(context: SignalContext) -> LocationShape | None:
     """The shape of the row cache mutex sleeps by function, or None when nobody slept or v$mutex_sleep is missing."""
-    rows = scene.delta.rows("v$mutex_sleep")
-    return _shaped(_sleeps(rows, lambda place: function_of(str(place)), "sleeps"), _mutex_fingerprint)
+    rows = context.delta.rows("v$mutex_sleep")
+    return _shaped(_sleeps(rows, lambda location: function_of(str(location)), "sleeps"), _mutex_fingerprint)
 
 
 def _sleeps(rows: Iterable[Row], named: Callable[[Value], str], column: str) -> Shares:
@@ -53,7 +53,7 @@ def _sleeps(rows: Iterable[Row], named: Callable[[Value], str], column: str) -> 
 def _shares(sleeps: Shares) -> Shares:
     """Shares of the whole; empty when there is nothing to share."""
     total = sum(sleeps.values())
-    return {place: slept / total for place, slept in sleeps.items()} if total else {}
+    return {location: slept / total for location, slept in sleeps.items()} if total else {}
 
 
 def _shaped(sleeps: Shares, fingerprint: Callable[[Shares], tuple[str, str]]) -> LocationShape | None:
@@ -67,12 +67,12 @@ def _shaped(sleeps: Shares, fingerprint: Callable[[Shares], tuple[str, str]]) ->
 
 
 def _of(shares: Shares, functions: Iterable[str]) -> float:
-    return sum(share for place, share in shares.items() if place.startswith(tuple(functions)))
+    return sum(share for location, share in shares.items() if location.startswith(tuple(functions)))
 
 
 def _everyday(shares: Shares) -> list[float]:
     """Shares of the three latch gets of a parent get."""
-    return [shares.get(place, 0.0) for place in (FIND_OBJ, REGET, DEQUEUE)]
+    return [shares.get(location, 0.0) for location in (FIND_OBJ, REGET, DEQUEUE)]
 
 
 def _even(shares: Shares) -> bool:

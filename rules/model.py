@@ -226,4 +226,4 @@ class Diagnosis(Frozen):
 
 def worst(severities: Iterable[Severity]) -> Severity:
     """The highest of several severities; info when there are none."""
-    return max(severities, key=lambda one: one.rank, default=Severity.INFO)
+    return max(severities, key=lambda severity: severity.rank, default=Severity.INFO)

@@ -9,9 +9,9 @@ MINIMUM_MISSES = 100
 """Views are read without a lock, so a few more misses than gets are no contradiction."""
 
 
-def notes(scene: SignalContext) -> tuple[str, ...]:
+def notes(context: SignalContext) -> tuple[str, ...]:
     """Notes of the source, assumptions, disagreements of the map, figures that cannot be, counters left out, refusals."""
-    readings = sorted(scene.delta.readings.items())
+    readings = sorted(context.delta.readings.items())
     assumed = [
         f"assumed: {note}" for _, reading in readings if not isinstance(reading, Missing) for note in reading.notes
     ]
@@ -20,20 +20,20 @@ def notes(scene: SignalContext) -> tuple[str, ...]:
         for _, reading in readings
         if isinstance(reading, Missing) and reading.kind in ("refused", "failed")
     ]
-    source = [REMEMBER] if scene.printed else []
-    doubts = [str(one) for one in scene.map.disagreements]
-    odd = sorted(str(oddity) for oddity in scene.delta.oddities)
-    return (*source, *scene.delta.notes, *assumed, *doubts, *implausible(scene.delta), *odd, *refused)
+    source = [REMEMBER] if context.printed else []
+    doubts = [str(disagreement) for disagreement in context.map.disagreements]
+    odd = sorted(str(oddity) for oddity in context.delta.oddities)
+    return (*source, *context.delta.notes, *assumed, *doubts, *implausible(context.delta), *odd, *refused)
 
 
 def implausible(delta: Delta) -> tuple[str, ...]:
     """Sentences about dictionary caches with more misses than gets, in the order of their names."""
-    told = []
+    sentences = []
     for row in delta.rows("v$rowcache"):
         gets, misses = number(row.get("gets")), number(row.get("getmisses"))
         if gets is not None and misses is not None and misses > max(gets, MINIMUM_MISSES):
-            told.append(
+            sentences.append(
                 f"v$rowcache {row.get('parameter')} has {count(misses)} misses on {count(gets)} gets, which cannot be: "
                 "rely on neither"
             )
-    return tuple(sorted(told))
+    return tuple(sorted(sentences))

@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, str] = {
 
 def section_of(views: str) -> str:
     """Where a report prints what comes from some views: 'v$latch, v$sysstat' → the names of its sections."""
-    return ", ".join(SECTIONS.get(one, one) for one in views.split(", "))
+    return ", ".join(SECTIONS.get(view, view) for view in views.split(", "))
 
 
 DeltaSource = Literal["views", "report"]

@@ -6,9 +6,9 @@ from rules.context import SignalContext
 from rules.model import Confidence, Finding, Identity, Severity, Surface
 
 
-def severity(scene: SignalContext, surfaces: Iterable[Surface], cap: Severity, confidence: Confidence) -> Severity:
+def severity(context: SignalContext, surfaces: Iterable[Surface], cap: Severity, confidence: Confidence) -> Severity:
     """What the waits on some surfaces cost; by shares alone, where no cost is known, at most a warning."""
-    gate = scene.gate_of(surfaces)
+    gate = context.gate_of(surfaces)
     if gate is None:
         gate = Severity.NOTICE if confidence is Confidence.LOW else Severity.WARNING
     return gate.at_most(cap)
@@ -37,5 +37,13 @@ def confidence(
 def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings, the one to act on first: by severity, confidence, then by how much evidence they have."""
     return tuple(
-        sorted(findings, key=lambda one: (-one.severity.rank, -one.confidence.rank, -len(one.evidence), one.cause))
+        sorted(
+            findings,
+            key=lambda finding: (
+                -finding.severity.rank,
+                -finding.confidence.rank,
+                -len(finding.evidence),
+                finding.cause,
+            ),
+        )
     )

@@ -45,11 +45,11 @@ class SampledWaiters:
 
     def of(self, event: str | None = None) -> tuple[Waiter, ...]:
         """Those of one event, or all."""
-        return tuple(one for one in self.waiters if event in (None, one.event))
+        return tuple(waiter for waiter in self.waiters if event in (None, waiter.event))
 
     def caches(self, event: str | None = None) -> Counter[str]:
         """Waiters by cache."""
-        return Counter(sorted(one.cache for one in self.of(event)))
+        return Counter(sorted(waiter.cache for waiter in self.of(event)))
 
     def groups(self) -> list[tuple[Waiter, int]]:
         """Equal waiters counted, the most first."""

@@ -1,7 +1,7 @@
 """What tests of every floor share: the shared data, the recorded incident, and the rule against skips."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from collectors.capture import Capture, load
+from tests.service.stores import Postgres
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
@@ -48,6 +49,14 @@ def shared_data() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"shared data: {SHARED} is not there")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One PostgreSQL server for the session; skips by name where its wheel is not installed."""
+    server = Postgres()
+    yield server
+    server.stop()
 
 
 @pytest.fixture(scope="session")

@@ -61,16 +61,16 @@ def profile(
 
 
 def _holder(row: dict[str, Value]) -> Holder:
-    def told(name: str) -> str | None:
+    def cell(name: str) -> str | None:
         value = row.get(name)
         return None if value is None else str(value)
 
     sid = row.get("sid")
     return Holder(
         int(sid) if isinstance(sid, int | float) else 0,
-        told("laddr") or "",
-        told("sql_id"),
-        told("module"),
-        told("program"),
-        told("username"),
+        cell("laddr") or "",
+        cell("sql_id"),
+        cell("module"),
+        cell("program"),
+        cell("username"),
     )

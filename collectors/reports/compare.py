@@ -33,20 +33,20 @@ def _foreign(heading: str, other: str) -> bool:
 
 def header_of(document: Document, which: str) -> Header:
     """The head of one period; `document` is the whole one, whose first blocks have a row per period."""
-    told = {name: cell for row in _rows_of(document, which) for name, cell in row.items() if cell}
-    number = count(told.get("instnum", ""))
+    cells = {name: cell for row in _rows_of(document, which) for name, cell in row.items() if cell}
+    number = count(cells.get("instnum", ""))
     return Header(
-        db_name=told.get("dbname") or told.get("uniquename", ""),
-        dbid=dbid_in(told.get("dbid", "")),
-        instance=told.get("instance", ""),
+        db_name=cells.get("dbname") or cells.get("uniquename", ""),
+        dbid=dbid_in(cells.get("dbid", "")),
+        instance=cells.get("instance", ""),
         instance_number=number if isinstance(number, int) else None,
-        release=release_in(told.get("release", "")),
-        cluster={"YES": True, "NO": False}.get((told.get("cluster") or told.get("rac", "")).upper()),
-        host=told.get("host", ""),
+        release=release_in(cells.get("release", "")),
+        cluster={"YES": True, "NO": False}.get((cells.get("cluster") or cells.get("rac", "")).upper()),
+        host=cells.get("host", ""),
         cpus=_cpus(document, which),
-        begin=moment_in(told.get("beginsnaptime", "")),
-        end=moment_in(told.get("endsnaptime", "")),
-        db_time_minutes=real(told.get("dbtimemin", "")),
+        begin=moment_in(cells.get("beginsnaptime", "")),
+        end=moment_in(cells.get("endsnaptime", "")),
+        db_time_minutes=real(cells.get("dbtimemin", "")),
     )
 
 

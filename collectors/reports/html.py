@@ -66,8 +66,8 @@ class _Open:
             return ()
         last, upper = self.headings[-1], self.headings[-2] if len(self.headings) > 1 and self.spanned else []
         if len(upper) != len(last):
-            return tuple(squeeze(one) for one in last)
-        return tuple(squeeze(f"{group} {one}") for group, one in zip(upper, last, strict=True))
+            return tuple(squeeze(heading) for heading in last)
+        return tuple(squeeze(f"{group} {heading}") for group, heading in zip(upper, last, strict=True))
 
 
 class _Walk:
@@ -155,5 +155,5 @@ def _clean(pieces: list[str]) -> str:
 
 def _span(attributes: Mapping[str, str]) -> int:
     """Columns that a cell covers."""
-    told = attributes.get("colspan", "").strip()
-    return int(told) if told.isdecimal() and 1 <= int(told[:4]) <= MOST_COLUMNS else 1
+    colspan = attributes.get("colspan", "").strip()
+    return int(colspan) if colspan.isdecimal() and 1 <= int(colspan[:4]) <= MOST_COLUMNS else 1

@@ -62,6 +62,6 @@ def added(values: Iterable[int | float | None]) -> int | float | None:
     return None if any(value is None for value in known) else sum(value for value in known if value is not None)
 
 
-def told(row: dict[str, Value]) -> Row:
+def known_cells(row: dict[str, Value]) -> Row:
     """The row without the columns nobody could tell: absent, not NULL."""
     return {name: value for name, value in row.items() if value is not None}

@@ -90,10 +90,10 @@ class _Walk:
 
     def _end(self) -> None:
         if self.table:
-            one = self.table
-            widths = () if one.name_above else tuple(end - begin for begin, end in one.columns)
-            rows = tuple(tuple(row) for row in one.rows)
-            add(self.tables, Table(one.section, one.headings, rows, widths=widths))
+            table = self.table
+            widths = () if table.name_above else tuple(end - begin for begin, end in table.columns)
+            rows = tuple(tuple(row) for row in table.rows)
+            add(self.tables, Table(table.section, table.headings, rows, widths=widths))
         self.table, self.above = None, []
 
     def document(self) -> Document:

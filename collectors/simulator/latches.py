@@ -42,11 +42,11 @@ def latch(now: ScenarioState) -> list[Row]:
     if now.scenario.mutexes:  # the name lives on, with a get an hour
         sums |= {"gets": 41, "misses": 0, "sleeps": 0, "spin_gets": 0, "wait_time": 0}
     rows: list[Row] = [{"latch#": now.scenario.latch, "name": ROW_CACHE_LATCH, **sums}]
-    for place, latch in enumerate(sorted({name for _, load in now.scenario.loop for name in load.latches})):
+    for index, latch in enumerate(sorted({name for _, load in now.scenario.loop for name in load.latches})):
         sleeps = now.total(_other_latch, latch, 1)
         rows.append(
             {
-                "latch#": 100 + place,
+                "latch#": 100 + index,
                 "name": latch,
                 "gets": now.total(_other_latch, latch, 0),
                 "misses": sleeps * 20,
@@ -68,45 +68,45 @@ def latch_misses(now: ScenarioState) -> list[Row]:
 
 
 def _row_cache_places(now: ScenarioState) -> list[Row]:
-    places = sorted({place for _, load in now.scenario.loop for place in {**load.holders, **load.waiters}})
+    places = sorted({location for _, load in now.scenario.loop for location in {**load.holders, **load.waiters}})
     return [
         {
             "parent_name": ROW_CACHE_LATCH,
-            "location": place,
+            "location": location,
             "nwfail_count": 0,
-            "sleep_count": now.total(_held_at, place),
-            "wtr_slp_count": now.total(_waited_at, place),
+            "sleep_count": now.total(_held_at, location),
+            "wtr_slp_count": now.total(_waited_at, location),
             "longhold_count": 0,
         }
-        for place in places
+        for location in places
     ]
 
 
 def _result_cache_places(now: ScenarioState) -> list[Row]:
-    places = sorted({place for _, load in now.scenario.loop for place in load.result_cache_places})
+    places = sorted({location for _, load in now.scenario.loop for location in load.result_cache_places})
     return [
         {
             "parent_name": RESULT_CACHE_LATCH,
-            "location": place,
+            "location": location,
             "nwfail_count": 0,
-            "sleep_count": now.total(_result_cache_slept, place),
-            "wtr_slp_count": now.total(_result_cache_slept, place),
+            "sleep_count": now.total(_result_cache_slept, location),
+            "wtr_slp_count": now.total(_result_cache_slept, location),
             "longhold_count": 0,
         }
-        for place in places
+        for location in places
     ]
 
 
-def _result_cache_slept(load: ScriptedLoad, place: str) -> float:
-    return _other_latch(load, RESULT_CACHE_LATCH, 1) * load.result_cache_places.get(place, 0.0)
+def _result_cache_slept(load: ScriptedLoad, location: str) -> float:
+    return _other_latch(load, RESULT_CACHE_LATCH, 1) * load.result_cache_places.get(location, 0.0)
 
 
-def _held_at(load: ScriptedLoad, place: str) -> float:
-    return _sleeps(load) * load.holders.get(place, 0.0)
+def _held_at(load: ScriptedLoad, location: str) -> float:
+    return _sleeps(load) * load.holders.get(location, 0.0)
 
 
-def _waited_at(load: ScriptedLoad, place: str) -> float:
-    return _sleeps(load) * load.waiters.get(place, 0.0)
+def _waited_at(load: ScriptedLoad, location: str) -> float:
+    return _sleeps(load) * load.waiters.get(location, 0.0)
 
 
 def _sleeps(load: ScriptedLoad) -> float:

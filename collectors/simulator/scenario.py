@@ -210,7 +210,7 @@ class ScenarioState:
     ) -> list[float]:
         """The rate of the days before and of each phase; a scenario never changes, so each is worked out once."""
         known = _RATES.setdefault(id(self.scenario), (self.scenario, {}))[1]
-        key = (rate, *(id(one) if isinstance(one, Scenario) else one for one in of), *named.items())
+        key = (rate, *(id(part) if isinstance(part, Scenario) else part for part in of), *named.items())
         if key not in known:
             loads = (self.scenario.ordinary, *(load for _, load in self.scenario.loop))
             known[key] = [rate(load, *of, **named) for load in loads]
@@ -261,8 +261,8 @@ def _sleeps(load: ScriptedLoad, child: int) -> float:
 
 def _misses(load: ScriptedLoad, child: int, scenario: Scenario) -> float:
     gets = sum(cache.latch_gets * _gets(load, cache, scenario) for cache in scenario.caches if cache.child == child)
-    one = load.children.get(child, Child())
-    return max(gets * one.miss_ratio, one.sleeps * (1 - RESLEEPS))
+    rates = load.children.get(child, Child())
+    return max(gets * rates.miss_ratio, rates.sleeps * (1 - RESLEEPS))
 
 
 def _spin_gets(load: ScriptedLoad, child: int, scenario: Scenario) -> float:
@@ -271,12 +271,12 @@ def _spin_gets(load: ScriptedLoad, child: int, scenario: Scenario) -> float:
 
 
 def _wait_us(load: ScriptedLoad, child: int) -> float:
-    one = load.children.get(child, Child())
-    return one.sleeps * one.sleep_us
+    rates = load.children.get(child, Child())
+    return rates.sleeps * rates.sleep_us
 
 
 def share(cache: Cache, scenario: Scenario) -> float:
     """A name's gets are shared by its rows: parents take most, each further row half of the one before."""
-    rows = [one for one in scenario.caches if one.name == cache.name]
-    weights = [0.5**place for place in range(len(rows))]
+    rows = [row for row in scenario.caches if row.name == cache.name]
+    weights = [0.5**rank for rank in range(len(rows))]
     return weights[rows.index(cache)] / sum(weights)

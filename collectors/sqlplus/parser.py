@@ -41,14 +41,18 @@ def load(data: bytes, name: str) -> Capture:
         )
     found = sections(decoded(data))
     _check_format(found, name)
-    once = {view: _reading(one, found, "once", "sys") for view, one in collectors().items() if _alone(view, found)}
+    once = {
+        view: _reading(collector, found, "once", "sys")
+        for view, collector in collectors().items()
+        if _alone(view, found)
+    }
     earlier, later = (_bound(_snapshot(found, part, once)) for part in "12")
     if not any(isinstance(reading, Rows) for snapshot in (earlier, later) for reading in snapshot.values()):
         raise InputError(_no_rows(found, name))
     taken, notes = _comparable(found, earlier, {**later, SAMPLED: _looks(found)})
-    readings = tuple(_with_notes(one, (*notes, *_notes(found))) for one in taken)
+    readings = tuple(_with_notes(reading, (*notes, *_notes(found))) for reading in taken)
     database = _name(readings[-1], name)
-    snapshots = tuple(Snapshot(database, _taken_at(one), one) for one in readings)
+    snapshots = tuple(Snapshot(database, _taken_at(reading), reading) for reading in readings)
     return Capture(database, snapshots, tuple(_confirmations(found)), "spooled by the script of `latchscope script`")
 
 
@@ -62,7 +66,7 @@ def _check_format(found: Sections, name: str) -> None:
 
 
 def _no_rows(found: Sections, name: str) -> str:
-    said = next((one.error for one in found.values() if one.error), None)
+    said = next((block.error for block in found.values() if block.error), None)
     if said:
         cure = "run the script as a user who may read them" if said.startswith(REFUSED) else "cure that, " + AGAIN
         return f"{name} holds no rows of any view; the database said {said}: {cure}"
@@ -77,16 +81,16 @@ def _alone(view: str, found: Sections) -> bool:
 
 def _snapshot(found: Sections, part: str, once: Mapping[str, Reading]) -> dict[str, Reading]:
     return {
-        view: once[view] if view in once else _reading(one, found, part)
-        for view, one in collectors().items()
-        if not one.sampled
+        view: once[view] if view in once else _reading(collector, found, part)
+        for view, collector in collectors().items()
+        if not collector.sampled
     }
 
 
 def _reading(collector: Collector, found: Sections, *attempts: str) -> Reading:
     """The rows of the first attempt that succeeded, or why the first one gave none."""
     read = [_rows(collector, found.get((part, collector.view))) for part in attempts]
-    return next((one for one in read if isinstance(one, Rows)), read[0])
+    return next((reading for reading in read if isinstance(reading, Rows)), read[0])
 
 
 def _rows(collector: Collector, section: Section | None) -> Reading:
@@ -132,9 +136,9 @@ def _cell(name: str, kind: ColumnKind, unit: str, cell: str) -> Value:
 
 def _bound(readings: dict[str, Reading]) -> dict[str, Reading]:
     """Views read by a number the instance does not have are not empty: they were never asked."""
-    for view, one in collectors().items():
-        if one.binds and isinstance(readings.get(view), Rows):
-            asked = one.binds(readings)
+    for view, collector in collectors().items():
+        if collector.binds and isinstance(readings.get(view), Rows):
+            asked = collector.binds(readings)
             readings[view] = asked if isinstance(asked, Missing) and asked.kind == "not_asked" else readings[view]
     return readings
 
@@ -192,7 +196,7 @@ def _notes(found: Sections) -> Iterator[str]:
             "the script had no way to wait, so its snapshots are close together: "
             "grant execute on sys.dbms_lock to the user, or run it as SYS"
         )
-    silent = [ids for (part, ids), one in found.items() if part == "confirm" and _answer(one) is None]
+    silent = [ids for (part, ids), block in found.items() if part == "confirm" and _answer(block) is None]
     if silent:
         yield f"confirming queries without a number: {', '.join(silent)}"
     strange = sorted({view for part, view in found if part in ("1", "2", "once", "sys") and view not in collectors()})
@@ -226,8 +230,8 @@ def _instance(readings: Mapping[str, Reading]) -> Row:
 
 
 def _name(readings: Mapping[str, Reading], name: str) -> str:
-    told = text(_instance(readings).get("instance_name"))
-    return told if told and told.isprintable() else re.split(r"[/\\]", name)[-1].rpartition(".")[0] or name
+    instance = text(_instance(readings).get("instance_name"))
+    return instance if instance and instance.isprintable() else re.split(r"[/\\]", name)[-1].rpartition(".")[0] or name
 
 
 def _taken_at(readings: Mapping[str, Reading]) -> datetime | None:

@@ -88,11 +88,11 @@ class _Origin:
             self._starts.append(packed)
             packed += len(word[0])
 
-    def __call__(self, place: int) -> int:
+    def __call__(self, index: int) -> int:
         if not self._words:
             return 0
-        word = bisect_right(self._starts, max(place, 0)) - 1
-        return self._words[word].start() + place - self._starts[word]
+        word = bisect_right(self._starts, max(index, 0)) - 1
+        return self._words[word].start() + index - self._starts[word]
 
 
 def _records(packed: str) -> Iterator[tuple[re.Match[str], str | None]]:

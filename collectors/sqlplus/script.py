@@ -94,13 +94,13 @@ def sqlplus_script(
     before, after, confirming = list(_snapshot("1")), [*_snapshot("2"), *_once()], list(_confirming(questions))
     watching = _watching(look, looks, seconds / looks) if looks else _waiting(seconds)
     blocks = [*map(_block, before), watching, SECOND, *map(_block, [*after, *confirming])]
-    floors = {floor for one in (*before, look, *after, *confirming) for floor in _floors(one)[1:]}
+    floors = {floor for section in (*before, look, *after, *confirming) for floor in _floors(section)[1:]}
     many = len(confirming)
     return _filled(
         SECONDS=str(seconds),
         LOOKS=str(looks),
         FORMAT=str(FORMAT),
-        VIEWS=_listed([one.view for one in collectors().values()], bool(confirming)),
+        VIEWS=_listed([collector.view for collector in collectors().values()], bool(confirming)),
         STATEMENTS=str(len(before) + len(after) + looks + 3),
         CONFIRMING=CONFIRMING.replace("@MANY@", str(many)) if many else "",
         LONGER=f", then {many} confirming queries that nothing limits" if many else "",
@@ -127,9 +127,11 @@ def _listed(views: list[str], confirming: bool) -> str:
 
 def _snapshot(part: str) -> Iterator[_Section]:
     """What is read twice: the clock, then every view with counters, the dearest last."""
-    twice = [one for one in collectors().values() if _counts(one) and not one.sampled]
-    for one in sorted(twice, key=lambda one: (one.view != INSTANCE, one.view in LATEST)):
-        yield _Section(part, one.view, {floor: _bound(one, text) for floor, text in one.statements.items()})
+    twice = [collector for collector in collectors().values() if _counts(collector) and not collector.sampled]
+    for collector in sorted(twice, key=lambda collector: (collector.view != INSTANCE, collector.view in LATEST)):
+        yield _Section(
+            part, collector.view, {floor: _bound(collector, text) for floor, text in collector.statements.items()}
+        )
 
 
 def _counts(collector: Collector) -> bool:
@@ -138,13 +140,18 @@ def _counts(collector: Collector) -> bool:
 
 def _once() -> Iterator[_Section]:
     """What is read once, after both snapshots: levels, settings, the map; X$ tables by our view and as SYS can."""
-    for one in collectors().values():
-        if _counts(one) or one.sampled:
+    for collector in collectors().values():
+        if _counts(collector) or collector.sampled:
             continue
-        yield _Section("once", one.view, {floor: _bound(one, text) for floor, text in one.statements.items()})
-        if one.view.startswith("x$"):
-            direct = {floor: text.replace(one.granted_on, one.view) for floor, text in one.statements.items()}
-            yield _Section("sys", one.view, direct)
+        yield _Section(
+            "once", collector.view, {floor: _bound(collector, text) for floor, text in collector.statements.items()}
+        )
+        if collector.view.startswith("x$"):
+            direct = {
+                floor: text.replace(collector.granted_on, collector.view)
+                for floor, text in collector.statements.items()
+            }
+            yield _Section("sys", collector.view, direct)
 
 
 def _bound(collector: Collector, text: str) -> str:
@@ -159,15 +166,15 @@ def _bound(collector: Collector, text: str) -> str:
 
 
 def _confirming(questions: Iterable[ScriptQuery]) -> Iterator[_Section]:
-    for one in questions:
-        asked = "select /* latchscope confirm */ (" + one.sql + ") as answer from dual"
-        texts = {one.since or "0": asked}
-        if one.since:
+    for question in questions:
+        asked = "select /* latchscope confirm */ (" + question.sql + ") as answer from dual"
+        texts = {question.since or "0": asked}
+        if question.since:
             texts["0"] = "select null as answer from dual"
-        if one.until:
-            *head, last = parts(one.until)
+        if question.until:
+            *head, last = parts(question.until)
             texts[".".join(map(str, (*head, last + 1)))] = "select null as answer from dual"
-        yield _Section("confirm", ",".join(one.ids), texts)
+        yield _Section("confirm", ",".join(question.ids), texts)
 
 
 def _block(section: _Section) -> str:
@@ -233,7 +240,7 @@ def _switch(which: str, floor: str) -> str:
 
 def _switches(floors: list[str]) -> Iterator[str]:
     for floor in floors:
-        weighed = sum(part * 100 ** (3 - place) for place, part in enumerate(parts(floor)[:4]))
+        weighed = sum(part * 100 ** (3 - rank) for rank, part in enumerate(parts(floor)[:4]))
         on, off = "'/* */'", "'--'"
         yield f"       case when release >= {weighed} then {on} else {off} end as {_switch('from', floor)},"
         yield f"       case when release >= {weighed} then {off} else {on} end as {_switch('below', floor)},"

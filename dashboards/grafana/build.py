@@ -20,7 +20,9 @@ OUTPUT = Path(__file__).parent / "dashboards"
 def texts(address: str = ADDRESS) -> dict[str, str]:
     """File name → its text, for every dashboard."""
     made = (fleet(address), database(address), health(address))
-    return {f"{one['uid']}.json": json.dumps(one, indent=1, ensure_ascii=False) + "\n" for one in made}
+    return {
+        f"{dashboard['uid']}.json": json.dumps(dashboard, indent=1, ensure_ascii=False) + "\n" for dashboard in made
+    }
 
 
 def main() -> None:

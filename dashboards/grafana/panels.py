@@ -37,7 +37,7 @@ def panel(kind: str, title: str, description: str, unit: str, queries: Sequence[
         "description": description,
         "datasource": SOURCE,
         "gridPos": size,
-        "targets": [{"refId": chr(ord("A") + place), **one} for place, one in enumerate(queries)],
+        "targets": [{"refId": chr(ord("A") + index), **query} for index, query in enumerate(queries)],
         "fieldConfig": {"defaults": defaults, "overrides": more.pop("overrides", [])},
         **more,
     }
@@ -112,7 +112,7 @@ def states(title: str, description: str, words: Json, expr: str, legend: str, **
 
 def table(title: str, description: str, *columns: tuple[str, str, str], hide: Iterable[str] = (), **more: Any) -> Json:
     """A row per label set. A column is its name, its unit and its query; `hide` drops labels that say nothing here."""
-    values = {f"Value #{chr(ord('A') + place)}": name for place, (name, _, _) in enumerate(columns)}
+    values = {f"Value #{chr(ord('A') + index)}": name for index, (name, _, _) in enumerate(columns)}
     if len(columns) == 1:
         values = {"Value": columns[0][0]}
     dropped = dict.fromkeys(["Time", *hide], True)
@@ -156,11 +156,11 @@ def placed(panels: Iterable[Json]) -> list[Json]:
     """The panels with ids and places, left to right, line by line."""
     laid: list[Json] = []
     x = y = tallest = 0
-    for number, one in enumerate(panels, 1):
-        w, h = one["gridPos"]["w"], one["gridPos"]["h"]
+    for number, panel in enumerate(panels, 1):
+        w, h = panel["gridPos"]["w"], panel["gridPos"]["h"]
         if x + w > WIDTH:
             x, y, tallest = 0, y + tallest, 0
-        laid.append({"id": number, **one, "gridPos": {"x": x, "y": y, "w": w, "h": h}})
+        laid.append({"id": number, **panel, "gridPos": {"x": x, "y": y, "w": w, "h": h}})
         x, tallest = x + w, max(tallest, h)
     return laid
 

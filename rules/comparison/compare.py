@@ -26,8 +26,8 @@ def compare(
 
     A figure that one side cannot tell is never taken for zero. With the sides exchanged every factor is inverted.
     """
-    told = (figures(before), figures(after)) if usual else ({}, {})
-    pair = ComparedSides(SignalContext(before), SignalContext(after), usual or {}, told)
+    ordinary = (figures(before), figures(after)) if usual else ({}, {})
+    pair = ComparedSides(SignalContext(before), SignalContext(after), usual or {}, ordinary)
     guarded = {side.mechanism for side in (pair.before, pair.after)} - {None}
     changes = (
         *cost_changes(pair),
@@ -49,41 +49,41 @@ def compare(
     )
 
 
-def _side(scene: SignalContext) -> Side:
-    delta = scene.delta
+def _side(context: SignalContext) -> Side:
+    delta = context.delta
     return Side(
         database=delta.database,
         release=delta.release,
-        mechanism=scene.mechanism,
+        mechanism=context.mechanism,
         source=delta.source,
         basis=DiagnosisBasis(
             kind=delta.basis.kind, begin=delta.basis.begin, end=delta.basis.end, seconds=delta.basis.seconds
         ),
-        work=work_per_second(scene),
+        work=work_per_second(context),
     )
 
 
 def _sentence(pair: ComparedSides, changes: Sequence[FigureChange], mark: str | None) -> str:
     lead = f"After the mark `{mark}`, " if mark else ""
     if {pair.before.mechanism, pair.after.mechanism} == {"latch", "mutex"}:
-        cost = next(one for one in changes if one.name == "row_cache_wait_share")
+        cost = next(change for change in changes if change.name == "row_cache_wait_share")
         return sentence(
             f"{lead}{_guards(pair.before)} guard the row cache before and {_guards(pair.after)} after, so their sleeps "
             f"cannot be compared item by item; {_lowered(cost)}."
         )
     ranked = sorted(
-        (one for one in changes if one.name in LEADING),
-        key=lambda one: (one.verdict == "cannot tell", one.verdict != "changed", LEADING.index(one.name)),
+        (change for change in changes if change.name in LEADING),
+        key=lambda change: (change.verdict == "cannot tell", change.verdict != "changed", LEADING.index(change.name)),
     )
     top = ranked[0]
     if top.verdict == "cannot tell":
         return sentence(f"{lead}what changed cannot be told: {top.why}.")
-    held = next((one for one in changes if one.name == "hold_anomaly" and top.name == "child_sleeps"), None)
+    held = next((change for change in changes if change.name == "hold_anomaly" and top.name == "child_sleeps"), None)
     return sentence(f"{lead}{_lowered(top)}{_anomaly(held, top)}{_rest(top)}{_worth(pair)}.")
 
 
-def _guards(scene: SignalContext) -> str:
-    return "mutexes" if scene.mechanism == "mutex" else "latches"
+def _guards(context: SignalContext) -> str:
+    return "mutexes" if context.mechanism == "mutex" else "latches"
 
 
 def _lowered(change: FigureChange) -> str:
@@ -118,7 +118,7 @@ def _notes(pair: ComparedSides) -> Iterator[str]:
         yield f"the release is {before.release or 'unknown'} before and {after.release or 'unknown'} after"
     if before.source != after.source:
         yield "one side is a printed report, whose figures are rounded and whose caches are sums"
-    starts = [next(iter(one.rows("v$instance")), {}).get("startup_time") for one in (before, after)]
+    starts = [next(iter(delta.rows("v$instance")), {}).get("startup_time") for delta in (before, after)]
     if starts[0] != starts[1] and None not in starts:
         yield f"the instance restarted between the two sides (started {starts[0]} and {starts[1]})"
     yield from _windows(before.basis, after.basis)
@@ -145,9 +145,9 @@ def _windows(before: Basis, after: Basis) -> Iterator[str]:
         )
 
 
-def comparable_times(one: datetime | None, other: datetime | None) -> bool:
+def comparable_times(time: datetime | None, other: datetime | None) -> bool:
     """Whether two times are known and both with or both without a zone; a report prints none."""
-    return one is not None and other is not None and (one.tzinfo is None) == (other.tzinfo is None)
+    return time is not None and other is not None and (time.tzinfo is None) == (other.tzinfo is None)
 
 
 def _loads(pair: ComparedSides) -> Iterator[str]:

@@ -44,9 +44,9 @@ def both(pair: ComparedSides, read: Callable[[SignalContext], SignalValue]) -> t
     return read(pair.before), read(pair.after)
 
 
-def known(scene: SignalContext, value: float | None, view: str, column: str) -> SignalValue:
+def known(context: SignalContext, value: float | None, view: str, column: str) -> SignalValue:
     """A number as a Reading: None becomes why it is not known."""
-    return scene.why_unknown(view, column) if value is None else Known(value)
+    return context.why_unknown(view, column) if value is None else Known(value)
 
 
 def counted(
@@ -95,8 +95,8 @@ def level(
 def untold(item: ComparedFigure, before: SignalValue, after: SignalValue) -> FigureChange:
     """A figure that a side cannot tell."""
     sides = {"before": before, "after": after}
-    why = "; ".join(f"not known {name}: {one.why}" for name, one in sides.items() if isinstance(one, Unknown))
-    values = [one.value if isinstance(one, Known) else None for one in (before, after)]
+    why = "; ".join(f"not known {name}: {side.why}" for name, side in sides.items() if isinstance(side, Unknown))
+    values = [value.value if isinstance(value, Known) else None for value in (before, after)]
     return incomparable(item, values[0], values[1], why)
 
 
@@ -121,7 +121,7 @@ def _judged(
     outside = pair.outside_usual(item.figure)
     verdict: ChangeVerdict = "within noise" if not beyond else "within the usual" if outside is False else "changed"
     direction: Direction = "same" if rates[0] == rates[1] else "rose" if rates[1] > rates[0] else "fell"
-    before, after = (one.value if isinstance(one, Known) else None for one in readings)
+    before, after = (reading.value if isinstance(reading, Known) else None for reading in readings)
     return FigureChange(
         name=item.name,
         title=item.title,
@@ -167,15 +167,15 @@ def moved(rates: tuple[float, float], unit: Unit, verdict: ChangeVerdict, direct
     """What a figure did, as the end of a sentence: `fell 41-fold per execution (8,210 → 200 per 1,000 executions)`."""
     if rates == (0.0, 0.0):
         return "stayed at none"
-    told = f"({_spelled(rates[0], unit)} → {_spelled(rates[1], unit)} {unit.words})".replace(" )", ")")
+    bracket = f"({_spelled(rates[0], unit)} → {_spelled(rates[1], unit)} {unit.words})".replace(" )", ")")
     if direction == "same":
-        return f"did not change {told}"
+        return f"did not change {bracket}"
     if verdict == "within noise":
-        return f"changed within noise {told}"
+        return f"changed within noise {bracket}"
     if verdict == "within the usual":
-        return f"changed within what is usual here {told}"
+        return f"changed within what is usual here {bracket}"
     each = f" {unit.each}" if unit.each else ""
-    return f"{direction}{_fold(rates)}{each} {told}"
+    return f"{direction}{_fold(rates)}{each} {bracket}"
 
 
 def _fold(rates: tuple[float, float]) -> str:

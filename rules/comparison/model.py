@@ -61,7 +61,7 @@ class Comparison(Frozen):
 
     def find(self, name: str, of: str | None = None) -> FigureChange | None:
         """The change of that name, of that cache or location where one is given."""
-        return next((one for one in self.changes if one.name == name and of in (None, one.of)), None)
+        return next((change for change in self.changes if change.name == name and of in (None, change.of)), None)
 
 
 class ChangeVerification(Frozen):

@@ -40,10 +40,10 @@ WORK = (
 )
 
 
-def work_per_second(scene: SignalContext) -> Mapping[str, float]:
+def work_per_second(context: SignalContext) -> Mapping[str, float]:
     """Each kind of work per second; only what is known, none for totals of unknown age."""
-    seconds = scene.delta.basis.seconds
-    amounts = {kind.name: kind.amount(scene) for kind in WORK}
+    seconds = context.delta.basis.seconds
+    amounts = {kind.name: kind.amount(context) for kind in WORK}
     return {name: done / seconds for name, done in amounts.items() if done is not None and seconds}
 
 
@@ -56,7 +56,7 @@ def work_changes(pair: ComparedSides) -> Iterator[FigureChange]:
 
 def _work(kind: WorkKind) -> Callable[[SignalContext], SignalValue]:
     view = "v$sys_time_model" if kind.name == "db_time" else "v$sysstat"
-    return lambda scene: known(scene, kind.amount(scene), view, kind.statistics)
+    return lambda context: known(context, kind.amount(context), view, kind.statistics)
 
 
 def cache_changes(pair: ComparedSides) -> Iterator[FigureChange]:
@@ -79,36 +79,38 @@ def cache_changes(pair: ComparedSides) -> Iterator[FigureChange]:
 
 def _named(pair: ComparedSides) -> list[str]:
     """The caches to speak of, the most asked for first."""
-    told: dict[str, float] = {}
-    for scene in (pair.before, pair.after):
+    amounts: dict[str, float] = {}
+    for context in (pair.before, pair.after):
         for column, (share, fewest) in NAMED.items():
-            values = scene.by_name(column)
+            values = context.by_name(column)
             least = max(share * sum(values.values()), fewest)
             leading = [(name, value) for name, value in values.items() if value >= least][:MOST_NAMED]
-            told |= {name: max(told.get(name, 0.0), value) for name, value in leading}
-    return sorted(told, key=lambda name: (-told[name], name))
+            amounts |= {name: max(amounts.get(name, 0.0), value) for name, value in leading}
+    return sorted(amounts, key=lambda name: (-amounts[name], name))
 
 
-def top_cache(scene: SignalContext) -> tuple[str, float] | None:
+def top_cache(context: SignalContext) -> tuple[str, float] | None:
     """The cache most asked for and its share of all gets that are known; None without any."""
-    gets = scene.by_name("gets")
+    gets = context.by_name("gets")
     total = sum(gets.values())
     return next(((name, part / total) for name, part in gets.items()), None) if total else None
 
 
 def _of_cache(name: str, column: str) -> Callable[[SignalContext], SignalValue]:
-    def read(scene: SignalContext) -> SignalValue:
-        rows = [row for row in scene.delta.rows("v$rowcache") if row.get("parameter") == name]
-        if rows or isinstance(scene.delta.read("v$rowcache"), Missing):
-            return known(scene, scene.sum_of(rows, column), "v$rowcache", column)
-        why = f"the report does not list {name}" if scene.printed else f"no cache named {name} there"
+    def read(context: SignalContext) -> SignalValue:
+        rows = [row for row in context.delta.rows("v$rowcache") if row.get("parameter") == name]
+        if rows or isinstance(context.delta.read("v$rowcache"), Missing):
+            return known(context, context.sum_of(rows, column), "v$rowcache", column)
+        why = f"the report does not list {name}" if context.printed else f"no cache named {name} there"
         return Unknown("v$rowcache", why, "nothing to do")
 
     return read
 
 
 def _all(column: str) -> Callable[[SignalContext], SignalValue]:
-    return lambda scene: known(scene, scene.sum_of(scene.delta.rows("v$rowcache"), column), "v$rowcache", column)
+    return lambda context: known(
+        context, context.sum_of(context.delta.rows("v$rowcache"), column), "v$rowcache", column
+    )
 
 
 def location_changes(pair: ComparedSides) -> Iterator[FigureChange]:
@@ -116,40 +118,40 @@ def location_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     if pair.before.mechanism != pair.after.mechanism or pair.before.mechanism is None:
         return
     surface: Surface = pair.before.mechanism
-    sides = [places(scene, surface) for scene in (pair.before, pair.after)]
-    leading = {place for side in sides if side for place in list(side)[:MOST_NAMED]}
-    most = {place: max(side.get(place, 0.0) for side in sides if side) for place in leading}
+    sides = [places(context, surface) for context in (pair.before, pair.after)]
+    leading = {location for side in sides if side for location in list(side)[:MOST_NAMED]}
+    most = {location: max(side.get(location, 0.0) for side in sides if side) for location in leading}
     view = "v$latch_misses" if surface == "latch" else "v$mutex_sleep"
-    for place in sorted(leading, key=lambda one: (-most[one], one)):
+    for location in sorted(leading, key=lambda location: (-most[location], location)):
         first, second = (
-            (known(scene, _at(side, place), view, "sleeps"), known(scene, _at(side), view, "sleeps"))
-            for scene, side in zip((pair.before, pair.after), sides, strict=True)
+            (known(context, _at(side, location), view, "sleeps"), known(context, _at(side), view, "sleeps"))
+            for context, side in zip((pair.before, pair.after), sides, strict=True)
         )
-        item = ComparedFigure("location_sleeps", f"sleeps at {place}", of=place, surface=surface)
+        item = ComparedFigure("location_sleeps", f"sleeps at {location}", of=location, surface=surface)
         yield counted(item, pair, (first[0], second[0]), OF_WORK, (first[1], second[1], "all sleeps"))
 
 
-def _at(side: Mapping[str, float] | None, place: str | None = None) -> float | None:
+def _at(side: Mapping[str, float] | None, location: str | None = None) -> float | None:
     """Sleeps at a place, or at all of them; a place the view does not list has none."""
-    return None if side is None else sum(side.values()) if place is None else side.get(place, 0.0)
+    return None if side is None else sum(side.values()) if location is None else side.get(location, 0.0)
 
 
-def places(scene: SignalContext, surface: Surface) -> Mapping[str, float] | None:
+def places(context: SignalContext, surface: Surface) -> Mapping[str, float] | None:
     """Sleeps by location, most first; mutex locations by function, as their numbers move. None where not known.
 
     The views list a place once somebody slept there, so one they do not list has none.
     """
     view, column = ("v$latch_misses", "sleep_count") if surface == "latch" else ("v$mutex_sleep", "sleeps")
-    if isinstance(scene.delta.read(view), Missing):
+    if isinstance(context.delta.read(view), Missing):
         return None
     slept: dict[str, float] = {}
-    for row in scene.delta.rows(view):
+    for row in context.delta.rows(view):
         cell = number(row.get(column))
         if surface == "latch" and row.get("parent_name") != ROW_CACHE_LATCH:
             continue
         if cell is None:
             return None
-        place = str(row.get("location"))
-        place = place if surface == "latch" else function_of(place)
-        slept[place] = slept.get(place, 0.0) + cell
+        location = str(row.get("location"))
+        location = location if surface == "latch" else function_of(location)
+        slept[location] = slept.get(location, 0.0) + cell
     return dict(sorted(slept.items(), key=lambda item: (-item[1], item[0])))

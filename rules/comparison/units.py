@@ -20,22 +20,22 @@ class Unit:
     amount: Callable[[SignalContext], float | None]
 
 
-def transactions(scene: SignalContext) -> float | None:
+def transactions(context: SignalContext) -> float | None:
     """Commits and rollbacks by users, or None when either is not known."""
-    commits, rollbacks = scene.work("user commits"), scene.work("user rollbacks")
+    commits, rollbacks = context.work("user commits"), context.work("user rollbacks")
     return None if commits is None or rollbacks is None else commits + rollbacks
 
 
 def _of(statistic: str) -> Callable[[SignalContext], float | None]:
-    return lambda scene: scene.work(statistic)
+    return lambda context: context.work(statistic)
 
 
 EXECUTIONS = Unit("per execution", "per 1,000 executions", 1000, MINIMUM_WORK, _of("execute count"))
 TRANSACTIONS = Unit("per transaction", "per 1,000 transactions", 1000, MINIMUM_WORK, transactions)
 LOGONS = Unit("per logon", "per logon", 1, MINIMUM_WORK, _of("logons cumulative"))
 HARD_PARSES = Unit("per hard parse", "per hard parse", 1, MINIMUM_WORK, _of("parse count (hard)"))
-DB_TIME = Unit("per second of DB time", "of DB time", 1, 0.0, lambda scene: scene.seconds_of("DB time"))
-SECONDS = Unit("per second", "per second", 1, 0.0, lambda scene: scene.delta.basis.seconds)
+DB_TIME = Unit("per second of DB time", "of DB time", 1, 0.0, lambda context: context.seconds_of("DB time"))
+SECONDS = Unit("per second", "per second", 1, 0.0, lambda context: context.delta.basis.seconds)
 
 OF_WORK: Sequence[Unit] = (EXECUTIONS, TRANSACTIONS, SECONDS)
 """For what any statement may cause, the best first."""

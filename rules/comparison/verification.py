@@ -62,9 +62,9 @@ def _unknown(comparison: Comparison | None, sleeps: FigureChange | None) -> str:
 
 def _sleeps(comparison: Comparison, cause: Cause) -> FigureChange | None:
     """The sleeps of the cause on the surface where it slept most before; its own child's where that is known."""
-    told = [_of_surface(comparison, cause, surface) for surface in cause.surfaces]
-    known = [one for one in told if one is not None]
-    return max(known, key=lambda one: one.counted_before or 0.0, default=None)
+    changes = [_of_surface(comparison, cause, surface) for surface in cause.surfaces]
+    known = [change for change in changes if change is not None]
+    return max(known, key=lambda change: change.counted_before or 0.0, default=None)
 
 
 def _of_surface(comparison: Comparison, cause: Cause, surface: Surface) -> FigureChange | None:
@@ -101,8 +101,8 @@ def _load_that_went(comparison: Comparison, cause: Cause) -> str | None:
 
 
 def _work_words(comparison: Comparison, cause: Cause) -> str:
-    told = [
+    words = [
         f"{name.replace('_', ' ')} went on at {whole_percent(after / before)}"
         for name, before, after in _load(comparison, cause)
     ]
-    return f"The work went on meanwhile: {' and '.join(told)} of before."
+    return f"The work went on meanwhile: {' and '.join(words)} of before."

@@ -29,7 +29,7 @@ SAME_GETS = 1.5
 def cost_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     """What row cache waits cost, all together and by surface, as a share of DB time where that is known."""
     whole = ComparedFigure("row_cache_wait_share", "row cache waits", figure="row_cache_wait_share")
-    yield _waits(pair, whole, lambda scene: scene.row_cache_wait_seconds, _events)
+    yield _waits(pair, whole, lambda context: context.row_cache_wait_seconds, _events)
     for surface, name in SURFACE_EVENTS.items():
         if surface in pair.before.surfaces and surface in pair.after.surfaces:
             item = ComparedFigure(f"{surface}_wait_share", f"waits for `{name}`", surface=surface)
@@ -43,8 +43,8 @@ def _waits(
     events: Callable[[SignalContext], float | None],
 ) -> FigureChange:
     """Seconds waited; as events that come in waits of an average length, twice that for their spread, they are noisy."""
-    readings = both(pair, lambda scene: known(scene, waited(scene), "v$system_event", "time_waited_micro"))
-    seconds = sum(one.value for one in readings if isinstance(one, Known))
+    readings = both(pair, lambda context: known(context, waited(context), "v$system_event", "time_waited_micro"))
+    seconds = sum(reading.value for reading in readings if isinstance(reading, Known))
     waits = sum(events(side) or 0.0 for side in (pair.before, pair.after))
     printed = PRINTED_SECONDS if pair.before.printed or pair.after.printed else 0.0
     each = 2 * seconds / waits if seconds and waits else 1.0
@@ -52,29 +52,29 @@ def _waits(
 
 
 def _seconds(surface: Surface) -> Callable[[SignalContext], float | None]:
-    return lambda scene: scene.surface_wait_seconds(surface)
+    return lambda context: context.surface_wait_seconds(surface)
 
 
-def _events(scene: SignalContext) -> float | None:
+def _events(context: SignalContext) -> float | None:
     """Waits and sleeps behind the time lost on the row cache."""
-    return (sleeps_of(scene) or 0.0) + (_lock_waits(scene) or 0.0)
+    return (sleeps_of(context) or 0.0) + (_lock_waits(context) or 0.0)
 
 
 def _sleeps_behind(surface: Surface) -> Callable[[SignalContext], float | None]:
     return _lock_waits if surface == "lock" else sleeps_of
 
 
-def _lock_waits(scene: SignalContext) -> float | None:
+def _lock_waits(context: SignalContext) -> float | None:
     """Waits for row cache lock; none where the view was read without them."""
-    if isinstance(scene.delta.read("v$system_event"), Missing):
+    if isinstance(context.delta.read("v$system_event"), Missing):
         return None
-    named = any(row.get("event") == ROW_CACHE_LOCK_EVENT for row in scene.delta.rows("v$system_event"))
-    return scene.delta.cell("v$system_event", "event", ROW_CACHE_LOCK_EVENT, "total_waits") if named else 0.0
+    named = any(row.get("event") == ROW_CACHE_LOCK_EVENT for row in context.delta.rows("v$system_event"))
+    return context.delta.cell("v$system_event", "event", ROW_CACHE_LOCK_EVENT, "total_waits") if named else 0.0
 
 
 def surface_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     """Latch, mutexes, lock and result cache latch as a whole, as far as both sides are guarded by them."""
-    guarded = [one for one in pair.before.surfaces if one in pair.after.surfaces]
+    guarded = [surface for surface in pair.before.surfaces if surface in pair.after.surfaces]
     if "latch" in guarded:
         for column in ("gets", "misses", "sleeps"):
             figure = {"gets": "latch_gets_per_second", "sleeps": "sleeps_per_second"}.get(column)
@@ -84,27 +84,27 @@ def surface_changes(pair: ComparedSides) -> Iterator[FigureChange]:
         item = ComparedFigure(
             "mutex_sleeps", "sleeps on row cache mutexes", surface="mutex", figure="sleeps_per_second"
         )
-        readings = both(pair, lambda scene: known(scene, sleeps_of(scene), "v$mutex_sleep", "sleeps"))
+        readings = both(pair, lambda context: known(context, sleeps_of(context), "v$mutex_sleep", "sleeps"))
         yield counted(item, pair, readings, OF_WORK)
     item = ComparedFigure("lock_waits", "waits for row cache lock", surface="lock")
-    lock = both(pair, lambda scene: known(scene, _lock_waits(scene), "v$system_event", "total_waits"))
+    lock = both(pair, lambda context: known(context, _lock_waits(context), "v$system_event", "total_waits"))
     yield counted(item, pair, lock, OF_WORK)
     yield from _result_cache(pair)
 
 
 def _latch(column: str) -> Callable[[SignalContext], SignalValue]:
-    return lambda scene: known(scene, number(scene.latch_row.get(column)), "v$latch", column)
+    return lambda context: known(context, number(context.latch_row.get(column)), "v$latch", column)
 
 
 def _result_cache(pair: ComparedSides) -> Iterator[FigureChange]:
     readings = both(pair, _result_cache_sleeps)
-    if any(isinstance(one, Known) for one in readings):
+    if any(isinstance(reading, Known) for reading in readings):
         item = ComparedFigure("result_cache_sleeps", "sleeps on the result cache latch", surface="result-cache")
         yield counted(item, pair, readings, OF_WORK)
 
 
-def _result_cache_sleeps(scene: SignalContext) -> SignalValue:
-    return known(scene, scene.delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "sleeps"), "v$latch", "sleeps")
+def _result_cache_sleeps(context: SignalContext) -> SignalValue:
+    return known(context, context.delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "sleeps"), "v$latch", "sleeps")
 
 
 def child_changes(pair: ComparedSides) -> Iterator[FigureChange]:
@@ -118,41 +118,43 @@ def child_changes(pair: ComparedSides) -> Iterator[FigureChange]:
         ComparedFigure("child_sleeps", f"sleeps on {cache}", of=cache, surface="latch"),
         ComparedFigure("hold_anomaly", f"the hold anomaly index of {cache}", of=cache, surface="latch"),
     )
-    yield counted(slept, pair, both(pair, lambda scene: child_sleeps(scene, cache)), OF_WORK)
+    yield counted(slept, pair, both(pair, lambda context: child_sleeps(context, cache)), OF_WORK)
     yield _held(held, pair, cache)
 
 
 def sick_cache(pair: ComparedSides) -> str | None:
     """The cache behind the child with the most sleeps of either side; None where no child is known by its cache."""
     hottest: list[tuple[float, str]] = []
-    for scene in (pair.before, pair.after):
-        if scene.hot is not None and scene.hot.name is not None:
-            row = next(row for row in scene.children if row.get("child#") == scene.hot_child)
+    for context in (pair.before, pair.after):
+        if context.hot is not None and context.hot.name is not None:
+            row = next(row for row in context.children if row.get("child#") == context.hot_child)
             slept = number(row.get("sleeps")) or 0.0
-            hottest.append((slept / (scene.delta.basis.seconds or 1.0), scene.hot.name))
+            hottest.append((slept / (context.delta.basis.seconds or 1.0), context.hot.name))
     return max(hottest, default=(0.0, None))[1]
 
 
-def children_of(scene: SignalContext, cache: str) -> tuple[int, ...]:
+def children_of(context: SignalContext, cache: str) -> tuple[int, ...]:
     """The children that guard a cache, or each of several joined by +."""
-    return scene.map.guarding(cache.split("+"))
+    return context.map.guarding(cache.split("+"))
 
 
-def child_sleeps(scene: SignalContext, cache: str) -> SignalValue:
+def child_sleeps(context: SignalContext, cache: str) -> SignalValue:
     """Sleeps on the children that guard a cache."""
-    own = children_of(scene, cache)
-    rows = [row for row in scene.children if row.get("child#") in own]
-    if not own and scene.children:
-        return Unknown("x$kqrst", f"which child guards {cache} is not known", scene.why_unknown("x$kqrst").way_out)
-    return known(scene, scene.sum_of(rows, "sleeps"), "v$latch_children", "sleeps")
+    own = children_of(context, cache)
+    rows = [row for row in context.children if row.get("child#") in own]
+    if not own and context.children:
+        return Unknown("x$kqrst", f"which child guards {cache} is not known", context.why_unknown("x$kqrst").way_out)
+    return known(context, context.sum_of(rows, "sleeps"), "v$latch_children", "sleeps")
 
 
 def _held(item: ComparedFigure, pair: ComparedSides, cache: str) -> FigureChange:
     """The index of both sides; as a lower bound it only moves with the child's own sleeps per get, over like windows."""
-    before, after = readings = both(pair, lambda scene: _anomaly(scene, cache))
+    before, after = readings = both(pair, lambda context: _anomaly(context, cache))
     if isinstance(before, Unknown) or isinstance(after, Unknown):
         return untold(item, before, after)
-    (own, others), (own_after, others_after) = (_slept_and_asked(scene, cache) for scene in (pair.before, pair.after))
+    (own, others), (own_after, others_after) = (
+        _slept_and_asked(context, cache) for context in (pair.before, pair.after)
+    )
     slept = [sum(sleeps for sleeps, _ in side) for side in (others, others_after)]
     if min(slept) >= FEW_SLEEPS and not any(_floored(side) for side in (others, others_after)):
         return level(item, pair, readings, "", ANOMALY_FACTOR)
@@ -167,28 +169,28 @@ def _held(item: ComparedFigure, pair: ComparedSides, cache: str) -> FigureChange
 
 def _floored(others: Sequence[tuple[float, float]]) -> bool:
     """Whether the usual child of the index is one that counts as one sleep and had none."""
-    told, floored = (median(max(sleeps, least) / gets for sleeps, gets in others) for least in (0.0, 1.0))
-    return told != floored
+    plain, floored = (median(max(sleeps, least) / gets for sleeps, gets in others) for least in (0.0, 1.0))
+    return plain != floored
 
 
-def _slept_and_asked(scene: SignalContext, cache: str) -> tuple[tuple[float, float], Sequence[tuple[float, float]]]:
+def _slept_and_asked(context: SignalContext, cache: str) -> tuple[tuple[float, float], Sequence[tuple[float, float]]]:
     """Sleeps and gets of the child of a cache, and of each other child; of a scene whose index is known."""
-    gets = all_dictionary_gets(scene)
-    own, others = sleeps_and_gets(scene, _child(scene, cache), gets.value if isinstance(gets, Known) else 0.0)
+    gets = all_dictionary_gets(context)
+    own, others = sleeps_and_gets(context, _child(context, cache), gets.value if isinstance(gets, Known) else 0.0)
     return own or (0.0, 1.0), tuple(others.values())
 
 
-def _anomaly(scene: SignalContext, cache: str) -> SignalValue:
-    slept = child_sleeps(scene, cache)
+def _anomaly(context: SignalContext, cache: str) -> SignalValue:
+    slept = child_sleeps(context, cache)
     if isinstance(slept, Unknown):
         return slept
-    total = scene.sum_of(scene.children, "sleeps") or 0.0
+    total = context.sum_of(context.children, "sleeps") or 0.0
     if total < MINIMUM_SLEEPS:
-        return Unknown("v$latch_children", f"too few events: {total:,.0f} sleeps of all children", scene.busier)
-    return hold_anomaly(scene, _child(scene, cache))
+        return Unknown("v$latch_children", f"too few events: {total:,.0f} sleeps of all children", context.busier)
+    return hold_anomaly(context, _child(context, cache))
 
 
-def _child(scene: SignalContext, cache: str) -> int:
+def _child(context: SignalContext, cache: str) -> int:
     """The child with the most sleeps of those that guard a cache."""
-    sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in scene.children}
-    return max(children_of(scene, cache), key=lambda child: (sleeps.get(child, 0.0), -child))
+    sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in context.children}
+    return max(children_of(context, cache), key=lambda child: (sleeps.get(child, 0.0), -child))

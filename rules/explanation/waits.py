@@ -16,62 +16,64 @@ from rules.miss_locations import mutex_shape_of
 from rules.model import Figure, Step
 
 
-def mutex_steps(scene: SignalContext) -> list[Step | None]:
+def mutex_steps(context: SignalContext) -> list[Step | None]:
     """Hot location, cache, confirmation; and why the latch of that name is not looked at."""
     return [
-        _mutex_location(scene),
-        _named_by_waiters(scene, ROW_CACHE_MUTEX_EVENT),
-        _busiest(scene, "gets"),
-        _ignored_latch(scene),
+        _mutex_location(context),
+        _named_by_waiters(context, ROW_CACHE_MUTEX_EVENT),
+        _busiest(context, "gets"),
+        _ignored_latch(context),
     ]
 
 
-def lock_steps(scene: SignalContext) -> list[Step | None]:
+def lock_steps(context: SignalContext) -> list[Step | None]:
     """The wait, the cache its waiters name, and the caches that are changed."""
     return [
-        _waited(scene, ROW_CACHE_LOCK_EVENT),
-        _named_by_waiters(scene, ROW_CACHE_LOCK_EVENT),
-        _busiest(scene, "modifications"),
-        _conflicts(scene),
+        _waited(context, ROW_CACHE_LOCK_EVENT),
+        _named_by_waiters(context, ROW_CACHE_LOCK_EVENT),
+        _busiest(context, "modifications"),
+        _conflicts(context),
     ]
 
 
-def result_cache_steps(scene: SignalContext) -> list[Step | None]:
+def result_cache_steps(context: SignalContext) -> list[Step | None]:
     """The latch of the result cache: what it costs and where it is waited for."""
-    row = next((one for one in scene.delta.rows("v$latch") if one.get("name") == RESULT_CACHE_LATCH), None)
+    row = next((row for row in context.delta.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH), None)
     if row is None:
         return [Step(step="hot latch", statement=f"{RESULT_CACHE_LATCH} was not read.")]
     gets, sleeps = number(row.get("gets")) or 0.0, number(row.get("sleeps")) or 0.0
     waited = (number(row.get("wait_time")) or 0.0) / 1e6
     statement = (
-        f"{RESULT_CACHE_LATCH}: {count(gets)} gets, {count(sleeps)} sleeps, {waited:,.1f} s waited {over(scene.delta.basis)}. "
+        f"{RESULT_CACHE_LATCH}: {count(gets)} gets, {count(sleeps)} sleeps, {waited:,.1f} s waited {over(context.delta.basis)}. "
         "Its waits have no event of their own; they appear as latch free."
     )
     figures = (
         Figure(name="sleeps", value=int(sleeps), unit="sleeps", of="v$latch"),
         Figure(name="time waited", value=waited, unit="s", of="v$latch"),
     )
-    return [Step(step="hot latch", statement=statement, figures=figures), _result_cache_location(scene)]
+    return [Step(step="hot latch", statement=statement, figures=figures), _result_cache_location(context)]
 
 
-def _mutex_location(scene: SignalContext) -> Step:
-    rows = scene.delta.rows("v$mutex_sleep")
-    total = scene.sum_of(rows, "sleeps") if rows else 0.0
-    reading = scene.delta.read("v$mutex_sleep")
+def _mutex_location(context: SignalContext) -> Step:
+    rows = context.delta.rows("v$mutex_sleep")
+    total = context.sum_of(rows, "sleeps") if rows else 0.0
+    reading = context.delta.read("v$mutex_sleep")
     if isinstance(reading, Missing) or total is None:
-        unknown = scene.why_unknown("v$mutex_sleep", "sleeps")
+        unknown = context.why_unknown("v$mutex_sleep", "sleeps")
         return Step(
             step="hot location", statement=f"Cannot tell where sessions sleep: {unknown.why}. {unknown.way_out}"
         )
     if not total:
-        return Step(step="hot location", statement=f"No session slept for a row cache mutex {over(scene.delta.basis)}.")
-    waited = (scene.sum_of(rows, "wait_time") or 0.0) / 1e6
+        return Step(
+            step="hot location", statement=f"No session slept for a row cache mutex {over(context.delta.basis)}."
+        )
+    waited = (context.sum_of(rows, "wait_time") or 0.0) / 1e6
     leading = sorted(rows, key=lambda row: (-(number(row.get("sleeps")) or 0.0), str(row.get("location"))))[:3]
     shares = " / ".join(
         f"{row.get('location')} {percent((number(row.get('sleeps')) or 0.0) / total)}" for row in leading
     )
-    shape = mutex_shape_of(scene)
-    told = (
+    shape = mutex_shape_of(context)
+    statement = (
         ""
         if shape is None
         else f" ({shape.fingerprint}: {shape.meaning})"
@@ -80,8 +82,8 @@ def _mutex_location(scene: SignalContext) -> Step:
     )
     return Step(
         step="hot location",
-        statement=f"Row cache mutexes: {count(total)} sleeps and {waited:,.1f} s waited {over(scene.delta.basis)}, "
-        f"at {shares}{told}.",
+        statement=f"Row cache mutexes: {count(total)} sleeps and {waited:,.1f} s waited {over(context.delta.basis)}, "
+        f"at {shares}{statement}.",
         figures=tuple(
             Figure(
                 name=str(row.get("location")),
@@ -94,68 +96,68 @@ def _mutex_location(scene: SignalContext) -> Step:
     )
 
 
-def _named_by_waiters(scene: SignalContext, event: str) -> Step:
-    waiters = scene.crowd.of(event) if scene.crowd else ()
-    if not waiters and quiet(scene):
+def _named_by_waiters(context: SignalContext, event: str) -> Step:
+    waiters = context.crowd.of(event) if context.crowd else ()
+    if not waiters and quiet(context):
         return Step(step="cache", statement=NOTHING_TO_EXPLAIN)
-    if not waiters or scene.crowd is None:
-        unknown = scene.why_unknown("v$session")
-        why = unknown.why if scene.crowd is None else f"no session waiting for {event} was met"
-        cure = f" {sentence(unknown.way_out)}." if scene.printed else ""
+    if not waiters or context.crowd is None:
+        unknown = context.why_unknown("v$session")
+        why = unknown.why if context.crowd is None else f"no session waiting for {event} was met"
+        cure = f" {sentence(unknown.way_out)}." if context.printed else ""
         return Step(
             step="cache",
             statement=f"Cannot tell for certain which cache: {why}. No view counts {event} by cache; only its waiters "
             f"name one.{cure}",
         )
-    ranked = scene.crowd.caches(event).most_common(3)
+    ranked = context.crowd.caches(event).most_common(3)
     shares = ", ".join(f"{cache} {percent(times / len(waiters))}" for cache, times in ranked)
     return Step(
         step="cache",
-        statement=f"Waiters name their cache in P1: {shares} of {len(waiters)} met in {scene.crowd.looks} looks.",
+        statement=f"Waiters name their cache in P1: {shares} of {len(waiters)} met in {context.crowd.looks} looks.",
         figures=tuple(
             Figure(name=cache, value=times / len(waiters), unit="ratio", of="v$session") for cache, times in ranked
         ),
     )
 
 
-def _busiest(scene: SignalContext, column: str) -> Step:
-    rows = scene.delta.rows("v$rowcache")
-    total = scene.sum_of(rows, column)
+def _busiest(context: SignalContext, column: str) -> Step:
+    rows = context.delta.rows("v$rowcache")
+    total = context.sum_of(rows, column)
     if total is None:
-        unknown = scene.why_unknown("v$rowcache", column)
+        unknown = context.why_unknown("v$rowcache", column)
         return Step(step="confirmation", statement=f"v$rowcache cannot confirm it: {unknown.why}. {unknown.way_out}")
     if not total:
-        return Step(step="confirmation", statement=f"v$rowcache counted no {column} {over(scene.delta.basis)}.")
+        return Step(step="confirmation", statement=f"v$rowcache counted no {column} {over(context.delta.basis)}.")
     by_name: dict[str, float] = {}
     for row in rows:
         by_name[str(row.get("parameter"))] = by_name.get(str(row.get("parameter")), 0.0) + (
             number(row.get(column)) or 0.0
         )
     leading = sorted(by_name.items(), key=lambda item: (-item[1], item[0]))[:3]
-    told = ", ".join(f"{name} {percent(value / total)}" for name, value in leading)
+    busiest = ", ".join(f"{name} {percent(value / total)}" for name, value in leading)
     return Step(
         step="confirmation",
-        statement=f"Most {column} in v$rowcache: {told} of {count(total)} {over(scene.delta.basis)}.",
+        statement=f"Most {column} in v$rowcache: {busiest} of {count(total)} {over(context.delta.basis)}.",
         figures=tuple(Figure(name=name, value=value / total, unit="ratio", of="v$rowcache") for name, value in leading),
     )
 
 
-def _ignored_latch(scene: SignalContext) -> Step | None:
-    latch = next((row for row in scene.delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH), None)
+def _ignored_latch(context: SignalContext) -> Step | None:
+    latch = next((row for row in context.delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH), None)
     if latch is None:
         return None
     gets = count(number(latch.get("gets")) or 0.0)
     return Step(
         step="not the latch",
-        statement=f"The latch row cache objects lives on by name only ({gets} gets {over(scene.delta.basis)}): from 12.2 on "
+        statement=f"The latch row cache objects lives on by name only ({gets} gets {over(context.delta.basis)}): from 12.2 on "
         "mutexes guard the row cache, so its counters are ignored and their silence means nothing.",
     )
 
 
-def _waited(scene: SignalContext, event: str) -> Step:
-    row: Row | None = next((one for one in scene.delta.rows("v$system_event") if one.get("event") == event), None)
+def _waited(context: SignalContext, event: str) -> Step:
+    row: Row | None = next((row for row in context.delta.rows("v$system_event") if row.get("event") == event), None)
     if row is None:
-        unknown = scene.why_unknown("v$system_event", "time_waited_micro")
+        unknown = context.why_unknown("v$system_event", "time_waited_micro")
         return Step(
             step="hot wait", statement=f"Cannot tell how long {event} was waited for: {unknown.why}. {unknown.way_out}"
         )
@@ -163,7 +165,7 @@ def _waited(scene: SignalContext, event: str) -> Step:
     average = f", {waited / waits * 1000:,.1f} ms each" if waits else ""
     return Step(
         step="hot wait",
-        statement=f"{event}: {count(waits)} waits{_of_sessions(row)} and {waited:,.1f} s {over(scene.delta.basis)}{average}.",
+        statement=f"{event}: {count(waits)} waits{_of_sessions(row)} and {waited:,.1f} s {over(context.delta.basis)}{average}.",
         figures=(
             Figure(name="waits", value=int(waits), unit="waits", of="v$system_event"),
             Figure(name="time waited", value=waited, unit="s", of="v$system_event"),
@@ -181,9 +183,9 @@ def _of_sessions(row: Row) -> str:
     )
 
 
-def _conflicts(scene: SignalContext) -> Step | None:
+def _conflicts(context: SignalContext) -> Step | None:
     """In a cluster up to 12.1: the cache whose entries the instances take from each other."""
-    rows = [row for row in scene.delta.rows("v$rowcache") if number(row.get("dlm_requests"))]
+    rows = [row for row in context.delta.rows("v$rowcache") if number(row.get("dlm_requests"))]
     if not rows:
         return None
     worst = max(rows, key=lambda row: (number(row.get("dlm_conflicts")) or 0.0, str(row.get("parameter"))))
@@ -191,14 +193,14 @@ def _conflicts(scene: SignalContext) -> Step | None:
     return Step(
         step="cluster",
         statement=f"Between instances, {worst.get('parameter')} had {count(conflicts)} conflicts on {count(requests)} "
-        f"cluster lock requests ({percent(conflicts / requests)}) {over(scene.delta.basis)}.",
+        f"cluster lock requests ({percent(conflicts / requests)}) {over(context.delta.basis)}.",
         figures=(Figure(name="conflicts per request", value=conflicts / requests, unit="ratio", of="v$rowcache"),),
     )
 
 
-def _result_cache_location(scene: SignalContext) -> Step | None:
-    rows = [row for row in scene.delta.rows("v$latch_misses") if row.get("parent_name") == RESULT_CACHE_LATCH]
-    total = scene.sum_of(rows, "sleep_count") if rows else None
+def _result_cache_location(context: SignalContext) -> Step | None:
+    rows = [row for row in context.delta.rows("v$latch_misses") if row.get("parent_name") == RESULT_CACHE_LATCH]
+    total = context.sum_of(rows, "sleep_count") if rows else None
     if not total:
         return None
     leading = sorted(rows, key=lambda row: (-(number(row.get("sleep_count")) or 0.0), str(row.get("location"))))[:3]

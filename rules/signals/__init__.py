@@ -66,11 +66,11 @@ def share(part: SignalValue, whole: SignalValue) -> SignalValue:
     return Known(part.value / whole.value, part_of(part.value, whole.value))
 
 
-def enough_sleeps(scene: SignalContext, sleeps: float, view: str) -> SignalValue:
+def enough_sleeps(context: SignalContext, sleeps: float, view: str) -> SignalValue:
     """The sleeps as a whole that shares may be made of, or Unknown when they are too few."""
     if sleeps < MINIMUM_SLEEPS:
         why = f"too few events: {count(sleeps)} sleeps, at least {MINIMUM_SLEEPS} are needed"
-        return Unknown(view, why, scene.busier)
+        return Unknown(view, why, context.busier)
     return Known(sleeps)
 
 

@@ -19,99 +19,99 @@ PARSING_WAITS = (
 )
 
 
-def db_time_share(scene: SignalContext, statistic: str) -> SignalValue:
+def db_time_share(context: SignalContext, statistic: str) -> SignalValue:
     """A statistic of v$sys_time_model as a share of DB time."""
-    spent, db_time = scene.seconds_of(statistic), scene.seconds_of("DB time")
+    spent, db_time = context.seconds_of(statistic), context.seconds_of("DB time")
     if spent is None or not db_time:
-        return scene.why_unknown("v$sys_time_model", statistic if spent is None else "DB time")
+        return context.why_unknown("v$sys_time_model", statistic if spent is None else "DB time")
     return Known(spent / db_time, f"{spent:,.1f} s of {db_time:,.1f} s")
 
 
 @signal(unit="ratio", of="v$sys_time_model")
-def parse_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
+def parse_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time spent parsing."""
-    return db_time_share(scene, "parse time elapsed")
+    return db_time_share(context, "parse time elapsed")
 
 
 @signal(unit="ratio", of="v$sys_time_model")
-def hard_parse_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
+def hard_parse_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time spent in hard parses."""
-    return db_time_share(scene, "hard parse elapsed time")
+    return db_time_share(context, "hard parse elapsed time")
 
 
 @signal(unit="ratio", of="v$sys_time_model")
-def sequence_load_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
+def sequence_load_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time spent fetching the next range of sequence numbers from the dictionary."""
-    return db_time_share(scene, "sequence load elapsed time")
+    return db_time_share(context, "sequence load elapsed time")
 
 
-def waited_share_of_db_time(scene: SignalContext, waited: float | None, view: str, column: str) -> SignalValue:
+def waited_share_of_db_time(context: SignalContext, waited: float | None, view: str, column: str) -> SignalValue:
     """Seconds waited per second of DB time; `view` and `column` say what was missing where the seconds are not known."""
-    db_time = scene.seconds_of("DB time")
+    db_time = context.seconds_of("DB time")
     if waited is None:
-        return scene.why_unknown(view, column)
+        return context.why_unknown(view, column)
     if not db_time:
-        return scene.why_unknown("v$sys_time_model", "DB time")
+        return context.why_unknown("v$sys_time_model", "DB time")
     return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s")
 
 
-def _waits_to_row_cache(scene: SignalContext, events: Iterable[str]) -> SignalValue:
-    others, own = scene.waited_seconds(events), scene.row_cache_wait_seconds
+def _waits_to_row_cache(context: SignalContext, events: Iterable[str]) -> SignalValue:
+    others, own = context.waited_seconds(events), context.row_cache_wait_seconds
     if others is None or own is None:
-        return scene.why_unknown("v$system_event", "time_waited_micro")
+        return context.why_unknown("v$system_event", "time_waited_micro")
     if own == 0:
-        return Unknown("v$system_event", "nobody waited for the row cache", scene.busier)
+        return Unknown("v$system_event", "nobody waited for the row cache", context.busier)
     return Known(others / own, f"{others:,.2f} s against {own:,.2f} s of row cache waits")
 
 
 @signal(unit="ratio", of="v$system_event")
-def parsing_waits_to_row_cache_waits(scene: SignalContext, subject: Subject) -> SignalValue:
+def parsing_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for library cache, cursors and shared pool, per time waited for the row cache."""
-    return _waits_to_row_cache(scene, PARSING_WAITS)
+    return _waits_to_row_cache(context, PARSING_WAITS)
 
 
 @signal(unit="ratio", of="v$system_event")
-def undo_enqueue_waits_to_row_cache_waits(scene: SignalContext, subject: Subject) -> SignalValue:
+def undo_enqueue_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for `enq: US - contention`, per time waited for the row cache."""
-    return _waits_to_row_cache(scene, ("enq: US - contention",))
+    return _waits_to_row_cache(context, ("enq: US - contention",))
 
 
 @signal(unit="ratio", of="v$system_event")
-def row_cache_lock_share_of_waits(scene: SignalContext, subject: Subject) -> SignalValue:
+def row_cache_lock_share_of_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the time lost in row cache waits that was waited for `row cache lock`: somebody changes entries."""
-    return _waits_to_row_cache(scene, ("row cache lock",))
+    return _waits_to_row_cache(context, ("row cache lock",))
 
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model")
-def row_cache_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
+def row_cache_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time lost in row cache waits, which is what the impact gate weighs."""
-    return waited_share_of_db_time(scene, scene.row_cache_wait_seconds, "v$system_event", "time_waited_micro")
+    return waited_share_of_db_time(context, context.row_cache_wait_seconds, "v$system_event", "time_waited_micro")
 
 
 @signal(unit="ratio", of="v$osstat")
-def host_busy_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
+def host_busy_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the host's processor time in use."""
-    busy, idle = scene.host("BUSY_TIME"), scene.host("IDLE_TIME")
+    busy, idle = context.host("BUSY_TIME"), context.host("IDLE_TIME")
     if busy is None or idle is None or busy + idle == 0:
-        return scene.why_unknown("v$osstat", "BUSY_TIME")
+        return context.why_unknown("v$osstat", "BUSY_TIME")
     return Known(busy / (busy + idle), part_of(busy, busy + idle) + " cs")
 
 
 @signal(unit="bytes per second", of="v$osstat")
-def paging_rate(scene: SignalContext, subject: Subject) -> SignalValue:
+def paging_rate(context: SignalContext, subject: Subject) -> SignalValue:
     """Bytes paged in and out per second of the interval."""
-    paged = [scene.host("VM_IN_BYTES"), scene.host("VM_OUT_BYTES")]
+    paged = [context.host("VM_IN_BYTES"), context.host("VM_OUT_BYTES")]
     known = [value for value in paged if value is not None]
-    rate = ratio(sum(known), scene.delta.basis.seconds) if known else None
+    rate = ratio(sum(known), context.delta.basis.seconds) if known else None
     if rate is None:
-        return scene.why_unknown("v$osstat", "VM_IN_BYTES")
+        return context.why_unknown("v$osstat", "VM_IN_BYTES")
     return Known(rate, f"{count(sum(known))} bytes")
 
 
 @signal(unit="runnable per processor", of="v$osstat")
-def load_per_cpu(scene: SignalContext, subject: Subject) -> SignalValue:
+def load_per_cpu(context: SignalContext, subject: Subject) -> SignalValue:
     """Runnable processes per processor of the host at the end of the interval."""
-    load, cpus = scene.level("LOAD"), scene.cpus
+    load, cpus = context.level("LOAD"), context.cpus
     if load is None or not cpus:
-        return scene.why_unknown("v$osstat", "LOAD")
+        return context.why_unknown("v$osstat", "LOAD")
     return Known(load / cpus, f"load {load:g} on {cpus:g} processors")

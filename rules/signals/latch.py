@@ -13,186 +13,186 @@ from rules.signals.caches import all_dictionary_gets
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 
 
-def _total_sleeps(scene: SignalContext) -> SignalValue:
+def _total_sleeps(context: SignalContext) -> SignalValue:
     """Sleeps of all children, or Unknown: not readable, or fewer than a share can be made of."""
-    sleeps = scene.sum_of(scene.children, "sleeps")
+    sleeps = context.sum_of(context.children, "sleeps")
     if sleeps is None:
-        return scene.why_unknown("v$latch_children", "sleeps")
-    return enough_sleeps(scene, sleeps, "v$latch_children")
+        return context.why_unknown("v$latch_children", "sleeps")
+    return enough_sleeps(context, sleeps, "v$latch_children")
 
 
 @signal(unit="ratio", of="v$latch_children", surface="latch")
-def share_of_sleeps(scene: SignalContext, subject: Subject) -> SignalValue:
+def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of all row cache latch sleeps that fell on the children guarding the cause's caches."""
-    total = _total_sleeps(scene)
+    total = _total_sleeps(context)
     if isinstance(total, Unknown):
         return total
-    if scene.hot is None:
-        return _unmapped(scene)
-    if isinstance(scene.delta.read("v$rowcache"), Missing):
-        return scene.why_unknown("v$rowcache")
-    own = set(scene.map.guarding(subject.caches))
-    sleeps = sum(number(row.get("sleeps")) or 0.0 for row in scene.children if row.get("child#") in own)
+    if context.hot is None:
+        return _unmapped(context)
+    if isinstance(context.delta.read("v$rowcache"), Missing):
+        return context.why_unknown("v$rowcache")
+    own = set(context.map.guarding(subject.caches))
+    sleeps = sum(number(row.get("sleeps")) or 0.0 for row in context.children if row.get("child#") in own)
     return share(Known(sleeps), total)
 
 
-def _unmapped(scene: SignalContext) -> Unknown:
-    missing = scene.why_unknown("x$kqrst")
-    why = f"which cache child {scene.hot_child} guards is unknown: {missing.why}"
-    if scene.sum_of(scene.children, "gets") is None:
+def _unmapped(context: SignalContext) -> Unknown:
+    missing = context.why_unknown("x$kqrst")
+    why = f"which cache child {context.hot_child} guards is unknown: {missing.why}"
+    if context.sum_of(context.children, "gets") is None:
         return Unknown("x$kqrst", f"{why}, and no child gets to infer it from", missing.way_out)
-    return Unknown("x$kqrst", f"{why}, and {why_not_inferred(scene.delta)}", missing.way_out)
+    return Unknown("x$kqrst", f"{why}, and {why_not_inferred(context.delta)}", missing.way_out)
 
 
 @signal(unit="ratio", of="v$latch_children", surface="latch")
-def hottest_child_share_of_sleeps(scene: SignalContext, subject: Subject) -> SignalValue:
+def hottest_child_share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of all row cache latch sleeps that fell on one child: near 1 concentrated, below 0.5 diffuse."""
-    total = _total_sleeps(scene)
-    hottest = max((number(row.get("sleeps")) or 0.0 for row in scene.children), default=0.0)
+    total = _total_sleeps(context)
+    hottest = max((number(row.get("sleeps")) or 0.0 for row in context.children), default=0.0)
     return share(Known(hottest), total)
 
 
 @signal(unit="ratio", of="v$latch_misses", surface="latch")
-def share_of_holders(scene: SignalContext, subject: Subject) -> SignalValue:
+def share_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of row cache latch sleeps whose holder was at the location; over all children, for the view knows none."""
-    rows = [row for row in scene.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
-    total = scene.sum_of(rows, "sleep_count")
+    rows = [row for row in context.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
+    total = context.sum_of(rows, "sleep_count")
     if total is None:
-        if not rows and not isinstance(scene.delta.read("v$latch_misses"), Missing):
-            return enough_sleeps(scene, 0.0, "v$latch_misses")
-        return scene.why_unknown("v$latch_misses", "sleep_count")
+        if not rows and not isinstance(context.delta.read("v$latch_misses"), Missing):
+            return enough_sleeps(context, 0.0, "v$latch_misses")
+        return context.why_unknown("v$latch_misses", "sleep_count")
     here = sum(number(row.get("sleep_count")) or 0.0 for row in rows if row.get("location") == subject.location)
-    return share(Known(here), enough_sleeps(scene, total, "v$latch_misses"))
+    return share(Known(here), enough_sleeps(context, total, "v$latch_misses"))
 
 
 @signal(unit="ratio", of="v$latch_children, v$rowcache", surface="latch")
-def hold_anomaly_index(scene: SignalContext, subject: Subject) -> SignalValue:
+def hold_anomaly_index(context: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps per dictionary get of the hot child, over the median of the other children with ≥ 1 % of the gets.
 
     Volume alone raises it to about the ratio of the get rates; hundreds mean that the latch is held for longer.
     """
-    total = _total_sleeps(scene)
+    total = _total_sleeps(context)
     if isinstance(total, Unknown):
         return total
-    return _unmapped(scene) if scene.hot is None else hold_anomaly(scene, scene.hot.child)
+    return _unmapped(context) if context.hot is None else hold_anomaly(context, context.hot.child)
 
 
-def hold_anomaly(scene: SignalContext, child: int) -> SignalValue:
+def hold_anomaly(context: SignalContext, child: int) -> SignalValue:
     """The hold anomaly index as if the given child were the hot one."""
-    all_gets = all_dictionary_gets(scene)
+    all_gets = all_dictionary_gets(context)
     if isinstance(all_gets, Unknown):
         return all_gets
-    hot, others = sleeps_and_gets(scene, child, all_gets.value)
+    hot, others = sleeps_and_gets(context, child, all_gets.value)
     if hot is None or not hot[1]:
-        return scene.why_unknown("v$rowcache", "gets")
+        return context.why_unknown("v$rowcache", "gets")
     if not others:
-        return Unknown("v$rowcache", "no other child has 1 % of the dictionary gets to compare with", scene.busier)
+        return Unknown("v$rowcache", "no other child has 1 % of the dictionary gets to compare with", context.busier)
     # A child without a single sleep counts as one sleep, so the index is a lower bound then.
     usual = median(max(sleeps, 1.0) / gets for sleeps, gets in others.values())
-    names = ", ".join(sorted(scene.map.name(child) for child in others))
+    names = ", ".join(sorted(context.map.name(child) for child in others))
     return Known(hot[0] / hot[1] / usual, f"those of {names} ({hot[0] / hot[1]:.3g} against {usual:.3g})")
 
 
 def sleeps_and_gets(
-    scene: SignalContext, hottest: int, all_gets: float
+    context: SignalContext, hottest: int, all_gets: float
 ) -> tuple[tuple[float, float] | None, Mapping[int, tuple[float, float]]]:
     """Sleeps and dictionary gets of one child, and of every other child with at least 1 % of the gets."""
     pairs: dict[int, tuple[float, float]] = {}
-    for row in scene.children:
-        guarded = scene.map.children.get(int(number(row.get("child#")) or 0))
-        gets = scene.sum_of(guarded.rows, "gets") if guarded else None
+    for row in context.children:
+        guarded = context.map.children.get(int(number(row.get("child#")) or 0))
+        gets = context.sum_of(guarded.rows, "gets") if guarded else None
         if guarded and gets:
             pairs[guarded.child] = (number(row.get("sleeps")) or 0.0, gets)
     hot = pairs.pop(hottest, None)
     return hot, {child: pair for child, pair in pairs.items() if pair[1] >= 0.01 * all_gets}
 
 
-def misses_per_get(scene: SignalContext, latch: Row) -> SignalValue:
+def misses_per_get(context: SignalContext, latch: Row) -> SignalValue:
     """Misses per get of a row of v$latch."""
     gets, misses = number(latch.get("gets")), number(latch.get("misses"))
     if gets is None or misses is None:
-        return scene.why_unknown("v$latch", "misses")
+        return context.why_unknown("v$latch", "misses")
     if gets < MINIMUM_CACHE_GETS:
         why = f"too few events: {count(gets)} latch gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
-        return Unknown("v$latch", why, scene.busier)
+        return Unknown("v$latch", why, context.busier)
     return Known(misses / gets, part_of(misses, gets))
 
 
-def sleeps_of_a_miss(scene: SignalContext, latch: Row) -> SignalValue:
+def sleeps_of_a_miss(context: SignalContext, latch: Row) -> SignalValue:
     """Sleeps per miss of a row of v$latch."""
     sleeps, misses = number(latch.get("sleeps")), number(latch.get("misses"))
     if sleeps is None or misses is None:
-        return scene.why_unknown("v$latch", "sleeps")
+        return context.why_unknown("v$latch", "sleeps")
     if misses < MINIMUM_SLEEPS:
         why = f"too few events: {count(misses)} misses, at least {MINIMUM_SLEEPS} are needed"
-        return Unknown("v$latch", why, scene.busier)
+        return Unknown("v$latch", why, context.busier)
     return Known(sleeps / misses, part_of(sleeps, misses))
 
 
-def time_of_a_sleep(scene: SignalContext, latch: Row) -> SignalValue:
+def time_of_a_sleep(context: SignalContext, latch: Row) -> SignalValue:
     """Milliseconds per sleep of a row of v$latch."""
     waited, sleeps = number(latch.get("wait_time")), number(latch.get("sleeps"))
     if waited is None or sleeps is None:
-        return scene.why_unknown("v$latch", "wait_time")
-    enough = enough_sleeps(scene, sleeps, "v$latch")
+        return context.why_unknown("v$latch", "wait_time")
+    enough = enough_sleeps(context, sleeps, "v$latch")
     if isinstance(enough, Unknown):
         return enough
     return Known(waited / 1000 / sleeps, f"{waited / 1e6:,.1f} s in {count(sleeps)} sleeps")
 
 
 @signal(unit="sleeps", of="v$latch", surface="latch")
-def row_cache_sleeps(scene: SignalContext, subject: Subject) -> SignalValue:
+def row_cache_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps on the row cache latch."""
-    sleeps = scene.latch.sleeps
-    return scene.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps)
+    sleeps = context.latch.sleeps
+    return context.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps)
 
 
 @signal(unit="ratio", of="v$latch", surface="latch")
-def miss_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
+def miss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Misses per get of the row cache latch: how often it was busy at the first try."""
-    return misses_per_get(scene, scene.latch_row)
+    return misses_per_get(context, context.latch_row)
 
 
 @signal(unit="sleeps per miss", of="v$latch", surface="latch")
-def sleeps_per_miss(scene: SignalContext, subject: Subject) -> SignalValue:
+def sleeps_per_miss(context: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps per miss of the row cache latch: 0 means that spinning was always enough."""
-    return sleeps_of_a_miss(scene, scene.latch_row)
+    return sleeps_of_a_miss(context, context.latch_row)
 
 
 @signal(unit="ms", of="v$latch", surface="latch")
-def average_sleep(scene: SignalContext, subject: Subject) -> SignalValue:
+def average_sleep(context: SignalContext, subject: Subject) -> SignalValue:
     """Average time of one sleep on the row cache latch; far above 10 ms the host, not the latch, makes sessions wait."""
-    return time_of_a_sleep(scene, scene.latch_row)
+    return time_of_a_sleep(context, context.latch_row)
 
 
 @signal(unit="ratio", of="v$latch", surface="latch")
-def recurrent_sleep_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
+def recurrent_sleep_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of sleeps that repeat an earlier one of the same get; above 0.3 the holder itself did not run."""
-    repeated = scene.latch.recurrent_sleep_ratio
+    repeated = context.latch.recurrent_sleep_ratio
     if repeated is None:
-        return scene.why_unknown("v$latch", "spin_gets")
-    enough = enough_sleeps(scene, scene.latch.sleeps or 0.0, "v$latch")
+        return context.why_unknown("v$latch", "spin_gets")
+    enough = enough_sleeps(context, context.latch.sleeps or 0.0, "v$latch")
     return enough if isinstance(enough, Unknown) else Known(repeated)
 
 
 @signal(unit="ratio", of="v$latch_misses", surface="latch")
-def evenness_of_holders(scene: SignalContext, subject: Subject) -> SignalValue:
+def evenness_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
     """Least share of the sleeps among the three locations of a parent get; near a third, sheer volume fills the latch."""
-    each = [share_of_holders(scene, Subject(location=place)) for place in PARENT_GET]
-    known = [one for one in each if isinstance(one, Known)]
-    return min(known, key=lambda one: one.value) if len(known) == len(each) else each[0]
+    each = [share_of_holders(context, Subject(location=location)) for location in PARENT_GET]
+    known = [value for value in each if isinstance(value, Known)]
+    return min(known, key=lambda value: value.value) if len(known) == len(each) else each[0]
 
 
 @signal(unit="ratio", of="v$latch_misses", surface="latch")
-def share_of_changing_holders(scene: SignalContext, subject: Subject) -> SignalValue:
+def share_of_changing_holders(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sleeps whose holder was changing, committing or flushing an entry (kqrpup, kqrcmt, kqrpfl)."""
     places = sorted(
         str(row.get("location"))
-        for row in scene.delta.rows("v$latch_misses")
+        for row in context.delta.rows("v$latch_misses")
         if str(row.get("location")).startswith(("kqrpup", "kqrcmt", "kqrpfl"))
     )
-    each = [share_of_holders(scene, Subject(location=place)) for place in places or ("kqrpup",)]
-    known = [one for one in each if isinstance(one, Known)]
+    each = [share_of_holders(context, Subject(location=location)) for location in places or ("kqrpup",)]
+    known = [value for value in each if isinstance(value, Known)]
     if len(known) < len(each):
-        return next(one for one in each if isinstance(one, Unknown))
-    return Known(sum(one.value for one in known), "; ".join(one.derivation for one in known))
+        return next(value for value in each if isinstance(value, Unknown))
+    return Known(sum(value.value for value in known), "; ".join(value.derivation for value in known))

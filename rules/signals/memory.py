@@ -7,23 +7,23 @@ from rules.signals import Subject, signal
 
 
 @signal(unit="bytes", of="v$sgastat")
-def row_cache_memory(scene: SignalContext, subject: Subject) -> SignalValue:
+def row_cache_memory(context: SignalContext, subject: Subject) -> SignalValue:
     """Shared pool memory of row cache objects (KQR…)."""
-    rows = [row for row in scene.delta.rows("v$sgastat") if str(row.get("name")).startswith("KQR")]
-    total = scene.sum_of(rows, "bytes")
+    rows = [row for row in context.delta.rows("v$sgastat") if str(row.get("name")).startswith("KQR")]
+    total = context.sum_of(rows, "bytes")
     if total is None:
-        return scene.why_unknown("v$sgastat", "bytes")
+        return context.why_unknown("v$sgastat", "bytes")
     return Known(total, f"{total / 2**20:,.0f} MiB")
 
 
 @signal(unit="operations", of="v$sga_resize_ops")
-def shared_pool_shrinks(scene: SignalContext, subject: Subject) -> SignalValue:
+def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue:
     """Times the shared pool was made smaller in the last ten minutes."""
-    if isinstance(scene.delta.read("v$sga_resize_ops"), Missing):
-        return scene.why_unknown("v$sga_resize_ops")
+    if isinstance(context.delta.read("v$sga_resize_ops"), Missing):
+        return context.why_unknown("v$sga_resize_ops")
     rows = [
         row
-        for row in scene.delta.rows("v$sga_resize_ops")
+        for row in context.delta.rows("v$sga_resize_ops")
         if row.get("component") == "shared pool"
         and (number(row.get("final_size")) or 0.0) < (number(row.get("initial_size")) or 0.0)
     ]
@@ -31,13 +31,13 @@ def shared_pool_shrinks(scene: SignalContext, subject: Subject) -> SignalValue:
 
 
 @signal(unit="ratio", of="v$rowcache")
-def overall_getmiss_ratio(scene: SignalContext, subject: Subject) -> SignalValue:
+def overall_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Dictionary gets of all caches that had to load the entry, per get; above 0.02 entries do not stay in memory."""
-    rows = scene.delta.rows("v$rowcache")
-    gets, misses = scene.sum_of(rows, "gets"), scene.sum_of(rows, "getmisses")
+    rows = context.delta.rows("v$rowcache")
+    gets, misses = context.sum_of(rows, "gets"), context.sum_of(rows, "getmisses")
     if gets is None or misses is None:
-        return scene.why_unknown("v$rowcache", "getmisses")
+        return context.why_unknown("v$rowcache", "getmisses")
     if gets < MINIMUM_CACHE_GETS:
         why = f"too few events: {count(gets)} dictionary gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
-        return Unknown("v$rowcache", why, scene.busier)
+        return Unknown("v$rowcache", why, context.busier)
     return Known(misses / gets, part_of(misses, gets))

@@ -7,41 +7,41 @@ from rules.signals import Subject, enough_sleeps, signal
 from rules.signals.waits import mutex_waiters
 
 
-def _total(scene: SignalContext, column: str) -> SignalValue:
+def _total(context: SignalContext, column: str) -> SignalValue:
     """A column over all locations; zero when the view was read and nobody ever slept."""
-    rows = scene.delta.rows("v$mutex_sleep")
-    total = scene.sum_of(rows, column)
+    rows = context.delta.rows("v$mutex_sleep")
+    total = context.sum_of(rows, column)
     if total is not None:
         return Known(total)
-    if not rows and not isinstance(scene.delta.read("v$mutex_sleep"), Missing):
+    if not rows and not isinstance(context.delta.read("v$mutex_sleep"), Missing):
         return Known(0.0, "no location of a row cache mutex has any")
-    return scene.why_unknown("v$mutex_sleep", column)
+    return context.why_unknown("v$mutex_sleep", column)
 
 
 @signal(unit="sleeps", of="v$mutex_sleep", surface="mutex")
-def row_cache_mutex_sleeps(scene: SignalContext, subject: Subject) -> SignalValue:
+def row_cache_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps on row cache mutexes."""
-    return _total(scene, "sleeps")
+    return _total(context, "sleeps")
 
 
 @signal(unit="ms", of="v$mutex_sleep", surface="mutex")
-def average_mutex_sleep(scene: SignalContext, subject: Subject) -> SignalValue:
+def average_mutex_sleep(context: SignalContext, subject: Subject) -> SignalValue:
     """Average time of one sleep on a row cache mutex; far above 10 ms the host, not the mutex, makes sessions wait."""
-    sleeps, waited = _total(scene, "sleeps"), _total(scene, "wait_time")
+    sleeps, waited = _total(context, "sleeps"), _total(context, "wait_time")
     if isinstance(sleeps, Unknown) or isinstance(waited, Unknown):
         return sleeps if isinstance(sleeps, Unknown) else waited
-    enough = enough_sleeps(scene, sleeps.value, "v$mutex_sleep")
+    enough = enough_sleeps(context, sleeps.value, "v$mutex_sleep")
     if isinstance(enough, Unknown):
         return enough
     return Known(waited.value / 1000 / sleeps.value, f"{waited.value / 1e6:,.1f} s in {count(sleeps.value)} sleeps")
 
 
 @signal(unit="ratio", of="v$session", surface="mutex")
-def hottest_cache_share_of_mutex_waiters(scene: SignalContext, subject: Subject) -> SignalValue:
+def hottest_cache_share_of_mutex_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache mutexes that name the same cache: near 1 concentrated, below 0.5 diffuse."""
-    waiters = mutex_waiters(scene)
+    waiters = mutex_waiters(context)
     if isinstance(waiters, Unknown):
         return waiters
-    caches = [one.cache for one in waiters]
+    caches = [waiter.cache for waiter in waiters]
     most = max(caches.count(cache) for cache in set(caches))
     return Known(most / len(caches), f"{part_of(most, len(caches))} waiters")

@@ -13,16 +13,18 @@ ROUNDING_US = 500_000.0
 
 
 @signal(unit="latches", of="v$latch")
-def slow_neighbours(scene: SignalContext, subject: Subject) -> SignalValue:
+def slow_neighbours(context: SignalContext, subject: Subject) -> SignalValue:
     """Other latches, of a handful that is watched, with at least ten sleeps and 50 ms or more for each of them."""
     others = [
-        row for row in scene.delta.rows("v$latch") if row.get("name") not in (ROW_CACHE_LATCH, RESULT_CACHE_LATCH)
+        row for row in context.delta.rows("v$latch") if row.get("name") not in (ROW_CACHE_LATCH, RESULT_CACHE_LATCH)
     ]
-    rounded = ROUNDING_US if scene.printed else 0.0
-    told = [(str(row.get("name")), average) for row in others if (average := _average_sleep(row, rounded)) is not None]
-    if not told:
-        return scene.why_unknown("v$latch", "wait_time")
-    slow = sorted((name, average) for name, average in told if average >= LONG_SLEEP_MS)
+    rounded = ROUNDING_US if context.printed else 0.0
+    averages = [
+        (str(row.get("name")), average) for row in others if (average := _average_sleep(row, rounded)) is not None
+    ]
+    if not averages:
+        return context.why_unknown("v$latch", "wait_time")
+    slow = sorted((name, average) for name, average in averages if average >= LONG_SLEEP_MS)
     return Known(float(len(slow)), ", ".join(f"{name} {average:,.0f} ms" for name, average in slow))
 
 

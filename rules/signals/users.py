@@ -9,26 +9,26 @@ from rules.waiters import MINIMUM_WAITERS
 
 
 @signal(unit="gets per parse", of="v$rowcache, v$sysstat")
-def gets_per_parse(scene: SignalContext, subject: Subject) -> SignalValue:
+def gets_per_parse(context: SignalContext, subject: Subject) -> SignalValue:
     """Gets of the cause's caches per parse call, soft or hard."""
-    return gets_per(scene, subject, "parse count (total)")
+    return gets_per(context, subject, "parse count (total)")
 
 
 @signal(unit="ratio", of="v$sysstat")
-def failed_share_of_parses(scene: SignalContext, subject: Subject) -> SignalValue:
+def failed_share_of_parses(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the parse calls that failed: syntax errors, objects that do not exist, missing privileges."""
-    failed, parses = scene.work("parse count (failures)"), scene.work("parse count (total)")
+    failed, parses = context.work("parse count (failures)"), context.work("parse count (total)")
     if failed is None or not parses:
-        return scene.why_unknown("v$sysstat", "parse count (failures)")
+        return context.why_unknown("v$sysstat", "parse count (failures)")
     return Known(failed / parses, f"{part_of(failed, parses)} parses")
 
 
 @signal(unit="ratio", of="v$session", surface="lock")
-def lock_waiters_without_statement(scene: SignalContext, subject: Subject) -> SignalValue:
+def lock_waiters_without_statement(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that run no statement yet, as sessions that are logging on."""
-    rows = [row for row in scene.delta.rows("v$session") if row.get("event") == ROW_CACHE_LOCK_EVENT]
-    if isinstance(scene.delta.read("v$session"), Missing) or any("sql_id" not in row for row in rows):
-        return scene.why_unknown("v$session", "sql_id")
+    rows = [row for row in context.delta.rows("v$session") if row.get("event") == ROW_CACHE_LOCK_EVENT]
+    if isinstance(context.delta.read("v$session"), Missing) or any("sql_id" not in row for row in rows):
+        return context.why_unknown("v$session", "sql_id")
     if len(rows) < MINIMUM_WAITERS:
         why = f"too few waiters: {len(rows)} met waiting for row cache lock, at least {MINIMUM_WAITERS} are needed"
         return Unknown("v$session", why, "ask for a longer burst, or wait for a busier interval")
@@ -37,9 +37,9 @@ def lock_waiters_without_statement(scene: SignalContext, subject: Subject) -> Si
 
 
 @signal(unit="release update", of="v$instance")
-def release_update(scene: SignalContext, subject: Subject) -> SignalValue:
+def release_update(context: SignalContext, subject: Subject) -> SignalValue:
     """Number of the release update, such as 7 of 19.7; v$instance tells it from 18c on."""
-    full = next(iter(scene.delta.rows("v$instance")), {}).get("version_full")
+    full = next(iter(context.delta.rows("v$instance")), {}).get("version_full")
     numbers = str(full or "").split(".")
     update = number(int(numbers[1])) if len(numbers) > 1 and numbers[1].isdigit() else None
-    return scene.why_unknown("v$instance", "version_full") if update is None else Known(update, f"release {full}")
+    return context.why_unknown("v$instance", "version_full") if update is None else Known(update, f"release {full}")

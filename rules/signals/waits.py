@@ -8,93 +8,93 @@ from rules.signals.instance import waited_share_of_db_time
 from rules.waiters import MINIMUM_WAITERS, Waiter
 
 
-def _waiters(scene: SignalContext, event: str) -> tuple[Waiter, ...] | Unknown:
+def _waiters(context: SignalContext, event: str) -> tuple[Waiter, ...] | Unknown:
     """Sampled waiters of an event, or Unknown: nobody looked, or too few were met."""
-    if scene.crowd is None:
-        return scene.why_unknown("v$session")
-    if isinstance(scene.delta.read("v$rowcache"), Missing):
-        return scene.why_unknown("v$rowcache", "parameter")
-    waiters = scene.crowd.of(event)
+    if context.crowd is None:
+        return context.why_unknown("v$session")
+    if isinstance(context.delta.read("v$rowcache"), Missing):
+        return context.why_unknown("v$rowcache", "parameter")
+    waiters = context.crowd.of(event)
     if len(waiters) < MINIMUM_WAITERS:
         why = f"too few waiters: {len(waiters)} met waiting for {event}, at least {MINIMUM_WAITERS} are needed"
         return Unknown("v$session", why, "ask for a longer burst, or wait for a busier interval")
     return waiters
 
 
-def mutex_waiters(scene: SignalContext) -> tuple[Waiter, ...] | Unknown:
+def mutex_waiters(context: SignalContext) -> tuple[Waiter, ...] | Unknown:
     """Sampled waiters for row cache mutexes, or Unknown: nobody looked, or too few were met."""
-    return _waiters(scene, ROW_CACHE_MUTEX_EVENT)
+    return _waiters(context, ROW_CACHE_MUTEX_EVENT)
 
 
-def _share_of_waiters(scene: SignalContext, subject: Subject, event: str) -> SignalValue:
-    waiters = _waiters(scene, event)
+def _share_of_waiters(context: SignalContext, subject: Subject, event: str) -> SignalValue:
+    waiters = _waiters(context, event)
     if isinstance(waiters, Unknown):
         return waiters
-    own = sum(1 for one in waiters if one.cache in subject.caches)
+    own = sum(1 for waiter in waiters if waiter.cache in subject.caches)
     return Known(own / len(waiters), f"{part_of(own, len(waiters))} waiters")
 
 
 @signal(unit="ratio", of="v$session", surface="mutex")
-def share_of_mutex_waiters(scene: SignalContext, subject: Subject) -> SignalValue:
+def share_of_mutex_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache mutexes that name one of the cause's caches in P1."""
-    return _share_of_waiters(scene, subject, ROW_CACHE_MUTEX_EVENT)
+    return _share_of_waiters(context, subject, ROW_CACHE_MUTEX_EVENT)
 
 
 @signal(unit="ratio", of="v$session", surface="lock")
-def share_of_lock_waiters(scene: SignalContext, subject: Subject) -> SignalValue:
+def share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that name one of the cause's caches in P1."""
-    return _share_of_waiters(scene, subject, ROW_CACHE_LOCK_EVENT)
+    return _share_of_waiters(context, subject, ROW_CACHE_LOCK_EVENT)
 
 
 @signal(unit="ratio", of="v$session", surface="lock")
-def exclusive_share_of_lock_waiters(scene: SignalContext, subject: Subject) -> SignalValue:
+def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that want it exclusive (P3 = 5): they want to change the entry."""
-    waiters = _waiters(scene, ROW_CACHE_LOCK_EVENT)
+    waiters = _waiters(context, ROW_CACHE_LOCK_EVENT)
     if isinstance(waiters, Unknown):
         return waiters
-    exclusive = sum(1 for one in waiters if one.exclusive)
+    exclusive = sum(1 for waiter in waiters if waiter.exclusive)
     return Known(exclusive / len(waiters), f"{part_of(exclusive, len(waiters))} waiters")
 
 
 @signal(unit="ratio", of="v$mutex_sleep", surface="mutex")
-def share_of_mutex_sleeps(scene: SignalContext, subject: Subject) -> SignalValue:
+def share_of_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the row cache mutex sleeps at the location's function; its number differs by release and is ignored."""
-    rows = scene.delta.rows("v$mutex_sleep")
-    total = scene.sum_of(rows, "sleeps")
+    rows = context.delta.rows("v$mutex_sleep")
+    total = context.sum_of(rows, "sleeps")
     if total is None:
-        if not rows and not isinstance(scene.delta.read("v$mutex_sleep"), Missing):
-            return enough_sleeps(scene, 0.0, "v$mutex_sleep")
-        return scene.why_unknown("v$mutex_sleep", "sleeps")
+        if not rows and not isinstance(context.delta.read("v$mutex_sleep"), Missing):
+            return enough_sleeps(context, 0.0, "v$mutex_sleep")
+        return context.why_unknown("v$mutex_sleep", "sleeps")
     here = sum(
         number(row.get("sleeps")) or 0.0 for row in rows if function_of(str(row.get("location"))) == subject.location
     )
-    return share(Known(here), enough_sleeps(scene, total, "v$mutex_sleep"))
+    return share(Known(here), enough_sleeps(context, total, "v$mutex_sleep"))
 
 
-def _event_share(scene: SignalContext, event: str) -> SignalValue:
-    return waited_share_of_db_time(scene, scene.waited_seconds((event,)), "v$system_event", "time_waited_micro")
+def _event_share(context: SignalContext, event: str) -> SignalValue:
+    return waited_share_of_db_time(context, context.waited_seconds((event,)), "v$system_event", "time_waited_micro")
 
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model", surface="mutex")
-def mutex_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
+def mutex_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache mutexes."""
-    return _event_share(scene, ROW_CACHE_MUTEX_EVENT)
+    return _event_share(context, ROW_CACHE_MUTEX_EVENT)
 
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model", surface="lock")
-def lock_share_of_db_time(scene: SignalContext, subject: Subject) -> SignalValue:
+def lock_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache lock."""
-    return _event_share(scene, ROW_CACHE_LOCK_EVENT)
+    return _event_share(context, ROW_CACHE_LOCK_EVENT)
 
 
 @signal(unit="ms", of="v$system_event", surface="lock")
-def average_lock_wait(scene: SignalContext, subject: Subject) -> SignalValue:
+def average_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for row cache lock; seconds mean that a holder keeps the entry through its own long work."""
-    row = next((one for one in scene.delta.rows("v$system_event") if one.get("event") == ROW_CACHE_LOCK_EVENT), {})
+    row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == ROW_CACHE_LOCK_EVENT), {})
     waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
     if waits is None or micro is None:
-        return scene.why_unknown("v$system_event", "total_waits")
+        return context.why_unknown("v$system_event", "total_waits")
     if waits < MINIMUM_WAITERS:
         why = f"too few events: {waits:.0f} waits for row cache lock, at least {MINIMUM_WAITERS} are needed"
-        return Unknown("v$system_event", why, scene.busier)
+        return Unknown("v$system_event", why, context.busier)
     return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits")

@@ -69,7 +69,7 @@ def series(deltas: Sequence[SeriesInput]) -> ReportSeries:
     if not deltas:
         raise ValueError("a series needs one interval at least")
     given, repeated = _distinct(sorted(deltas, key=_when))
-    points = tuple(_point(*one) for one in given)
+    points = tuple(_point(*entry) for entry in given)
     trends = tuple(trend(figure, words, _timed(points, figure)) for figure, words in FIGURES.items())
     bad, why = _first_bad(given, points)
     around = None if bad is None else _around(given, points, bad)
@@ -86,9 +86,9 @@ def series(deltas: Sequence[SeriesInput]) -> ReportSeries:
     )
 
 
-def _when(one: SeriesInput) -> tuple[bool, str, str, str]:
-    basis = one[1].basis
-    return (basis.begin is None, _naive(basis.begin), _naive(basis.end), one[0])
+def _when(given: SeriesInput) -> tuple[bool, str, str, str]:
+    basis = given[1].basis
+    return (basis.begin is None, _naive(basis.begin), _naive(basis.end), given[0])
 
 
 def _naive(when: datetime | None) -> str:
@@ -99,27 +99,27 @@ def _distinct(ordered: Sequence[SeriesInput]) -> tuple[list[SeriesInput], list[s
     """Of each interval the input that says most, and notes about those that are left out for it."""
     kept: list[SeriesInput] = []
     notes: list[str] = []
-    for one in ordered:
-        place = next((i for i, other in enumerate(kept) if _same_interval(one[1], other[1])), None)
-        if place is None:
-            kept.append(one)
+    for entry in ordered:
+        index = next((i for i, other in enumerate(kept) if _same_interval(entry[1], other[1])), None)
+        if index is None:
+            kept.append(entry)
             continue
-        less, more = sorted((one, kept[place]), key=_says)
-        kept[place] = more
+        less, more = sorted((entry, kept[index]), key=_says)
+        kept[index] = more
         much = "more" if _says(more) > _says(less) else "as much"
         notes.append(f"{less[0]} is left out: {more[0]} is of the same interval and says {much}")
     return kept, notes
 
 
-def _says(one: SeriesInput) -> tuple[int, int]:
+def _says(given: SeriesInput) -> tuple[int, int]:
     """How much an input says: first by the views that could be read, then by its severity."""
-    read = sum(not isinstance(reading, Missing) for reading in one[1].readings.values())
-    return read, one[2].severity.rank
+    read = sum(not isinstance(reading, Missing) for reading in given[1].readings.values())
+    return read, given[2].severity.rank
 
 
-def _same_interval(one: Delta, other: Delta) -> bool:
-    known = one.basis.begin is not None
-    return known and (one.dbid, _instance(one), one.basis) == (other.dbid, _instance(other), other.basis)
+def _same_interval(delta: Delta, other: Delta) -> bool:
+    known = delta.basis.begin is not None
+    return known and (delta.dbid, _instance(delta), delta.basis) == (other.dbid, _instance(other), other.basis)
 
 
 def _instance(delta: Delta) -> str:
@@ -129,8 +129,8 @@ def _instance(delta: Delta) -> str:
 
 
 def _point(name: str, delta: Delta, diagnosis: Diagnosis) -> SeriesPoint:
-    scene, seconds = SignalContext(delta), delta.basis.seconds
-    top = top_cache(scene)
+    context, seconds = SignalContext(delta), delta.basis.seconds
+    top = top_cache(context)
     return SeriesPoint(
         name=name,
         begin=delta.basis.begin,
@@ -140,8 +140,8 @@ def _point(name: str, delta: Delta, diagnosis: Diagnosis) -> SeriesPoint:
         severity=diagnosis.severity,
         headline=diagnosis.headline,
         share_of_db_time=diagnosis.impact.share_of_db_time if diagnosis.impact else None,
-        sleeps_per_second=ratio(sleeps_of(scene), seconds),
-        gets_per_second=ratio(scene.sum_of(delta.rows("v$rowcache"), "gets"), seconds),
+        sleeps_per_second=ratio(sleeps_of(context), seconds),
+        gets_per_second=ratio(context.sum_of(delta.rows("v$rowcache"), "gets"), seconds),
         top_cache=top[0] if top else None,
         top_cache_share=top[1] if top else None,
     )
@@ -149,31 +149,35 @@ def _point(name: str, delta: Delta, diagnosis: Diagnosis) -> SeriesPoint:
 
 def _timed(points: Sequence[SeriesPoint], figure: str) -> list[tuple[float, float]]:
     """A figure against the hours since the first interval began; those of unknown time are left out."""
-    timed = [(one.begin.replace(tzinfo=None), getattr(one, figure)) for one in points if one.begin is not None]
+    timed = [(point.begin.replace(tzinfo=None), getattr(point, figure)) for point in points if point.begin is not None]
     known = [(when, value) for when, value in timed if value is not None]
     return [((when - known[0][0]).total_seconds() / 3600, value) for when, value in known]
 
 
 def _first_bad(given: Sequence[SeriesInput], points: Sequence[SeriesPoint]) -> tuple[int | None, str]:
     """The first interval above info, or whose sleeps leave what is ordinary of the others, and why."""
-    for place, point in enumerate(points):
+    for index, point in enumerate(points):
         if point.severity is not Severity.INFO:
-            return place, f"the first of severity {point.severity}: {point.headline}"
-        why = _outlier(given, points, place)
+            return index, f"the first of severity {point.severity}: {point.headline}"
+        why = _outlier(given, points, index)
         if why:
-            return place, why
+            return index, why
     return None, ""
 
 
-def _outlier(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], place: int) -> str:
+def _outlier(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], index: int) -> str:
     """Why the sleeps of an interval are not those of the others; empty when they are, or when too few are known."""
-    rate = points[place].sleeps_per_second
-    others = [one.sleeps_per_second for one in points if one is not points[place] and one.sleeps_per_second is not None]
-    slept = sleeps_of(SignalContext(given[place][1])) or 0.0
+    rate = points[index].sleeps_per_second
+    others = [
+        point.sleeps_per_second
+        for point in points
+        if point is not points[index] and point.sleeps_per_second is not None
+    ]
+    slept = sleeps_of(SignalContext(given[index][1])) or 0.0
     if rate is None or len(others) < MINIMUM_POINTS - 1 or slept < MINIMUM_SLEEPS:
         return ""
     usual = median(others)
-    spread = median(abs(one - usual) for one in others)
+    spread = median(abs(value - usual) for value in others)
     if rate <= max(usual + SPREADS * spread, DOUBLE * usual):
         return ""
     return f"{rough(rate)} sleeps per second, where the others have {rough(usual)}"
@@ -185,13 +189,13 @@ def _around(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], bad: in
 
 
 def _notes(given: Sequence[SeriesInput]) -> Iterator[str]:
-    instances = sorted({_instance(one[1]) for one in given})
+    instances = sorted({_instance(entry[1]) for entry in given})
     if len(instances) > 1:
         yield f"intervals of several instances stand together: {', '.join(instances)}"
-    ids = sorted({one[1].dbid for one in given if one[1].dbid})
+    ids = sorted({entry[1].dbid for entry in given if entry[1].dbid})
     if len(ids) > 1:
         yield f"intervals of several databases stand together: DB Id {', '.join(ids)}"
-    if len({one[1].basis.begin.tzinfo is None for one in given if one[1].basis.begin is not None}) > 1:
+    if len({entry[1].basis.begin.tzinfo is None for entry in given if entry[1].basis.begin is not None}) > 1:
         yield "reports print the host's local time and captures UTC, so the order of the two may be wrong"
     for name, delta, _ in given:
         if delta.basis.begin is None:
@@ -214,12 +218,12 @@ def _between(first: str, earlier: Delta, second: str, later: Delta) -> Iterator[
         yield f"{second} begins before {first} ends: the two overlap"
     if apart > GAP_SECONDS:
         yield f"nothing is known of {hours(apart)} between {first} and {second}"
-    starts = [next(iter(one.rows("v$instance")), {}).get("startup_time") for one in (earlier, later)]
+    starts = [next(iter(delta.rows("v$instance")), {}).get("startup_time") for delta in (earlier, later)]
     if None not in starts and starts[0] != starts[1]:
         yield f"the instance restarted between {first} and {second}"
     if earlier.release != later.release:
-        told = f"from {earlier.release or 'unknown'} to {later.release or 'unknown'}"
-        yield f"the release changed {told} between {first} and {second}"
+        releases = f"from {earlier.release or 'unknown'} to {later.release or 'unknown'}"
+        yield f"the release changed {releases} between {first} and {second}"
 
 
 def _where(given: Sequence[SeriesInput], bad: int | None, why: str) -> str:
@@ -236,9 +240,9 @@ def _where(given: Sequence[SeriesInput], bad: int | None, why: str) -> str:
 
 
 def _sentence(points: Sequence[SeriesPoint], trends: Sequence[Trend], where: str) -> str:
-    shares = [one.share_of_db_time for one in points if one.share_of_db_time is not None]
+    shares = [point.share_of_db_time for point in points if point.share_of_db_time is not None]
     cost = f", at most {percent(max(shares))} of DB time lost in row cache waits" if shares else ""
     many = f"{len(points)} interval" + "s" * (len(points) > 1)
-    moving = [one.sentence.rstrip(".") for one in trends if one.direction in ("rising", "falling")]
-    told = f"{many}{cost}; {where}" if where else f"{many} without row cache trouble{cost}"
-    return sentence("; ".join([told, *moving]) + ".")
+    moving = [trend.sentence.rstrip(".") for trend in trends if trend.direction in ("rising", "falling")]
+    summary = f"{many}{cost}; {where}" if where else f"{many} without row cache trouble{cost}"
+    return sentence("; ".join([summary, *moving]) + ".")

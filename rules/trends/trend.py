@@ -34,22 +34,22 @@ def trend(figure: str, words: str, points: Sequence[tuple[float, float]]) -> Tre
         if later[0] > first[0]
     ]
     if len(points) < MINIMUM_POINTS or not slopes:
-        told = f"{len(points)} points of {words} are too few for a trend, at least {MINIMUM_POINTS} are needed."
-        return Trend(figure=figure, direction="too few", per_hour=None, points=len(points), sentence=told)
+        sentence = f"{len(points)} points of {words} are too few for a trend, at least {MINIMUM_POINTS} are needed."
+        return Trend(figure=figure, direction="too few", per_hour=None, points=len(points), sentence=sentence)
     slope = median(slopes)
     if not _moves(points, slopes, slope):
-        told = f"{words} are steady over {len(points)} points."
-        return Trend(figure=figure, direction="steady", per_hour=slope, points=len(points), sentence=told)
+        sentence = f"{words} are steady over {len(points)} points."
+        return Trend(figure=figure, direction="steady", per_hour=slope, points=len(points), sentence=sentence)
     up = slope > 0
-    told = f"{words} {'rise' if up else 'fall'} by {rough(abs(slope))} per hour over {len(points)} points."
+    sentence = f"{words} {'rise' if up else 'fall'} by {rough(abs(slope))} per hour over {len(points)} points."
     return Trend(
-        figure=figure, direction="rising" if up else "falling", per_hour=slope, points=len(points), sentence=told
+        figure=figure, direction="rising" if up else "falling", per_hour=slope, points=len(points), sentence=sentence
     )
 
 
 def _moves(points: Sequence[tuple[float, float]], slopes: Sequence[float], slope: float) -> bool:
     """Whether the signs agree beyond chance, and the slope moves the figure noticeably."""
-    signs = sum((one > 0) - (one < 0) for one in slopes)
+    signs = sum((slope > 0) - (slope < 0) for slope in slopes)
     n = len(points)
     certain = (abs(signs) - 1) / sqrt(n * (n - 1) * (2 * n + 5) / 18) >= CONFIDENT
     span = max(hours for hours, _ in points) - min(hours for hours, _ in points)

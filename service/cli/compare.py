@@ -52,18 +52,18 @@ def compare(
     """Hold before against after, per unit of work: two files, two windows of a database, or both sides of a mark."""
     try:
         if db is None:
-            told = _of_files(files or [], (mark, before, after, span, settle))
+            found = _of_files(files or [], (mark, before, after, span, settle))
         else:
             if files:
                 _fail("name two files, or --db with --mark or --before and --after, not both")
-            told = _of_store(db, mark, before, after, span, settle, store, config)
+            found = _of_store(db, mark, before, after, span, settle, store, config)
     except (InputError, BadWindow, NoMark, CannotCompare) as error:
         _fail(str(error))
     if format is ComparisonFormat.JSON:
-        typer.echo(told.model_dump_json(indent=2))
+        typer.echo(found.model_dump_json(indent=2))
         return
-    text = as_text(told) if format is ComparisonFormat.TEXT else as_markdown(told)
-    typer.echo("".join(one if one.isprintable() or one == "\n" else "?" for one in text))
+    text = as_text(found) if format is ComparisonFormat.TEXT else as_markdown(found)
+    typer.echo("".join(character if character.isprintable() or character == "\n" else "?" for character in text))
 
 
 def mark(
@@ -84,13 +84,13 @@ def mark(
 
 
 def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:
-    if any(one is not None for one in of_the_store):
+    if any(option is not None for option in of_the_store):
         _fail("--mark, --before, --after, --span and --settle speak of a database of the store; name it with --db")
     if len(files) != 2:
         _fail("name two files, BEFORE and AFTER, or a database with --db")
     if files == [inputs.STDIN, inputs.STDIN]:
         _fail("standard input can be one side only")
-    before, after = (change_of(one) for one in files)
+    before, after = (change_of(file) for file in files)
     return compared(before, after)
 
 
@@ -99,9 +99,9 @@ def change_of(name: str) -> Delta:
     outcome = inputs.diagnose_all([name])
     if outcome.errors:
         raise outcome.errors[0]
-    if len(outcome.told) != 1:
-        raise CannotCompare(f"{name} holds {len(outcome.told)} intervals; a side is one: name the file of one")
-    change = outcome.told[0].change
+    if len(outcome.diagnosed) != 1:
+        raise CannotCompare(f"{name} holds {len(outcome.diagnosed)} intervals; a side is one: name the file of one")
+    change = outcome.diagnosed[0].change
     if isinstance(change, NotComparable):
         raise CannotCompare(f"{name}: {change.why}; {change.way_out}")
     return change
@@ -136,11 +136,11 @@ def _opened(url: str | None, config: Path, database: str) -> Iterator[Repository
     """The store that is named, or of the configuration; it and the database must be there already."""
     try:
         chosen = None if url is not None else sources.read(config)
-        place = url if chosen is None else chosen.store
-        path = sqlite_file(str(place))
+        address = url if chosen is None else chosen.store
+        path = sqlite_file(str(address))
         if path is not None and not path.exists():
             _fail(f"there is no store {path}; `latchscope serve` makes it")
-        opened = Repository(str(place), chosen.history if chosen else None)
+        opened = Repository(str(address), chosen.history if chosen else None)
     except (settings.BadSettings, StoreError) as error:
         _fail(str(error))
     except STORE_ERRORS as error:
@@ -155,7 +155,9 @@ def _opened(url: str | None, config: Path, database: str) -> Iterator[Repository
 
 
 def _known(opened: Repository, database: str, chosen: settings.Settings | None) -> None:
-    names = set(opened.names.all_databases().values()) | {one.name for one in (chosen.databases if chosen else ())}
+    names = set(opened.names.all_databases().values()) | {
+        database.name for database in (chosen.databases if chosen else ())
+    }
     if database not in names:
         _fail(f"no database named {database}; there are: {', '.join(sorted(names)) or 'none'}")
 

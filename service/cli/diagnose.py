@@ -52,34 +52,36 @@ def diagnose(
         raise typer.Exit(2)
     if outcome.errors:
         raise typer.Exit(2)
-    if fail_on and any(one.rank >= fail_on.rank for told in outcome.told for one in _found(told.diagnosis)):
+    if fail_on and any(
+        severity.rank >= fail_on.rank for diagnosed in outcome.diagnosed for severity in _found(diagnosed.diagnosis)
+    ):
         raise typer.Exit(1)
 
 
-def _found(one: Diagnosis) -> Iterator[Severity]:
+def _found(diagnosis: Diagnosis) -> Iterator[Severity]:
     """The severities of what was found; of waits that nothing explains when they cost something."""
-    yield from (finding.severity for finding in one.findings)
-    if one.severity is not Severity.INFO:
-        yield one.severity
+    yield from (finding.severity for finding in diagnosis.findings)
+    if diagnosis.severity is not Severity.INFO:
+        yield diagnosis.severity
 
 
 def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bool) -> str | None:
     """The report in its form; None where one input gave nothing to tell."""
-    told = [one.diagnosis for one in outcome.told]
+    diagnoses = [diagnosed.diagnosis for diagnosed in outcome.diagnosed]
     if format is Format.JSON:
-        if single and outcome.read <= 1 and len(told) <= 1:
-            return told[0].model_dump_json(indent=2) if told else None
-        return TypeAdapter(list[Diagnosis]).dump_json(told, indent=2).decode()
-    if not told:
+        if single and outcome.read <= 1 and len(diagnoses) <= 1:
+            return diagnoses[0].model_dump_json(indent=2) if diagnoses else None
+        return TypeAdapter(list[Diagnosis]).dump_json(diagnoses, indent=2).decode()
+    if not diagnoses:
         return None
     if format is Format.HTML:
         return as_html(outcome)
     text = (
-        diagnosis.as_text(outcome.told, verbose=verbose)
+        diagnosis.as_text(outcome.diagnosed, verbose=verbose)
         if format is Format.TEXT
-        else diagnosis.as_markdown(outcome.told)
+        else diagnosis.as_markdown(outcome.diagnosed)
     )
-    return "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
+    return "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
 
 
 def _written(text: str, output: Path | None) -> bool:

@@ -80,11 +80,11 @@ def check(
 ) -> None:
     """Try what can be read on each database, and print the SQL for what cannot. Exit 1 when something is missing."""
     chosen = _settings(config)
-    reports = [preflight.check(one, chosen) for one in _named(chosen, databases)]
-    typer.echo("\n".join(preflight.as_text(one) for one in reports))
-    if any(one.error for one in reports):
+    reports = [preflight.check(database, chosen) for database in _named(chosen, databases)]
+    typer.echo("\n".join(preflight.as_text(report) for report in reports))
+    if any(report.error for report in reports):
         raise typer.Exit(2)
-    if any(one.lacking for one in reports):
+    if any(report.lacking for report in reports):
         raise typer.Exit(1)
 
 
@@ -108,11 +108,11 @@ def capture(
 ) -> None:
     """Write a capture of a database: two snapshots some seconds apart, to be diagnosed anywhere."""
     chosen = _settings(config)
-    (one,) = _named(chosen, [database])
+    (target,) = _named(chosen, [database])
     if seconds:
         typer.echo(f"{database}: two snapshots, {seconds:g} s apart …", err=True)
     try:
-        taken = preflight.capture(one, chosen, seconds)
+        taken = preflight.capture(target, chosen, seconds)
         output.write_text(dump(taken), encoding="utf-8")
     except CollectError as error:
         _fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
@@ -136,9 +136,9 @@ def holders(
 ) -> None:
     """Profile who holds the row cache latch right now: many quick looks, a few seconds, on request only."""
     chosen = _settings(config)
-    (one,) = _named(chosen, [database])
+    (target,) = _named(chosen, [database])
     try:
-        typer.echo(preflight.holders_as_text(preflight.holders(one, chosen, seconds, looks)))
+        typer.echo(preflight.holders_as_text(preflight.holders(target, chosen, seconds, looks)))
     except CollectError as error:
         _fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
 
@@ -174,7 +174,7 @@ def _settings(config: Path) -> Settings:
 
 
 def _named(chosen: Settings, names: list[str] | None) -> list[settings.DatabaseSettings]:
-    known = {one.name: one for one in chosen.databases}
+    known = {database.name: database for database in chosen.databases}
     for name in names or ():
         if name not in known:
             _fail(f"no database named {name} in the configuration; there are: {', '.join(known) or 'none'}")
@@ -184,8 +184,8 @@ def _named(chosen: Settings, names: list[str] | None) -> list[settings.DatabaseS
 def _serve(chosen: Settings, greeting: str = "latchscope: http://{address}/") -> None:
     configure_logging()
     # A signal before uvicorn listens to them ends us here; one it has obeyed it raises again, when all is in order.
-    for one in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(one, lambda *_: sys.exit(0))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
     with _listener(chosen) as listener:
         try:
             app = create_app(chosen)

@@ -80,27 +80,27 @@ def holders(database: DatabaseSettings, settings: Settings, seconds: float, look
 
 def holders_as_text(found: HolderProfile) -> str:
     """A profile as lines for a terminal."""
-    told = [f"{found.latch}: {found.looks} looks in {found.seconds:.1f} s"]
-    for one, times in found.held:
-        who = ", ".join(part for part in (one.username, one.module, one.program, one.sql_id) if part)
-        told.append(
-            f"  held in {times / found.looks:6.1%} of the looks: session {one.sid} ({who}), child at {one.address}"
+    lines = [f"{found.latch}: {found.looks} looks in {found.seconds:.1f} s"]
+    for holder, times in found.held:
+        who = ", ".join(part for part in (holder.username, holder.module, holder.program, holder.sql_id) if part)
+        lines.append(
+            f"  held in {times / found.looks:6.1%} of the looks: session {holder.sid} ({who}), child at {holder.address}"
         )
-    return "\n".join(told if found.held else [*told, "  nobody was met holding it"])
+    return "\n".join(lines if found.held else [*lines, "  nobody was met holding it"])
 
 
-def as_text(one: Preflight) -> str:
+def as_text(preflight: Preflight) -> str:
     """A preflight as lines for a terminal."""
-    return "\n".join(_lines(one))
+    return "\n".join(_lines(preflight))
 
 
-def _lines(one: Preflight) -> Iterator[str]:
-    if one.found is None:
-        yield f"{one.database}: no session: {one.error}"
+def _lines(preflight: Preflight) -> Iterator[str]:
+    if preflight.found is None:
+        yield f"{preflight.database}: no session: {preflight.error}"
         return
-    found = one.found
+    found = preflight.found
     guarded = {"latch": "child latches", "mutex": "mutexes", None: "an unknown mechanism"}[found.mechanism]
-    yield f"{one.database}: Oracle {found.release or '(release unknown)'}, row cache guarded by {guarded}"
+    yield f"{preflight.database}: Oracle {found.release or '(release unknown)'}, row cache guarded by {guarded}"
     yield from (f"  note: {note}" for note in found.notes)
     for view in found.views:
         yield f"  {_MARKS[view.status]} {view.view:<18} {view.why}"

@@ -38,13 +38,13 @@ def _chosen(ids: str, causes: Mapping[str, Cause]) -> list[Cause]:
     """The causes whose confirming queries are wanted. Raises ValueError, one line, for an id that has none."""
     if ids == "all":
         return list(causes.values())
-    wanted = dict.fromkeys(one.strip() for one in ids.split(",") if one.strip())
-    for one in wanted:
-        if one not in causes:
-            raise ValueError(f"--confirm: no cause is called {one!r}; `latchscope causes list` names them")
-        if causes[one].confirm is None:
-            raise ValueError(f"--confirm: {one} has no confirming query; leave it out")
-    return [causes[one] for one in wanted]
+    wanted = dict.fromkeys(part.strip() for part in ids.split(",") if part.strip())
+    for cause in wanted:
+        if cause not in causes:
+            raise ValueError(f"--confirm: no cause is called {cause!r}; `latchscope causes list` names them")
+        if causes[cause].confirm is None:
+            raise ValueError(f"--confirm: {cause} has no confirming query; leave it out")
+    return [causes[cause] for cause in wanted]
 
 
 def questions(causes: Iterable[Cause]) -> Iterator[ScriptQuery]:

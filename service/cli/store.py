@@ -108,8 +108,8 @@ def _plainly(file: Path) -> Iterator[None]:
 
 
 def _counted(what: str, counts: dict[str, int]) -> str:
-    told = ", ".join(f"{count} of {table}" for table, count in sorted(counts.items()))
-    return f"{what}: {told or 'nothing'}"
+    listed = ", ".join(f"{count} of {table}" for table, count in sorted(counts.items()))
+    return f"{what}: {listed or 'nothing'}"
 
 
 def _fail(message: str) -> NoReturn:

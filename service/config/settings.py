@@ -198,7 +198,7 @@ class Settings(BaseSettings):
     @field_validator("databases")
     @classmethod
     def _distinct(cls, databases: list[DatabaseSettings]) -> list[DatabaseSettings]:
-        names = [one.name for one in databases]
+        names = [database.name for database in databases]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"two databases are named {name}; names are labels and must differ")
@@ -206,7 +206,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _webhooks(self) -> "Settings":
-        checked(self.webhooks, [one.name for one in self.databases])
+        checked(self.webhooks, [database.name for database in self.databases])
         return self
 
     @property
@@ -234,7 +234,7 @@ class Settings(BaseSettings):
     @property
     def shortest_interval(self) -> float:
         """Seconds between the polls of the quickest database."""
-        return min((self.interval_of(one) for one in self.databases), default=self.defaults.interval)
+        return min((self.interval_of(database) for database in self.databases), default=self.defaults.interval)
 
     @property
     def loopback(self) -> bool:

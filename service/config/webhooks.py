@@ -64,10 +64,10 @@ class WebhookSettings(BaseModel):
 
 def checked(webhooks: Sequence[WebhookSettings], databases: Iterable[str]) -> None:
     """Raise ValueError where two have one name, or one names a database that is not there."""
-    known, names = set(databases), [one.target for one in webhooks]
-    for one in webhooks:
-        if names.count(one.target) > 1:
-            raise ValueError(f"two webhooks are named {one.target}; give each a name of its own")
-        for name in one.databases:
+    known, names = set(databases), [webhook.target for webhook in webhooks]
+    for webhook in webhooks:
+        if names.count(webhook.target) > 1:
+            raise ValueError(f"two webhooks are named {webhook.target}; give each a name of its own")
+        for name in webhook.databases:
             if name not in known:
-                raise ValueError(f"webhook {one.target} names {name}, which is not under `databases`")
+                raise ValueError(f"webhook {webhook.target} names {name}, which is not under `databases`")

@@ -20,19 +20,19 @@ class FleetBackend:
     """How this process shares its databases. `words` and `archive` are None where there is nobody to share with."""
 
     leases: Leases
-    words: FleetStatusTable | None
-    archive: FleetReader | None
+    status_table: FleetStatusTable | None
+    reader: FleetReader | None
     close: Callable[[], None]
 
 
-def sharing(url: str, store: Repository, name: str, address: str | None, interval: float) -> FleetBackend:
+def fleet_backend(url: str, store: Repository, name: str, address: str | None, interval: float) -> FleetBackend:
     """The way of this store. `interval`: seconds between the polls of the quickest database. Raises StoreError."""
     if store.engine.dialect.name != "postgresql":
         lock = _alone(url)
         return FleetBackend(SoleLeases(name), None, None, lambda: None if lock is None else os.close(lock))
     leases = SharedLeases(url, name, address, max(SHORTEST_SILENCE, interval / 2))
-    words = FleetStatusTable(store.engine)
-    return FleetBackend(leases, words, FleetReader(store, words), leases.close)
+    status_table = FleetStatusTable(store.engine)
+    return FleetBackend(leases, status_table, FleetReader(store, status_table), leases.close)
 
 
 def _alone(url: str) -> int | None:

@@ -29,20 +29,20 @@ HANDOVER_SECONDS = 0.2
 """How long a round waits for workers that rest between two polls, so that their databases change hands at once."""
 REJOIN_ROUNDS = 3
 """Rounds for which a replica that had to join again reckons with as many others as before."""
-PART_AGAIN = 120.0
+SHED_AGAIN = 120.0
 """Seconds after which surplus is offered again when nobody took it, and nobody came or went."""
 
 
 class StatusPublisher(Protocol):
     """Speaks with the other replicas."""
 
-    def speak(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
+    def publish(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
         """Tell how our databases stand, and do what we are asked to; must not raise."""
         ...
 
 
 @dataclass
-class _Post:
+class _Assignment:
     """A database of ours, and who watches over it."""
 
     lease: Lease
@@ -56,23 +56,23 @@ class FleetCoordinator:
         self,
         board: Board,
         leases: Leases,
-        hire: Callable[[Sequence[tuple[MonitoredDatabase, Lease]]], Sequence[Worker]],
-        herald: StatusPublisher | None = None,
+        make_workers: Callable[[Sequence[tuple[MonitoredDatabase, Lease]]], Sequence[Worker]],
+        status_exchange: StatusPublisher | None = None,
     ) -> None:
-        self._watched = {one.name: one for one in board.every()}
+        self._watched = {database.name: database for database in board.every()}
         self._leases = leases
-        self._hire = hire
-        self._herald = herald
-        self._shortest = min((one.interval for one in board.every()), default=LONGEST_ROUND)
-        self._taken: dict[str, Lease] = {}
+        self._make_workers = make_workers
+        self._status_exchange = status_exchange
+        self._shortest = min((database.interval for database in board.every()), default=LONGEST_ROUND)
+        self._claimed: dict[str, Lease] = {}
         """Ours since the last round; see `_begin`."""
-        self._posts: dict[str, _Post] = {}
-        self._leaving: dict[str, _Post] = {}
+        self._assignments: dict[str, _Assignment] = {}
+        self._leaving: dict[str, _Assignment] = {}
         self._free_since: dict[str, float] = {}
-        self._parted: tuple[frozenset[str], float] = (frozenset(), 0.0)
+        self._last_shed: tuple[frozenset[str], float] = (frozenset(), 0.0)
         self._me = ""
-        self._patient = 0
-        self._fellows = 1
+        self._cautious_rounds = 0
+        self._replica_count = 1
         self._share = 0
         self._lost = False
         self._stopping = threading.Event()
@@ -80,8 +80,8 @@ class FleetCoordinator:
 
     def worker(self, database: str) -> Worker | None:
         """Who polls a database here; None where nobody does."""
-        post = self._posts.get(database)
-        return post.worker if post else None
+        assignment = self._assignments.get(database)
+        return assignment.worker if assignment else None
 
     @property
     def every(self) -> float:
@@ -91,7 +91,7 @@ class FleetCoordinator:
     @property
     def owned(self) -> int:
         """How many databases this replica polls."""
-        return len(self._posts)
+        return len(self._assignments)
 
     @property
     def unowned(self) -> int:
@@ -108,13 +108,13 @@ class FleetCoordinator:
         """Stop every worker, wait for them at most so long, and hand everything over."""
         self._stopping.set()
         self._thread.join(seconds / 2)
-        posts = [*self._posts.values(), *self._leaving.values()]
-        for post in posts:
-            post.worker.stop()
+        assignments = [*self._assignments.values(), *self._leaving.values()]
+        for assignment in assignments:
+            assignment.worker.stop()
         until = time.monotonic() + seconds / 2
-        for post in posts:
-            post.worker.join(max(0.0, until - time.monotonic()))
-        self._speak()
+        for assignment in assignments:
+            assignment.worker.join(max(0.0, until - time.monotonic()))
+        self._publish_statuses()
 
     def _run(self) -> None:
         while not self._stopping.wait(self.every / 4 if self._lost else self.every):
@@ -124,38 +124,38 @@ class FleetCoordinator:
         """One round; a fault of ours ends none but itself."""
         try:
             self._reap()
-            sharing = self._leases.look(self._watched)
-            self._meet(sharing)
-            self._leave_lost(sharing)
-            self._begin(sharing)
-            self._part(sharing)
-            self._take(sharing)
-            self._place(sharing)
+            ownership = self._leases.look(self._watched)
+            self._work_out_share(ownership)
+            self._leave_lost(ownership)
+            self._start_claimed(ownership)
+            self._shed_surplus(ownership)
+            self._claim_free(ownership)
+            self._note_owners(ownership)
             self._lost = False
         except LeasesLost as error:
             self._fence(error)
         except Exception:
             log.exception("a round of sharing failed")
-        self._speak()
+        self._publish_statuses()
 
     def _reap(self) -> None:
         """Give back what workers have left, whether they were told to or saw themselves that the lease was lost."""
-        for name, post in self._posts.copy().items():
-            if not post.worker.alive:
-                self._dismiss(name)
-        for name, post in self._leaving.copy().items():
-            if not post.worker.alive:
+        for name, assignment in self._assignments.copy().items():
+            if not assignment.worker.alive:
+                self._release(name)
+        for name, assignment in self._leaving.copy().items():
+            if not assignment.worker.alive:
                 del self._leaving[name]
-                with self._watched[name].placing:
+                with self._watched[name].ownership_lock:
                     self._watched[name].forget()
-                self._leases.give(post.lease)
+                self._leases.give(assignment.lease)
 
-    def _dismiss(self, name: str) -> None:
+    def _release(self, name: str) -> None:
         """Out of /metrics at once; the lease is given back when the worker has ended, for a poll may be on its way."""
-        post = self._leaving[name] = self._posts.pop(name)
-        post.worker.stop()
+        assignment = self._leaving[name] = self._assignments.pop(name)
+        assignment.worker.stop()
         watched = self._watched[name]
-        with watched.placing:
+        with watched.ownership_lock:
             watched.owned, watched.polled_by = False, None
 
     def _fence(self, error: LeasesLost) -> None:
@@ -163,91 +163,93 @@ class FleetCoordinator:
         if not self._lost:
             log.warning("polling stops, for the leases are lost: %s", error)
         self._lost = True
-        for name in list(self._posts):
-            self._dismiss(name)
-        self._taken.clear()
+        for name in list(self._assignments):
+            self._release(name)
+        self._claimed.clear()
         self._note_free(self._watched)
 
-    def _meet(self, sharing: Ownership) -> None:
+    def _work_out_share(self, ownership: Ownership) -> None:
         """Work out our share. Who has just lost its session will not be the only one, and leaves the others theirs."""
         if self._leases.me.id != self._me:
-            self._me, self._patient = self._leases.me.id, REJOIN_ROUNDS
-        living = len(sharing.replicas)
-        self._fellows = max(living, self._fellows) if self._patient else living
-        self._patient = max(0, self._patient - 1)
-        self._share = math.ceil(len(self._watched) / self._fellows)
+            self._me, self._cautious_rounds = self._leases.me.id, REJOIN_ROUNDS
+        living = len(ownership.replicas)
+        self._replica_count = max(living, self._replica_count) if self._cautious_rounds else living
+        self._cautious_rounds = max(0, self._cautious_rounds - 1)
+        self._share = math.ceil(len(self._watched) / self._replica_count)
 
-    def _leave_lost(self, sharing: Ownership) -> None:
+    def _leave_lost(self, ownership: Ownership) -> None:
         """What is no longer ours by the word of the store."""
-        for name in list(self._posts):
-            owner = sharing.owners.get(name)
+        for name in list(self._assignments):
+            owner = ownership.owners.get(name)
             if owner is None or owner.id != self._leases.me.id:
-                self._dismiss(name)
+                self._release(name)
 
-    def _part(self, sharing: Ownership) -> None:
+    def _shed_surplus(self, ownership: Ownership) -> None:
         """Give up what is beyond our share, once per change of the fleet and then rarely, so that nothing goes to and fro."""
-        surplus = len(self._posts) + len(self._taken) - self._share
-        living = frozenset(one.id for one in sharing.replicas)
-        before, at = self._parted
-        if living == before and time.monotonic() - at < PART_AGAIN:
+        surplus = len(self._assignments) + len(self._claimed) - self._share
+        living = frozenset(replica.id for replica in ownership.replicas)
+        before, at = self._last_shed
+        if living == before and time.monotonic() - at < SHED_AGAIN:
             return
-        self._parted = (living, time.monotonic())
+        self._last_shed = (living, time.monotonic())
         if surplus <= 0:
             return
-        log.info("%d of %d databases are for others to take", surplus, len(self._posts))
-        for name in (given := self._by_preference(self._posts)[-surplus:]):
-            self._dismiss(name)
+        log.info("%d of %d databases are for others to take", surplus, len(self._assignments))
+        for name in (given := self._by_preference(self._assignments)[-surplus:]):
+            self._release(name)
         until = time.monotonic() + HANDOVER_SECONDS
         for name in given:
             self._leaving[name].worker.join(max(0.0, until - time.monotonic()))
         self._reap()
 
-    def _take(self, sharing: Ownership) -> None:
+    def _claim_free(self, ownership: Ownership) -> None:
         """Fill our share from what is free; beyond it, what has been free for too long."""
-        free = [name for name in self._watched if name not in sharing.owners]
+        free = [name for name in self._watched if name not in ownership.owners]
         self._note_free(free)
         wanted = self._by_preference(name for name in free if name not in self._leaving)
         now = time.monotonic()
-        overdue = [one for one in wanted if now - self._free_since[one] > max(PATIENCE, self._watched[one].interval)]
-        room = self._share - len(self._posts) - len(self._taken)
+        overdue = [
+            name for name in wanted if now - self._free_since[name] > max(PATIENCE, self._watched[name].interval)
+        ]
+        room = self._share - len(self._assignments) - len(self._claimed)
         chosen = dict.fromkeys([*wanted[: max(0, room)], *overdue])
         if chosen:
-            self._taken |= {lease.database: lease for lease in self._leases.take(list(chosen))}
+            self._claimed |= {lease.database: lease for lease in self._leases.take(list(chosen))}
         if self._leases.alone:
-            self._begin(self._leases.look(self._watched))
+            self._start_claimed(self._leases.look(self._watched))
 
-    def _begin(self, sharing: Ownership) -> None:
+    def _start_claimed(self, ownership: Ownership) -> None:
         """Poll what was taken a round ago: by now the last poll of whoever had it before has reached the store."""
-        mine = {name for name, owner in sharing.owners.items() if owner and owner.id == self._leases.me.id}
-        taken = [(self._watched[name], lease) for name, lease in self._taken.items() if name in mine]
-        self._taken.clear()
+        mine = {name for name, owner in ownership.owners.items() if owner and owner.id == self._leases.me.id}
+        taken = [(self._watched[name], lease) for name, lease in self._claimed.items() if name in mine]
+        self._claimed.clear()
         if not taken:
             return
         for watched, _ in taken:
-            with watched.placing:
+            with watched.ownership_lock:
                 watched.forget()
                 watched.owned, watched.polled_by = True, self._leases.me.name
         try:
-            workers = self._hire(taken)
+            workers = self._make_workers(taken)
         except Exception:
             self._undo(taken)
             raise
         for (watched, lease), worker in zip(taken, workers, strict=True):
             self._free_since.pop(watched.name, None)
-            self._posts[watched.name] = _Post(lease, worker)
+            self._assignments[watched.name] = _Assignment(lease, worker)
             worker.start()
 
     def _undo(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> None:
         for watched, lease in taken:
-            with watched.placing:
+            with watched.ownership_lock:
                 watched.owned, watched.polled_by = False, None
             self._leases.give(lease)
 
-    def _place(self, sharing: Ownership) -> None:
+    def _note_owners(self, ownership: Ownership) -> None:
         """Say of the others who polls them."""
         for name, watched in self._watched.items():
-            if name not in self._posts:
-                owner = sharing.owners.get(name)
+            if name not in self._assignments:
+                owner = ownership.owners.get(name)
                 watched.polled_by = owner.name if owner else None
 
     def _note_free(self, free: Iterable[str]) -> None:
@@ -259,9 +261,9 @@ class FleetCoordinator:
         me = self._leases.me.name
         return sorted(names, key=lambda name: hashlib.blake2b(f"{me} {name}".encode()).digest())
 
-    def _speak(self) -> None:
-        if self._herald is not None:
-            self._herald.speak([self._watched[name] for name in self._posts], self.worker)
+    def _publish_statuses(self) -> None:
+        if self._status_exchange is not None:
+            self._status_exchange.publish([self._watched[name] for name in self._assignments], self.worker)
 
 
 class FleetMetrics(Collector):

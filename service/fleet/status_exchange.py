@@ -8,7 +8,7 @@ from typing import Protocol
 
 from service.state.board import MonitoredDatabase
 from service.state.confirmations import VALID_SECONDS
-from service.state.status import DatabaseStatus, OwnerRequest, standing_of
+from service.state.status import DatabaseStatus, OwnerRequest, status_of
 from service.watch.worker import Worker
 
 log = logging.getLogger("latchscope.fleet")
@@ -17,7 +17,7 @@ log = logging.getLogger("latchscope.fleet")
 class StatusStore(Protocol):
     """Where words are left for other replicas."""
 
-    def put(self, standings: Sequence[DatabaseStatus]) -> None:
+    def put(self, statuses: Sequence[DatabaseStatus]) -> None:
         """Replace what is known of these databases. Raises what the store raises."""
         ...
 
@@ -29,25 +29,27 @@ class StatusStore(Protocol):
 class StatusExchange:
     """Speaks for one replica, once a round."""
 
-    def __init__(self, wall: StatusStore, errors: tuple[type[Exception], ...]) -> None:
+    def __init__(self, store: StatusStore, errors: tuple[type[Exception], ...]) -> None:
         """`errors`: what the store raises when it is in trouble."""
-        self._wall = wall
+        self._store = store
         self._errors = errors
-        self._told: dict[str, DatabaseStatus] = {}
+        self._published: dict[str, DatabaseStatus] = {}
 
-    def speak(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
+    def publish(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
         """Tell what is new about our databases, and do what we are asked to. A store in trouble is heard of elsewhere."""
-        now = {one.name: standing_of(one) for one in own}
+        now = {database.name: status_of(database) for database in own}
         try:
-            self._wall.put([one for name, one in now.items() if self._told.get(name) != one])
-            self._told = now
-            for request in self._wall.asked(list(now)):
-                self._obey(request, {one.name: one for one in own}[request.database], worker(request.database))
+            self._store.put([status for name, status in now.items() if self._published.get(name) != status])
+            self._published = now
+            for request in self._store.asked(list(now)):
+                self._carry_out(
+                    request, {database.name: database for database in own}[request.database], worker(request.database)
+                )
         except self._errors as error:
             log.info("nothing could be told to other replicas: %s", error)
 
     @staticmethod
-    def _obey(request: OwnerRequest, watched: MonitoredDatabase, worker: Worker | None) -> None:
+    def _carry_out(request: OwnerRequest, watched: MonitoredDatabase, worker: Worker | None) -> None:
         if request.confirmed is not None:
             left = VALID_SECONDS - (time.time() - request.confirmed.at)
             result = replace(request.confirmed, expires=time.monotonic() + left)

@@ -19,7 +19,7 @@ log = logging.getLogger("latchscope.fleet")
 class LastPolls(Protocol):
     """What the store knows of databases that others polled. Every method raises what the store raises."""
 
-    def standings(self) -> Mapping[str, DatabaseStatus]:
+    def statuses(self) -> Mapping[str, DatabaseStatus]:
         """The last word about every database."""
         ...
 
@@ -37,7 +37,7 @@ class WorkerFactory:
         keeper: PollKeeper,
         settings: Settings,
         resume: Callable[[Sequence[MonitoredDatabase]], None],
-        past: LastPolls | None,
+        last_polls: LastPolls | None,
         errors: tuple[type[Exception], ...],
     ) -> None:
         """`resume` gives databases back what was known of them; `errors`: a store in trouble."""
@@ -45,10 +45,10 @@ class WorkerFactory:
         self._keeper = keeper
         self._settings = settings
         self._resume = resume
-        self._past = past
+        self._last_polls = last_polls
         self._errors = errors
 
-    def hire(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> list[Worker]:
+    def make_workers(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> list[Worker]:
         """A worker for each; none of them polls sooner than the interval after the last poll of another replica."""
         ours = [watched for watched, _ in taken]
         self._resume(ours)
@@ -57,17 +57,20 @@ class WorkerFactory:
 
     def _polled(self, ours: Sequence[MonitoredDatabase]) -> dict[str, float]:
         """time.time() of the last poll of each, as far as the store knows."""
-        if self._past is None or not ours:
+        if self._last_polls is None or not ours:
             return {}
         try:
-            standings, newest = self._past.standings(), self._past.polled([one.name for one in ours])
+            statuses, newest = (
+                self._last_polls.statuses(),
+                self._last_polls.polled([database.name for database in ours]),
+            )
         except self._errors as error:
             log.warning("it is not known when others polled last, so polls begin at once: %s", error)
             return {}
         for watched in ours:
-            if (told := standings.get(watched.name)) is not None:
-                watched.word = PeerReport(told.polled_at, told.summary)
-        ahead = {name: standings[name].ahead if name in standings else 0.0 for name in newest}
+            if (status := statuses.get(watched.name)) is not None:
+                watched.peer_report = PeerReport(status.polled_at, status.summary)
+        ahead = {name: statuses[name].ahead if name in statuses else 0.0 for name in newest}
         return {name: at.timestamp() + ahead[name] for name, at in newest.items()}
 
     def _worker(self, watched: MonitoredDatabase, lease: Lease, polled: float | None) -> Worker:

@@ -38,12 +38,16 @@ def slots(at: datetime) -> Mapping[int, Scope]:
 def usual_at(store: Repository, database: str, at: datetime) -> Mapping[str, UsualRange]:
     """What is usual at a time, by figure; empty without enough history."""
     scopes = slots(at)
-    rows = {(one.metric, one.hour_of_week): one for one in store.baselines.at(database, list(scopes))}
+    rows = {
+        (baseline.metric, baseline.hour_of_week): baseline for baseline in store.baselines.at(database, list(scopes))
+    }
     found: dict[str, UsualRange] = {}
     for figure in SOURCES:
         for slot, scope in scopes.items():
-            if figure not in found and (one := rows.get((figure, slot))) is not None:
-                found[figure] = UsualRange(median=one.median, low=one.low, high=one.high, samples=one.n, scope=scope)
+            if figure not in found and (baseline := rows.get((figure, slot))) is not None:
+                found[figure] = UsualRange(
+                    median=baseline.median, low=baseline.low, high=baseline.high, samples=baseline.n, scope=scope
+                )
     return found
 
 
@@ -64,10 +68,10 @@ def samples(store: Repository, database: str, figure: str, now: datetime) -> Sam
     return [(at, sum(part[at] for part in parts)) for at in sorted(set.intersection(*(set(part) for part in parts)))]
 
 
-def _rows(database: str, figure: str, told: Samples) -> Iterable[Baseline]:
+def _rows(database: str, figure: str, samples: Samples) -> Iterable[Baseline]:
     """What is usual for each hour of a week, each slot once; `ordinary` decides what there is enough of."""
     groups: dict[int, list[tuple[datetime, float]]] = defaultdict(list)
-    for at, value in told:
+    for at, value in samples:
         for slot in slots(at):
             groups[slot].append((at, value))
     found: dict[int, Baseline] = {}

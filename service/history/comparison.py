@@ -49,9 +49,9 @@ def comparison(
 ) -> Comparison:
     """Before against after, held against what is usual at the hour of `after`. Raises CannotCompare."""
     sides = {"before": before, "after": after}
-    told = {name: _delta(store, database, name, window) for name, window in sides.items()}
-    found = compare(told["before"], told["after"], usual_at(store, database, after.begin), mark)
-    sources = (f"{name}: {note}" for name, delta in told.items() for note in delta.notes)
+    deltas = {name: _delta(store, database, name, window) for name, window in sides.items()}
+    found = compare(deltas["before"], deltas["after"], usual_at(store, database, after.begin), mark)
+    sources = (f"{name}: {note}" for name, delta in deltas.items() for note in delta.notes)
     return found.model_copy(update={"notes": (*found.notes, *notes, *sources)})
 
 
@@ -80,16 +80,19 @@ def around(store: Repository, mark: Mark, span: timedelta | None = None, settle:
     longest = span or SPAN
     first, last = mark.at - longest - GRACE, mark.at + settle + longest
     polls = store.history.polls(mark.database, first, last + GRACE)
-    marks = [one.at for one in store.marks.between(mark.database, first, last).items if one.id != mark.id]
-    restarts = [one.at for one in polls if not one.seconds]
-    earlier = [*(one + settle for one in marks if one <= mark.at), *(one for one in restarts if one <= mark.at)]
-    begin = max((first, *(min(one, mark.at) for one in (*earlier, *(one.at for one in polls[:1])))))
-    end = min((last, *(one for one in (*marks, *restarts) if one > mark.at)))
+    marks = [other.at for other in store.marks.between(mark.database, first, last).items if other.id != mark.id]
+    restarts = [poll.at for poll in polls if not poll.seconds]
+    earlier = [
+        *(time + settle for time in marks if time <= mark.at),
+        *(restart for restart in restarts if restart <= mark.at),
+    ]
+    begin = max((first, *(min(poll, mark.at) for poll in (*earlier, *(time.at for time in polls[:1])))))
+    end = min((last, *(time for time in (*marks, *restarts) if time > mark.at)))
     windows = _within_the_trouble(
         store, mark, ComparedWindows(Window(begin, mark.at), Window(mark.at + settle, end)), settle
     )
     before, after = windows.before, windows.after
-    after = Window(after.begin, min((after.end, *(one.at for one in polls[-1:]))))
+    after = Window(after.begin, min((after.end, *(poll.at for poll in polls[-1:]))))
     _enough(mark, polls, before, after, settle)
     length = min(before.length, after.length, longest)
     before, after = Window(before.end - length, before.end), Window(after.begin, after.begin + length)
@@ -99,29 +102,36 @@ def around(store: Repository, mark: Mark, span: timedelta | None = None, settle:
 def _shorter(span: timedelta | None, length: timedelta) -> Iterator[str]:
     """That less can be used than was asked for."""
     if span is not None and length < span:
-        asked, used = (f"{one.total_seconds():,.0f} s" for one in (span, length))
+        asked, used = (f"{duration.total_seconds():,.0f} s" for duration in (span, length))
         yield f"windows of {asked} were asked for, {used} can be used on both sides of the mark"
 
 
 def _within_the_trouble(store: Repository, mark: Mark, within: ComparedWindows, settle: timedelta) -> ComparedWindows:
     """The windows narrowed to the trouble that the mark was about, and to where that came back."""
     found = store.episodes.between(mark.database, within.before.begin, within.after.end).items
-    lasting = [one for one in found if one.begin <= mark.at and (one.end is None or one.end >= mark.at - GRACE)]
+    lasting = [
+        episode
+        for episode in found
+        if episode.begin <= mark.at and (episode.end is None or episode.end >= mark.at - GRACE)
+    ]
     if not lasting:
         return within
-    begin = max(within.before.begin, min(one.begin for one in lasting) + settle)
-    until = max(min(one.end or mark.at, mark.at) for one in lasting)
-    again = list(_again(found, {one.cause for one in lasting}, mark.at))
-    end = min((within.after.end, *(one.begin for one in again)))
-    notes = (f"{one.title} came back at {one.begin:%Y-%m-%d %H:%M:%S} UTC; the window ends there" for one in again[:1])
+    begin = max(within.before.begin, min(episode.begin for episode in lasting) + settle)
+    until = max(min(episode.end or mark.at, mark.at) for episode in lasting)
+    again = list(_again(found, {episode.cause for episode in lasting}, mark.at))
+    end = min((within.after.end, *(episode.begin for episode in again)))
+    notes = (
+        f"{episode.title} came back at {episode.begin:%Y-%m-%d %H:%M:%S} UTC; the window ends there"
+        for episode in again[:1]
+    )
     before = Window(begin if begin < until else within.before.begin, until)
     return ComparedWindows(before, Window(within.after.begin, end), tuple(notes))
 
 
 def _again(found: Sequence[Episode], causes: set[str], since: datetime) -> Iterator[Episode]:
     """Later episodes of the same causes, the earliest first."""
-    later = (one for one in found if one.cause in causes and one.begin > since)
-    return iter(sorted(later, key=lambda one: one.begin))
+    later = (episode for episode in found if episode.cause in causes and episode.begin > since)
+    return iter(sorted(later, key=lambda episode: episode.begin))
 
 
 def _enough(mark: Mark, polls: Sequence[Poll], before: Window, after: Window, settle: timedelta) -> None:
@@ -131,7 +141,7 @@ def _enough(mark: Mark, polls: Sequence[Poll], before: Window, after: Window, se
             raise TooEarly(f"nothing of {mark.database} is kept around the mark; wait until it is polled")
         return
     sides = {
-        name: [one for one in polls if window.begin <= one.at <= window.end]
+        name: [poll for poll in polls if window.begin <= poll.at <= window.end]
         for name, window in (("before", before), ("after", after))
     }
     for name, found in sides.items():

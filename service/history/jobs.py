@@ -1,67 +1,28 @@
-"""Small work in the background, off the path of every poll: one thread per job, which a trouble never ends."""
+"""The background jobs of history: verdicts on change marks, what is usual, and the marks that the demo's scripts set."""
 
-import logging
-from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
-from threading import Event, Thread
 
 from collectors.scenarios import scenarios
 from service.history.baselines import BaselineCache
 from service.history.demo_marks import DemoMarks
 from service.history.verifier import Verifier
+from service.periodic import PeriodicJob
 from service.state.board import Board
 from service.store.repository import Repository
-from service.store.schema.engine import brief
-
-log = logging.getLogger("latchscope.jobs")
 
 
-class Job:
-    """Calls `do(now)` every so many seconds until it is stopped. What it raises is logged once, and tried again."""
-
-    def __init__(self, name: str, every: float, do: Callable[[datetime], object]) -> None:
-        self._name = name
-        self._every = every
-        self._do = do
-        self._stopping = Event()
-        self._told: str | None = None
-        self._thread = Thread(target=self._run, name=name, daemon=True)
-
-    def start(self) -> None:
-        """Begin; the first round comes after one pause."""
-        self._thread.start()
-
-    def stop(self, timeout: float = 2.0) -> None:
-        """End after the round at hand."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout)
-
-    def once(self, now: datetime) -> None:
-        """One round."""
-        try:
-            self._do(now)
-            self._told = None
-        except Exception as error:  # noqa: BLE001  the store may be down; the next round tries again
-            if (said := f"{type(error).__name__}: {brief(error)}") != self._told:
-                log.warning("%s: not done: %s", self._name, said)
-            self._told = said
-
-    def _run(self) -> None:
-        while not self._stopping.wait(self._every):
-            self.once(datetime.now(UTC))
-
-
-def jobs_of(store: Repository, board: Board, began: datetime) -> list[Job]:
+def build_jobs(store: Repository, board: Board, began: datetime) -> list[PeriodicJob]:
     """The jobs of a service whose scripted databases began at `began`; what is usual reaches the board by them."""
-    usuals = BaselineCache(store, (watched.name for watched in board))
+    usual = BaselineCache(store, (watched.name for watched in board))
     known = scenarios()
-    scripts = {one.name: known[name] for one in board if (name := one.settings.scripted) in known and name}
+    scripts = {
+        database.name: known[name] for database in board if (name := database.settings.scripted) in known and name
+    }
     for watched in board:
-        watched.usual = partial(usuals.of, watched.name)
+        watched.usual = partial(usual.of, watched.name)
     return [
-        Job("verdicts on marks", 10.0, Verifier(store).do),
-        Job("baselines", 30.0, usuals.do),
-        Job("marks of the scripts", 1.0, DemoMarks(store, scripts, began).do),
+        PeriodicJob("verdicts on marks", 10.0, Verifier(store).do),
+        PeriodicJob("baselines", 30.0, usual.do),
+        PeriodicJob("marks of the scripts", 1.0, DemoMarks(store, scripts, began).do),
     ]

@@ -17,11 +17,11 @@ class BadMark(ValueError):
 
 def set_mark(store: Repository, database: str, text: str, at: datetime, who: str, now: datetime) -> Mark:
     """Keep a mark of what was done to a database. Raises BadMark, and what the store does."""
-    told = " ".join(text.split())
-    if not told or len(told) > LONGEST or not told.isprintable():
+    note = " ".join(text.split())
+    if not note or len(note) > LONGEST or not note.isprintable():
         raise BadMark(f"a mark is 1 to {LONGEST} printable characters; say in short what was changed")
     if at.tzinfo is None:
         raise BadMark("the time has no time zone; write it in UTC with a Z, such as 2026-03-01T12:00Z")
     if at > now + AHEAD:
         raise BadMark(f"{iso(at)} is in the future; set the mark when the change is made")
-    return store.marks.add(database, at, told, who)
+    return store.marks.add(database, at, note, who)

@@ -1,4 +1,4 @@
-"""curves(): named figures over time, gaps and unknowns as None and never as zero."""
+"""time_series(): named figures over time, gaps and unknowns as None and never as zero."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,14 +10,11 @@ from collectors.model import Snapshot
 from collectors.registry import collectors
 from service.history.metric_catalog import NAMED, Caches, CatalogMetric
 from service.store.ingest.samples import IMPACT, LEVELS, key_of
-from service.store.queries.history import WIDTHS, HistoryPage, HistorySpan, SeriesSelector, StoredSeries
+from service.store.queries.history import FINER, WIDTHS, HistoryPage, HistorySpan, SeriesSelector, StoredSeries
 from service.store.repository import Repository
 
 RequestedResolution = Literal["auto", "poll", "5m", "1h"]
 TOLERANCE = timedelta(seconds=1)
-LEVELS_FOR = timedelta(hours=1)
-"""A level is kept when it changes, and at least so often."""
-FINER: Mapping[str, RequestedResolution] = {"1h": "5m", "5m": "poll"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +38,13 @@ class TimeSeriesSet:
     end: datetime
     times: tuple[datetime, ...]
     seconds: tuple[float | None, ...]
-    curves: tuple[TimeSeries, ...]
+    series: tuple[TimeSeries, ...]
     cursor: str | None
     known: tuple[str, ...] = ()
     """What `of` can name here: every child, cache, place and event of the metrics asked for."""
 
 
-def curves(
+def time_series(
     store: Repository,
     database: str,
     metrics: Sequence[str],
@@ -73,14 +70,14 @@ def curves(
     series = [*points.series, *_still(points, wanted, frame)]
     before = _levels_before(store, database, points, series)
     labelled = [
-        (name, one, NAMED[name].of(one.key, caches or {}))
+        (name, stored, NAMED[name].of(stored.key, caches or {}))
         for name in names
-        for one in series
-        if _is(NAMED[name].selector, one)
+        for stored in series
+        if _is(NAMED[name].selector, stored)
     ]
     found = [
-        TimeSeries(name, NAMED[name].title, NAMED[name].unit, label, _values(NAMED[name], one, spans, before))
-        for name, one, label in labelled
+        TimeSeries(name, NAMED[name].title, NAMED[name].unit, label, _values(NAMED[name], series, spans, before))
+        for name, series, label in labelled
         if label is None or is_of(label, of)
     ]
     return TimeSeriesSet(
@@ -126,36 +123,43 @@ def _with_gaps(points: HistoryPage) -> Iterator[tuple[datetime, HistorySpan | No
         last = span.at
 
 
-def _is(selector: SeriesSelector, one: StoredSeries) -> bool:
-    return selector.takes((one.view, one.name, one.column, one.gauge))
+def _is(selector: SeriesSelector, series: StoredSeries) -> bool:
+    return selector.takes((series.view, series.name, series.column, series.gauge))
 
 
 def is_of(label: str, of: Sequence[str]) -> bool:
     """Whether a series is asked for: by its whole name, or by the child or the cache in it."""
-    return not of or any(label == one or label.startswith(f"{one} (") or label.endswith(f"({one})") for one in of)
+    return not of or any(
+        label == wanted or label.startswith(f"{wanted} (") or label.endswith(f"({wanted})") for wanted in of
+    )
 
 
 def _values(
-    named: CatalogMetric, one: StoredSeries, spans: Sequence[HistorySpan | None], before: Mapping[str, float]
+    named: CatalogMetric,
+    series: StoredSeries,
+    spans: Sequence[HistorySpan | None],
+    before: Mapping[tuple[str, str, str], float],
 ) -> tuple[float | None, ...]:
-    if one.gauge:
-        return tuple(_levels(one, spans, before.get(f"{one.name} {one.column}")))
-    return tuple(None if (value := one.at(span) if span else None) is None else value * named.scale for span in spans)
+    if series.gauge:
+        return tuple(_levels(series, spans, before.get((series.view, series.name, series.column))))
+    return tuple(
+        None if (value := series.at(span) if span else None) is None else value * named.scale for span in spans
+    )
 
 
-def _levels(one: StoredSeries, spans: Sequence[HistorySpan | None], level: float | None) -> Iterator[float | None]:
+def _levels(series: StoredSeries, spans: Sequence[HistorySpan | None], level: float | None) -> Iterator[float | None]:
     """A level stays what it was until a poll that saw another."""
     for span in spans:
-        seen = one.at(span) if span else None
+        seen = series.at(span) if span else None
         level = level if seen is None else seen
-        unread = span is None or one.view in span.missing or (seen is None and not span.seconds)
+        unread = span is None or series.view in span.missing or (seen is None and not span.seconds)
         yield None if unread else level
 
 
 def _still(points: HistoryPage, wanted: Sequence[SeriesSelector], frame: Snapshot | None) -> Iterator[StoredSeries]:
     """Series of which nothing is stored here, because the counter stood still or the level stayed."""
-    known = {(one.view, one.name, one.column) for one in points.series}
-    for view, column in dict.fromkeys((one.view, one.column) for one in wanted):
+    known = {(series.view, series.name, series.column) for series in points.series}
+    for view, column in dict.fromkeys((metric.view, metric.column) for metric in wanted):
         gauge = column in LEVELS.get(view, ())
         for key in _keys(view, frame):
             if (view, key, column) not in known:
@@ -171,12 +175,10 @@ def _keys(view: str, frame: Snapshot | None) -> Sequence[str]:
 
 def _levels_before(
     store: Repository, database: str, points: HistoryPage, series: Sequence[StoredSeries]
-) -> Mapping[str, float]:
-    """The last known level of each gauge at the begin, by key and column."""
-    gauges = {(one.view, one.column) for one in series if one.gauge}
+) -> Mapping[tuple[str, str, str], float]:
+    """The last known level of each gauge at the begin, by view, key and column."""
+    gauges = {(series.view, series.column) for series in series if series.gauge}
     if not gauges or not points.spans or points.resolution == "1h":
         return {}
-    begin = points.spans[0].at
     wanted = [SeriesSelector(view, column) for view, column in sorted(gauges)]
-    earlier = store.history.points(database, wanted, begin - LEVELS_FOR, begin, points.resolution)
-    return {f"{one.name} {one.column}": one.values[max(one.values)].total for one in earlier.series if one.gauge}
+    return store.history.levels_before(database, wanted, points.spans[0].at, points.resolution)

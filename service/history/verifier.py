@@ -22,17 +22,17 @@ class Verifier:
 
     def do(self, now: datetime) -> None:
         """Judge every trouble that ended lately after a mark. Raises what the store does."""
-        for one in self._ended(now - LOOK_BACK, now):
-            mark = mark_of(self._store, one)
-            if mark is not None and (text := verdict(self._store, one, mark)) not in (None, one.verdict):
-                self._store.episodes.verdict(one.database, one.cause, one.begin, str(text))
+        for episode in self._ended(now - LOOK_BACK, now):
+            mark = mark_of(self._store, episode)
+            if mark is not None and (text := verdict(self._store, episode, mark)) not in (None, episode.verdict):
+                self._store.episodes.verdict(episode.database, episode.cause, episode.begin, str(text))
 
     def _ended(self, begin: datetime, now: datetime) -> list[Episode]:
         found: list[Episode] = []
         cursor: str | None = None
         while True:
             page = self._store.episodes.between(None, begin, now + timedelta(hours=1), cursor)
-            found += [one for one in page.items if one.end is not None]
+            found += [episode for episode in page.items if episode.end is not None]
             cursor = page.cursor
             if cursor is None:
                 return found
@@ -53,18 +53,18 @@ def verdict(store: Repository, episode: Episode, mark: Mark) -> str | None:
         return None
     try:
         windows = around(store, mark)
-        told = verified(comparison(store, mark.database, windows.before, windows.after), cause)
+        verification = verified(comparison(store, mark.database, windows.before, windows.after), cause)
     except TooEarly:
         return "not verified yet: too early to tell; looked at again as polls come"
     except CannotCompare as error:
         return f"not verified because there is too little to compare around the mark `{mark.text}`: {error}"
-    return in_words(told, mark)
+    return in_words(verification, mark)
 
 
-def in_words(told: ChangeVerification | NotVerified, mark: Mark) -> str:
+def in_words(verification: ChangeVerification | NotVerified, mark: Mark) -> str:
     """The verdict in one sentence."""
-    because = told.because[:1].lower() + told.because[1:]
-    if isinstance(told, ChangeVerification):
+    because = verification.because[:1].lower() + verification.because[1:]
+    if isinstance(verification, ChangeVerification):
         return f"verified: after the mark `{mark.text}`, {because}"
-    reason = "" if told.reason == "sleeps did not fall" else f"{told.reason}: "
+    reason = "" if verification.reason == "sleeps did not fall" else f"{verification.reason}: "
     return f"not verified because after the mark `{mark.text}` {reason}{because}"

@@ -37,7 +37,7 @@ class TooLarge(InputError):
 class Limits:
     """How much may come out of one input."""
 
-    one: int = LIMIT_BYTES
+    per_input: int = LIMIT_BYTES
     """Bytes of a file, and of each member of an archive."""
     total: int = 512 * MIB
     """Bytes of all members of an archive together."""
@@ -88,8 +88,8 @@ def unread_kind(data: bytes) -> str | None:
 
 def sized(data: bytes, name: str, limits: Limits = LIMITS) -> bytes:
     """The bytes themselves, when there are not too many. Raises TooLarge."""
-    if len(data) > limits.one:
-        raise TooLarge(f"{name} is more than {mib(limits.one)} MiB; an input is at most that")
+    if len(data) > limits.per_input:
+        raise TooLarge(f"{name} is more than {mib(limits.per_input)} MiB; an input is at most that")
     return data
 
 
@@ -108,17 +108,17 @@ def members(data: bytes, name: str, limits: Limits = LIMITS) -> Iterator[Member]
         raise TooLarge(f"{name} has more than {limits.members:,} members; pack fewer reports into one archive")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = [one for one in archive.infolist() if not one.is_dir() and not _hidden(one.filename)]
+            entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _hidden(entry.filename)]
             _claimed(entries, name, limits)
-            for one in entries:
-                yield _member(archive, one, label(f"{name}!{one.filename}"), limits)
+            for entry in entries:
+                yield _member(archive, entry, label(f"{name}!{entry.filename}"), limits)
     except _BROKEN as error:
         raise InputError(f"{name} is a damaged zip archive ({_brief(error)}); copy it again") from None
 
 
 def _claimed(entries: list[zipfile.ZipInfo], name: str, limits: Limits) -> None:
     """Refuse an archive that says itself that it holds too much; no member can give more than it claims."""
-    total, packed = sum(one.file_size for one in entries), sum(one.compress_size for one in entries)
+    total, packed = sum(entry.file_size for entry in entries), sum(entry.compress_size for entry in entries)
     if total > limits.total:
         raise TooLarge(f"{name} unpacks to {mib(total)} MiB; at most {mib(limits.total)} MiB are unpacked")
     if _swollen(total, packed, limits):
@@ -131,8 +131,8 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, limits:
             raise InputError(f"{name} is encrypted; unpack the archive and name the files")
         if entry.compress_type not in _METHODS:
             raise InputError(f"{name} is packed by a method other than deflate; unpack the archive and name the files")
-        if entry.file_size > limits.one:
-            raise TooLarge(f"{name} is {mib(entry.file_size)} MiB; an input is at most {mib(limits.one)} MiB")
+        if entry.file_size > limits.per_input:
+            raise TooLarge(f"{name} is {mib(entry.file_size)} MiB; an input is at most {mib(limits.per_input)} MiB")
         with archive.open(entry) as file:
             return Member(name, _within(file, entry.compress_size, name, limits))
     except InputError as error:
@@ -147,8 +147,8 @@ def _within(file: IO[bytes], packed: int, name: str, limits: Limits) -> bytes:
     total = 0
     while piece := file.read(_CHUNK):
         total += len(piece)
-        if total > limits.one:
-            raise TooLarge(f"{name} unpacks to more than {mib(limits.one)} MiB; an input is at most that")
+        if total > limits.per_input:
+            raise TooLarge(f"{name} unpacks to more than {mib(limits.per_input)} MiB; an input is at most that")
         if _swollen(total, packed, limits):
             raise TooLarge(_bomb(name, limits))
         pieces.append(piece)

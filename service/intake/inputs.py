@@ -18,6 +18,7 @@ from collectors.reports.read import read as read_report
 from collectors.sqlplus import parser
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis
+from rules.printed import DeltaSource
 from service.intake.archives import (
     LIMITS,
     Limits,
@@ -63,6 +64,11 @@ class DiagnosedInput:
     change: Delta | NotComparable
     diagnosis: Diagnosis
 
+    @property
+    def source(self) -> DeltaSource:
+        """Whether Oracle's views were judged, or a report printed from them."""
+        return self.change.source if isinstance(self.change, Delta) else "views"
+
 
 @dataclass(slots=True)
 class InputResults:
@@ -71,7 +77,7 @@ class InputResults:
     `foreign` holds the names of files that are none of ours, `passed` why others were passed over.
     """
 
-    told: list[DiagnosedInput] = field(default_factory=list)
+    diagnosed: list[DiagnosedInput] = field(default_factory=list)
     errors: list[InputError] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
     read: int = 0
@@ -90,7 +96,7 @@ class InputResults:
 def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda done, of: None) -> InputResults:
     """Every file, directory (one level) and archive among `names`. `step` hears how many of how many files are done."""
     outcome = InputResults()
-    files = [one for name in names for one in _files(name, outcome)]
+    files = [file for name in names for file in _files(name, outcome)]
     for done, (name, contained) in enumerate(files):
         step(done, len(files))
         _file(name, contained, outcome)
@@ -111,17 +117,19 @@ def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
         yield name, False
         return
     try:
-        entries = sorted((one for one in os.scandir(name) if not one.name.startswith(".")), key=lambda one: one.name)
+        entries = sorted(
+            (entry for entry in os.scandir(name) if not entry.name.startswith(".")), key=lambda entry: entry.name
+        )
     except OSError as error:
         outcome.errors.append(InputError(f"{label(name)} cannot be read: {error.strerror}"))
         return
-    found = [one for one in entries if one.is_file()]
+    found = [entry for entry in entries if entry.is_file()]
     outcome.passed += [
-        f"{label(one.path)} is no file; one level of a directory is read" for one in entries if one not in found
+        f"{label(entry.path)} is no file; one level of a directory is read" for entry in entries if entry not in found
     ]
     if not found:
         outcome.errors.append(UnknownFormat(f"{label(name)} is a directory without files; give it {OURS}"))
-    yield from ((one.path, True) for one in found)
+    yield from ((entry.path, True) for entry in found)
 
 
 def _file(name: str, contained: bool, outcome: InputResults) -> None:
@@ -144,14 +152,14 @@ def _file(name: str, contained: bool, outcome: InputResults) -> None:
 def read(name: str) -> bytes:
     """The bytes of a file or of standard input, never more than the limit. Raises InputError."""
     if name == STDIN:
-        return sized(sys.stdin.buffer.read(LIMITS.one + 1), "standard input")
+        return sized(sys.stdin.buffer.read(LIMITS.per_input + 1), "standard input")
     path, shown = Path(name), label(name)
     try:
         size = path.stat().st_size
-        if size > LIMITS.one:
-            raise TooLarge(f"{shown} is {mib(size)} MiB; an input is at most {mib(LIMITS.one)} MiB")
+        if size > LIMITS.per_input:
+            raise TooLarge(f"{shown} is {mib(size)} MiB; an input is at most {mib(LIMITS.per_input)} MiB")
         with path.open("rb") as file:  # a device tells no size
-            return sized(file.read(LIMITS.one + 1), shown)
+            return sized(file.read(LIMITS.per_input + 1), shown)
     except FileNotFoundError:
         raise InputError(f"{shown} does not exist") from None
     except (OSError, ValueError) as error:  # ValueError: a name no file can have
@@ -169,7 +177,7 @@ def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contain
             raise UnknownFormat(f"{name} is a {kind} archive; unpack it, or give it as .gz of one file or .zip")
         if is_archive(plain):
             raise UnknownFormat(f"{name} {NESTED}")
-        told = _diagnosed(plain, name, strict=not contained)
+        diagnosed = _diagnosed(plain, name, strict=not contained)
     except UnknownFormat as error:
         if contained and isinstance(error, ForeignFile):
             outcome.foreign.append(name)
@@ -181,7 +189,7 @@ def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contain
     except InputError as error:
         outcome.errors.append(error)
     else:
-        outcome.told += told
+        outcome.diagnosed += diagnosed
     outcome.read += 1
 
 
@@ -231,7 +239,7 @@ def _diagnosed(data: bytes, name: str, *, strict: bool) -> list[DiagnosedInput]:
     names = (
         [name] if len(changes) == 1 else [f"{name}, period {i} of {len(changes)}" for i in range(1, len(changes) + 1)]
     )
-    return [DiagnosedInput(one, change, _diagnosis(change)) for one, change in zip(names, changes, strict=True)]
+    return [DiagnosedInput(part, change, _diagnosis(change)) for part, change in zip(names, changes, strict=True)]
 
 
 def _diagnosis(change: Delta | NotComparable) -> Diagnosis:

@@ -46,7 +46,7 @@ def _bars(title: str, unit: str, rows: Iterable[Row], key: str, column: str) -> 
     sums: dict[str, float] = defaultdict(float)
     for row in rows:
         sums[str(row.get(key))] += number(row.get(column)) or 0.0
-    highest = sorted(((name, value) for name, value in sums.items() if value > 0), key=lambda one: (-one[1], one[0]))
+    highest = sorted(((name, value) for name, value in sums.items() if value > 0), key=lambda pair: (-pair[1], pair[0]))
     if highest:
-        told = tuple(Bar(label=name, value=value) for name, value in highest[:MOST])
-        yield Bars(title=title, unit=unit, bars=told, left_out=max(0, len(highest) - MOST))
+        drawn = tuple(Bar(label=name, value=value) for name, value in highest[:MOST])
+        yield Bars(title=title, unit=unit, bars=drawn, left_out=max(0, len(highest) - MOST))

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Lock
+from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from rules.model import Diagnosis, Frozen, worst
+from rules.printed import REMEMBER, DeltaSource
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
 from service.intake.inputs import InputResults, diagnose_data
 from service.intake.report_figures import Bars, figures
@@ -34,10 +36,25 @@ class ReportPart(Frozen):
     figures: tuple[Bars, ...] = ()
 
 
-class StoredReportContent(Frozen):
-    """All that was told of a report; `unread` are its parts that could not be read, each with the reason."""
+class StoredReportPart(ReportPart):
+    """A part as it is stored: it says beside its Diagnosis what was judged."""
 
-    diagnoses: tuple[ReportPart, ...]
+    source: DeltaSource
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_before(cls, members: dict[str, Any]) -> dict[str, Any]:
+        """Content stored before parts said their source: a printed report is known by its note."""
+        if isinstance(members, dict) and "source" not in members:
+            printed = REMEMBER in members.get("diagnosis", {}).get("notes", ())
+            return {**members, "source": "report" if printed else "views"}
+        return members
+
+
+class StoredReportContent(Frozen):
+    """All that was found in a report; `unread` are its parts that could not be read, each with the reason."""
+
+    diagnoses: tuple[StoredReportPart, ...]
     unread: tuple[str, ...] = Field((), description="parts of an archive that were not read, each with the reason")
 
 
@@ -56,13 +73,13 @@ class Uploads:
     def __init__(self, reports: Reports, max_bytes: int) -> None:
         self._reports = reports
         self.max_bytes = max_bytes
-        self._limits = Limits(one=min(LIMITS.one, 4 * max_bytes), total=8 * max_bytes, members=200)
+        self._limits = Limits(per_input=min(LIMITS.per_input, 4 * max_bytes), total=8 * max_bytes, members=200)
         self._reading = Lock()
 
     def take(self, files: Sequence[File], who: str) -> list[Upload]:
         """Diagnose all files, then keep them; one that cannot be read refuses them all. Raises InputError, StoreError."""
         with self._reading:  # one request at a time: what an archive unpacks to is in memory once
-            read = [(one, self._read(one)) for one in files]
+            read = [(file, self._read(file)) for file in files]
             return [self._keep(file, outcome, who) for file, outcome in read]
 
     def get(self, id: str) -> Upload | None:
@@ -70,9 +87,9 @@ class Uploads:
         found = self._reports.get(id)
         if found is None:
             return None
-        kept, told = found
+        kept, content = found
         try:
-            return Upload(kept, StoredReportContent.model_validate_json(told), known=True)
+            return Upload(kept, StoredReportContent.model_validate_json(content), known=True)
         except ValidationError:
             original = self._reports.original(id) or b""
             return Upload(kept, _content(diagnose_data(original, kept.name, self._limits)), known=True)
@@ -85,23 +102,23 @@ class Uploads:
         if len(file.data) > self.max_bytes:
             raise TooLarge(f"{label(file.name)} is more than {mib(self.max_bytes)} MiB; see reports.max_bytes")
         outcome = diagnose_data(file.data, file.name, self._limits)
-        if not outcome.told:
+        if not outcome.diagnosed:
             raise outcome.errors[0]
         return outcome
 
     def _keep(self, file: File, outcome: InputResults, who: str) -> Upload:
         content = _content(outcome)
-        diagnoses = [one.diagnosis for one in content.diagnoses]
-        severity = worst(one.severity for one in diagnoses)
+        diagnoses = [diagnosis.diagnosis for diagnosis in content.diagnoses]
+        severity = worst(diagnosis.severity for diagnosis in diagnoses)
         kept = StoredReportSummary(
             id=hashlib.sha256(file.data).hexdigest(),
             uploaded_at=datetime.now(UTC),
             name=label(file.name),
             size=len(file.data),
             who=who,
-            databases=tuple(dict.fromkeys(one.database for one in diagnoses)),
+            databases=tuple(dict.fromkeys(diagnosis.database for diagnosis in diagnoses)),
             severity=severity,
-            headline=next(one.headline for one in diagnoses if one.severity is severity),
+            headline=next(diagnosis.headline for diagnosis in diagnoses if diagnosis.severity is severity),
         )
         if self._reports.keep(kept, content.model_dump_json(), file.data):
             return Upload(kept, content, known=False)
@@ -109,7 +126,13 @@ class Uploads:
 
 
 def _content(outcome: InputResults) -> StoredReportContent:
-    told = tuple(
-        ReportPart(name=one.name, diagnosis=one.diagnosis, figures=figures(one.change)) for one in outcome.told
+    parts = tuple(
+        StoredReportPart(
+            name=diagnosed.name,
+            diagnosis=diagnosed.diagnosis,
+            figures=figures(diagnosed.change),
+            source=diagnosed.source,
+        )
+        for diagnosed in outcome.diagnosed
     )
-    return StoredReportContent(diagnoses=told, unread=(*(str(one) for one in outcome.errors), *outcome.skipped))
+    return StoredReportContent(diagnoses=parts, unread=(*(str(error) for error in outcome.errors), *outcome.skipped))

@@ -10,7 +10,7 @@ from functools import cache
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 
-from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, Snapshot, number
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, number
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis, Severity
 from service.config.settings import DatabaseSettings
@@ -116,9 +116,9 @@ def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
     alone = [row for row in snapshot.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH]
     block.add_rows(_CHILD_COLUMNS, alone, lambda row: {"latch": str(row.get("name"))})
     for row in snapshot.rows("v$latch_misses"):
-        place = {"latch": str(row.get("parent_name")), "location": str(row.get("location"))}
-        block.add(families.LOCATION_SLEEPS, number(row.get("sleep_count")), {**place, "side": "holder"})
-        block.add(families.LOCATION_SLEEPS, number(row.get("wtr_slp_count")), {**place, "side": "waiter"})
+        labels = {"latch": str(row.get("parent_name")), "location": str(row.get("location"))}
+        block.add(families.LOCATION_SLEEPS, number(row.get("sleep_count")), {**labels, "side": "holder"})
+        block.add(families.LOCATION_SLEEPS, number(row.get("wtr_slp_count")), {**labels, "side": "waiter"})
 
 
 def _cache_labels(row: Row) -> Labels:
@@ -145,9 +145,9 @@ def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -
         labels = {"cause": episode.cause, "cache": episode.cache or "", "severity": episode.severity}
         block.add(families.FINDING, 1, labels)
     lasting = {episode.cause for episode in episodes}
-    for one in diagnosis.findings:
-        if one.severity is Severity.INFO and one.cause not in lasting:
-            labels = {"cause": one.cause, "cache": one.cache or "", "severity": one.severity}
+    for finding in diagnosis.findings:
+        if finding.severity is Severity.INFO and finding.cause not in lasting:
+            labels = {"cause": finding.cause, "cache": finding.cache or "", "severity": finding.severity}
             block.add(families.FINDING, 1, labels)
     if diagnosis.impact:
         block.add(families.IMPACT, diagnosis.impact.share_of_db_time)
@@ -161,9 +161,10 @@ def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -
 def _collectors(block: Block, snapshot: Snapshot) -> None:
     for view, reading in sorted(snapshot.readings.items()):
         named = {"collector": view}
-        kind = getattr(reading, "kind", None)
-        if kind != "not_asked":
-            block.add(families.COLLECTOR_SUCCESS, 0 if kind else 1, named)
+        if not isinstance(reading, Missing):
+            block.add(families.COLLECTOR_SUCCESS, 1, named)
+        elif reading.kind != "not_asked":
+            block.add(families.COLLECTOR_SUCCESS, 0, named)
         cost = snapshot.costs.get(view)
         if cost is not None:
             block.add(families.COLLECTOR_DURATION, cost.seconds, named)
@@ -181,9 +182,9 @@ def exposition(
     encode, content_type = choose_encoder(accept)
     openmetrics = content_type.startswith("application/openmetrics-text")
     parts: dict[str, list[bytes]] = {name: [] for name in FAMILIES}
-    for one in watched:
-        current = one.current
-        for family, text in _liveness(one).items():
+    for database in watched:
+        current = database.current
+        for family, text in _liveness(database).items():
             parts[family].append(text)
         if current is not None:
             for family, text in current.blocks.items():

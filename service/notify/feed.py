@@ -88,7 +88,7 @@ class EpisodeFeed:
         with self._lock:
             if self._floor is None or seq < self._floor:
                 return None
-            return [one for one in self._recent if one.seq > seq]
+            return [change for change in self._recent if change.seq > seq]
 
     def read(self, seq: int) -> list[LoggedChange]:
         """The next changes after that number, from the store. Raises StoreTrouble."""
@@ -116,10 +116,10 @@ class EpisodeFeed:
         found = False
         while page := self._log.since(self._position, PAGE):
             with self._lock:
-                for one in page:
+                for change in page:
                     if len(self._recent) == self._recent.maxlen:
                         self._floor = self._recent[0].seq
-                    self._recent.append(one)
+                    self._recent.append(change)
             self._position, found = page[-1].seq, True
         return found
 

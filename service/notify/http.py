@@ -46,21 +46,21 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 
 def document(change: LoggedChange, public_url: str | None) -> dict[str, Any]:
     """What a receiver is told. `id` is the same at every attempt and in every process."""
-    told = change.document()
-    told["id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{told['at']} {change.database} {change.seq}"))
+    body = change.document()
+    body["id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{body['at']} {change.database} {change.seq}"))
     if public_url is not None:
-        told["url"] = f"{public_url.rstrip('/')}/db/{change.database}"
-    return told
+        body["url"] = f"{public_url.rstrip('/')}/db/{change.database}"
+    return body
 
 
-def post(webhook: WebhookSettings, told: dict[str, Any], timeout: float = TIMEOUT_SECONDS) -> None:
+def post(webhook: WebhookSettings, document: dict[str, Any], timeout: float = TIMEOUT_SECONDS) -> None:
     """Post to the receiver; `timeout` in seconds holds for each step of it. Raises NotTaken."""
-    body = json.dumps(told, ensure_ascii=False).encode()
+    body = json.dumps(document, ensure_ascii=False).encode()
     timestamp = str(int(time.time()))
     headers = {
         "Content-Type": "application/json",
         "User-Agent": f"latchscope/{version('latchscope')}",
-        "X-Latchscope-Id": told["id"],
+        "X-Latchscope-Id": document["id"],
         "X-Latchscope-Timestamp": timestamp,
     }
     if webhook.secret_file is not None:

@@ -38,22 +38,22 @@ class DeliverySchedule:
     """How often the store is looked at for what other processes left."""
     patience: timedelta = timedelta(hours=24)
 
-    def due(self, one: Delivery) -> datetime:
+    def due(self, delivery: Delivery) -> datetime:
         """When the next attempt may be made; the same in every process, though it jitters."""
-        if one.outcome == "sending":
-            return one.at + timedelta(seconds=self.lease)
-        if one.attempts == 0:
-            return one.at
-        jitter = random.Random(f"{one.target} {one.change.seq} {one.attempts}").uniform(0.75, 1.25)
-        pause = min(self.longest, self.first * 2.0 ** min(one.attempts - 1, 30))
-        return one.at + timedelta(seconds=pause * jitter)
+        if delivery.outcome == "sending":
+            return delivery.at + timedelta(seconds=self.lease)
+        if delivery.attempts == 0:
+            return delivery.at
+        jitter = random.Random(f"{delivery.target} {delivery.change.seq} {delivery.attempts}").uniform(0.75, 1.25)
+        pause = min(self.longest, self.first * 2.0 ** min(delivery.attempts - 1, 30))
+        return delivery.at + timedelta(seconds=pause * jitter)
 
 
 def wants(webhook: WebhookSettings, change: EpisodeChange) -> bool:
     """Whether a receiver is told of a change; by the peak, so that whoever hears of a begin hears of its end."""
-    one = change.episode
-    named = not webhook.databases or one.database in webhook.databases
-    return named and change.what in webhook.on and Severity(one.peak_severity).rank >= webhook.min_severity.rank
+    episode = change.episode
+    named = not webhook.databases or episode.database in webhook.databases
+    return named and change.what in webhook.on and Severity(episode.peak_severity).rank >= webhook.min_severity.rank
 
 
 class Webhooks:
@@ -70,30 +70,30 @@ class Webhooks:
             registry=own,
         )
         self.senders = [
-            Sender(one, store.deliveries, attempts, settings.public_url, pace or DeliverySchedule())
-            for one in self._webhooks
+            Sender(webhook, store.deliveries, attempts, settings.public_url, pace or DeliverySchedule())
+            for webhook in self._webhooks
         ]
         store.episode_log.recipients = self.recipients
-        store.episode_log.on_news += [one.wake for one in self.senders]
+        store.episode_log.on_news += [sender.wake for sender in self.senders]
 
     def recipients(self, change: EpisodeChange) -> list[str]:
         """Who is to be told of a change."""
-        return [one.target for one in self._webhooks if wants(one, change)]
+        return [webhook.target for webhook in self._webhooks if wants(webhook, change)]
 
     def start(self) -> None:
         """Begin to tell, with what an earlier process left."""
-        for one in self.senders:
-            one.start()
+        for sender in self.senders:
+            sender.start()
 
     def stop(self) -> None:
         """Ask every thread to stop; a receiver that hangs is not waited for."""
-        for one in self.senders:
-            one.stop()
+        for sender in self.senders:
+            sender.stop()
 
     def join(self, timeout: float) -> None:
         """Wait for the threads, at most so long for all."""
-        for one in self.senders:
-            one.join(timeout / len(self.senders))
+        for sender in self.senders:
+            sender.join(timeout / len(self.senders))
 
 
 class Sender:
@@ -157,40 +157,40 @@ class Sender:
 
     def step(self) -> float:
         """Tell what is due; seconds until there is something to do again. Raises StoreTrouble."""
-        told = 0
+        sent = 0
         pause = self._pace.look
-        for one in self._deliveries.next_of(self.name):
-            left = (self._pace.due(one) - datetime.now(UTC)).total_seconds()
+        for delivery in self._deliveries.next_of(self.name):
+            left = (self._pace.due(delivery) - datetime.now(UTC)).total_seconds()
             if left > 0:
                 pause = min(pause, left)
             elif self._stopping:
                 break
-            elif (mine := self._deliveries.claim(one, datetime.now(UTC))) is not None:
-                told += self._attempt(mine)
-        return 0.0 if told else pause
+            elif (mine := self._deliveries.claim(delivery, datetime.now(UTC))) is not None:
+                sent += self._attempt(mine)
+        return 0.0 if sent else pause
 
-    def _attempt(self, one: Delivery) -> bool:
+    def _attempt(self, delivery: Delivery) -> bool:
         """One attempt; whether that settled it, so that the next change may follow."""
         try:
-            post(self._webhook, document(one.change, self._public_url))
+            post(self._webhook, document(delivery.change, self._public_url))
         except DeliveryRefused as error:
-            return self._not_taken(one, error)
-        self._deliveries.settle(one, "told", datetime.now(UTC))
+            return self._not_taken(delivery, error)
+        self._deliveries.settle(delivery, "told", datetime.now(UTC))
         self._counted("told")
         if self._why is not None:
             log.info("webhook %s: told again", self.name)
         self._why = None
         return True
 
-    def _not_taken(self, one: Delivery, error: DeliveryRefused) -> bool:
+    def _not_taken(self, delivery: Delivery, error: DeliveryRefused) -> bool:
         """Leave it for another attempt, or give it up: said in the log and in the metrics, and kept in the store."""
         now = datetime.now(UTC)
-        dead = error.final or now - one.change.at >= self._pace.patience
-        self._deliveries.settle(one, "gave up" if dead else "waiting", now)
+        dead = error.final or now - delivery.change.at >= self._pace.patience
+        self._deliveries.settle(delivery, "gave up" if dead else "waiting", now)
         self._counted("gave_up" if dead else "failed")
         if dead:
-            change = f"{one.change.what} of {one.change.episode.get('cause')} on {one.change.database}"
-            log.error("webhook %s: gave up on %s after %d attempts: %s", self.name, change, one.attempts, error)
+            change = f"{delivery.change.what} of {delivery.change.episode.get('cause')} on {delivery.change.database}"
+            log.error("webhook %s: gave up on %s after %d attempts: %s", self.name, change, delivery.attempts, error)
         else:
             self._failing(f"not told, trying on: {error}")
         return dead

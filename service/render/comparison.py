@@ -11,32 +11,32 @@ RIGHT = (1, 2, 4)
 """Columns of numbers."""
 
 
-def as_text(told: Comparison) -> str:
+def as_text(comparison: Comparison) -> str:
     """The sentence, what the sides are, a table, and what to remember."""
-    table = [HEADER, *rows(told)]
-    widths = [max(len(row[place]) for row in table) for place in range(len(HEADER))]
-    lines = [told.sentence, "", *_sides(told), ""]
+    table = [HEADER, *rows(comparison)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(HEADER))]
+    lines = [comparison.sentence, "", *_sides(comparison), ""]
     lines += [
         "  ".join(
             cell.rjust(w) if i in RIGHT else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in table
     ]
-    return "\n".join([*lines, *_remarks(told)])
+    return "\n".join([*lines, *_remarks(comparison)])
 
 
-def as_markdown(told: Comparison) -> str:
+def as_markdown(comparison: Comparison) -> str:
     """The same as Markdown."""
-    lines = [f"**{_safe(told.sentence)}**", "", *(f"- {_safe(one)}" for one in _sides(told)), ""]
+    lines = [f"**{_safe(comparison.sentence)}**", "", *(f"- {_safe(side)}" for side in _sides(comparison)), ""]
     lines += [_row(HEADER), _row(("---", "---:", "---:", "---", "---:", "---"))]
-    lines += [_row(tuple(_safe(cell) for cell in row)) for row in rows(told)]
-    remarks = list(_remarks(told))
-    return "\n".join([*lines, *([""] if remarks else []), *(f"- {_safe(one)}" for one in remarks if one)])
+    lines += [_row(tuple(_safe(cell) for cell in row)) for row in rows(comparison)]
+    remarks = list(_remarks(comparison))
+    return "\n".join([*lines, *([""] if remarks else []), *(f"- {_safe(remark)}" for remark in remarks if remark)])
 
 
-def rows(told: Comparison) -> Iterator[Cells]:
+def rows(comparison: Comparison) -> Iterator[Cells]:
     """One row for each figure that can be compared, in the order of the Comparison."""
-    yield from (cells(one) for one in told.changes if one.verdict != "cannot tell")
+    yield from (cells(change) for change in comparison.changes if change.verdict != "cannot tell")
 
 
 def cells(change: FigureChange) -> Cells:
@@ -69,16 +69,16 @@ def _verdict(change: FigureChange) -> str:
     return f"{change.direction if change.verdict == 'changed' else change.verdict}{usual}"
 
 
-def _sides(told: Comparison) -> Iterator[str]:
-    yield f"before: {_side(told.before)}"
-    yield f"after:  {_side(told.after)}"
-    if told.mark:
-        yield f"mark:   {told.mark}"
+def _sides(comparison: Comparison) -> Iterator[str]:
+    yield f"before: {_side(comparison.before)}"
+    yield f"after:  {_side(comparison.after)}"
+    if comparison.mark:
+        yield f"mark:   {comparison.mark}"
 
 
 def _side(side: Side) -> str:
     basis, source = side.basis, "a printed report" if side.source == "report" else "views"
-    times = " to ".join(f"{one:%Y-%m-%d %H:%M:%S}" for one in (basis.begin, basis.end) if one is not None)
+    times = " to ".join(f"{time:%Y-%m-%d %H:%M:%S}" for time in (basis.begin, basis.end) if time is not None)
     length = "" if basis.seconds is None else f", {basis.seconds:,.0f} s"
     kind = "" if basis.kind == "interval" else f", {basis.kind.replace('_', ' ')}"
     return (
@@ -86,16 +86,16 @@ def _side(side: Side) -> str:
     )
 
 
-def _remarks(told: Comparison) -> Iterator[str]:
+def _remarks(comparison: Comparison) -> Iterator[str]:
     """What cannot be told, by the reason, and the notes; an empty line before them."""
     untold: dict[str, list[str]] = {}
-    for one in told.changes:
-        if one.verdict == "cannot tell":
-            untold.setdefault(one.why, []).append(one.title)
-    if told.notes or untold:
+    for change in comparison.changes:
+        if change.verdict == "cannot tell":
+            untold.setdefault(change.why, []).append(change.title)
+    if comparison.notes or untold:
         yield ""
     yield from (f"Cannot tell: {', '.join(names)}, because {why}" for why, names in untold.items())
-    yield from (f"Note: {one}" for one in told.notes)
+    yield from (f"Note: {note}" for note in comparison.notes)
 
 
 def _row(cells: tuple[str, ...]) -> str:

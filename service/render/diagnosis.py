@@ -10,44 +10,44 @@ from service.intake.inputs import DiagnosedInput
 from service.render.summary import HEADINGS, SummaryGroup, groups, lines
 
 
-def as_text(told: Sequence[DiagnosedInput], *, verbose: bool = False) -> str:
+def as_text(diagnosed: Sequence[DiagnosedInput], *, verbose: bool = False) -> str:
     """Plain text: of several inputs a table first, then each database with its inputs in the order of time.
 
     `verbose`: every cause that was ruled out, with its number. Notes that all inputs share stand once, at the end.
     """
-    if len(told) == 1:
-        return "\n".join(_text(told[0].name, told[0].diagnosis, verbose, ()))
-    shared = common_notes(told)
-    each = [line for group in groups(told) for line in _text_of(group, verbose, shared)]
-    return "\n".join([*_table(told), "", *each, *(f"Note on all inputs: {note}" for note in shared)])
+    if len(diagnosed) == 1:
+        return "\n".join(_text(diagnosed[0].name, diagnosed[0].diagnosis, verbose, ()))
+    shared = common_notes(diagnosed)
+    each = [line for group in groups(diagnosed) for line in _text_of(group, verbose, shared)]
+    return "\n".join([*_table(diagnosed), "", *each, *(f"Note on all inputs: {note}" for note in shared)])
 
 
-def as_markdown(told: Sequence[DiagnosedInput]) -> str:
+def as_markdown(diagnosed: Sequence[DiagnosedInput]) -> str:
     """Markdown, in the same order, with every cause that was ruled out."""
-    if len(told) == 1:
-        return "\n".join(_markdown(told[0].name, told[0].diagnosis, ()))
-    shared = common_notes(told)
-    each = [line for group in groups(told) for line in _markdown_of(group, shared)]
-    return "\n".join([*_markdown_table(told), "", *each, *(f"> On all inputs: {note}\n" for note in shared)])
+    if len(diagnosed) == 1:
+        return "\n".join(_markdown(diagnosed[0].name, diagnosed[0].diagnosis, ()))
+    shared = common_notes(diagnosed)
+    each = [line for group in groups(diagnosed) for line in _markdown_of(group, shared)]
+    return "\n".join([*_markdown_table(diagnosed), "", *each, *(f"> On all inputs: {note}\n" for note in shared)])
 
 
-def common_notes(told: Sequence[DiagnosedInput]) -> tuple[str, ...]:
+def common_notes(diagnosed: Sequence[DiagnosedInput]) -> tuple[str, ...]:
     """The notes that all inputs with an interval share, in their order; none where there are not two of them."""
-    each = [one.diagnosis.notes for one in told if one.diagnosis.basis]
+    each = [entry.diagnosis.notes for entry in diagnosed if entry.diagnosis.basis]
     return tuple(note for note in each[0] if all(note in notes for notes in each)) if len(each) > 1 else ()
 
 
-def _table(told: Sequence[DiagnosedInput]) -> Iterator[str]:
-    rows = [HEADINGS, *(one.cells for one in lines(told))]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(HEADINGS))]
+def _table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
+    rows = [HEADINGS, *(line.cells for line in lines(diagnosed))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _markdown_table(told: Sequence[DiagnosedInput]) -> Iterator[str]:
+def _markdown_table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
     yield _row(HEADINGS)
     yield "|---" * len(HEADINGS) + "|"
-    yield from (_row(one.cells) for one in lines(told))
+    yield from (_row(line.cells) for line in lines(diagnosed))
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -59,16 +59,16 @@ def _text_of(group: SummaryGroup, verbose: bool, shared: Sequence[str]) -> Itera
         yield f"{group.database}: {group.series.sentence}"
         yield from (f"  Note: {note}" for note in group.notes)
         yield ""
-    for one in group.told:
-        yield from _text(one.name, one.diagnosis, verbose, shared)
+    for entry in group.diagnosed:
+        yield from _text(entry.name, entry.diagnosis, verbose, shared)
 
 
 def _markdown_of(group: SummaryGroup, shared: Sequence[str]) -> Iterator[str]:
     if group.series:
         yield f"# {group.database}\n\n{group.series.sentence}\n"
         yield from (f"> {note}\n" for note in group.notes)
-    for one in group.told:
-        yield from _markdown(one.name, one.diagnosis, shared)
+    for entry in group.diagnosed:
+        yield from _markdown(entry.name, entry.diagnosis, shared)
 
 
 def cause_as_text(cause: Cause) -> str:
@@ -78,16 +78,16 @@ def cause_as_text(cause: Cause) -> str:
 
 def _cause(cause: Cause) -> Iterator[str]:
     yield f"{cause.title} ({cause.id}, {cause.kb}, {cause.status})"
-    span = " to ".join(one for one in (cause.releases.since, cause.releases.until) if one)
+    span = " to ".join(release for release in (cause.releases.since, cause.releases.until) if release)
     yield f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}; releases: {span or 'all'}"
     yield f"\n{cause.explanation}\n"
     yield "Found when:" if cause.when else "A handbook entry: no polled signal finds it; check it where it fits."
-    for one in cause.when:
-        if isinstance(one, AnyOf):
+    for condition in cause.when:
+        if isinstance(condition, AnyOf):
             yield "  any of:"
-            yield from (f"    {_condition(each)}" for each in one.any_of)
+            yield from (f"    {_condition(each)}" for each in condition.any_of)
         else:
-            yield f"  {_condition(one)}"
+            yield f"  {_condition(condition)}"
     if cause.confirm:
         yield f"\nConfirm: {cause.confirm.sql}\n  {cause.confirm.reading}"
     yield f"\nRemedy: {cause.remedy}\nRisk: {cause.risk}\nExpected effect: {cause.expected_effect}"
@@ -96,24 +96,24 @@ def _cause(cause: Cause) -> Iterator[str]:
         yield f"Reference: {reference.title}{f' ({reference.url})' if reference.url else ''}"
 
 
-def _condition(one: Condition) -> str:
-    return f"{one.signal} {one.needs} ({one.role}): {one.because}"
+def _condition(condition: Condition) -> str:
+    return f"{condition.signal} {condition.needs} ({condition.role}): {condition.because}"
 
 
 def _text(name: str, diagnosis: Diagnosis, verbose: bool, shared: Sequence[str]) -> Iterator[str]:
     yield f"{diagnosis.database} ({name})"
     yield f"{diagnosis.severity.upper()}: {diagnosis.headline}"
     yield _circumstances(diagnosis)
-    for place, step in enumerate(diagnosis.steps, 1):
-        yield f"{place:3}. {step.step}: {step.statement}"
-    for one in diagnosis.findings:
+    for number, step in enumerate(diagnosis.steps, 1):
+        yield f"{number:3}. {step.step}: {step.statement}"
+    for finding in diagnosis.findings:
         yield ""
-        yield f"Found: {one.title} ({one.cause}), severity {one.severity}, confidence {one.confidence}"
-        for held in one.evidence:
+        yield f"Found: {finding.title} ({finding.cause}), severity {finding.severity}, confidence {finding.confidence}"
+        for held in finding.evidence:
             derived = f" = {held.derivation}" if held.derivation else ""
             value, needs = compared(held)
             yield f"  + {held.signal} {value}{derived} (needs {needs}): {held.because}"
-        for why in one.unknown:
+        for why in finding.unknown:
             yield f"  ? not known: {why}"
     yield ""
     yield from _ruled_out(diagnosis, verbose)
@@ -132,52 +132,52 @@ def _text(name: str, diagnosis: Diagnosis, verbose: bool, shared: Sequence[str])
 
 def _ruled_out(diagnosis: Diagnosis, verbose: bool) -> Iterator[str]:
     """What a number speaks against: all of it, or how many and those that came nearest."""
-    out = [one for one in diagnosis.ruled_out if one.signal not in ELSEWHERE]
+    out = [verdict for verdict in diagnosis.ruled_out if verdict.signal not in ELSEWHERE]
     if verbose:
-        yield from (f"Ruled out: {one.cause}, because {_against(one)}" for one in out)
+        yield from (f"Ruled out: {verdict.cause}, because {_against(verdict)}" for verdict in out)
         if elsewhere := _elsewhere(diagnosis):
             yield f"Not on this instance: {', '.join(elsewhere)} (other releases, or nothing of theirs here)"
     elif out:
-        near = "; ".join(f"{one.cause}, because {_against(one)}" for one in nearest(out))
+        near = "; ".join(f"{verdict.cause}, because {_against(verdict)}" for verdict in nearest(out))
         yield f"Ruled out: {len(out)} causes (--verbose tells all), nearest: {near}"
 
 
-def _against(one: RuledOut) -> str:
-    value, needs = compared(one)
-    return f"{one.signal} is {value} where it would need {needs}"
+def _against(ruled_out: RuledOut) -> str:
+    value, needs = compared(ruled_out)
+    return f"{ruled_out.signal} is {value} where it would need {needs}"
 
 
 def nearest(out: Sequence[RuledOut]) -> Sequence[RuledOut]:
     """Those that came nearest to being found."""
-    return sorted(out, key=lambda one: -_nearness(one))[:NEAREST]
+    return sorted(out, key=lambda verdict: -_nearness(verdict))[:NEAREST]
 
 
-def _nearness(one: RuledOut) -> float:
+def _nearness(ruled_out: RuledOut) -> float:
     """How much of what it needs is there, 0 to 1; 1 where all was and another cause explains it."""
-    sign, _, bound = one.needs.partition(" ")
+    sign, _, bound = ruled_out.needs.partition(" ")
     if sign not in (">=", "<="):
         return 1.0
-    part, whole = (one.value, float(bound)) if sign == ">=" else (float(bound), one.value)
+    part, whole = (ruled_out.value, float(bound)) if sign == ">=" else (float(bound), ruled_out.value)
     return min(max(part / whole, 0.0), 1.0) if whole else 0.0
 
 
-def compared(one: Evidence | RuledOut) -> tuple[str, str]:
+def compared(evidence: Evidence | RuledOut) -> tuple[str, str]:
     """A value and what it is held against, both in one form."""
-    sign, _, bound = one.needs.partition(" ")
+    sign, _, bound = evidence.needs.partition(" ")
     beside = float(bound) if sign in (">=", "<=") else None
-    return measured(one.value, one.unit, beside), needed(one.needs, one.unit, one.value)
+    return measured(evidence.value, evidence.unit, beside), needed(evidence.needs, evidence.unit, evidence.value)
 
 
 def _markdown(name: str, diagnosis: Diagnosis, shared: Sequence[str]) -> Iterator[str]:
     yield f"## {diagnosis.database} ({name})"
     yield f"**{diagnosis.severity}**: {diagnosis.headline}\n"
     yield f"{_circumstances(diagnosis)}\n"
-    for place, step in enumerate(diagnosis.steps, 1):
-        yield f"{place}. **{step.step}**: {step.statement}"
-    for one in diagnosis.findings:
-        yield f"\n### Found: {one.title} (severity {one.severity}, confidence {one.confidence})\n"
+    for number, step in enumerate(diagnosis.steps, 1):
+        yield f"{number}. **{step.step}**: {step.statement}"
+    for finding in diagnosis.findings:
+        yield f"\n### Found: {finding.title} (severity {finding.severity}, confidence {finding.confidence})\n"
         yield "| signal | value | needs | because |\n|---|---|---|---|"
-        for held in one.evidence:
+        for held in finding.evidence:
             value, needs = compared(held)
             yield f"| {held.signal} | {value} | {needs} | {held.because} |"
     if diagnosis.ruled_out:
@@ -212,8 +212,8 @@ def _elsewhere(diagnosis: Diagnosis) -> list[str]:
 def _open(diagnosis: Diagnosis) -> dict[tuple[str, str], list[str]]:
     """Causes that could not be judged, by the reason they share."""
     grouped: dict[tuple[str, str], list[str]] = {}
-    for one in diagnosis.undetermined:
-        grouped.setdefault((one.why or one.missing, one.way_out), []).append(one.cause)
+    for verdict in diagnosis.undetermined:
+        grouped.setdefault((verdict.why or verdict.missing, verdict.way_out), []).append(verdict.cause)
     return grouped
 
 

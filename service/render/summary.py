@@ -36,53 +36,53 @@ class SummaryGroup:
     """The inputs of one database, earliest first."""
 
     database: str
-    told: tuple[DiagnosedInput, ...]
+    diagnosed: tuple[DiagnosedInput, ...]
     series: ReportSeries | None
     """None where there are not two intervals to set beside each other."""
     notes: tuple[str, ...] = ()
     """What keeps the inputs from being one unbroken series."""
 
 
-def lines(told: Sequence[DiagnosedInput]) -> list[SummaryLine]:
+def lines(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryLine]:
     """A line per Diagnosis, in the order of the inputs."""
-    return [_line(one, name) for one, name in zip(told, _databases(told), strict=True)]
+    return [_line(entry, name) for entry, name in zip(diagnosed, _databases(diagnosed), strict=True)]
 
 
-def groups(told: Sequence[DiagnosedInput]) -> list[SummaryGroup]:
+def groups(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryGroup]:
     """The Diagnoses by database and instance, in the order in which they first came: the DB Id decides, not the name."""
     placed: list[tuple[_Identity, str, list[DiagnosedInput]]] = []
-    for one, name in zip(told, _databases(told), strict=True):
-        identity = _identity(one)
-        at = next((place for place, (known, _, _) in enumerate(placed) if _same(known, identity)), None)
+    for entry, name in zip(diagnosed, _databases(diagnosed), strict=True):
+        identity = _identity(entry)
+        at = next((index for index, (known, _, _) in enumerate(placed) if _same(known, identity)), None)
         if at is None:
-            placed.append((identity, name, [one]))
+            placed.append((identity, name, [entry]))
             continue
-        placed[at] = (_both(placed[at][0], identity), placed[at][1], [*placed[at][2], one])
+        placed[at] = (_both(placed[at][0], identity), placed[at][1], [*placed[at][2], entry])
     return [_group(name, sorted(each, key=_moment)) for _, name, each in placed]
 
 
 _Identity = tuple[Value, ...]
 
 
-def _identity(one: DiagnosedInput) -> _Identity:
+def _identity(diagnosed: DiagnosedInput) -> _Identity:
     """Name, DB Id and instance; None is what the input does not tell, which fits anything."""
-    if not isinstance(one.change, Delta):
-        return (one.diagnosis.database, one.change.dbid, None, None)
-    row = next(iter(one.change.rows("v$instance")), {})
-    return (one.diagnosis.database, one.change.dbid, row.get("instance_number"), row.get("instance_name"))
+    if not isinstance(diagnosed.change, Delta):
+        return (diagnosed.diagnosis.database, diagnosed.change.dbid, None, None)
+    row = next(iter(diagnosed.change.rows("v$instance")), {})
+    return (diagnosed.diagnosis.database, diagnosed.change.dbid, row.get("instance_number"), row.get("instance_name"))
 
 
-def _same(one: _Identity, other: _Identity) -> bool:
-    return all(a == b or a is None or b is None for a, b in zip(one, other, strict=True))
+def _same(left: _Identity, other: _Identity) -> bool:
+    return all(a == b or a is None or b is None for a, b in zip(left, other, strict=True))
 
 
-def _both(one: _Identity, other: _Identity) -> _Identity:
-    return tuple(b if a is None else a for a, b in zip(one, other, strict=True))
+def _both(left: _Identity, other: _Identity) -> _Identity:
+    return tuple(b if a is None else a for a, b in zip(left, other, strict=True))
 
 
-def _databases(told: Sequence[DiagnosedInput]) -> list[str]:
+def _databases(diagnosed: Sequence[DiagnosedInput]) -> list[str]:
     """What to call the database of each input: its name, and its DB Id where another has the same name."""
-    ids = [(one.diagnosis.database, one.change.dbid) for one in told]
+    ids = [(entry.diagnosis.database, entry.change.dbid) for entry in diagnosed]
     many = {name for name, _ in ids if len({id for of, id in ids if of == name and id is not None}) > 1}
     return [f"{name} (DB Id {id or 'unknown'})" if name in many else name for name, id in ids]
 
@@ -98,32 +98,34 @@ def period(basis: DiagnosisBasis | None) -> str:
     return f"{_clock(basis.begin)} to {end}{_zone(basis.end)}"
 
 
-def _group(database: str, told: Sequence[DiagnosedInput]) -> SummaryGroup:
-    deltas = [(one.name, one.change, one.diagnosis) for one in told if isinstance(one.change, Delta)]
+def _group(database: str, diagnosed: Sequence[DiagnosedInput]) -> SummaryGroup:
+    deltas = [(entry.name, entry.change, entry.diagnosis) for entry in diagnosed if isinstance(entry.change, Delta)]
     found = series(deltas) if len(deltas) > 1 else None
     left_out = [
-        f"{one.name} tells of no interval: {one.change.why}" for one in told if not isinstance(one.change, Delta)
+        f"{entry.name} tells of no interval: {entry.change.why}"
+        for entry in diagnosed
+        if not isinstance(entry.change, Delta)
     ]
-    return SummaryGroup(database, tuple(told), found, (*found.notes, *left_out) if found else ())
+    return SummaryGroup(database, tuple(diagnosed), found, (*found.notes, *left_out) if found else ())
 
 
-def _line(told: DiagnosedInput, database: str) -> SummaryLine:
-    one = told.diagnosis
-    share = one.impact.share_of_db_time if one.impact else None
+def _line(diagnosed: DiagnosedInput, database: str) -> SummaryLine:
+    diagnosis = diagnosed.diagnosis
+    share = diagnosis.impact.share_of_db_time if diagnosis.impact else None
     return SummaryLine(
-        file=told.name,
+        file=diagnosed.name,
         database=database,
-        period=period(one.basis),
-        release=one.release or "unknown",
-        severity=one.severity,
+        period=period(diagnosis.basis),
+        release=diagnosis.release or "unknown",
+        severity=diagnosis.severity,
         share="unknown" if share is None else percent(share),
-        headline=one.headline,
+        headline=diagnosis.headline,
     )
 
 
-def _moment(one: DiagnosedInput) -> datetime:
+def _moment(diagnosed: DiagnosedInput) -> datetime:
     """When the input ends, for sorting: zones are dropped, because a report does not print its own."""
-    basis = one.diagnosis.basis
+    basis = diagnosed.diagnosis.basis
     return basis.end.replace(tzinfo=None) if basis and basis.end else datetime.min  # noqa: DTZ901
 
 

@@ -15,7 +15,7 @@ from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis, Severity
 from service.config.settings import DatabaseSettings
-from service.state.confirmations import Confirmed
+from service.state.confirmations import Confirmed, still_counting
 from service.state.episodes import EpisodeChange, Episodes
 
 
@@ -29,14 +29,16 @@ class Published:
     labels: CacheMap
     """The map by which metric series are named: names once known stay while the instance runs."""
     diagnosis: Diagnosis
-    blocks: Mapping[str, bytes]
-    """Metric family → its sample lines, rendered once."""
-    poll_seconds: float
-    """Time the whole poll took, our own work included."""
     published_at: float
     """time.monotonic() of the publication."""
     clock: float
     """time.time() of the publication, for people and Prometheus."""
+    blocks: Mapping[str, bytes] = field(default_factory=dict)
+    """Metric family → its sample lines, rendered once; empty where another replica polls."""
+    episode_changes: tuple[EpisodeChange, ...] = ()
+    """What the poll changed about episodes; empty where another replica polls."""
+    poll_seconds: float = 0.0
+    """Time the whole poll took, our own work included."""
 
     @property
     def driver_seconds(self) -> float:
@@ -94,11 +96,9 @@ class MonitoredDatabase:
     published: Published | None = None
     failure: Failure | None = None
     episodes: Episodes = field(default_factory=Episodes)
-    changes: list[EpisodeChange] = field(default_factory=list)
-    """What the last poll changed about the episodes."""
     confirmed: dict[str, Confirmed] = field(default_factory=dict)
     """Results of confirming queries by cause."""
-    acting: Lock = field(default_factory=Lock)
+    action_lock: Lock = field(default_factory=Lock)
     """Held by an action that has a session of its own: never more than two sessions on a database."""
     resume: Callable[[], Snapshot | None] = lambda: None
     """The last poll of an earlier run, asked for once; what the first poll is held against."""
@@ -108,9 +108,9 @@ class MonitoredDatabase:
     """The replica that polls it; None while nobody does."""
     owned: bool = True
     """Whether this process polls it; if not, the rest is what the store says."""
-    word: PeerReport | None = None
+    peer_report: PeerReport | None = None
     """The last that another replica told."""
-    placing: Lock = field(default_factory=Lock)
+    ownership_lock: Lock = field(default_factory=Lock)
     """Held while `owned` changes, and while what the store says is put here."""
 
     @property
@@ -120,20 +120,14 @@ class MonitoredDatabase:
 
     def confirmations(self) -> dict[str, float]:
         """Results that still count: recent, and of this life of the instance."""
-        started = self.published.snapshot.startup_time if self.published else None
-        now = time.monotonic()
-        return {
-            cause: one.value
-            for cause, one in self.confirmed.items()
-            if one.expires > now and one.startup_time == started
-        }
+        return still_counting(self.confirmed, self.published.snapshot.startup_time if self.published else None)
 
     @property
     def age(self) -> float | None:
         """Seconds since the last good poll, or None before the first."""
         ages = [] if self.published is None else [time.monotonic() - self.published.published_at]
-        if self.word is not None and self.word.polled_at is not None:
-            ages.append(max(0.0, time.time() - self.word.polled_at))  # clocks of two hosts differ
+        if self.peer_report is not None and self.peer_report.polled_at is not None:
+            ages.append(max(0.0, time.time() - self.peer_report.polled_at))  # clocks of two hosts differ
         return min(ages, default=None)
 
     @property
@@ -154,14 +148,14 @@ class MonitoredDatabase:
     @property
     def summary(self) -> DatabaseSummary | None:
         """The last publication in short, or what another replica told since."""
-        told = self.word
-        if self.published is None or (told and told.summary and (told.polled_at or 0.0) > self.published.clock):
-            return told.summary if told else None
+        report = self.peer_report
+        if self.published is None or (report and report.summary and (report.polled_at or 0.0) > self.published.clock):
+            return report.summary if report else None
         return summary_of(self.published)
 
     def forget(self) -> None:
         """Leave what was known to the store; another replica goes on."""
-        self.published, self.failure, self.word, self.pace, self.changes = None, None, None, 0.0, []
+        self.published, self.failure, self.peer_report, self.pace = None, None, None, 0.0
         self.episodes, self.confirmed = Episodes(), {}
 
 
@@ -193,19 +187,19 @@ class Board:
     """Every watched database by name, in the order of the configuration."""
 
     def __init__(self, watched: list[MonitoredDatabase]) -> None:
-        self._watched = {one.name: one for one in watched}
-        self._follow: RefreshRemote = lambda elsewhere, whole: None
+        self._watched = {database.name: database for database in watched}
+        self._refresh_remote: RefreshRemote = lambda elsewhere, whole: None
 
-    def follow_others(self, follow: RefreshRemote) -> None:
+    def refresh_remote_with(self, follow: RefreshRemote) -> None:
         """Let others poll: none is ours until it is taken, and whoever asks for one that is not sees what `follow` brings."""
-        self._follow = follow
+        self._refresh_remote = follow
         for watched in self._watched.values():
             watched.owned = False
 
     def __iter__(self) -> Iterator[MonitoredDatabase]:
-        elsewhere = [one for one in self._watched.values() if not one.owned]
+        elsewhere = [database for database in self._watched.values() if not database.owned]
         if elsewhere:
-            self._follow(elsewhere, False)
+            self._refresh_remote(elsewhere, False)
         return iter(self._watched.values())
 
     def every(self) -> Iterator[MonitoredDatabase]:
@@ -214,7 +208,7 @@ class Board:
 
     def own(self) -> Iterator[MonitoredDatabase]:
         """Those that this process polls."""
-        return (one for one in self._watched.values() if one.owned)
+        return (database for database in self._watched.values() if database.owned)
 
     def __len__(self) -> int:
         return len(self._watched)
@@ -223,5 +217,5 @@ class Board:
         """The database of that name, or None."""
         found = self._watched.get(name)
         if found is not None and not found.owned:
-            self._follow([found], True)
+            self._refresh_remote([found], True)
         return found

@@ -1,6 +1,7 @@
 """Results of confirming queries: what they gave, and how long they speak for a trouble."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from collectors.errors import StatementError
@@ -41,3 +42,13 @@ def run(cause: Cause, connection: Connection, startup_time: str | None, release:
         at=time.time(),
         expires=time.monotonic() + VALID_SECONDS,
     )
+
+
+def still_counting(results: Mapping[str, Confirmed], startup_time: str | None) -> dict[str, float]:
+    """Results that still count, by cause: recent, and of this life of the instance."""
+    now = time.monotonic()
+    return {
+        cause: result.value
+        for cause, result in results.items()
+        if result.expires > now and result.startup_time == startup_time
+    }

@@ -64,20 +64,20 @@ class Episodes:
     @property
     def open(self) -> tuple[Episode, ...]:
         """Those that last, the earliest first."""
-        return tuple(sorted((t.episode for t in self._tracks.values() if t.episode), key=lambda one: one.begin))
+        return tuple(sorted((t.episode for t in self._tracks.values() if t.episode), key=lambda episode: episode.begin))
 
     @property
     def all(self) -> tuple[Episode, ...]:
         """Open ones and the last that ended, the newest first."""
-        return tuple(sorted((*self.open, *self._ended), key=lambda one: one.begin, reverse=True))
+        return tuple(sorted((*self.open, *self._ended), key=lambda episode: episode.begin, reverse=True))
 
     def restore(self, episodes: Iterable[Episode]) -> None:
         """Take up episodes from the store: those that last go on, so that none begins anew."""
         known = list(episodes)
-        for one in known:
-            if one.end is None:
-                self._tracks[one.cause] = _Track(seen=OPEN_AFTER, first=one.begin, episode=one)
-        ended = sorted((one for one in known if one.end is not None), key=lambda one: one.begin)
+        for episode in known:
+            if episode.end is None:
+                self._tracks[episode.cause] = _Track(seen=OPEN_AFTER, first=episode.begin, episode=episode)
+        ended = sorted((episode for episode in known if episode.end is not None), key=lambda episode: episode.begin)
         self._ended = [*ended, *self._ended][-KEEP:]
 
     def update(self, diagnosis: Diagnosis) -> list[EpisodeChange]:
@@ -85,8 +85,8 @@ class Episodes:
         if diagnosis.basis is None or diagnosis.basis.end is None:
             return []
         at = diagnosis.basis.end
-        found = {one.cause: one for one in diagnosis.findings if one.severity is not Severity.INFO}
-        undetermined = {one.cause for one in diagnosis.undetermined}
+        found = {finding.cause: finding for finding in diagnosis.findings if finding.severity is not Severity.INFO}
+        undetermined = {verdict.cause for verdict in diagnosis.undetermined}
         return [*self._seen(found, diagnosis, at), *self._missed(found.keys() | undetermined, at)]
 
     def _seen(self, found: dict[str, Finding], diagnosis: Diagnosis, at: datetime) -> Iterator[EpisodeChange]:

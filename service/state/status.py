@@ -34,7 +34,7 @@ class OwnerRequest(BaseModel):
     """A result that the other replica got, to count in the next diagnoses."""
 
 
-def standing_of(watched: MonitoredDatabase) -> DatabaseStatus:
+def status_of(watched: MonitoredDatabase) -> DatabaseStatus:
     """What a replica says of a database that it polls."""
     published = watched.published
     taken_at = published.snapshot.taken_at if published else None

@@ -65,33 +65,33 @@ def iso(at: datetime) -> str:
 
 def moment(text: str, now: datetime) -> datetime:
     """A time from RFC 3339 with a zone, `now`, or relative to it such as -6h. Raises BadWindow."""
-    told = text.strip()
-    if told in ("", "now"):
+    stripped = text.strip()
+    if stripped in ("", "now"):
         return now
     try:
-        if relative := _RELATIVE.fullmatch(told):
+        if relative := _RELATIVE.fullmatch(stripped):
             return now - timedelta(**{_UNITS[relative[2]]: int(relative[1])})
         # The + of an offset that was not escaped arrives as a space.
-        at = datetime.fromisoformat(told.replace(" ", "+") if "T" in told else told)
+        at = datetime.fromisoformat(stripped.replace(" ", "+") if "T" in stripped else stripped)
         if at.tzinfo is None:
-            raise BadWindow(f"{told} has no time zone; write it in UTC with a Z, such as 2026-03-01T12:00Z")
+            raise BadWindow(f"{stripped} has no time zone; write it in UTC with a Z, such as 2026-03-01T12:00Z")
         return at.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         if isinstance(error, BadWindow):
             raise
-        raise BadWindow(f"{told[:40]} is no time; write 2026-03-01T12:00Z, -6h or now") from None
+        raise BadWindow(f"{stripped[:40]} is no time; write 2026-03-01T12:00Z, -6h or now") from None
 
 
 def window(begin: str, end: str, now: datetime) -> Window:
     """The window between two times. Raises BadWindow."""
-    told = Window(moment(begin, now), moment(end, now))
-    if told.end <= told.begin:
+    chosen = Window(moment(begin, now), moment(end, now))
+    if chosen.end <= chosen.begin:
         raise BadWindow("the end is not after the begin; give the earlier time first")
-    if told.begin.year < YEARS[0] or told.end.year > YEARS[1]:
+    if chosen.begin.year < YEARS[0] or chosen.end.year > YEARS[1]:
         raise BadWindow(f"the window must lie between the years {YEARS[0]} and {YEARS[1]}")
-    if told.length > LONGEST:
+    if chosen.length > LONGEST:
         raise BadWindow(f"the window is longer than {LONGEST.days} days; choose a shorter one")
-    return told
+    return chosen
 
 
 def parted(text: str, now: datetime) -> Window:

@@ -74,7 +74,9 @@ def problems(engine: Engine) -> Iterator[str]:
             count = connection.scalar(text(query))
             if count:
                 yield f"{count} {said}"
-        yield from _told(f"{name}: {_gap(gap)} before {_time(at)}" for name, at, gap in connection.execute(text(_GAPS)))
+        yield from _shortened(
+            f"{name}: {_gap(gap)} before {_time(at)}" for name, at, gap in connection.execute(text(_GAPS))
+        )
         yield from _rollups(connection)
 
 
@@ -101,18 +103,18 @@ def _rollups(connection: Connection) -> Iterator[str]:
         hour | {"value": "total", "finer": "five_minutes", "coarser": "hours"},
     ):
         rows = connection.execute(text(_ROLLED.format(**members)))
-        yield from _told(
+        yield from _shortened(
             f"{name}: {members['coarser']} at {_time(at)} has {rolled:g} of item {item}, {members['finer']} sum to {fine:g}"
             for name, at, item, fine, rolled in rows
         )
     late = connection.execute(text(_NOT_ROLLED))
-    yield from _told(f"{name}: polls of {_time(at)} are in no roll-up and not due for one" for name, at in late)
+    yield from _shortened(f"{name}: polls of {_time(at)} are in no roll-up and not due for one" for name, at in late)
 
 
-def _told(lines: Iterator[str]) -> Iterator[str]:
+def _shortened(lines: Iterator[str]) -> Iterator[str]:
     """The first of the problems of a kind, and how many more there are."""
-    for told, line in enumerate(lines):
-        if told >= MOST:
+    for shown, line in enumerate(lines):
+        if shown >= MOST:
             yield f"… and {1 + sum(1 for _ in lines)} more of this kind"
             return
         yield line

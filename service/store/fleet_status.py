@@ -23,9 +23,9 @@ class FleetStatusTable:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def put(self, standings: Sequence[DatabaseStatus]) -> None:
+    def put(self, statuses: Sequence[DatabaseStatus]) -> None:
         """Replace what is known of these databases."""
-        rows = [{"database": one.database, "body": one.model_dump_json()} for one in standings]
+        rows = [{"database": status.database, "body": status.model_dump_json()} for status in statuses]
         write = upsert(StoredStatus)
         write = write.on_conflict_do_update(index_elements=["database"], set_={"body": write.excluded.body})
         if rows:
@@ -36,7 +36,7 @@ class FleetStatusTable:
         """The last word about every database."""
         with self._engine.connect() as connection:
             bodies = connection.scalars(select(StoredStatus.body))
-            return {one.database: one for one in map(DatabaseStatus.model_validate_json, bodies)}
+            return {status.database: status for status in map(DatabaseStatus.model_validate_json, bodies)}
 
     def of(self, database: str) -> DatabaseStatus | None:
         """The last word about one."""
@@ -69,17 +69,17 @@ _POLLED = text(
 class FleetReader:
     """Reads for followers and for whoever takes over. Every method raises SQLAlchemyError when the store is down."""
 
-    def __init__(self, store: Repository, words: FleetStatusTable) -> None:
+    def __init__(self, store: Repository, status_table: FleetStatusTable) -> None:
         self._store = store
-        self._words = words
+        self._status_table = status_table
 
-    def standings(self) -> Mapping[str, DatabaseStatus]:
+    def statuses(self) -> Mapping[str, DatabaseStatus]:
         """The last word about every database."""
-        return self._words.all()
+        return self._status_table.all()
 
-    def standing(self, database: str) -> DatabaseStatus | None:
+    def status(self, database: str) -> DatabaseStatus | None:
         """The last word about one."""
-        return self._words.of(database)
+        return self._status_table.of(database)
 
     def latest(self, database: str) -> Sequence[Snapshot]:
         """Its two newest snapshots, newest first."""

@@ -14,10 +14,11 @@ from sqlalchemy.orm import Session
 from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.config.settings import HistorySettings
+from service.state.poll_record import PollRecord
 from service.store.ingest.bulk import insert_new, insert_raw, table_of, upsert
 from service.store.ingest.names import NameTables
 from service.store.ingest.partitions import Partitions
-from service.store.ingest.record import IngestRecord, PollRecord, changes_in, record_of, unpack
+from service.store.ingest.record import IngestRecord, changes_in, record_of, unpack
 from service.store.queries.aliases import read_diagnosis
 from service.store.queries.deliveries import Deliveries
 from service.store.queries.episode_log import EpisodeLog
@@ -59,9 +60,9 @@ class Repository:
         self.reports = Reports(self.engine)
         self._last: dict[str, tuple[datetime, Any]] = {}
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
         """Keep one poll at once. A store in trouble is logged; the service goes through `Writer`, which loses nothing."""
-        record = record_of(snapshot, diagnosis, turn)
+        record = record_of(snapshot, diagnosis, poll_record)
         if record is None:
             return
         try:
@@ -71,25 +72,31 @@ class Repository:
 
     def write(self, records: Sequence[IngestRecord]) -> None:
         """Write polls in one transaction; one that is there already changes nothing. Raises SQLAlchemyError, NaiveTime."""
-        databases = self.names.databases({one.database for one in records})
-        items = self.names.items({item for one in records for item, _ in one.figures})
-        at = {millis(one.at) for one in records}
+        databases = self.names.databases({record.database for record in records})
+        items = self.names.items({item for record in records for item, _ in record.figures})
+        at = {millis(record.at) for record in records}
         self.partitions.ensure("polls", at)
         self.partitions.ensure("deltas", at)
         last = dict(self._last)
-        changes = [change for one in records for change in changes_in(one)]
+        changes = [change for record in records for change in changes_in(record)]
         with self.engine.begin() as connection:
             self._write_snapshots(connection, records, last)
-            insert_raw(connection, table_of(StoredPoll), [_poll(databases[one.database], one) for one in records])
+            insert_raw(
+                connection, table_of(StoredPoll), [_poll(databases[record.database], record) for record in records]
+            )
             deltas = [
-                (databases[one.database], millis(one.at), items[item], value)
-                for one in records
-                for item, value in one.figures
+                (databases[record.database], millis(record.at), items[item], value)
+                for record in records
+                for item, value in record.figures
             ]
             insert_raw(connection, table_of(StoredDelta), deltas)
-            mark_unrolled(connection, FIVE_MINUTES, {(databases[one.database], millis(one.at)) for one in records})
-            self.episodes.write(connection, [row for one in records for row in one.episodes])
-            self.confirmations.write(connection, [(one.database, row) for one in records for row in one.confirmed])
+            mark_unrolled(
+                connection, FIVE_MINUTES, {(databases[record.database], millis(record.at)) for record in records}
+            )
+            self.episodes.write(connection, [row for record in records for row in record.episodes])
+            self.confirmations.write(
+                connection, [(record.database, row) for record in records for row in record.confirmed]
+            )
             self.episode_log.append(connection, changes)
         self._last = last
         if changes:
@@ -99,12 +106,12 @@ class Repository:
         self, connection: Connection, records: Sequence[IngestRecord], last: dict[str, tuple[datetime, Any]]
     ) -> None:
         """The snapshot of each poll, the first of a day also as the day's frame, and each verdict that is news."""
-        news = [one for one in records if _is_news(one, last)]
-        snapshots = [{"database": one.database, "taken_at": one.at, "body": one.body} for one in records]
+        news = [record for record in records if _is_news(record, last)]
+        snapshots = [{"database": record.database, "taken_at": record.at, "body": record.body} for record in records]
         insert_new(connection, table_of(StoredSnapshot), snapshots)
-        frames = [{"database": one.database, "day": _day(one.at), "body": one.body} for one in records]
+        frames = [{"database": record.database, "day": _day(record.at), "body": record.body} for record in records]
         insert_new(connection, table_of(StoredFrame), frames)
-        upsert(connection, table_of(StoredDiagnosis), [_diagnosis(one) for one in news])
+        upsert(connection, table_of(StoredDiagnosis), [_diagnosis(record) for record in news])
 
     def latest(self, database: str, n: int = 2) -> tuple[Snapshot, ...]:
         """The newest kept snapshots of a database, newest first."""
@@ -194,16 +201,24 @@ def _day(at: datetime) -> str:
     return at.astimezone(UTC).date().isoformat()
 
 
-def _poll(database: int, one: IngestRecord) -> tuple[Any, ...]:
-    told = (one.seconds, one.severity, one.share, one.waiting, one.missing, one.startup_time, one.why)
-    return (database, millis(one.at), *told)
+def _poll(database: int, record: IngestRecord) -> tuple[Any, ...]:
+    values = (
+        record.seconds,
+        record.severity,
+        record.share,
+        record.waiting,
+        record.missing,
+        record.startup_time,
+        record.why,
+    )
+    return (database, millis(record.at), *values)
 
 
-def _diagnosis(one: IngestRecord) -> dict[str, Any]:
+def _diagnosis(record: IngestRecord) -> dict[str, Any]:
     return {
-        "database": one.database,
-        "taken_at": one.at,
-        "severity": one.severity,
-        "headline": one.headline,
-        "body": one.diagnosis,
+        "database": record.database,
+        "taken_at": record.at,
+        "severity": record.severity,
+        "headline": record.headline,
+        "body": record.diagnosis,
     }

@@ -13,8 +13,9 @@ from prometheus_client.registry import Collector
 
 from collectors.model import Snapshot
 from rules.model import Diagnosis
+from service.state.poll_record import PollRecord
 from service.store.ingest.disk_queue import DiskQueue
-from service.store.ingest.record import IngestRecord, PollRecord, record_of, unpack
+from service.store.ingest.record import IngestRecord, record_of, unpack
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS, brief, out_of_order
 
@@ -61,17 +62,17 @@ class Writer:
         with self._awake:
             self._to_spool()
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
         """Take a poll; never raises, and never waits for the store."""
         try:
-            record = record_of(snapshot, diagnosis, turn)
+            record = record_of(snapshot, diagnosis, poll_record)
         except Exception:  # a bug of ours must cost this poll's history alone
             log.exception("store: a poll of %s was not kept", snapshot.database)
             return
         if record is None:
             return
         with self._awake:
-            waiting = {one.database for _, one in (*self._queue, *self._in_flight)}
+            waiting = {record.database for _, record in (*self._queue, *self._in_flight)}
             self._queue.append((self.spool.next_number(), record))
             if self._stopping or len(self.spool) or record.database in waiting:
                 self._to_spool()

@@ -103,7 +103,7 @@ class OperatorActions:
     @contextmanager
     def _session(self, watched: MonitoredDatabase) -> Iterator[Connection]:
         busy = ActionRunning(f"another action runs on {watched.name}; try again when it has ended")
-        if not watched.acting.acquire(blocking=False):
+        if not watched.action_lock.acquire(blocking=False):
             raise busy
         try:
             with ExitStack() as ends:
@@ -118,4 +118,4 @@ class OperatorActions:
                 ends.callback(connection.close)
                 yield connection
         finally:
-            watched.acting.release()
+            watched.action_lock.release()

@@ -1,8 +1,9 @@
-"""THE MAIN PATH on one page: poll, difference, diagnose, publish."""
+"""THE MAIN PATH on one page: poll, difference, diagnose, publish, keep."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Protocol
 
 from collectors.delta import between, since_startup
@@ -10,26 +11,27 @@ from collectors.model import Delta, NotComparable, Reading, Snapshot
 from collectors.ondemand.sampling import VIEW as SESSIONS
 from collectors.ondemand.sampling import not_sampled
 from collectors.poll import Connection, poll
+from rules.baseline import UsualRange
 from rules.cache_map import CacheMap, cache_map
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis
 from service.metrics.exposition import render
 from service.state.board import MonitoredDatabase, Published
 from service.state.leases import LeasesLost
-from service.store.ingest.record import PollRecord
+from service.state.poll_record import PollRecord
 
-FIRST_POLL = "the first poll has nothing to compare with"
+Usual = Callable[[datetime], Mapping[str, UsualRange]]
 
 
 class PollKeeper(Protocol):
     """Where polls are kept: the store, or nothing."""
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
         """Keep one poll; must neither raise nor wait."""
         ...
 
 
-def turn(
+def run_poll(
     watched: MonitoredDatabase,
     connection: Connection,
     keeper: PollKeeper,
@@ -46,20 +48,14 @@ def turn(
     previous = watched.published.snapshot if watched.published else watched.resume()
     snapshot = with_samples(poll(watched.name, connection, previous, clock), seen)
     seconds = clock() - began
-    change = with_gap(with_confirmations(difference(previous, snapshot), watched), watched)
-    diagnosis = judged(watched, change)
+    change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
+    judged = published_from(snapshot, change, watched.usual)
     if not holds():
         raise LeasesLost("the lease was lost during the poll")
-    published = publish(watched, snapshot, change, diagnosis, seconds)
-    keeper.keep(snapshot, diagnosis, kept_beside(watched, change, previous))
+    published = publish(watched, judged, seconds)
+    keeper.keep(snapshot, published.diagnosis, poll_record(watched, published, change, previous))
+    watched.published, watched.failure = published, None
     return published
-
-
-def judged(watched: MonitoredDatabase, change: Delta | NotComparable) -> Diagnosis:
-    """The diagnosis of a change, which says how many times the usual it costs where that is known."""
-    if isinstance(change, NotComparable):
-        return cannot_tell(change)
-    return diagnose(change, usual=watched.usual(change.basis.end) if change.basis.end else None)
 
 
 def with_samples(snapshot: Snapshot, seen: Reading | None) -> Snapshot:
@@ -68,11 +64,15 @@ def with_samples(snapshot: Snapshot, seen: Reading | None) -> Snapshot:
     return replace(snapshot, readings={**snapshot.readings, SESSIONS: reading})
 
 
-def with_confirmations(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta | NotComparable:
-    """The change with the results of confirming queries that still speak for this life of the instance."""
-    if isinstance(change, NotComparable):
-        return change
-    return replace(change, confirmations=watched.confirmations())
+def difference(
+    previous: Snapshot | None, snapshot: Snapshot, confirmations: Mapping[str, float]
+) -> Delta | NotComparable:
+    """The change since the last poll with the confirmations that still count, or why there is none."""
+    if previous is None:
+        why, way_out = "the first poll has nothing to compare with", "wait for the next poll"
+        return NotComparable(snapshot.database, snapshot.release, why, way_out, kind="first_poll")
+    change = between(previous, snapshot)
+    return change if isinstance(change, NotComparable) else replace(change, confirmations=confirmations)
 
 
 def with_gap(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta | NotComparable:
@@ -86,41 +86,48 @@ def with_gap(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta
     return replace(change, notes=(*change.notes, gap))
 
 
-def kept_beside(watched: MonitoredDatabase, change: Delta | NotComparable, previous: Snapshot | None) -> PollRecord:
-    """What the store keeps of a poll beside its snapshot and diagnosis."""
-    ended = [one.episode for one in watched.changes if one.what == "end"]
-    lasting = (*watched.episodes.open, *ended)
-    return PollRecord(change, previous, lasting, tuple(watched.confirmed.values()), tuple(watched.changes))
-
-
-def difference(previous: Snapshot | None, snapshot: Snapshot) -> Delta | NotComparable:
-    """The change since the last poll, or why there is none."""
-    if previous is None:
-        return NotComparable(snapshot.database, snapshot.release, FIRST_POLL, "wait for the next poll")
-    return between(previous, snapshot)
-
-
-def publish(
-    watched: MonitoredDatabase, snapshot: Snapshot, change: Delta | NotComparable, diagnosis: Diagnosis, seconds: float
+def published_from(
+    snapshot: Snapshot, change: Delta | NotComparable, usual: Usual = lambda _: {}, clock: float | None = None
 ) -> Published:
-    """Put the outcome of a poll on the board, with its metrics rendered once."""
+    """A poll judged, with its cache map made once. Episodes and metrics are the business of who polls.
+
+    `clock`: time.time() of the poll where it was made elsewhere; else it is now.
+    """
     delta = change if isinstance(change, Delta) else None
-    watched.changes = watched.episodes.update(diagnosis)
     caches = cache_map(delta or since_startup(snapshot))
-    labels = _labels(watched.published, snapshot, caches)
-    published = Published(
+    diagnosis = cannot_tell(change) if isinstance(change, NotComparable) else _judged(change, usual, caches)
+    at = time.time() if clock is None else clock
+    return Published(
         snapshot=snapshot,
         delta=delta,
         map=caches,
-        labels=labels,
+        labels=caches,
         diagnosis=diagnosis,
-        blocks=render(watched.settings, snapshot, labels, diagnosis, watched.episodes.open),
-        poll_seconds=seconds,
-        published_at=time.monotonic(),
-        clock=time.time(),
+        published_at=time.monotonic() - (0.0 if clock is None else max(0.0, time.time() - clock)),
+        clock=at,
     )
-    watched.published, watched.failure = published, None
-    return published
+
+
+def _judged(change: Delta, usual: Usual, caches: CacheMap) -> Diagnosis:
+    """The diagnosis of a change, which says how many times the usual it costs where that is known."""
+    return diagnose(change, usual=usual(change.basis.end) if change.basis.end else None, caches=caches)
+
+
+def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float) -> Published:
+    """The outcome of a poll with what it changes about episodes, and its metrics rendered once."""
+    changes = tuple(watched.episodes.update(judged.diagnosis))
+    labels = _labels(watched.published, judged.snapshot, judged.map)
+    blocks = render(watched.settings, judged.snapshot, labels, judged.diagnosis, watched.episodes.open)
+    return replace(judged, labels=labels, blocks=blocks, episode_changes=changes, poll_seconds=poll_seconds)
+
+
+def poll_record(
+    watched: MonitoredDatabase, published: Published, change: Delta | NotComparable, previous: Snapshot | None
+) -> PollRecord:
+    """What the store keeps of a poll beside its snapshot and diagnosis."""
+    ended = [change.episode for change in published.episode_changes if change.what == "end"]
+    lasting = (*watched.episodes.open, *ended)
+    return PollRecord(change, previous, lasting, tuple(watched.confirmed.values()), published.episode_changes)
 
 
 def _labels(last: Published | None, snapshot: Snapshot, caches: CacheMap) -> CacheMap:
@@ -128,5 +135,5 @@ def _labels(last: Published | None, snapshot: Snapshot, caches: CacheMap) -> Cac
     if last is None or last.snapshot.startup_time != snapshot.startup_time:
         return caches
     taken = {guarded.name for guarded in caches.children.values()}
-    kept = {child: one for child, one in last.labels.children.items() if one.name not in taken}
+    kept = {child: guarded for child, guarded in last.labels.children.items() if guarded.name not in taken}
     return CacheMap({**kept, **caches.children})

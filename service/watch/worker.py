@@ -15,7 +15,7 @@ from service.state import confirmations
 from service.state.board import Failure, MonitoredDatabase, Published
 from service.state.leases import LeasesLost
 from service.watch.backoff import after_failure, interval_after, next_turn
-from service.watch.pipeline import PollKeeper, turn
+from service.watch.pipeline import PollKeeper, run_poll
 
 log = logging.getLogger("latchscope.loop")
 
@@ -122,7 +122,7 @@ class Worker:
                 self._tried = self._opener.credential(self.watched)
                 self._connection = self._opener.open(self.watched)
             seen = self._burst.taken() if self._burst else None
-            published = turn(self.watched, self._connection, self._keeper, seen=seen, holds=self._holds)
+            published = run_poll(self.watched, self._connection, self._keeper, seen=seen, holds=self._holds)
         except LeasesLost as lost:
             log.info("%s: polled no more from here: %s", self.watched.name, lost)
             self.stop()
@@ -149,7 +149,7 @@ class Worker:
         """Run the confirming query of each trouble that just began, where the configuration wants it; a refusal is told."""
         if not self._confirms or self._connection is None:
             return
-        for change in self.watched.changes:
+        for change in published.episode_changes:
             cause = catalogue().get(change.episode.cause)
             if change.what != "begin" or cause is None or cause.confirm is None:
                 continue

@@ -39,12 +39,14 @@ def read_tokens(path: Path) -> dict[str, Caller]:
     except (OSError, UnicodeDecodeError):
         raise BadSettings(f"auth.tokens_file {path} cannot be read") from None
     tokens: dict[str, Caller] = {}
-    for place, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
         match = _LINE.match(line.strip())
         if match is None:
-            raise BadSettings(f"auth.tokens_file {path} line {place}: write name, read or operate, sha256 of the token")
+            raise BadSettings(
+                f"auth.tokens_file {path} line {number}: write name, read or operate, sha256 of the token"
+            )
         tokens[match["digest"]] = Caller(match["name"], "operate" if match["role"] == "operate" else "read")
     if not tokens:
         raise BadSettings(f"auth.tokens_file {path} holds no token, so nobody could ask anything")

@@ -33,8 +33,8 @@ from service.web.schemas import (
 
 def database_out(watched: MonitoredDatabase) -> DatabaseOut:
     """A database in short."""
-    failure, told = watched.failure, watched.summary
-    shown = told if watched.up else None
+    failure, summary = watched.failure, watched.summary
+    shown = summary if watched.up else None
     return DatabaseOut(
         name=watched.name,
         cluster=watched.settings.cluster,
@@ -42,10 +42,10 @@ def database_out(watched: MonitoredDatabase) -> DatabaseOut:
         data_age_seconds=None if watched.age is None else round(watched.age, 3),
         interval_seconds=watched.interval,
         polled_by=watched.polled_by,
-        release=told.release if told else None,
+        release=summary.release if summary else None,
         mechanism=shown.mechanism if shown else None,
-        instance=told.instance if told else None,
-        started_at=told.started_at if told else None,
+        instance=summary.instance if summary else None,
+        started_at=summary.started_at if summary else None,
         severity=shown.severity if shown else None,
         headline=shown.headline if shown else None,
         failure=failure
@@ -82,9 +82,9 @@ def latches_out(watched: MonitoredDatabase) -> LatchesOut:
         database=watched.name,
         basis=_basis(delta),
         latch=ROW_CACHE_LATCH,
-        children=tuple(sorted(children, key=lambda one: (-(one.sleeps or 0), -(one.gets or 0), one.child))),
+        children=tuple(sorted(children, key=lambda child: (-(child.sleeps or 0), -(child.gets or 0), child.child))),
         missing=_missing(watched, delta, "v$latch_children"),
-        notes=tuple(str(one) for one in caches.disagreements),
+        notes=tuple(str(disagreement) for disagreement in caches.disagreements),
     )
 
 
@@ -122,11 +122,13 @@ def caches_out(watched: MonitoredDatabase) -> CachesOut:
         for child, guarded in caches.children.items()
         for ref in guarded.caches
     }
-    told = [_cache(row, owner, total) for row in rows]
+    out = [_cache(row, owner, total) for row in rows]
     return CachesOut(
         database=watched.name,
         basis=_basis(delta),
-        caches=tuple(sorted(told, key=lambda one: (-(one.gets or 0), one.cache_id, one.type, one.subordinate or 0))),
+        caches=tuple(
+            sorted(out, key=lambda cache: (-(cache.gets or 0), cache.cache_id, cache.type, cache.subordinate or 0))
+        ),
         missing=_missing(watched, delta, "v$rowcache"),
     )
 
@@ -161,19 +163,19 @@ def capabilities_out(watched: MonitoredDatabase) -> CapabilitiesOut:
         cluster=found.cluster,
         container=found.container,
         inside_pdb=found.inside_pdb,
-        views=tuple(ReadableOut(**asdict(one)) for one in found.views) if watched.published else (),
+        views=tuple(ReadableOut(**asdict(view)) for view in found.views) if watched.published else (),
         notes=found.notes,
     )
 
 
 def episodes_out(watched: MonitoredDatabase) -> list[EpisodeOut]:
     """Episodes of a database that are in memory, newest first."""
-    return [episode_out(one) for one in watched.episodes.all]
+    return [episode_out(episode) for episode in watched.episodes.all]
 
 
-def episode_out(one: Episode) -> EpisodeOut:
+def episode_out(episode: Episode) -> EpisodeOut:
     """One episode."""
-    return EpisodeOut(**{name: getattr(one, name) for name in EpisodeOut.model_fields})
+    return EpisodeOut(**{name: getattr(episode, name) for name in EpisodeOut.model_fields})
 
 
 def episode_page(
@@ -191,21 +193,23 @@ def episode_page(
     page = store.episodes.between(db, within.begin, within.end, cursor, limit)
     if cursor is not None:
         return page
-    found = {(one.database, one.cause, one.begin): one for one in page.items}
+    found = {(episode.database, episode.cause, episode.begin): episode for episode in page.items}
     reached = page.items[-1].begin if page.cursor else within.begin
-    for one in (each for on_board in watched for each in on_board.episodes.all):
-        key = (one.database, one.cause, one.begin)
+    for episode in (each for on_board in watched for each in on_board.episodes.all):
+        key = (episode.database, episode.cause, episode.begin)
         if key in found:
-            found[key] = replace(one, verdict=found[key].verdict)
-        elif one.begin < within.end and (one.end or within.end) >= reached:
-            found[key] = one
-    ordered = sorted(sorted(found.values(), key=lambda one: (one.database, one.cause)), key=_begin, reverse=True)
-    told = paged(ordered, limit, lambda last: (last.begin, last.database, last.cause))
-    return replace(told, cursor=told.cursor or page.cursor)
+            found[key] = replace(episode, verdict=found[key].verdict)
+        elif episode.begin < within.end and (episode.end or within.end) >= reached:
+            found[key] = episode
+    ordered = sorted(
+        sorted(found.values(), key=lambda episode: (episode.database, episode.cause)), key=_begin, reverse=True
+    )
+    part = paged(ordered, limit, lambda last: (last.begin, last.database, last.cause))
+    return replace(part, cursor=part.cursor or page.cursor)
 
 
-def _begin(one: Episode) -> datetime:
-    return one.begin
+def _begin(episode: Episode) -> datetime:
+    return episode.begin
 
 
 def holders_out(watched: MonitoredDatabase, found: HolderProfile) -> HoldersOut:
@@ -218,22 +222,22 @@ def holders_out(watched: MonitoredDatabase, found: HolderProfile) -> HoldersOut:
         latch=found.latch,
         seconds=round(found.seconds, 3),
         looks=found.looks,
-        holders=tuple(_holder(one, times, found.looks, children, caches) for one, times in found.held),
+        holders=tuple(_holder(holder, times, found.looks, children, caches) for holder, times in found.held),
     )
 
 
-def _holder(one: Holder, times: int, looks: int, children: dict[str, int], caches: CacheMap) -> HolderOut:
-    child = children.get(one.address)
+def _holder(holder: Holder, times: int, looks: int, children: dict[str, int], caches: CacheMap) -> HolderOut:
+    child = children.get(holder.address)
     return HolderOut(
-        sid=one.sid,
+        sid=holder.sid,
         child=child,
         cache="unknown" if child is None else caches.name(child),
         looks=times,
         share_of_looks=times / looks,
-        sql_id=one.sql_id,
-        module=one.module,
-        program=one.program,
-        username=one.username,
+        sql_id=holder.sql_id,
+        module=holder.module,
+        program=holder.program,
+        username=holder.username,
     )
 
 
@@ -251,7 +255,7 @@ def _basis(delta: Delta | None) -> DiagnosisBasis | None:
 
 def _missing(watched: MonitoredDatabase, delta: Delta | None, view: str) -> str | None:
     if delta is None:
-        told = diagnosis_of(watched)
-        return next((f"{one.why}; {one.way_out}" for one in told.undetermined), told.headline)
+        diagnosis = diagnosis_of(watched)
+        return next((f"{verdict.why}; {verdict.way_out}" for verdict in diagnosis.undetermined), diagnosis.headline)
     reading = delta.read(view)
     return f"{reading.why}; {reading.way_out}" if isinstance(reading, Missing) else None

@@ -28,12 +28,12 @@ def one_window(text: str, now: datetime) -> Window:
 def duration(name: str, text: str) -> timedelta:
     """A length of time such as 10m. Raises BadWindow."""
     try:
-        told = timedelta(seconds=float(str(seconds(text))))
+        length = timedelta(seconds=float(str(seconds(text))))
     except (ValueError, OverflowError):
-        told = timedelta(days=-1)
-    if not timedelta(0) <= told <= LONGEST_SPAN:
+        length = timedelta(days=-1)
+    if not timedelta(0) <= length <= LONGEST_SPAN:
         raise BadWindow(f"{name} is {text[:40]!r}; write a length of time such as 90s, 10m or 2h")
-    return told
+    return length
 
 
 def understood(read: Callable[[], T]) -> T:

@@ -198,8 +198,8 @@ def test_the_problem_of_the_document_is_the_real_one(stage: Stage) -> None:
 
 def test_the_shortened_output_is_the_real_one() -> None:
     shown = next(block for block in fenced("README.md", "") if "WARNING" in block)
-    told = diagnose_all([str(INCIDENT)]).told
-    real, whole = as_text(told), as_text(told, verbose=True)
+    diagnosed = diagnose_all([str(INCIDENT)]).diagnosed
+    real, whole = as_text(diagnosed), as_text(diagnosed, verbose=True)
     place = 0
     for piece in re.split(r"…\n?|\n", shown):
         words = piece.strip()

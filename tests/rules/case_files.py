@@ -21,7 +21,7 @@ from rules.engine import diagnose
 from rules.model import Confidence, Diagnosis, Frozen, Severity
 from tests.rules.case_rows import followed, merged, naming, ordinary
 from tests.rules.case_waiters import Waiters, sampled
-from tests.rules.scenes import no_grant
+from tests.rules.contexts import no_grant
 
 
 class Expected(Frozen):

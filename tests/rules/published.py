@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from collectors.model import ROW_CACHE_LATCH, Basis, Changes, Delta, Missing, Row
-from tests.rules.scenes import BEGIN, TOTALS
+from tests.rules.contexts import BEGIN, TOTALS
 
 ASSUMED = Basis("interval", BEGIN, BEGIN + timedelta(minutes=10), 600.0)
 Rows = dict[str, list[Row]]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Row
-from tests.rules.scenes import SICK
+from tests.rules.contexts import SICK
 
 LATCH_WAIT = "latch: row cache objects"
 

@@ -7,9 +7,9 @@ import pytest
 from rules.baseline import UsualRange, against_usual, figures, ordinary, sleeps_of, times_usual
 from rules.context import SignalContext
 from rules.engine import diagnose
+from tests.rules.contexts import TOTALS, context_of, delta_of
 from tests.rules.printed import printed, scripted
 from tests.rules.rich import RICH
-from tests.rules.scenes import TOTALS, delta_of, scene_of
 
 MONDAY_9 = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_told_is_no_figure() -> None:
 def test_sleeps_are_those_of_what_guards_the_row_cache() -> None:
     nineteen = {"release": "19.0.0.0.0"}
     rows = {"v$mutex_sleep": RICH["v$mutex_sleep"], "v$latch": RICH["v$latch"]}
-    assert sleeps_of(scene_of(rows, **nineteen)) == 400
-    assert sleeps_of(scene_of({"v$mutex_sleep": []}, **nineteen)) == 0
-    assert sleeps_of(scene_of({}, **nineteen)) is None
+    assert sleeps_of(context_of(rows, **nineteen)) == 400
+    assert sleeps_of(context_of({"v$mutex_sleep": []}, **nineteen)) == 0
+    assert sleeps_of(context_of({}, **nineteen)) is None
     assert sleeps_of(SignalContext(delta_of())) == 1_000

@@ -11,7 +11,7 @@ from collectors.scenarios import scenarios
 from rules.cache_map import CacheMap, cache_map, predicted_latch_gets
 from rules.model import Identity
 from tests.collectors.scripted import delta_from
-from tests.rules.scenes import SICK, delta_of, with_rows
+from tests.rules.contexts import SICK, delta_of, with_rows
 
 
 def mapped(views: Mapping[str, Sequence[Row]] = SICK, refused: Sequence[str] = ()) -> CacheMap:

@@ -8,7 +8,7 @@ import pytest
 from collectors.model import ROW_CACHE_LATCH, Missing, Oddity, Row
 from rules.context import SignalContext, Unknown
 from rules.model import Severity
-from tests.rules.scenes import SICK, TOTALS, delta_of, scene_of, with_rows
+from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
 
 
 @pytest.mark.parametrize(
@@ -24,32 +24,32 @@ from tests.rules.scenes import SICK, TOTALS, delta_of, scene_of, with_rows
 )
 def test_mechanism_by_events_then_by_release(events: list[str], release: str | None, mechanism: str | None) -> None:
     rows = [{"name": event} for event in events]
-    assert scene_of(with_rows("v$event_name", *rows), release=release).mechanism == mechanism
+    assert context_of(with_rows("v$event_name", *rows), release=release).mechanism == mechanism
 
 
 def test_the_hot_child_is_the_one_with_the_most_sleeps_and_the_lowest_of_several() -> None:
-    assert scene_of().hot_child == 1
+    assert context_of().hot_child == 1
     tie = [{"child#": 8, "sleeps": 500}, {"child#": 5, "sleeps": 500}, {"child#": 9, "sleeps": 1}]
-    assert scene_of(with_rows("v$latch_children", *tie)).hot_child == 5
-    assert scene_of(with_rows("v$latch_children", {"child#": 5, "sleeps": 0})).hot_child is None
-    assert scene_of(refused=["v$latch_children"]).hot_child is None
+    assert context_of(with_rows("v$latch_children", *tie)).hot_child == 5
+    assert context_of(with_rows("v$latch_children", {"child#": 5, "sleeps": 0})).hot_child is None
+    assert context_of(refused=["v$latch_children"]).hot_child is None
 
 
 def test_the_latch_is_taken_from_its_children_where_v_latch_is_missing() -> None:
-    scene = scene_of(refused=["v$latch"])
-    assert (scene.latch.sleeps, scene.latch.gets, scene.latch.misses) == (1_000, 59_600, None)
+    context = context_of(refused=["v$latch"])
+    assert (context.latch.sleeps, context.latch.gets, context.latch.misses) == (1_000, 59_600, None)
 
 
 def test_cost_in_db_time_and_in_sessions() -> None:
-    impact = scene_of().impact
+    impact = context_of().impact
     assert impact is not None
     assert impact.share_of_db_time == pytest.approx(0.025)
     assert impact.waiting_sessions == pytest.approx(2.5 / 30)
 
 
 def test_cost_falls_back_from_events_to_the_latch() -> None:
-    assert scene_of(refused=["v$system_event"]).row_cache_wait_seconds == 2.0
-    assert scene_of(refused=["v$system_event", "v$latch"]).row_cache_wait_seconds is None
+    assert context_of(refused=["v$system_event"]).row_cache_wait_seconds == 2.0
+    assert context_of(refused=["v$system_event", "v$latch"]).row_cache_wait_seconds is None
 
 
 def waited(seconds: float, db_time: float = 1_000) -> Mapping[str, Sequence[Row]]:
@@ -70,7 +70,7 @@ def waited(seconds: float, db_time: float = 1_000) -> Mapping[str, Sequence[Row]
     ],
 )
 def test_gate_by_share_of_db_time(share: float, severity: Severity) -> None:
-    assert scene_of(waited(share * 1_000)).gate is severity
+    assert context_of(waited(share * 1_000)).gate is severity
 
 
 @pytest.mark.parametrize(
@@ -85,51 +85,53 @@ def test_gate_by_share_of_db_time(share: float, severity: Severity) -> None:
     ],
 )
 def test_gate_by_waiting_sessions_without_db_time(sessions: float, severity: Severity) -> None:
-    scene = scene_of(waited(sessions * 30), refused=["v$sys_time_model"])
-    assert scene.gate is severity
+    context = context_of(waited(sessions * 30), refused=["v$sys_time_model"])
+    assert context.gate is severity
 
 
 def test_an_idle_instance_costs_nothing_whatever_its_share() -> None:
-    assert scene_of(waited(0.29, db_time=0.3)).gate is Severity.INFO
+    assert context_of(waited(0.29, db_time=0.3)).gate is Severity.INFO
 
 
 def test_totals_have_no_cost_and_no_gate() -> None:
-    scene = scene_of(basis=TOTALS)
-    assert scene.impact is None
-    assert scene.gate is None
-    assert scene_of(refused=["v$system_event", "v$latch"]).gate is None
+    context = context_of(basis=TOTALS)
+    assert context.impact is None
+    assert context.gate is None
+    assert context_of(refused=["v$system_event", "v$latch"]).gate is None
 
 
 def test_why_unknown_names_the_view_the_counter_or_the_column() -> None:
-    refused = scene_of(refused=["v$latch"]).why_unknown("v$latch", "sleeps")
+    refused = context_of(refused=["v$latch"]).why_unknown("v$latch", "sleeps")
     assert refused == Unknown("v$latch", "v$latch: ORA-00942", "grant select on sys.v_$latch to <user>")
     fell = Oddity("v$latch", (ROW_CACHE_LATCH,), "sleeps", "fell", 9, 3)
-    odd = scene_of(oddities=(fell,)).why_unknown("v$latch", "sleeps")
+    odd = context_of(oddities=(fell,)).why_unknown("v$latch", "sleeps")
     assert "fell (9 → 3)" in odd.why
     assert odd.way_out == "wait for the next interval"
-    assert scene_of(oddities=(fell,)).why_unknown("v$latch", "gets").why == "v$latch has no gets here"
-    assert scene_of().why_unknown("v$latch").why == "v$latch has no such row here"
+    assert context_of(oddities=(fell,)).why_unknown("v$latch", "gets").why == "v$latch has no gets here"
+    assert context_of().why_unknown("v$latch").why == "v$latch has no such row here"
 
 
 def test_sum_of_is_unknown_when_one_row_lacks_the_column() -> None:
-    scene = scene_of()
-    assert scene.sum_of([{"gets": 1}, {"gets": 2}], "gets") == 3
-    assert scene.sum_of([{"gets": 1}, {}], "gets") is None
-    assert scene.sum_of([], "gets") is None
+    context = context_of()
+    assert context.sum_of([{"gets": 1}, {"gets": 2}], "gets") == 3
+    assert context.sum_of([{"gets": 1}, {}], "gets") is None
+    assert context.sum_of([], "gets") is None
 
 
 def test_an_event_nobody_waited_for_adds_zero_and_a_missing_view_is_unknown() -> None:
-    assert scene_of().waited_seconds(["buffer busy waits"]) == 0.0
-    assert scene_of(refused=["v$system_event"]).waited_seconds(["row cache lock"]) is None
+    assert context_of().waited_seconds(["buffer busy waits"]) == 0.0
+    assert context_of(refused=["v$system_event"]).waited_seconds(["row cache lock"]) is None
 
 
 def test_only_waits_of_sessions_are_weighed_against_db_time() -> None:
     apart: Row = {"event": "row cache lock", "time_waited_micro": 9_000_000, "time_waited_micro_fg": 2_000_000}
     whole: Row = {"event": "row cache mutex", "time_waited_micro": 1_000_000}
-    scene = scene_of({"v$system_event": [apart, whole, {"event": "latch free"}]})
-    assert scene.waited_seconds(["row cache lock"]) == 2.0
-    assert scene.waited_seconds(["row cache lock", "row cache mutex"]) == 3.0, "where nothing is told apart, all counts"
-    assert scene.waited_seconds(["row cache lock", "latch free"]) is None
+    context = context_of({"v$system_event": [apart, whole, {"event": "latch free"}]})
+    assert context.waited_seconds(["row cache lock"]) == 2.0
+    assert context.waited_seconds(["row cache lock", "row cache mutex"]) == 3.0, (
+        "where nothing is told apart, all counts"
+    )
+    assert context.waited_seconds(["row cache lock", "latch free"]) is None
 
 
 def test_a_report_of_background_waits_alone_does_not_charge_them_to_sessions() -> None:
@@ -139,21 +141,21 @@ def test_a_report_of_background_waits_alone_does_not_charge_them_to_sessions() -
 
 
 def test_cells_of_views_that_are_not_there() -> None:
-    scene = scene_of({})
-    assert (scene.cpus, scene.host("BUSY_TIME"), scene.seconds_of("DB time"), scene.work("execute count")) == (
+    context = context_of({})
+    assert (context.cpus, context.host("BUSY_TIME"), context.seconds_of("DB time"), context.work("execute count")) == (
         None,
     ) * 4
     assert isinstance(delta_of({}).read("v$osstat"), Missing)
-    assert (scene_of().cpus, scene_of().level("LOAD"), scene_of().work("execute count")) == (16, 24, 4_000)
+    assert (context_of().cpus, context_of().level("LOAD"), context_of().work("execute count")) == (16, 24, 4_000)
 
 
 def test_children_stand_in_the_order_of_their_numbers() -> None:
     scrambled = with_rows("v$latch_children", *reversed(SICK["v$latch_children"]))
-    assert [row["child#"] for row in scene_of(scrambled).children] == [1, 5, 8]
+    assert [row["child#"] for row in context_of(scrambled).children] == [1, 5, 8]
 
 
 @pytest.mark.parametrize("child", [None, "one", 1.5])
 def test_a_row_without_a_child_number_is_no_child(child: str | float | None) -> None:
     rows: list[Row] = [{"latch#": 270, "child#": child, "sleeps": 9_000}, {"latch#": 270, "child#": 5, "sleeps": 200}]
-    scene = scene_of(with_rows("v$latch_children", *rows))
-    assert (len(scene.children), scene.hot_child) == (1, 5)
+    context = context_of(with_rows("v$latch_children", *rows))
+    assert (len(context.children), context.hot_child) == (1, 5)

@@ -24,7 +24,7 @@ from tests.collectors.scripted import delta_from
 from tests.conftest import INCIDENT
 from tests.rules.case_files import all_cases
 from tests.rules.case_files import delta_of as delta_of_case
-from tests.rules.scenes import SICK, TOTALS, delta_of, with_rows
+from tests.rules.contexts import SICK, TOTALS, delta_of, with_rows
 
 CONDITION = {"signal": "share_of_sleeps", "needs": ">= 0.5", "because": "so"}
 PARSING = {"signal": "parse_share_of_db_time", "needs": ">= 0.4", "because": "parsing"}

@@ -10,8 +10,8 @@ from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.engine import CauseVerdict, diagnose
 from rules.model import Finding, RuledOut, Severity, Undetermined
+from tests.rules.contexts import delta_of
 from tests.rules.rich import LATCH_WAIT, RICH, waiters
-from tests.rules.scenes import delta_of
 
 SLEEPS = {"signal": "share_of_sleeps", "role": "identity", "needs": ">= 0.5", "because": "b"}
 LOCKS = {"signal": "share_of_lock_waiters", "role": "identity", "needs": ">= 0.5", "because": "b"}

@@ -23,14 +23,14 @@ JUDGED = sorted(name for name, cause in catalogue().items() if not cause.handboo
 @settings(max_examples=100)
 def test_every_cause_gets_one_verdict_and_nothing_is_above_info_below_the_gate(one: Instance) -> None:
     delta = delta_of(one)
-    got, scene = diagnose(delta), SignalContext(delta)
+    got, context = diagnose(delta), SignalContext(delta)
     verdicts = [verdict.cause for kind in (got.findings, got.ruled_out, got.undetermined) for verdict in kind]
     assert sorted(verdicts) == JUDGED
     assert got.headline
     for finding in got.findings:
-        gate = scene.gate_of(catalogue()[finding.cause].surfaces)
+        gate = context.gate_of(catalogue()[finding.cause].surfaces)
         assert gate is None or finding.severity.rank <= gate.rank, finding.cause
-    costs = scene.gate_of(scene.surfaces)
+    costs = context.gate_of(context.surfaces)
     assert costs is None or got.severity.rank <= costs.rank
 
 
@@ -78,11 +78,11 @@ def known(delta: Delta) -> Mapping[tuple[str, str, int], bool]:
     return dict(_known(SignalContext(delta)))
 
 
-def _known(scene: SignalContext) -> Iterator[tuple[tuple[str, str, int], bool]]:
+def _known(context: SignalContext) -> Iterator[tuple[tuple[str, str, int], bool]]:
     for name, cause in catalogue().items():
         for place, one in enumerate(conditions(cause)):
             subject = Subject(cause.caches, one.location or cause.location, one.parameter)
-            reading = SIGNALS[one.signal].read(scene, subject)
+            reading = SIGNALS[one.signal].read(context, subject)
             yield (name, one.signal, place), isinstance(reading, Known)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from collectors.model import ROW_CACHE_LATCH, Row
 from rules.miss_locations import LocationShape, mutex_shape_of, shape_of
-from tests.rules.scenes import SICK, scene_of, with_rows
+from tests.rules.contexts import SICK, context_of, with_rows
 
 HELD: dict[str, Mapping[str, float]] = {
     "chain": {"kqrpre: find obj": 20_612_167, "kqreqd: reget": 2_602_576, "kqreqd": 1_026_837, "kqrpup": 7},
@@ -36,12 +36,12 @@ def latch_shape(held: Mapping[str, float], waited: Mapping[str, float]) -> Locat
         }
         for place in {**held, **waited}
     ]
-    return shape_of(scene_of(with_rows("v$latch_misses", *rows)))
+    return shape_of(context_of(with_rows("v$latch_misses", *rows)))
 
 
 def mutex_shape(slept: Mapping[str, float]) -> LocationShape | None:
     rows = [{"mutex_type": "Row Cache", "location": place, "sleeps": times} for place, times in slept.items()]
-    return mutex_shape_of(scene_of(with_rows("v$mutex_sleep", *rows), release="19.0.0.0.0"))
+    return mutex_shape_of(context_of(with_rows("v$mutex_sleep", *rows), release="19.0.0.0.0"))
 
 
 @pytest.mark.parametrize("fingerprint", HELD)
@@ -98,7 +98,7 @@ def test_the_number_of_a_mutex_location_does_not_count() -> None:
 
 
 def test_other_latches_do_not_count() -> None:
-    shape = shape_of(scene_of())
+    shape = shape_of(context_of())
     assert shape is not None
     assert (shape.total, shape.fingerprint) == (1_000, "chain")
 
@@ -114,7 +114,7 @@ def test_too_few_sleeps_have_no_shape() -> None:
 
 
 def test_no_sleeps_or_no_view_is_no_shape_at_all() -> None:
-    assert shape_of(scene_of(with_rows("v$latch_misses"))) is None
-    assert shape_of(scene_of(SICK, refused=["v$latch_misses"])) is None
+    assert shape_of(context_of(with_rows("v$latch_misses"))) is None
+    assert shape_of(context_of(SICK, refused=["v$latch_misses"])) is None
     assert mutex_shape({"[19] kqrpre": 0}) is None
-    assert mutex_shape_of(scene_of(SICK, refused=["v$mutex_sleep"])) is None
+    assert mutex_shape_of(context_of(SICK, refused=["v$mutex_sleep"])) is None

@@ -8,7 +8,7 @@ from collectors.model import Changes, Oddity
 from rules.context import SignalContext
 from rules.notes import implausible, notes
 from rules.printed import REMEMBER
-from tests.rules.scenes import SICK, delta_of, with_rows
+from tests.rules.contexts import SICK, delta_of, with_rows
 
 
 def test_the_notes_stand_in_their_order() -> None:

@@ -18,8 +18,8 @@ from rules.cache_map import cache_map
 from rules.engine import diagnose
 from rules.formatting import percent
 from rules.model import Diagnosis, Severity
+from tests.rules.contexts import INTERVAL
 from tests.rules.published import compared, delta_from, delta_of
-from tests.rules.scenes import INTERVAL
 
 
 @dataclass(frozen=True)

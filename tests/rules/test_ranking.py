@@ -5,7 +5,7 @@ import pytest
 from rules.catalogue import catalogue
 from rules.model import Confidence, Finding, Identity, Severity
 from rules.ranking import confidence, ranked, severity
-from tests.rules.scenes import TOTALS, scene_of
+from tests.rules.contexts import TOTALS, context_of
 
 READ, INFERRED, CANDIDATE = Identity.READ, Identity.INFERRED, Identity.CANDIDATE
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
@@ -46,16 +46,16 @@ def test_confidence(
 
 
 def test_severity_is_the_gate_within_the_cap() -> None:
-    scene = scene_of()
-    assert scene.gate is Severity.WARNING
-    assert severity(scene, ("latch", "lock"), Severity.CRITICAL, LOW) is Severity.WARNING
-    assert severity(scene, ("latch", "lock"), Severity.INFO, HIGH) is Severity.INFO
-    assert severity(scene, ("lock",), Severity.CRITICAL, HIGH) is Severity.NOTICE
+    context = context_of()
+    assert context.gate is Severity.WARNING
+    assert severity(context, ("latch", "lock"), Severity.CRITICAL, LOW) is Severity.WARNING
+    assert severity(context, ("latch", "lock"), Severity.INFO, HIGH) is Severity.INFO
+    assert severity(context, ("lock",), Severity.CRITICAL, HIGH) is Severity.NOTICE
 
 
 @pytest.mark.parametrize(("sure", "most"), [(LOW, "notice"), (MEDIUM, "warning"), (HIGH, "warning")])
 def test_by_shares_alone_at_most_a_warning(sure: Confidence, most: str) -> None:
-    assert severity(scene_of(basis=TOTALS), ("latch",), Severity.CRITICAL, sure) == most
+    assert severity(context_of(basis=TOTALS), ("latch",), Severity.CRITICAL, sure) == most
 
 
 def finding(cause: str, grade: Severity, sure: Confidence) -> Finding:

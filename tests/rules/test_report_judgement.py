@@ -12,8 +12,8 @@ from rules.engine import diagnose
 from rules.finding import NAMING
 from rules.model import Confidence, Severity
 from rules.signals import SIGNALS, Subject
+from tests.rules.contexts import steps_of
 from tests.rules.printed import printed, scripted
-from tests.rules.scenes import steps_of
 
 NAMES = ("undo-storm", "parse-storm", "users-mutex", "nocache-sequence-1", "busy-but-fine", "healthy-19c")
 LIVE_WORDS = ("wait for", "capture ", "next interval", "next poll", "two snapshots")
@@ -70,9 +70,9 @@ def test_every_way_out_fits_a_report(name: str) -> None:
 def test_every_signal_fits_a_report_in_its_way_out() -> None:
     quiet = printed(scripted("healthy-19c", 30.0, 10.0), children=True)
     tiny: list[Row] = [{"parameter": "dc_users", "gets": 9, "getmisses": 0, "modifications": 3, "usage": 4}]
-    scene = SignalContext(changed(changed(quiet, "v$rowcache", *tiny), "v$latch_misses"))
+    context = SignalContext(changed(changed(quiet, "v$rowcache", *tiny), "v$latch_misses"))
     subject = Subject(("dc_users",), "kqrso", "undo_retention")
-    readings = [one.read(scene, subject) for one in SIGNALS.values()]
+    readings = [one.read(context, subject) for one in SIGNALS.values()]
     outs = {one.way_out for one in readings if isinstance(one, Unknown)}
     assert [out for out in outs if any(words in out for words in LIVE_WORDS)] == []
     assert "take a report of a busier hour" in outs
@@ -127,19 +127,19 @@ def test_summed_rows_are_each_counted_once() -> None:
 
 
 def test_what_needs_children_map_or_sessions_is_unknown_and_not_zero() -> None:
-    scene = SignalContext(storm())
+    context = SignalContext(storm())
     absent = (*NAMING, "hold_anomaly_index", "hottest_child_share_of_sleeps", "exclusive_share_of_lock_waiters")
     for name in (*absent, "row_cache_memory", "shared_pool_shrinks", "tuned_retention_ratio", "cluster_conflict_ratio"):
-        reading = SIGNALS[name].read(scene, Subject(("dc_rollback_segments",)))
+        reading = SIGNALS[name].read(context, Subject(("dc_rollback_segments",)))
         assert isinstance(reading, Unknown) or name == "cluster_conflict_ratio", name
 
 
 def test_a_cache_the_report_leaves_out_had_no_traffic_and_as_many_entries_as_ever() -> None:
-    scene, subject = SignalContext(storm()), Subject(("dc_outlines_of_another_day",))
-    assert SIGNALS["share_of_dictionary_gets"].read(scene, subject) == Known(
-        0.0, "0 of " + f"{scene.sum_of(scene.delta.rows('v$rowcache'), 'gets'):,.0f}"
+    context, subject = SignalContext(storm()), Subject(("dc_outlines_of_another_day",))
+    assert SIGNALS["share_of_dictionary_gets"].read(context, subject) == Known(
+        0.0, "0 of " + f"{context.sum_of(context.delta.rows('v$rowcache'), 'gets'):,.0f}"
     )
-    entries = SIGNALS["entries_used"].read(scene, subject)
+    entries = SIGNALS["entries_used"].read(context, subject)
     assert isinstance(entries, Unknown)
     assert entries.way_out == SCRIPT
     assert isinstance(SIGNALS["entries_used"].read(SignalContext(scripted("undo-storm", 60.0)), subject), Known)
@@ -147,11 +147,11 @@ def test_a_cache_the_report_leaves_out_had_no_traffic_and_as_many_entries_as_eve
 
 def test_a_parameter_the_report_does_not_print_was_not_set() -> None:
     rows: Row = {"name": "undo_retention", "value": "900"}
-    scene = SignalContext(changed(storm(), "v$parameter", rows))
-    assert SIGNALS["parameter_value"].read(scene, Subject(parameter="undo_retention")) == Known(
+    context = SignalContext(changed(storm(), "v$parameter", rows))
+    assert SIGNALS["parameter_value"].read(context, Subject(parameter="undo_retention")) == Known(
         900.0, "undo_retention = 900"
     )
-    absent = SIGNALS["parameter_value"].read(scene, Subject(parameter="cursor_sharing"))
+    absent = SIGNALS["parameter_value"].read(context, Subject(parameter="cursor_sharing"))
     assert isinstance(absent, Unknown)
     assert "the report does not print cursor_sharing" in absent.why
 

@@ -7,8 +7,8 @@ from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE
 from rules.cache_map import cache_map
 from rules.explanation.steps import MOST_GROUPS, groups
 from rules.waiters import RESULT_CACHE, SampledWaiters, crowd_of
+from tests.rules.contexts import SICK, context_of, delta_of
 from tests.rules.rich import LATCH_WAIT
-from tests.rules.scenes import SICK, delta_of, scene_of
 
 CHILDREN: list[Row] = [{**row, "addr": f"0A{row['child#']}"} for row in SICK["v$latch_children"]]
 NUMBERS: list[Row] = [*SICK["v$latchname"], {"latch#": 461, "name": RESULT_CACHE_LATCH}]
@@ -84,7 +84,7 @@ ROWS = [waiting(1, 1, "a"), waiting(2, 1, "a"), waiting(2, 2, "b"), waiting(4, 1
 
 
 def test_groups_are_counted_over_all_looks_the_most_first() -> None:
-    got = groups(scene_of({**SICK, "v$session": ROWS}))
+    got = groups(context_of({**SICK, "v$session": ROWS}))
     assert [(one.sql_id, one.cache, one.sessions, one.share) for one in got] == [
         ("a", "dc_rollback_segments", 0.5, 0.5),
         ("b", "dc_rollback_segments", 0.25, 0.25),
@@ -94,22 +94,22 @@ def test_groups_are_counted_over_all_looks_the_most_first() -> None:
 
 
 def test_the_order_of_the_rows_makes_no_difference() -> None:
-    scene = scene_of({**SICK, "v$session": ROWS})
-    turned = scene_of({**SICK, "v$session": ROWS[::-1]})
-    assert groups(turned) == groups(scene)
+    context = context_of({**SICK, "v$session": ROWS})
+    turned = context_of({**SICK, "v$session": ROWS[::-1]})
+    assert groups(turned) == groups(context)
     assert turned.crowd is not None
-    assert scene.crowd is not None
-    assert turned.crowd.caches().most_common() == scene.crowd.caches().most_common()
+    assert context.crowd is not None
+    assert turned.crowd.caches().most_common() == context.crowd.caches().most_common()
 
 
 def test_a_long_tail_of_statements_is_cut() -> None:
     rows = [waiting(1, sid, f"sql{sid}") for sid in range(MOST_GROUPS + 5)]
-    assert len(groups(scene_of({**SICK, "v$session": rows}))) == MOST_GROUPS
+    assert len(groups(context_of({**SICK, "v$session": rows}))) == MOST_GROUPS
 
 
 def test_without_samples_there_are_no_groups() -> None:
-    assert groups(scene_of()) == ()
-    assert groups(scene_of({**SICK, "v$session": [{"sample": 1, "sid": None}]})) == ()
+    assert groups(context_of()) == ()
+    assert groups(context_of({**SICK, "v$session": [{"sample": 1, "sid": None}]})) == ()
 
 
 def test_crowds_are_values() -> None:

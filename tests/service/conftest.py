@@ -11,7 +11,7 @@ import pytest
 
 from service.store.repository import Repository
 from tests.service.stage import Stage
-from tests.service.stores import ENGINES, Place, Postgres
+from tests.service.stores import ENGINES, Place
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 INCIDENT = Path(__file__).parents[1] / "recordings/undo-segments/incident-2010.json"
@@ -68,14 +68,6 @@ def capture_file(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    """One PostgreSQL server for the session; skips by name where its wheel is not installed."""
-    server = Postgres()
-    yield server
-    server.stop()
 
 
 @pytest.fixture(params=ENGINES)

@@ -14,13 +14,13 @@ from pathlib import Path
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.config.settings import DatabaseSettings
+from service.periodic import PeriodicJob
 from service.state.board import Board, MonitoredDatabase
-from service.store import maintenance as chores_module
 from service.store.ingest.disk_queue import DiskQueue
-from service.store.maintenance import Chores
+from service.store.maintenance import Maintenance
 from service.store.repository import Repository
 from service.store.writer import Writer
-from service.watch.pipeline import turn
+from service.watch.pipeline import run_poll
 from service.watch.resume import resume
 
 NAMES = ("undo-storm", "parse-storm")
@@ -28,14 +28,13 @@ NAMES = ("undo-storm", "parse-storm")
 
 def main(url: str, folder: Path, began: float) -> None:
     """Poll for ever."""
-    chores_module.EVERY_SECONDS = 0.3
     store = Repository(url)
     writer = Writer(store, DiskQueue(folder / "spool", 2**30))
     board = Board([MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 1.0) for name in NAMES])
     writer.catch_up()
     resume(board, store, writer)
     writer.start()
-    Chores(store).start()
+    PeriodicJob("maintenance", 0.3, Maintenance(store).do).start()
     noted = os.open(folder / "polls.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     start = datetime.fromtimestamp(began, UTC)
 
@@ -43,7 +42,7 @@ def main(url: str, folder: Path, began: float) -> None:
         # A day passes in minutes, so that buckets close while the process lives.
         database = ScriptedDatabase(scenarios()[watched.name], start, lambda: 100 * (time.time() - began), ())
         while True:
-            published = turn(watched, database, writer)
+            published = run_poll(watched, database, writer)
             os.write(noted, f"{watched.name} {published.snapshot.taken_at.isoformat()}\n".encode())  # type: ignore[union-attr]
             time.sleep(0.02)
 

@@ -18,9 +18,10 @@ from rules.model import Diagnosis
 from service.app import create_app
 from service.config.settings import DatabaseSettings, HistorySettings, Settings
 from service.state.board import Board, MonitoredDatabase, Published
-from service.store.ingest.record import PollRecord, record_of
+from service.state.poll_record import PollRecord
+from service.store.ingest.record import record_of
 from service.store.repository import Repository
-from service.watch.pipeline import turn
+from service.watch.pipeline import run_poll
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CENTURY = 100 * 365 * 86400.0
@@ -35,13 +36,13 @@ class Kept:
     polls: list[tuple[Snapshot, Diagnosis]]
     turns: list[PollRecord | None] = field(default_factory=list)
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
         self.polls.append((snapshot, diagnosis))
-        self.turns.append(turn)
+        self.turns.append(poll_record)
 
     def write(self, url: str) -> None:
         """Put into a store what was kept so far."""
-        told = (record_of(*poll, turn) for poll, turn in zip(self.polls, self.turns, strict=True))
+        told = (record_of(*poll, poll_record) for poll, poll_record in zip(self.polls, self.turns, strict=True))
         store = Repository(url)
         store.write([one for one in told if one is not None])
         store.close()
@@ -80,7 +81,7 @@ class Stage:
         watched = self[name]
         script = scenarios()[scenario or watched.settings.scripted or ""]
         database = ScriptedDatabase(script, self.began, lambda: self.at, self.refused.get(name, ()))
-        return turn(watched, database, self.keeper, lambda: self.at)
+        return run_poll(watched, database, self.keeper, lambda: self.at)
 
     def poll_all(self, *moments: float) -> None:
         """Poll every database at each of these moments."""

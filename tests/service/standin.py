@@ -77,7 +77,7 @@ class Fleet:
         assert found is not None
         return found
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, turn: object = None) -> None:
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: object = None) -> None:
         """Called by the main path with every good poll."""
         with self._lock:
             self.polled[snapshot.database].append(monotonic())

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from collectors.model import Reading, Rows, Value
 from collectors.reports.numbers import count
-from collectors.reports.readers import Reader, added, asked, missing, told
+from collectors.reports.readers import Reader, added, asked, known_cells, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$latch"
@@ -24,36 +24,36 @@ def read(printed: ReportTables) -> Reading:
     for name, records in _by_name(activity or ()).items():
         rows[name] = {
             "name": name,
-            "gets": added(one.count("getrequests") for one in records),
-            "wait_time": added(one.micro("s", "waittimes") for one in records),
+            "gets": added(record.count("getrequests") for record in records),
+            "wait_time": added(record.micro("s", "waittimes") for record in records),
         }
         if breakdown is not None:
             rows[name] |= {"sleeps": 0, "misses": _few_misses(records)}
     for name, records in _by_name(breakdown or ()).items():
         rows[name] = rows.get(name, {"name": name}) | _exact(records)
     notes = (WAIT_NOTE, *((SLEEPS_NOTE, MISSES_NOTE) if breakdown is not None else ()))
-    return Rows(VIEW, tuple(told(row) for row in rows.values()), notes)
+    return Rows(VIEW, tuple(known_cells(row) for row in rows.values()), notes)
 
 
 def _exact(records: list[ReportRow]) -> dict[str, Value]:
     columns = {"gets": "getrequests", "misses": "misses", "sleeps": "sleeps"}
     exact: dict[str, Value] = {
-        column: added(one.count(heading) for one in records) for column, heading in columns.items()
+        column: added(record.count(heading) for record in records) for column, heading in columns.items()
     }
-    return exact | {"spin_gets": added(_spin_gets(one) for one in records)}
+    return exact | {"spin_gets": added(_spin_gets(record) for record in records)}
 
 
-def _spin_gets(one: ReportRow) -> int | float | None:
+def _spin_gets(row: ReportRow) -> int | float | None:
     """Spin gets; 9.2 prints them before the sleeps in one column: 60831/377/0/0/0."""
-    together = one.text("spinsleeps14")
-    return count(together.partition("/")[0]) if together else one.count("spingets")
+    together = row.text("spinsleeps14")
+    return count(together.partition("/")[0]) if together else row.count("spingets")
 
 
 def _few_misses(records: list[ReportRow]) -> Value:
     """Misses of a latch without sleeps, from the percentage; 0.0 % of many gets is not none, so unknown."""
     found: list[int | float | None] = []
-    for one in records:
-        gets, percent = one.count("getrequests"), one.real("pctgetmiss")
+    for record in records:
+        gets, percent = record.count("getrequests"), record.real("pctgetmiss")
         derived = round(gets * percent / 100) if gets and percent and 0 < percent <= 100 else None
         found.append(0 if gets == 0 else derived)
     return added(found)
@@ -62,10 +62,10 @@ def _few_misses(records: list[ReportRow]) -> Value:
 def _by_name(records: Iterable[ReportRow]) -> dict[str, list[ReportRow]]:
     """The records of each latch we follow: several where a CDB report splits them by PDB."""
     found: dict[str, list[ReportRow]] = {}
-    for one in records:
-        name = one.name(asked(VIEW), "latchname", "latch")
+    for record in records:
+        name = record.name(asked(VIEW), "latchname", "latch")
         if name in asked(VIEW):
-            found.setdefault(name, []).append(one)
+            found.setdefault(name, []).append(record)
     return found
 
 

@@ -1,7 +1,7 @@
 """v$latch_misses from Latch Miss Sources: where holders and waiters of the latches we follow were."""
 
 from collectors.model import Reading, Rows, Value
-from collectors.reports.readers import Reader, added, asked, missing, told
+from collectors.reports.readers import Reader, added, asked, known_cells, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$latch_misses"
@@ -16,20 +16,20 @@ def read(printed: ReportTables) -> Reading:
     if records is None:
         return missing(VIEW, TITLE)
     found: dict[tuple[str, str], list[ReportRow]] = {}
-    for one in records:
-        latch = one.name(asked(VIEW), "latchname", "latch")
+    for record in records:
+        latch = record.name(asked(VIEW), "latchname", "latch")
         if latch in asked(VIEW):
-            found.setdefault((latch, one.name(LONG_LOCATIONS, "where")), []).append(one)
-    return Rows(VIEW, tuple(told(_row(key, ones)) for key, ones in found.items()))
+            found.setdefault((latch, record.name(LONG_LOCATIONS, "where")), []).append(record)
+    return Rows(VIEW, tuple(known_cells(_row(key, ones)) for key, ones in found.items()))
 
 
 def _row(key: tuple[str, str], records: list[ReportRow]) -> dict[str, Value]:
     return {
         "parent_name": key[0],
         "location": key[1],
-        "nwfail_count": added(one.count("nowaitmisses") for one in records),
-        "sleep_count": added(one.count("sleeps") for one in records),
-        "wtr_slp_count": added(one.count("waitersleeps") for one in records),
+        "nwfail_count": added(record.count("nowaitmisses") for record in records),
+        "sleep_count": added(record.count("sleeps") for record in records),
+        "wtr_slp_count": added(record.count("waitersleeps") for record in records),
     }
 
 

@@ -13,9 +13,9 @@ def read(printed: ReportTables) -> Reading:
     """Host statistics we follow; of a level the end value. The number of processors also from the head."""
     records = printed.section(TITLE, "OS Statistics", summary="This table displays operating systems statistics")
     rows = {
-        one.text("statistic", "statisticname"): _row(one)
-        for one in records or ()
-        if one.text("statistic", "statisticname") in asked(VIEW)
+        record.text("statistic", "statisticname"): _row(record)
+        for record in records or ()
+        if record.text("statistic", "statisticname") in asked(VIEW)
     }
     if printed.cpus is not None and "NUM_CPUS" not in rows:
         rows["NUM_CPUS"] = {"stat_name": "NUM_CPUS", "level_now": printed.cpus}
@@ -24,11 +24,11 @@ def read(printed: ReportTables) -> Reading:
     return Rows(VIEW, tuple(row for row in rows.values() if len(row) > 1))
 
 
-def _row(one: ReportRow) -> dict[str, Value]:
+def _row(row: ReportRow) -> dict[str, Value]:
     name, value, end = (
-        one.text("statistic", "statisticname"),
-        one.count("value", "total", "valuecentiseconds"),
-        one.count("endvalue"),
+        row.text("statistic", "statisticname"),
+        row.count("value", "total", "valuecentiseconds"),
+        row.count("endvalue"),
     )
     known = {"level_now": value if end is None else end} if name in LEVELS else {"total": value}
     return {"stat_name": name} | {column: cell for column, cell in known.items() if cell is not None}

@@ -16,9 +16,9 @@ def read(printed: ReportTables) -> Reading:
     if records is None:
         return missing(VIEW, TITLE)
     found: dict[str, str] = {}
-    for one in records:
-        name = one.name(asked(VIEW), "parametername", "parameter")
-        value = one.text("endvalueifdifferent", "endvalue") or one.text("beginvalue", "value")
+    for record in records:
+        name = record.name(asked(VIEW), "parametername", "parameter")
+        value = record.text("endvalueifdifferent", "endvalue") or record.text("beginvalue", "value")
         if name in asked(VIEW) and value:
             found.setdefault(name, value)
     rows = tuple({"name": name, "value": value, "isdefault": "FALSE"} for name, value in found.items())

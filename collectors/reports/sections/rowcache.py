@@ -1,7 +1,7 @@
 """v$rowcache from Dictionary Cache Stats, which sums parents and subordinates of one name and knows no cache numbers."""
 
 from collectors.model import Reading, Rows, Value
-from collectors.reports.readers import Reader, missing, told
+from collectors.reports.readers import Reader, known_cells, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$rowcache"
@@ -18,30 +18,30 @@ def read(printed: ReportTables) -> Reading:
     if records is None:
         return missing(VIEW, TITLE)
     cluster = _cluster(printed)
-    rows = [_row(one, printed) | cluster.get(one.text("cache"), {}) for one in records if one.text("cache")]
-    return Rows(VIEW, tuple(told(row) for row in rows), (MERGED_NOTE, MISSES_NOTE))
+    rows = [_row(record, printed) | cluster.get(record.text("cache"), {}) for record in records if record.text("cache")]
+    return Rows(VIEW, tuple(known_cells(row) for row in rows), (MERGED_NOTE, MISSES_NOTE))
 
 
-def _row(one: ReportRow, printed: ReportTables) -> dict[str, Value]:
-    gets, scans = one.count("getrequests"), one.count("scanreqs", "scanrequests")
+def _row(row: ReportRow, printed: ReportTables) -> dict[str, Value]:
+    gets, scans = row.count("getrequests"), row.count("scanreqs", "scanrequests")
     return {
-        "parameter": one.text("cache"),
-        "usage": one.count("finalusage"),
+        "parameter": row.text("cache"),
+        "usage": row.count("finalusage"),
         "gets": gets,
-        "getmisses": _share(gets, one, "pctmiss", printed),
+        "getmisses": _share(gets, row, "pctmiss", printed),
         "scans": scans,
-        "scanmisses": _share(scans, one, "pctmiss#2", printed),
-        "modifications": one.count("modreqs", "modrequests"),
+        "scanmisses": _share(scans, row, "pctmiss#2", printed),
+        "modifications": row.count("modreqs", "modrequests"),
     }
 
 
-def _share(whole: int | float | None, one: ReportRow, heading: str, printed: ReportTables) -> int | None:
+def _share(whole: int | float | None, row: ReportRow, heading: str, printed: ReportTables) -> int | None:
     """The whole times the printed percentage; none of nothing, and unknown where the percentage cannot be right."""
     if whole == 0:
         return 0
-    percent = one.real(heading)
+    percent = row.real(heading)
     if percent is not None and not 0 <= percent <= 100:
-        note = f"{TITLE}: {percent:g} % misses of {one.text('cache')} cannot be right and is not used"
+        note = f"{TITLE}: {percent:g} % misses of {row.text('cache')} cannot be right and is not used"
         printed.notes[note] = None
         return None
     return None if whole is None or whole < 0 or percent is None else round(whole * percent / 100)
@@ -51,12 +51,12 @@ def _cluster(printed: ReportTables) -> dict[str, dict[str, Value]]:
     summary = "This table displays dictionary cache statistics. Ges requests"
     records = printed.section(f"{TITLE} (RAC)", summary=summary, wanted=False) or ()
     return {
-        one.text("cache"): {
-            "dlm_requests": one.count("gesrequests"),
-            "dlm_conflicts": one.count("gesconflicts"),
-            "dlm_releases": one.count("gesreleases"),
+        record.text("cache"): {
+            "dlm_requests": record.count("gesrequests"),
+            "dlm_conflicts": record.count("gesconflicts"),
+            "dlm_releases": record.count("gesreleases"),
         }
-        for one in records
+        for record in records
     }
 
 

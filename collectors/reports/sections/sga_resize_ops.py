@@ -1,7 +1,7 @@
 """v$sga_resize_ops from Memory Resize Ops: whether the shared pool grew or shrank."""
 
 from collectors.model import Reading, Rows, Value
-from collectors.reports.readers import Reader, missing, told
+from collectors.reports.readers import Reader, known_cells, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$sga_resize_ops"
@@ -15,16 +15,16 @@ def read(printed: ReportTables) -> Reading:
     records = printed.section(TITLE, summary="This table displays memory resize ops", wanted=False)
     if records is None:
         return missing(VIEW, TITLE)
-    rows = [_row(one) for one in records if one.text("component").startswith("shared")]
-    return Rows(VIEW, tuple(told(row) for row in rows if row["oper_type"]))
+    rows = [_row(record) for record in records if record.text("component").startswith("shared")]
+    return Rows(VIEW, tuple(known_cells(row) for row in rows if row["oper_type"]))
 
 
-def _row(one: ReportRow) -> dict[str, Value]:
-    before, after = one.real("initsizem", "initm"), one.real("finalm", "final")
+def _row(row: ReportRow) -> dict[str, Value]:
+    before, after = row.real("initsizem", "initm"), row.real("finalm", "final")
     return {
         "component": "shared pool",
-        "start_time": one.text("start", "starttime"),
-        "oper_type": OPERATIONS.get(one.text("opertypmod", "opertypemode")[:3].upper()),
+        "start_time": row.text("start", "starttime"),
+        "oper_type": OPERATIONS.get(row.text("opertypmod", "opertypemode")[:3].upper()),
         "initial_size": None if before is None else round(before * MEGABYTE),
         "final_size": None if after is None else round(after * MEGABYTE),
     }

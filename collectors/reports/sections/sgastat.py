@@ -16,7 +16,11 @@ def read(printed: ReportTables) -> Reading:
     records = printed.section(*titles, summary="This table displays SGA breakdown difference", wanted=False)
     if records is None:
         return missing(VIEW, TITLE)
-    rows = [_row(one) for one in records if one.text("pool").startswith("shared") and _followed(one.text("name"))]
+    rows = [
+        _row(record)
+        for record in records
+        if record.text("pool").startswith("shared") and _followed(record.text("name"))
+    ]
     return Rows(VIEW, tuple(row for row in rows if "bytes" in row), (NOTE,))
 
 
@@ -24,10 +28,10 @@ def _followed(name: str) -> bool:
     return name == "free memory" or name.startswith(("KQR", "row cache"))
 
 
-def _row(one: ReportRow) -> dict[str, Value]:
-    end, whole = one.real("endmb"), one.count("endvalue")
+def _row(row: ReportRow) -> dict[str, Value]:
+    end, whole = row.real("endmb"), row.count("endvalue")
     size = whole if end is None else round(end * MEGABYTE)
-    named: dict[str, Value] = {"pool": "shared pool", "name": one.text("name")}
+    named: dict[str, Value] = {"pool": "shared pool", "name": row.text("name")}
     return named if size is None else named | {"bytes": size}
 
 

@@ -19,7 +19,7 @@ def read(printed: ReportTables) -> Reading:
         if printed.db_time_micro is None:
             return missing(VIEW, TITLES[0])
         return Rows(VIEW, ({"stat_name": "DB time", "value": printed.db_time_micro},), (HEAD_NOTE,))
-    listed = {one.name(asked(VIEW), "statisticname", "statistic"): one.micro("s", *SECONDS) for one in records}
+    listed = {record.name(asked(VIEW), "statisticname", "statistic"): record.micro("s", *SECONDS) for record in records}
     if listed.get("DB time") is None and printed.db_time_micro is not None:
         listed["DB time"] = printed.db_time_micro
     values: dict[str, Value] = {name: listed.get(name, 0 if "DB time" in listed else None) for name in asked(VIEW)}
@@ -32,7 +32,7 @@ def read(printed: ReportTables) -> Reading:
 def db_time(printed: ReportTables) -> ReportRow | None:
     """The printed row of DB time, for the shares of it that other sections print."""
     records = printed.section(*TITLES, summary=SUMMARY, wanted=False) or ()
-    return next((one for one in records if one.text("statisticname", "statistic") == "DB time"), None)
+    return next((record for record in records if record.text("statisticname", "statistic") == "DB time"), None)
 
 
 SYS_TIME_MODEL = Reader(VIEW, read)

@@ -17,10 +17,10 @@ def read(printed: ReportTables) -> Reading:
     if all(section is None for section in sections):
         return missing(VIEW, TITLE)
     found: dict[str, int | float | None] = {}
-    for one in (one for section in sections for one in section or ()):
-        name = one.name(asked(VIEW), "statistic")
+    for record in (row for section in sections for row in section or ()):
+        name = record.name(asked(VIEW), "statistic")
         if name in asked(VIEW):
-            found.setdefault(name, one.count("total", "value"))
+            found.setdefault(name, record.count("total", "value"))
     return Rows(VIEW, tuple({"name": name, "value": value} for name, value in found.items() if value is not None))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from collectors.model import Missing, Reading, Rows, Value
 from collectors.reports.numbers import decimals, micro
-from collectors.reports.readers import ANOTHER, Reader, added, asked, told
+from collectors.reports.readers import ANOTHER, Reader, added, asked, known_cells
 from collectors.reports.sections.sys_time_model import SECONDS, db_time
 from collectors.reports.tables import ReportRow, ReportTables
 
@@ -35,21 +35,21 @@ def read(printed: ReportTables) -> Reading:
         notes += [FOREGROUND_NOTE] if back is None else []
     whole = _whole(printed)
     rows = [_all(event, ones, whole) | _own(event, front, whole) for event, ones in _by_event(records).items()]
-    return Rows(VIEW, tuple(told(row) for row in rows), tuple(notes))
+    return Rows(VIEW, tuple(known_cells(row) for row in rows), tuple(notes))
 
 
 def _by_event(records: Iterable[ReportRow]) -> dict[str, list[ReportRow]]:
     found: dict[str, list[ReportRow]] = {}
-    for one in records:
-        event = one.name(asked(VIEW), "event")
+    for record in records:
+        event = record.name(asked(VIEW), "event")
         if event in asked(VIEW):
-            found.setdefault(event, []).append(one)
+            found.setdefault(event, []).append(record)
     return found
 
 
 def _all(event: str, ones: list[ReportRow], whole: MillisecondRange | None) -> dict[str, Value]:
-    waits = added(one.count("waits") for one in ones)
-    return {"event": event, "total_waits": waits, "time_waited_micro": added(waited(one, whole) for one in ones)}
+    waits = added(record.count("waits") for record in ones)
+    return {"event": event, "total_waits": waits, "time_waited_micro": added(waited(record, whole) for record in ones)}
 
 
 def _own(event: str, front: tuple[ReportRow, ...] | None, whole: MillisecondRange | None) -> dict[str, Value]:
@@ -63,18 +63,18 @@ def _own(event: str, front: tuple[ReportRow, ...] | None, whole: MillisecondRang
     return {"total_waits_fg": own["total_waits"], "time_waited_micro_fg": own["time_waited_micro"]}
 
 
-def waited(one: ReportRow, whole: MillisecondRange | None = None) -> int | None:
+def waited(row: ReportRow, whole: MillisecondRange | None = None) -> int | None:
     """Microseconds waited: the middle of what the printed total, average × waits and share of DB time allow together.
 
     `whole` is DB time from and to, in microseconds.
     """
-    waits, total = one.count("waits"), one.micro("s", *TOTAL)
-    unit = "ms" if any(name in one.cells for name in AVERAGE if name.endswith("ms")) else "s"
-    average, share = one.micro(unit, *AVERAGE), _share(one, whole)
+    waits, total = row.count("waits"), row.micro("s", *TOTAL)
+    unit = "ms" if any(name in row.cells for name in AVERAGE if name.endswith("ms")) else "s"
+    average, share = row.micro(unit, *AVERAGE), _share(row, whole)
     nothing = total == average == 0 and not (share and share[0] > 0)
     if total is None or average is None or waits is None or waits < 0 or total < 0 or nothing:
         return total if average is None or waits is None or total is not None else round(average * waits)
-    half_total, half_average = _half_step(one, "s", TOTAL), _half_step(one, unit, AVERAGE) * waits
+    half_total, half_average = _half_step(row, "s", TOTAL), _half_step(row, unit, AVERAGE) * waits
     wide = _common(
         (total - half_total, total + half_total), (average * waits - half_average, average * waits + half_average)
     )
@@ -83,8 +83,8 @@ def waited(one: ReportRow, whole: MillisecondRange | None = None) -> int | None:
     return total if allowed is None else round(sum(allowed) / 2)
 
 
-def _common(one: MillisecondRange, other: MillisecondRange) -> MillisecondRange | None:
-    least, most = max(one[0], other[0]), min(one[1], other[1])
+def _common(bucket: MillisecondRange, other: MillisecondRange) -> MillisecondRange | None:
+    least, most = max(bucket[0], other[0]), min(bucket[1], other[1])
     return None if least > most else (least, most)
 
 
@@ -98,18 +98,18 @@ def _whole(printed: ReportTables) -> MillisecondRange | None:
     return micros - half, micros + half
 
 
-def _share(one: ReportRow, whole: MillisecondRange | None) -> MillisecondRange | None:
+def _share(row: ReportRow, whole: MillisecondRange | None) -> MillisecondRange | None:
     """Microseconds that the printed percentage of DB time allows."""
-    percent, digits = one.real(SHARE), decimals(one.text(SHARE))
+    percent, digits = row.real(SHARE), decimals(row.text(SHARE))
     if whole is None or percent is None or digits is None or percent < 0:
         return None
     half = 0.5 * 10.0**-digits
     return max(percent - half, 0.0) / 100 * whole[0], (percent + half) / 100 * whole[1]
 
 
-def _half_step(one: ReportRow, unit: str, headings: Headings) -> float:
+def _half_step(row: ReportRow, unit: str, headings: Headings) -> float:
     """Half of the last printed digit, in microseconds."""
-    cell = one.text(*headings)
+    cell = row.text(*headings)
     digits = cell.rstrip("abcdefghijklmnopqrstuvwxyzKMGT ")
     scale = micro("1" + cell[len(digits) :], unit)
     return 0.0 if scale is None else 0.5 * 10.0 ** -(decimals(digits) or 0) * scale

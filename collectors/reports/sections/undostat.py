@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from collectors.model import Reading, Row, Rows
 from collectors.reports.header import month_of
-from collectors.reports.readers import Reader, missing, told
+from collectors.reports.readers import Reader, known_cells, missing
 from collectors.reports.tables import ReportRow, ReportTables
 
 VIEW = "v$undostat"
@@ -19,12 +19,12 @@ def read(printed: ReportTables) -> Reading:
     records = printed.section(TITLE, summary="This table displays the 35 most recent Undostat rows", wanted=False)
     if records is None:
         return missing(VIEW, TITLE)
-    rows = [row for one in records if (row := _row(one, printed.year))]
+    rows = [row for record in records if (row := _row(record, printed.year))]
     return Rows(VIEW, tuple(sorted(rows, key=lambda row: str(row["begin_time"]), reverse=True)[:NEWEST]))
 
 
-def _row(one: ReportRow, year: int | None) -> Row | None:
-    match = re.fullmatch(r"(\d{1,2})-([^\s-]+) (\d{1,2}):(\d{2})", one.text("endtime"))
+def _row(row: ReportRow, year: int | None) -> Row | None:
+    match = re.fullmatch(r"(\d{1,2})-([^\s-]+) (\d{1,2}):(\d{2})", row.text("endtime"))
     month = month_of(match[2]) if match else None
     if match is None or month is None:
         return None
@@ -32,13 +32,13 @@ def _row(one: ReportRow, year: int | None) -> Row | None:
         end = datetime(year or 2000, month, int(match[1]), int(match[3]), int(match[4]))  # noqa: DTZ001
     except ValueError:
         return None
-    retention = one.count("tunretmins")
-    return told(
+    retention = row.count("tunretmins")
+    return known_cells(
         {
             "begin_time": (end - timedelta(minutes=10)).strftime("%Y-%m-%d %H:%M:%S"),
-            "txncount": one.count("numberoftransactions", "transactions"),
-            "maxconcurrency": one.count("maxtxconcy", "maxtxconcurcy"),
-            "maxquerylen": one.count("maxqrylens"),
+            "txncount": row.count("numberoftransactions", "transactions"),
+            "maxconcurrency": row.count("maxtxconcy", "maxtxconcurcy"),
+            "maxquerylen": row.count("maxqrylens"),
             "tuned_undoretention": None if retention is None else retention * 60,
         }
     )

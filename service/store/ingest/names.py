@@ -81,8 +81,8 @@ class NameTables:
 
     def _load_items(self) -> None:
         with self._engine.connect() as connection:
-            one = StoredItem
-            rows = connection.execute(select(one.id, one.view, one.key, one.column, one.gauge))
+            table = StoredItem
+            rows = connection.execute(select(table.id, table.view, table.key, table.column, table.gauge))
             self._items.update({(view, key, column, bool(gauge)): id for id, view, key, column, gauge in rows})
 
     def _add_items(self, items: set[SampleItem]) -> None:

@@ -13,22 +13,11 @@ from collectors.model import Delta, NotComparable, Snapshot
 from rules.model import Diagnosis
 from service.state.confirmations import Confirmed
 from service.state.episodes import Episode, EpisodeChange
+from service.state.poll_record import PollRecord
 from service.store.ingest.samples import Sample, changes_of, levels_of, missing_of
+from service.store.schema.history_tables import FIRST_POLL
 
 _CHANGES = TypeAdapter(list[EpisodeChange])
-
-
-@dataclass(frozen=True, slots=True)
-class PollRecord:
-    """What a poll gave beside its snapshot and diagnosis: the change, what it was held against, and what lasts."""
-
-    change: Delta | NotComparable
-    previous: Snapshot | None = None
-    episodes: tuple[Episode, ...] = ()
-    """Those that last, and those that this poll ended."""
-    confirmed: tuple[Confirmed, ...] = ()
-    changes: tuple[EpisodeChange, ...] = ()
-    """What the poll changed about episodes, for those who are told of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +43,16 @@ class IngestRecord:
     changes: list[dict[str, Any]] = field(default_factory=list)
 
 
-def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None) -> IngestRecord | None:
+def record_of(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None) -> IngestRecord | None:
     """The record of a poll; None for a poll without a time, which nothing could be kept under."""
     if snapshot.taken_at is None:
         return None
-    delta = turn.change if turn and isinstance(turn.change, Delta) else None
-    why = turn.change.why if turn and isinstance(turn.change, NotComparable) else None
+    delta = poll_record.change if poll_record and isinstance(poll_record.change, Delta) else None
+    gap = poll_record.change if poll_record and isinstance(poll_record.change, NotComparable) else None
     impact = diagnosis.impact
     figures = list(changes_of(delta, impact)) if delta else []
-    if turn:
-        figures.extend(levels_of(snapshot, turn.previous))
+    if poll_record:
+        figures.extend(levels_of(snapshot, poll_record.previous))
     return IngestRecord(
         database=snapshot.database,
         at=snapshot.taken_at,
@@ -71,17 +60,20 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, turn: PollRecord | None)
         diagnosis=diagnosis.model_dump_json(),
         severity=diagnosis.severity.value,
         headline=diagnosis.headline,
-        verdict=[[one.cause, one.severity.value, one.confidence.value, one.child] for one in diagnosis.findings],
+        verdict=[
+            [finding.cause, finding.severity.value, finding.confidence.value, finding.child]
+            for finding in diagnosis.findings
+        ],
         seconds=delta.basis.seconds if delta else None,
         share=impact.share_of_db_time if impact and delta else None,
         waiting=impact.waiting_sessions if impact and delta else None,
         missing=json.dumps(missing_of(delta, snapshot, impact), separators=(",", ":")) if delta else "[]",
         startup_time=snapshot.startup_time,
-        why=why,
+        why=None if gap is None else FIRST_POLL if gap.kind == "first_poll" else gap.why,
         figures=figures,
-        episodes=[_episode(one) for one in turn.episodes] if turn else [],
-        confirmed=[_confirmed(one) for one in turn.confirmed] if turn else [],
-        changes=_CHANGES.dump_python(list(turn.changes), mode="json") if turn else [],
+        episodes=[_episode(episode) for episode in poll_record.episodes] if poll_record else [],
+        confirmed=[_confirmed(result) for result in poll_record.confirmed] if poll_record else [],
+        changes=_CHANGES.dump_python(list(poll_record.episode_changes), mode="json") if poll_record else [],
     )
 
 
@@ -112,26 +104,36 @@ def from_bytes(data: bytes) -> IngestRecord:
     figures: list[Sample] = [
         ((view, key, column, gauge), value) for (view, key, column, gauge), value in members["figures"]
     ]
-    told = {"at": datetime.fromisoformat(members["at"]), "body": bytes.fromhex(members["body"]), "figures": figures}
-    return IngestRecord(**(members | told))
+    converted = {
+        "at": datetime.fromisoformat(members["at"]),
+        "body": bytes.fromhex(members["body"]),
+        "figures": figures,
+    }
+    return IngestRecord(**(members | converted))
 
 
-def _episode(one: Episode) -> dict[str, Any]:
+def _episode(episode: Episode) -> dict[str, Any]:
     return {
-        "database": one.database,
-        "cause": one.cause,
-        "began": one.begin.isoformat(),
-        "ended": one.end.isoformat() if one.end else None,
-        "last_seen": one.last_seen.isoformat(),
-        "cache": one.cache,
-        "title": one.title,
-        "severity": one.severity.value,
-        "peak_severity": one.peak_severity.value,
-        "peak_at": one.peak_at.isoformat(),
-        "peak_share": one.peak_share_of_db_time,
-        "headline": one.headline,
+        "database": episode.database,
+        "cause": episode.cause,
+        "began": episode.begin.isoformat(),
+        "ended": episode.end.isoformat() if episode.end else None,
+        "last_seen": episode.last_seen.isoformat(),
+        "cache": episode.cache,
+        "title": episode.title,
+        "severity": episode.severity.value,
+        "peak_severity": episode.peak_severity.value,
+        "peak_at": episode.peak_at.isoformat(),
+        "peak_share": episode.peak_share_of_db_time,
+        "headline": episode.headline,
     }
 
 
-def _confirmed(one: Confirmed) -> dict[str, Any]:
-    return {"cause": one.cause, "at": one.at, "sql": one.sql, "value": one.value, "startup_time": one.startup_time}
+def _confirmed(confirmed: Confirmed) -> dict[str, Any]:
+    return {
+        "cause": confirmed.cause,
+        "at": confirmed.at,
+        "sql": confirmed.sql,
+        "value": confirmed.value,
+        "startup_time": confirmed.startup_time,
+    }

@@ -78,16 +78,16 @@ def levels_of(snapshot: Snapshot, previous: Snapshot | None) -> Iterator[Sample]
 
 def missing_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> list[list[str]]:
     """What could not be told, so that its absence is not zero: [view], or [view, key, column] for a single counter."""
-    whole = {one.view for one in delta.oddities if one.what in ("vanished", "repeated")}
-    told: list[list[str]] = []
+    whole = {oddity.view for oddity in delta.oddities if oddity.what in ("vanished", "repeated")}
+    missing: list[list[str]] = []
     for view in COUNTED:
         reading = delta.read(view)
         if isinstance(reading, Missing) or view in whole:
-            told.append([view])
+            missing.append([view])
         else:
-            told.extend(_untold(collectors()[view], reading, snapshot))
-    told.extend([IMPACT, "{}", c] for c in IMPACT_COLUMNS if impact is None or getattr(impact, c) is None)
-    return told
+            missing.extend(_untold(collectors()[view], reading, snapshot))
+    missing.extend([IMPACT, "{}", c] for c in IMPACT_COLUMNS if impact is None or getattr(impact, c) is None)
+    return missing
 
 
 def _untold(collector: Collector, changes: Changes, snapshot: Snapshot) -> Iterator[list[str]]:

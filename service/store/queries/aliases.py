@@ -26,12 +26,14 @@ def former(cause: str) -> list[str]:
 
 def read_diagnosis(body: str) -> Diagnosis:
     """A stored Diagnosis with the cause ids of today."""
-    told = Diagnosis.model_validate_json(body)
+    diagnosis = Diagnosis.model_validate_json(body)
     if not RENAMED:
-        return told
+        return diagnosis
     names = ("findings", "ruled_out", "undetermined", "candidates")
-    return told.model_copy(update={name: tuple(_renamed(one) for one in getattr(told, name)) for name in names})
+    return diagnosis.model_copy(
+        update={name: tuple(_renamed(verdict) for verdict in getattr(diagnosis, name)) for name in names}
+    )
 
 
-def _renamed(one: Any) -> Any:
-    return one.model_copy(update={"cause": current(one.cause)})
+def _renamed(verdict: Any) -> Any:
+    return verdict.model_copy(update={"cause": current(verdict.cause)})

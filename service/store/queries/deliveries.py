@@ -46,27 +46,27 @@ class Deliveries:
 
     def of(self, database: str, cause: str, began: datetime) -> list[Delivery]:
         """Who was told of an episode, in the order of its changes."""
-        one = (StoredChange.database == database, StoredChange.cause == cause, StoredChange.began == began)
-        return self._read(*one)
+        episode = (StoredChange.database == database, StoredChange.cause == cause, StoredChange.began == began)
+        return self._read(*episode)
 
-    def claim(self, one: Delivery, now: datetime) -> Delivery | None:
+    def claim(self, delivery: Delivery, now: datetime) -> Delivery | None:
         """Take the next attempt; None where another process took it first."""
-        taken = Delivery(one.target, one.change, now, one.attempts + 1, "sending")
-        return taken if self._becomes(one, taken) else None
+        taken = Delivery(delivery.target, delivery.change, now, delivery.attempts + 1, "sending")
+        return taken if self._becomes(delivery, taken) else None
 
-    def settle(self, one: Delivery, outcome: str, now: datetime) -> Delivery:
+    def settle(self, delivery: Delivery, outcome: str, now: datetime) -> Delivery:
         """What an attempt led to: waiting for the next, told, or gave up."""
-        settled = Delivery(one.target, one.change, now, one.attempts, outcome)
-        self._becomes(one, settled)
+        settled = Delivery(delivery.target, delivery.change, now, delivery.attempts, outcome)
+        self._becomes(delivery, settled)
         return settled
 
-    def _becomes(self, one: Delivery, other: Delivery) -> bool:
+    def _becomes(self, delivery: Delivery, other: Delivery) -> bool:
         """Change a row that still is as it was read."""
         same = (
-            StoredDelivery.seq == one.change.seq,
-            StoredDelivery.target == one.target,
-            StoredDelivery.attempts == one.attempts,
-            StoredDelivery.outcome == one.outcome,
+            StoredDelivery.seq == delivery.change.seq,
+            StoredDelivery.target == delivery.target,
+            StoredDelivery.attempts == delivery.attempts,
+            StoredDelivery.outcome == delivery.outcome,
         )
         change = update(StoredDelivery).where(*same)
         with unavailable_as_one_line(), self._engine.begin() as connection:
@@ -74,8 +74,8 @@ class Deliveries:
             return done.rowcount == 1
 
     def _read(self, *conditions: Any) -> list[Delivery]:
-        told = StoredDelivery.__table__.c
-        columns = (told.target, told.at.label("since"), told.attempts, told.outcome)
+        fields = StoredDelivery.__table__.c
+        columns = (fields.target, fields.at.label("since"), fields.attempts, fields.outcome)
         query = (
             select(*columns, StoredChange.__table__)
             .join(StoredChange, StoredChange.seq == StoredDelivery.seq)

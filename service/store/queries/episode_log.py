@@ -73,15 +73,15 @@ class EpisodeLog:
     def _appended(self, connection: Connection, change: EpisodeChange, at: datetime) -> int | None:
         """The number of the new entry; None where the change was there."""
         dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-        one = change.episode
+        episode = change.episode
         values = {
             "at": at,
-            "database": one.database,
-            "cause": one.cause,
-            "began": one.begin,
+            "database": episode.database,
+            "cause": episode.cause,
+            "began": episode.begin,
             "what": change.what,
-            "severity": one.peak_severity.value,
-            "episode": _EPISODE.dump_json(one).decode(),
+            "severity": episode.peak_severity.value,
+            "episode": _EPISODE.dump_json(episode).decode(),
         }
         wanted = dialect.insert(StoredChange).values(values).on_conflict_do_nothing().returning(StoredChange.seq)
         return connection.execute(wanted).scalar_one_or_none()

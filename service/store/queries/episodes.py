@@ -52,54 +52,56 @@ class EpisodeStore:
         """Put episodes as a poll left them; an older state never replaces a newer one, and an ended one stays ended."""
         table = table_of(StoredEpisode)
         for row in rows:
-            told = row | {name: datetime.fromisoformat(row[name]) for name in _TIMES if row[name]}
+            converted = row | {name: datetime.fromisoformat(row[name]) for name in _TIMES if row[name]}
             statement = dialect_insert(connection, table)
             keys = [column.name for column in table.primary_key]
-            new = {name: statement.excluded[name] for name in told if name not in keys}
+            new = {name: statement.excluded[name] for name in converted if name not in keys}
             newer = and_(table.c.ended.is_(None), table.c.last_seen <= statement.excluded.last_seen)
-            connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=new, where=newer), told)
+            connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=new, where=newer), converted)
 
     def open(self, database: str | None = None) -> tuple[Episode, ...]:
         """Those that last, of one database or of all, the earliest first."""
-        one = StoredEpisode
-        query = select(one).where(one.ended.is_(None)).order_by(one.began, one.database, one.cause)
-        return self._read(query if database is None else query.where(one.database == database))
+        table = StoredEpisode
+        query = select(table).where(table.ended.is_(None)).order_by(table.began, table.database, table.cause)
+        return self._read(query if database is None else query.where(table.database == database))
 
     def between(
         self, database: str | None, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
     ) -> EpisodePage[Episode]:
         """Those that lasted at any time between, the newest first. Raises BadCursor."""
-        one = StoredEpisode
-        query = select(one).where(one.began < end, or_(one.ended.is_(None), one.ended >= begin))
+        table = StoredEpisode
+        query = select(table).where(table.began < end, or_(table.ended.is_(None), table.ended >= begin))
         if database is not None:
-            query = query.where(one.database == database)
+            query = query.where(table.database == database)
         if cursor is not None:
             at, name, cause = split(cursor, 3)
-            before = and_(one.began == at, or_(one.database > name, and_(one.database == name, one.cause > cause)))
-            query = query.where(or_(one.began < at, before))
-        found = self._read(query.order_by(one.began.desc(), one.database, one.cause).limit(limit + 1))
+            before = and_(
+                table.began == at, or_(table.database > name, and_(table.database == name, table.cause > cause))
+            )
+            query = query.where(or_(table.began < at, before))
+        found = self._read(query.order_by(table.began.desc(), table.database, table.cause).limit(limit + 1))
         return paged(found, limit, lambda last: (last.begin, last.database, last.cause))
 
     def recent(self, database: str) -> tuple[Episode, ...]:
         """As many of one database as are kept in memory: those that last, and the last that ended, the newest first."""
-        one = StoredEpisode
-        query = select(one).where(one.database == database)
-        ended = query.where(one.ended.is_not(None)).order_by(one.began.desc()).limit(KEEP)
-        return (*self._read(query.where(one.ended.is_(None)).order_by(one.began.desc())), *self._read(ended))
+        table = StoredEpisode
+        query = select(table).where(table.database == database)
+        ended = query.where(table.ended.is_not(None)).order_by(table.began.desc()).limit(KEEP)
+        return (*self._read(query.where(table.ended.is_(None)).order_by(table.began.desc())), *self._read(ended))
 
     def verdict(self, database: str, cause: str, begin: datetime, text: str) -> bool:
         """Note what a change did about an episode; False where there is no such episode."""
-        one = StoredEpisode
-        these = (one.database == database, one.cause.in_(former(cause)), one.began == begin)
+        table = StoredEpisode
+        these = (table.database == database, table.cause.in_(former(cause)), table.began == begin)
         with self._engine.begin() as connection:
-            return connection.execute(update(one).where(*these).values(verdict=text)).rowcount > 0
+            return connection.execute(update(table).where(*these).values(verdict=text)).rowcount > 0
 
     def verdict_of(self, database: str, cause: str, begin: datetime) -> str | None:
         """What was noted about an episode."""
-        one = StoredEpisode
-        these = (one.database == database, one.cause.in_(former(cause)), one.began == begin)
+        table = StoredEpisode
+        these = (table.database == database, table.cause.in_(former(cause)), table.began == begin)
         with self._engine.connect() as connection:
-            return connection.scalar(select(one.verdict).where(*these))
+            return connection.scalar(select(table.verdict).where(*these))
 
     def _read(self, query: Any) -> tuple[Episode, ...]:
         with self._engine.connect() as connection:
@@ -116,22 +118,22 @@ class Confirmations:
 
     def write(self, connection: Connection, rows: Sequence[tuple[str, dict[str, Any]]]) -> None:
         """Keep results; one that is kept already stays."""
-        told = [row | {"database": name, "at": datetime.fromtimestamp(row["at"], UTC)} for name, row in rows]
-        insert_new(connection, table_of(StoredConfirmation), told)
+        values = [row | {"database": name, "at": datetime.fromtimestamp(row["at"], UTC)} for name, row in rows]
+        insert_new(connection, table_of(StoredConfirmation), values)
 
     def live(self, now: datetime) -> dict[str, dict[str, Confirmed]]:
         """Results that still speak for the present, by database and cause."""
-        one = StoredConfirmation
+        table = StoredConfirmation
         since = now - timedelta(seconds=VALID_SECONDS)
-        query = select(*table_of(one).c).where(one.at > since, one.at <= now).order_by(one.at)
+        query = select(*table_of(table).c).where(table.at > since, table.at <= now).order_by(table.at)
         found: dict[str, dict[str, Confirmed]] = {}
         with self._engine.connect() as connection:
             for row in connection.execute(query):
                 left = VALID_SECONDS - (now - row.at).total_seconds()
                 cause = current(row.cause)
                 at, expires = row.at.timestamp(), time.monotonic() + left
-                told = Confirmed(cause, row.sql, row.value, row.startup_time, at, expires)
-                found.setdefault(row.database, {})[cause] = told
+                result = Confirmed(cause, row.sql, row.value, row.startup_time, at, expires)
+                found.setdefault(row.database, {})[cause] = result
         return found
 
 
@@ -154,11 +156,11 @@ class Baselines:
         view, _, column = metric.rpartition(".")
         wanted = [SeriesSelector(view, column, match or {})]
         points = self._history.points(database, wanted, since, until, "1h", limit=100_000)
-        told = []
+        sums = []
         for span in points.spans:
             if span.seconds and view not in span.missing and f"{view} {{}} {column}" not in span.missing:
-                told.append((span.at, sum(one.at(span) or 0.0 for one in points.series)))
-        return tuple(told)
+                sums.append((span.at, sum(series.at(span) or 0.0 for series in points.series)))
+        return tuple(sums)
 
     def put(self, rows: Sequence[Baseline]) -> None:
         """Keep what is usual in place of what was."""
@@ -167,15 +169,15 @@ class Baselines:
 
     def at(self, database: str, hours: Sequence[int]) -> tuple[Baseline, ...]:
         """What is usual in some hours of the week, for every metric."""
-        one = StoredBaseline
-        query = select(*table_of(one).c).where(one.database == database, one.hour_of_week.in_(hours))
+        table = StoredBaseline
+        query = select(*table_of(table).c).where(table.database == database, table.hour_of_week.in_(hours))
         with self._engine.connect() as connection:
             return tuple(Baseline(**row._mapping) for row in connection.execute(query))
 
     def of(self, database: str, metric: str) -> dict[int, Baseline]:
         """What is usual for a metric, by hour of the week."""
-        one = StoredBaseline
-        query = select(*table_of(one).c).where(one.database == database, one.metric == metric)
+        table = StoredBaseline
+        query = select(*table_of(table).c).where(table.database == database, table.metric == metric)
         with self._engine.connect() as connection:
             return {row.hour_of_week: Baseline(**row._mapping) for row in connection.execute(query)}
 
@@ -185,24 +187,24 @@ def paged(found: Sequence[T], limit: int, key: Any) -> EpisodePage[T]:
     if len(found) <= limit:
         return EpisodePage(tuple(found), None)
     kept = tuple(found[:limit])
-    parts = [one.isoformat() if isinstance(one, datetime) else str(one) for one in key(kept[-1])]
+    parts = [member.isoformat() if isinstance(member, datetime) else str(member) for member in key(kept[-1])]
     return EpisodePage(kept, "~".join(parts))
 
 
 def split(cursor: str, parts: int) -> tuple[Any, ...]:
     """A cursor's time and the rest of it. Raises BadCursor."""
-    told = cursor.split("~", parts - 1)
+    members = cursor.split("~", parts - 1)
     try:
-        at = datetime.fromisoformat(told[0])
+        at = datetime.fromisoformat(members[0])
     except ValueError:
         at = None
-    if at is None or at.tzinfo is None or len(told) != parts:
+    if at is None or at.tzinfo is None or len(members) != parts:
         raise BadCursor(f"{cursor!r} is no cursor; take the one that the last answer gave")
-    return (at, *told[1:])
+    return (at, *members[1:])
 
 
-def _members(one: Any, kind: type) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in kind.__slots__}  # type: ignore[attr-defined]
+def _members(row: Any, kind: type) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in kind.__slots__}  # type: ignore[attr-defined]
 
 
 def _episode(row: Any) -> Episode:

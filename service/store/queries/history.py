@@ -11,13 +11,16 @@ from sqlalchemy import Connection, Engine, select
 from service.config.settings import HistorySettings
 from service.store.ingest.names import NameTables
 from service.store.ingest.samples import SampleItem
-from service.store.schema.history_tables import FiveMinutes, Hours, StoredBucket, StoredDelta, StoredPoll
+from service.store.schema.history_tables import FIRST_POLL, FiveMinutes, Hours, StoredBucket, StoredDelta, StoredPoll
 from service.store.upkeep.rollup import FIVE_MINUTES, HOUR
 
 Resolution = Literal["poll", "5m", "1h"]
 WIDTHS: Mapping[str, int] = {"5m": FIVE_MINUTES, "1h": HOUR}
 FINEST_FOR: Sequence[tuple[timedelta, Resolution]] = ((timedelta(hours=2), "poll"), (timedelta(days=3), "5m"))
 """The longest time for which a resolution is chosen by itself; beyond, hours."""
+FINER: Mapping[Resolution, Resolution] = {"1h": "5m", "5m": "poll"}
+LEVELS_FOR = timedelta(hours=1)
+"""A gauge is kept when it changes, and at least so often."""
 
 
 class BadCursor(ValueError):
@@ -115,6 +118,16 @@ class Poll:
     why: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A poll that had no interval, and why."""
+
+    at: datetime
+    why: str
+    first_poll: bool
+    """Nothing was there to compare with: no reason for what was before it."""
+
+
 class History:
     """Reads the figures of one store."""
 
@@ -154,25 +167,38 @@ class History:
     def polls(self, database: str, begin: datetime, end: datetime, limit: int = 20_000) -> tuple[Poll, ...]:
         """Polls of a database, oldest first."""
         number = self._names.database(database)
-        one = StoredPoll
-        query = select(one).where(one.database_id == number, one.at >= begin, one.at < end).order_by(one.at)
+        table = StoredPoll
+        query = select(table).where(table.database_id == number, table.at >= begin, table.at < end).order_by(table.at)
         with self._engine.connect() as connection:
             rows = connection.execute(query.limit(limit)).all() if number is not None else []
-        told = [
+        spans = [
             (r.at, r.seconds, r.severity, r.share, r.waiting, _missing(r.missing), r.startup_time, r.why) for r in rows
         ]
-        return tuple(Poll(*each) for each in told)
+        return tuple(Poll(*each) for each in spans)
 
-    def breaks(
-        self, database: str, begin: datetime, end: datetime, limit: int = 200
-    ) -> tuple[tuple[datetime, str], ...]:
-        """When a poll had no interval, as after a restart, and why; oldest first, as long as polls are kept."""
+    def breaks(self, database: str, begin: datetime, end: datetime, limit: int = 200) -> tuple[Break, ...]:
+        """Polls without an interval, as after a restart; oldest first, as long as polls are kept."""
         number = self._names.database(database)
-        one = StoredPoll
-        query = select(one.at, one.why).where(one.database_id == number, one.at >= begin, one.at < end)
-        query = query.where(one.seconds.is_(None), one.why.is_not(None)).order_by(one.at).limit(limit)
+        table = StoredPoll
+        query = select(table.at, table.why).where(table.database_id == number, table.at >= begin, table.at < end)
+        query = query.where(table.seconds.is_(None), table.why.is_not(None)).order_by(table.at).limit(limit)
         with self._engine.connect() as connection:
-            return tuple((at, why or "") for at, why in connection.execute(query)) if number is not None else ()
+            rows = connection.execute(query).all() if number is not None else []
+        return tuple(Break(at, why or "", why == FIRST_POLL) for at, why in rows)
+
+    def levels_before(
+        self, database: str, selectors: Sequence[SeriesSelector], begin: datetime, resolution: Resolution
+    ) -> dict[tuple[str, str, str], float]:
+        """The gauges in force at `begin`, by view, key and column; of a finer resolution where this one has none yet."""
+        before = self.points(database, selectors, begin - LEVELS_FOR, begin, resolution)
+        levels = {
+            (series.view, series.name, series.column): series.values[max(series.values)].total
+            for series in before.series
+            if series.gauge and series.values
+        }
+        if levels or resolution not in FINER:
+            return levels
+        return self.levels_before(database, selectors, begin, FINER[resolution])
 
     def resolution(self, begin: datetime, end: datetime, now: datetime | None = None) -> Resolution:
         """The resolution for a stretch: fine for a short one, and never finer than what is still kept at its begin."""
@@ -210,11 +236,11 @@ def _spans(
         )
         rows = connection.execute(query.order_by(poll.at).limit(limit))
         return [HistorySpan(at, seconds, 1, _missing(missing), why) for at, seconds, missing, why in rows]
-    one = StoredBucket
-    wanted = select(one.at, one.seconds, one.polls, one.missing).where(
-        one.width == WIDTHS[resolution], one.database_id == database, one.at >= begin, one.at < end
+    table = StoredBucket
+    wanted = select(table.at, table.seconds, table.polls, table.missing).where(
+        table.width == WIDTHS[resolution], table.database_id == database, table.at >= begin, table.at < end
     )
-    buckets = connection.execute(wanted.order_by(one.at).limit(limit))
+    buckets = connection.execute(wanted.order_by(table.at).limit(limit))
     return [HistorySpan(at, seconds, polls, _missing(missing)) for at, seconds, polls, missing in buckets]
 
 
@@ -225,9 +251,9 @@ def _values(
     if not items:
         return values
     if resolution == "poll":
-        one = StoredDelta
-        query = select(one.item_id, one.at, one.value, one.value)
-        query = query.where(one.database_id == database, one.at >= begin, one.at < end, one.item_id.in_(items))
+        table = StoredDelta
+        query = select(table.item_id, table.at, table.value, table.value)
+        query = query.where(table.database_id == database, table.at >= begin, table.at < end, table.item_id.in_(items))
     else:
         rolled: Any = FiveMinutes if resolution == "5m" else Hours
         query = select(rolled.item_id, rolled.at, rolled.total, rolled.most)
@@ -252,5 +278,5 @@ def _missing(text: str) -> frozenset[str]:
     if text not in _KNOWN:
         if len(_KNOWN) > 1000:
             _KNOWN.clear()
-        _KNOWN[text] = frozenset(" ".join(one) for one in json.loads(text))
+        _KNOWN[text] = frozenset(" ".join(load) for load in json.loads(text))
     return _KNOWN[text]

@@ -61,13 +61,13 @@ class IntervalDeltas:
 
     def _ends(self, database: str, begin: datetime, end: datetime) -> tuple[Snapshot, Snapshot] | None:
         """The first and the last snapshot kept within the interval, when they cover nearly all of it."""
-        one = StoredSnapshot
-        inside = select(one.taken_at, one.body).where(
-            one.database == database, one.taken_at >= begin, one.taken_at <= end
+        table = StoredSnapshot
+        inside = select(table.taken_at, table.body).where(
+            table.database == database, table.taken_at >= begin, table.taken_at <= end
         )
         with self._engine.connect() as connection:
-            first = connection.execute(inside.order_by(one.taken_at).limit(1)).first()
-            last = connection.execute(inside.order_by(one.taken_at.desc()).limit(1)).first()
+            first = connection.execute(inside.order_by(table.taken_at).limit(1)).first()
+            last = connection.execute(inside.order_by(table.taken_at.desc()).limit(1)).first()
         if first is None or last is None or first.taken_at == last.taken_at:
             return None
         if last.taken_at - first.taken_at < (1 - SLACK) * (end - begin):
@@ -76,8 +76,10 @@ class IntervalDeltas:
 
     def _frame(self, database: str, end: datetime) -> Snapshot | None:
         """A snapshot that names the rows: the last one before the end, else the first of a day near it."""
-        one, day = StoredSnapshot, StoredFrame
-        newest = select(one.body).where(one.database == database, one.taken_at <= end).order_by(one.taken_at.desc())
+        table, day = StoredSnapshot, StoredFrame
+        newest = (
+            select(table.body).where(table.database == database, table.taken_at <= end).order_by(table.taken_at.desc())
+        )
         of_day = select(day.body).where(day.database == database)
         before = of_day.where(day.day <= end.date().isoformat()).order_by(day.day.desc())
         with self._engine.connect() as connection:
@@ -105,12 +107,12 @@ def summed(
     seconds = sum(span.seconds or 0.0 for span in spans)
     totals: dict[tuple[str, str, str], float] = {}
     levels: dict[tuple[str, str, str], float] = {}
-    for one in points.series:
-        name = (one.view, one.name, one.column)
-        if one.gauge:
-            levels[name] = one.values[max(one.values)].total
+    for series in points.series:
+        name = (series.view, series.name, series.column)
+        if series.gauge:
+            levels[name] = series.values[max(series.values)].total
         else:
-            totals[name] = sum(value.total for value in one.values.values())
+            totals[name] = sum(value.total for value in series.values.values())
     readings = {
         view: _reading(collector, frame, spans, totals, levels) if view in COUNTED else _not_followed(collector)
         for view, collector in collectors().items()

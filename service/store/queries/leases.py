@@ -63,12 +63,14 @@ class SharedLeases:
         with self._session() as session:
             if not self.me.id:
                 self._join(session)
-            known = {one.id: Replica(one.id, one.name, one.url) for one in session.execute(_REPLICAS)}
+            known = {row.id: Replica(row.id, row.name, row.url) for row in session.execute(_REPLICAS)}
             holders = {int(key): int(pid) for key, pid in session.execute(_LOCKS)}
-        pids = {holders[key]: one for one in known.values() if (key := key_of("replica", one.id)) in holders}
-        self._sweep([one for one in known if key_of("replica", one) not in holders])
+        pids = {
+            holders[key]: replica for replica in known.values() if (key := key_of("replica", replica.id)) in holders
+        }
+        self._sweep([replica for replica in known if key_of("replica", replica) not in holders])
         owners = {name: pids.get(holders[key]) for name in databases if (key := key_of("poll", name)) in holders}
-        return Ownership(tuple(sorted(pids.values(), key=lambda one: (one.name, one.id))), owners)
+        return Ownership(tuple(sorted(pids.values(), key=lambda replica: (replica.name, replica.id))), owners)
 
     def take(self, names: Sequence[str]) -> tuple[Lease, ...]:
         """Leases on those of the databases that nobody else holds. Raises LeasesLost."""

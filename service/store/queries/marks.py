@@ -38,24 +38,26 @@ class Marks:
 
     def get(self, database: str, which: str) -> Mark | None:
         """The mark of this id, or the `last` one; None where the database has no such mark."""
-        one = StoredMark
-        query = select(*table_of(one).c).where(one.database == database).order_by(one.at.desc(), one.id).limit(1)
+        table = StoredMark
+        query = (
+            select(*table_of(table).c).where(table.database == database).order_by(table.at.desc(), table.id).limit(1)
+        )
         with self._engine.connect() as connection:
-            row = connection.execute(query if which == "last" else query.where(one.id == which)).first()
+            row = connection.execute(query if which == "last" else query.where(table.id == which)).first()
         return None if row is None else Mark(row.id, row.database, row.at, row.text, row.who)
 
     def between(
         self, database: str | None, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
     ) -> EpisodePage[Mark]:
         """Marks of a database, or of all, the newest first. Raises BadCursor."""
-        one = StoredMark
-        query = select(*table_of(one).c).where(one.at >= begin, one.at < end)
+        table = StoredMark
+        query = select(*table_of(table).c).where(table.at >= begin, table.at < end)
         if database is not None:
-            query = query.where(one.database == database)
+            query = query.where(table.database == database)
         if cursor is not None:
             at, id = split(cursor, 2)
-            query = query.where(or_(one.at < at, and_(one.at == at, one.id > id)))
+            query = query.where(or_(table.at < at, and_(table.at == at, table.id > id)))
         with self._engine.connect() as connection:
-            rows = connection.execute(query.order_by(one.at.desc(), one.id).limit(limit + 1))
+            rows = connection.execute(query.order_by(table.at.desc(), table.id).limit(limit + 1))
             found = [Mark(row.id, row.database, row.at, row.text, row.who) for row in rows]
         return paged(found, limit, lambda last: (last.at, last.id))

@@ -38,32 +38,32 @@ class Reports:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def keep(self, report: StoredReportSummary, told: str, body: bytes) -> bool:
+    def keep(self, report: StoredReportSummary, content: str, body: bytes) -> bool:
         """Keep a report, and let go of what is past its time. Content that is there already is only told anew; then False."""
         with self._session() as session:
             known = session.get(StoredReport, report.id, options=[defer(StoredReport.body)])
             if known is not None:
-                known.told, known.severity, known.headline = told, report.severity, report.headline
+                known.content, known.severity, known.headline = content, report.severity, report.headline
                 return False
-            session.add(_stored(report, told, body))
+            session.add(_stored(report, content, body))
             session.flush()
             _prune(session, report.uploaded_at)
             return True
 
     def newest(self, limit: int, database: str | None = None) -> list[StoredReportSummary]:
         """Reports, newest first, at most `limit`; with a database those that tell of it, its name in any case."""
-        query = select(StoredReport).options(defer(StoredReport.body), defer(StoredReport.told))
+        query = select(StoredReport).options(defer(StoredReport.body), defer(StoredReport.content))
         if database is not None:
             query = query.where(StoredReport.databases.icontains(f"\n{database}\n", autoescape=True))
         with self._session() as session:
             ordered = query.order_by(StoredReport.uploaded_at.desc(), StoredReport.id).limit(limit)
-            return [_kept(one) for one in session.scalars(ordered)]
+            return [_kept(body) for body in session.scalars(ordered)]
 
     def get(self, id: str) -> tuple[StoredReportSummary, str] | None:
         """A report with what was told of it, or None."""
         with self._session() as session:
             found = session.get(StoredReport, id, options=[defer(StoredReport.body)])
-            return None if found is None else (_kept(found), found.told)
+            return None if found is None else (_kept(found), found.content)
 
     def original(self, id: str) -> bytes | None:
         """The bytes that were uploaded, or None."""
@@ -87,23 +87,23 @@ def _prune(session: Session, now: datetime) -> None:
     session.execute(delete(StoredReport).where(StoredReport.id.not_in(newest)))
 
 
-def _stored(report: StoredReportSummary, told: str, body: bytes) -> StoredReport:
+def _stored(report: StoredReportSummary, content: str, body: bytes) -> StoredReport:
     return StoredReport(
         id=report.id,
         uploaded_at=report.uploaded_at,
         name=report.name,
         size=report.size,
         who=report.who,
-        databases="".join(f"\n{one}" for one in report.databases) + "\n",
+        databases="".join(f"\n{database}" for database in report.databases) + "\n",
         severity=report.severity,
         headline=report.headline,
-        told=told,
+        content=content,
         body=zlib.compress(body),
     )
 
 
 def _kept(stored: StoredReport) -> StoredReportSummary:
-    databases = tuple(one for one in stored.databases.split("\n") if one)
+    databases = tuple(name for name in stored.databases.split("\n") if name)
     return StoredReportSummary(
         stored.id,
         stored.uploaded_at,

@@ -16,6 +16,8 @@ from service.store.schema.poll_tables import Base, NaiveTime
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PARTITION_DAYS = {"polls": 1, "deltas": 1, "five_minutes": 7, "hours": 28}
 """On PostgreSQL these tables consist of partitions of so many days, dropped as a whole when their time is over."""
+FIRST_POLL = "the first poll has nothing to compare with"
+"""How `polls.why` marks the first poll of a database, whatever words people read."""
 _PARTITIONED = {"postgresql_partition_by": "RANGE (at)"}
 _CLUSTERED = {"sqlite_with_rowid": False}
 

@@ -73,5 +73,5 @@ class StoredReport(Base):
     databases: Mapped[str] = mapped_column(Text)
     severity: Mapped[str] = mapped_column(String(8))
     headline: Mapped[str] = mapped_column(Text)
-    told: Mapped[str] = mapped_column(Text)
+    content: Mapped[str] = mapped_column("told", Text)
     body: Mapped[bytes] = mapped_column(LargeBinary)

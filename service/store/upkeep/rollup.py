@@ -99,8 +99,8 @@ def _roll(connection: Connection, width: int, database: int, at: datetime, raw_s
 
 
 def _rolled(connection: Connection, width: int, database: int, at: datetime) -> bool:
-    one = StoredBucket
-    query = select(one.polls).where(one.width == width, one.database_id == database, one.at == at)
+    table = StoredBucket
+    query = select(table.polls).where(table.width == width, table.database_id == database, table.at == at)
     return connection.scalar(query) is not None
 
 
@@ -108,8 +108,8 @@ def _from_polls(connection: Connection, database: int, at: datetime, end: dateti
     poll, change, item = StoredPoll, StoredDelta, StoredItem
     inside = (poll.database_id == database, poll.at >= at, poll.at < end)
     covered = connection.execute(select(poll.seconds, poll.missing).where(*inside)).all()
-    told = [row.missing for row in covered if row.seconds]
-    _bucket(connection, FIVE_MINUTES, database, at, len(covered), sum(row.seconds or 0.0 for row in covered), told)
+    missing = [row.missing for row in covered if row.seconds]
+    _bucket(connection, FIVE_MINUTES, database, at, len(covered), sum(row.seconds or 0.0 for row in covered), missing)
     rate = case((item.gauge, change.value), else_=change.value / poll.seconds)
     figures = (
         select(
@@ -165,10 +165,10 @@ def _put(connection: Connection, rolled: type[FiveMinutes] | type[Hours], figure
 
 
 def _bucket(
-    connection: Connection, width: int, database: int, at: datetime, polls: int, seconds: float, told: list[str]
+    connection: Connection, width: int, database: int, at: datetime, polls: int, seconds: float, unknown: list[str]
 ) -> None:
     """What the bucket covers; a view that was missing in one of its polls is missing in the bucket."""
-    missing = sorted({json.dumps(one) for text in set(told) for one in json.loads(text)})
+    missing = sorted({json.dumps(load) for text in set(unknown) for load in json.loads(text)})
     row = {
         "width": width,
         "database_id": database,

@@ -33,7 +33,7 @@ FAILED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def actions(board: Board, can: OperatorActions, access: Access, audit: Audit) -> APIRouter:
+def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit) -> APIRouter:
     """The POST routes below /api/v1/databases/{db}."""
     responses = REFUSED | NOT_FOUND | FAILED
     router = APIRouter(

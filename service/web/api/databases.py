@@ -28,7 +28,7 @@ def watched_in(board: Board, db: str) -> MonitoredDatabase:
     """The database of that name; 404 otherwise."""
     found = board.get(db)
     if found is None:
-        names = ", ".join(one.name for one in board) or "none"
+        names = ", ".join(database.name for database in board) or "none"
         raise HTTPException(404, f"no database named {db}; watched are: {names}")
     return found
 
@@ -46,7 +46,7 @@ def api(board: Board, access: Access) -> APIRouter:
     @router.get("/databases", tags=["databases"])
     def list_databases() -> list[DatabaseOut]:
         """Every watched database: whether it answers, and its verdict in one sentence."""
-        return [presenters.database_out(one) for one in board]
+        return [presenters.database_out(database) for database in board]
 
     @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
     def get_database(db: str) -> DatabaseOut:

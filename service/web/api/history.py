@@ -13,7 +13,7 @@ from service.config.audit import Audit
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
 from service.history.metric_catalog import NAMED
-from service.history.timeseries import RequestedResolution, TimeSeriesSet, curves, is_of
+from service.history.timeseries import RequestedResolution, TimeSeriesSet, is_of, time_series
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, Window, iso
 from service.store.repository import Repository
@@ -69,8 +69,8 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
         if unknown:
             raise HTTPException(422, f"no metric {', '.join(unknown)}; there are: {', '.join(NAMED)}")
         frame = watched.published.snapshot if watched.published else None
-        told = understood(
-            lambda: curves(
+        found = understood(
+            lambda: time_series(
                 store,
                 db,
                 metric,
@@ -85,13 +85,13 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
             )
         )
         # What a later page may know is in the frame; without one, only an answer of one page can tell.
-        if cursor is None and (told.cursor is None or frame is not None):
-            _of_known(told, of or ())
-        more = link_next(request, response, within, told.cursor, resolution=told.resolution)
+        if cursor is None and (found.cursor is None or frame is not None):
+            _of_known(found, of or ())
+        more = link_next(request, response, within, found.cursor, resolution=found.resolution)
         if format == "csv" or (format is None and CSV in request.headers.get("accept", "")):
             headers = {name: value for name, value in response.headers.items() if name == "link"}
-            return Response(_csv(told), media_type=CSV, headers=headers)
-        return _history_out(told, more)
+            return Response(_csv(found), media_type=CSV, headers=headers)
+        return _history_out(found, more)
 
     @router.get(f"{path}/episodes", responses=NOT_FOUND)
     def list_episodes(
@@ -132,7 +132,7 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
     ) -> list[EpisodeOut]:
         page = understood(lambda: presenters.episode_page(store, watched, db, within, cursor, limit))
         link_next(request, response, within, page.cursor)
-        return [presenters.episode_out(one) for one in page.items]
+        return [presenters.episode_out(episode) for episode in page.items]
 
     @router.get(f"{path}/marks", responses=NOT_FOUND)
     def list_marks(
@@ -149,7 +149,7 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
         within = asked_window(begin, end)
         page = understood(lambda: store.marks.between(db, within.begin, within.end, cursor, limit))
         link_next(request, response, within, page.cursor)
-        return [MarkOut.model_validate(one, from_attributes=True) for one in page.items]
+        return [MarkOut.model_validate(mark, from_attributes=True) for mark in page.items]
 
     @router.post(f"{path}/marks", status_code=201, responses=NOT_FOUND)
     def create_mark(db: str, wanted: MarkIn, caller: Annotated[Caller, Depends(access.operator)]) -> MarkOut:
@@ -195,11 +195,11 @@ def history_api(board: Board, store: Repository, access: Access, audit: Audit) -
     return router
 
 
-def _of_known(told: TimeSeriesSet, of: Sequence[str]) -> None:
+def _of_known(found: TimeSeriesSet, of: Sequence[str]) -> None:
     """Raise HTTPException 422 where a name of `of` is none of those known in the window."""
-    unknown = [name for name in of if not any(is_of(one, [name]) for one in told.known)]
+    unknown = [name for name in of if not any(is_of(label, [name]) for label in found.known)]
     if unknown:
-        there = ", ".join(told.known) or "none, as these metrics have nothing by name here; leave `of` out"
+        there = ", ".join(found.known) or "none, as these metrics have nothing by name here; leave `of` out"
         raise HTTPException(422, f"nothing is named {', '.join(unknown)} in this window; there are: {there}")
 
 
@@ -208,26 +208,26 @@ def _caches(watched: MonitoredDatabase) -> dict[int, str]:
     return {child: labels.name(child) for child in labels.children} if labels else {}
 
 
-def _history_out(told: TimeSeriesSet, more: str | None) -> HistoryOut:
-    series = tuple(SeriesOut.model_validate(one, from_attributes=True) for one in told.curves)
+def _history_out(found: TimeSeriesSet, more: str | None) -> HistoryOut:
+    series = tuple(SeriesOut.model_validate(series, from_attributes=True) for series in found.series)
     return HistoryOut(
-        database=told.database,
-        resolution=told.resolution,
-        begin=told.begin,
-        end=told.end,
-        times=told.times,
-        seconds=told.seconds,
+        database=found.database,
+        resolution=found.resolution,
+        begin=found.begin,
+        end=found.end,
+        times=found.times,
+        seconds=found.seconds,
         series=series,
         next=more,
     )
 
 
-def _csv(told: TimeSeriesSet) -> str:
+def _csv(found: TimeSeriesSet) -> str:
     """One line per time and series; an unknown value is an empty cell."""
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(("time", "seconds", "metric", "of", "unit", "value"))
-    for place, (at, seconds) in enumerate(zip(told.times, told.seconds, strict=True)):
-        for one in told.curves:
-            writer.writerow((iso(at), seconds, one.metric, one.of, one.unit, one.values[place]))
+    for index, (at, seconds) in enumerate(zip(found.times, found.seconds, strict=True)):
+        for series in found.series:
+            writer.writerow((iso(at), seconds, series.metric, series.of, series.unit, series.values[index]))
     return file.getvalue()

@@ -53,14 +53,14 @@ async def receive(request: Request, max_bytes: int) -> Sequence[File]:
         raise UploadRefused(415, f"send {MEDIA} with parts named {PART}, such as curl -F {PART}=@awr.html")
     form = await _form(request, MOST_FILES * (max_bytes + 4096))
     try:
-        files = [one for one in form.getlist(PART) if isinstance(one, UploadFile) and one.filename]
+        files = [part for part in form.getlist(PART) if isinstance(part, UploadFile) and part.filename]
         if not files:
             raise UploadRefused(422, f"no file came; send parts named {PART}, such as curl -F {PART}=@awr.html")
-        for one in files:
-            if (one.size or 0) > max_bytes:
-                named = f"{label(one.filename or PART)} has {mib(one.size or 0)} MiB"
+        for file in files:
+            if (file.size or 0) > max_bytes:
+                named = f"{label(file.filename or PART)} has {mib(file.size or 0)} MiB"
                 raise UploadRefused(413, f"{named}; reports.max_bytes is {mib(max_bytes)} MiB; nothing was kept")
-        return [File(one.filename or PART, await one.read()) for one in files]
+        return [File(file.filename or PART, await file.read()) for file in files]
     finally:
         await form.close()
 

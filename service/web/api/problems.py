@@ -43,8 +43,10 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        told = "; ".join(f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors())
-        return problem(request, 422, "Not understood", told)
+        listed = "; ".join(
+            f"{'.'.join(str(part) for part in error['loc'])}: {error['msg']}" for error in error.errors()
+        )
+        return problem(request, 422, "Not understood", listed)
 
     @app.exception_handler(DATABASE_ERROR)
     def _store(request: Request, error: Exception) -> JSONResponse:
@@ -67,7 +69,7 @@ def _documented(document: dict[str, Any]) -> dict[str, Any]:
         for operation in operations.values():
             responses = operation["responses"]
             responses.setdefault("default", {"description": "Any other error."})["content"] = _CONTENT
-            for status in (one for one in responses if one.startswith("4")):
+            for status in (response for response in responses if response.startswith("4")):
                 responses[status]["content"] = _CONTENT
     schemas = document["components"]["schemas"]
     schemas.setdefault("Problem", Problem.model_json_schema())

@@ -28,16 +28,16 @@ STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description":
 
 def take(uploads: Uploads, audit: Audit, files: Sequence[File], caller: Caller) -> list[Upload]:
     """Diagnose and keep files, and record who sent them and what came of it. Raises Refused."""
-    names = ", ".join(label(one.name) for one in files)
+    names = ", ".join(label(file.name) for file in files)
     try:
         taken = uploads.take(files, caller.name)
     except (InputError, StoreError) as error:
         audit.record(caller.name, "upload report", names, f"refused: {error}")
         kept = "; nothing was kept" if isinstance(error, InputError) else ""
         raise UploadRefused(_status(error), f"{error}{kept}") from None
-    for one in taken:
-        outcome = f"{'known' if one.known else 'kept'} as {one.kept.id}"
-        audit.record(caller.name, "upload report", ", ".join(one.kept.databases), outcome)
+    for upload in taken:
+        outcome = f"{'known' if upload.known else 'kept'} as {upload.kept.id}"
+        audit.record(caller.name, "upload report", ", ".join(upload.kept.databases), outcome)
     return taken
 
 
@@ -64,15 +64,16 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
             taken = take(uploads, audit, files, caller)
         except UploadRefused as error:
             raise HTTPException(error.status, str(error)) from None
-        if all(one.known for one in taken):
+        if all(upload.known for upload in taken):
             response.status_code = 200
-        return [report_out(one) for one in taken]
+        return [report_out(upload) for upload in taken]
 
     @router.get("", dependencies=[Depends(access.reader)])
     def list_reports(limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[ReportShortOut]:
         """Uploaded reports, newest first."""
         return [
-            ReportShortOut.model_validate(one, from_attributes=True) for one in stored(lambda: uploads.newest(limit))
+            ReportShortOut.model_validate(report, from_attributes=True)
+            for report in stored(lambda: uploads.newest(limit))
         ]
 
     @router.get("/{id}", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
@@ -86,10 +87,12 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
     return router
 
 
-def report_out(one: Upload) -> ReportOut:
+def report_out(upload: Upload) -> ReportOut:
     """A kept report as REST shows it."""
-    short = ReportShortOut.model_validate(one.kept, from_attributes=True)
-    return ReportOut(**short.model_dump(), known=one.known, diagnoses=one.content.diagnoses, unread=one.content.unread)
+    short = ReportShortOut.model_validate(upload.kept, from_attributes=True)
+    return ReportOut(
+        **short.model_dump(), known=upload.known, diagnoses=upload.content.diagnoses, unread=upload.content.unread
+    )
 
 
 def stored(ask: Callable[[], T]) -> T:

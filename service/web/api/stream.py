@@ -108,10 +108,10 @@ class EventStream(StreamingResponse):
                 changes = await self._next()
             except StoreUnavailable:
                 return  # the client comes back by itself and goes on where it was
-            for one in changes:
-                self._after = one.seq
-                if self._database in (None, one.database):
-                    yield event(one)
+            for change in changes:
+                self._after = change.seq
+                if self._database in (None, change.database):
+                    yield event(change)
             if not changes and not await _within(news, HEARTBEAT_SECONDS):
                 yield ": still here\n\n"
 

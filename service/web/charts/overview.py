@@ -9,17 +9,23 @@ from rules.cache_map import CacheMap
 from rules.formatting import function_of
 from service.state.window import Window
 from service.store.ingest.samples import IMPACT
-from service.store.queries.history import WIDTHS, HistoryPage, HistorySpan, Resolution, SeriesSelector, StoredSeries
+from service.store.queries.history import (
+    FINER,
+    WIDTHS,
+    Break,
+    HistoryPage,
+    HistorySpan,
+    Resolution,
+    SeriesSelector,
+    StoredSeries,
+)
 from service.store.repository import Repository
-from service.watch.pipeline import FIRST_POLL
 from service.web.charts.panels import TOP, ChartLine, ChartPanel, WatchedStretch, thinned, top
 
 MOST = 480
 """Stretches drawn; more could not be told apart."""
-HOUR = timedelta(hours=1)
 SLACK = timedelta(milliseconds=10)
 """Times are kept in whole milliseconds."""
-FINER: Mapping[Resolution, Resolution] = {"1h": "5m", "5m": "poll"}
 WORDS: Mapping[Resolution, str] = {"poll": "every poll", "5m": "five minutes", "1h": "one hour"}
 UNDO = "dc_rollback_segments"
 
@@ -63,7 +69,7 @@ class Overview:
     @property
     def mutexes(self) -> bool:
         """Whether its sleeps are those of mutexes."""
-        return any(one.title == MUTEX_SLEEPS for one in self.panels)
+        return any(panel.title == MUTEX_SLEEPS for panel in self.panels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +101,22 @@ def overview(
     """
     chosen = tier or store.history.resolution(window.begin, window.end)
     rows = sorted(
-        _rows(store, database, chosen, window.begin, window.end, selectors), key=lambda one: one.stretch.begin
+        _rows(store, database, chosen, window.begin, window.end, selectors), key=lambda row: row.stretch.begin
     )
-    spans = [one.stretch for one in rows if one.span.seconds]
-    usual = median_low([one.seconds for one in spans]) if spans and chosen == "poll" else 0.0
+    spans = [row.stretch for row in rows if row.span.seconds]
+    usual = median_low([span.seconds for span in spans]) if spans and chosen == "poll" else 0.0
     longest = 3 * usual + 5
-    known = [one for one in rows if one.span.seconds and one.stretch.begin < one.stretch.end]
-    told = [one for one in known if chosen != "poll" or one.stretch.seconds <= longest]
+    known = [row for row in rows if row.span.seconds and row.stretch.begin < row.stretch.end]
+    shown = [row for row in known if chosen != "poll" or row.stretch.seconds <= longest]
     breaks = store.history.breaks(database, window.begin, window.end)
-    gaps = tuple(_gaps([one.stretch for one in told], window, breaks, longest if chosen == "poll" else 1.0))
-    panels = [*_panels(told, _items(rows), caches, most_lines)]
+    gaps = tuple(_gaps([row.stretch for row in shown], window, breaks, longest if chosen == "poll" else 1.0))
+    panels = [*_panels(shown, _items(rows), caches, most_lines)]
     if USED in selectors:
-        panels.extend(_used(rows, told, _items(rows), _levels_before(store, database, chosen, window)))
-    thin = -(-len(told) // MOST) if told else 1
-    stretches, thinner = thinned([one.stretch for one in told], panels, thin)
+        panels.extend(
+            _used(rows, shown, _items(rows), store.history.levels_before(database, [USED], window.begin, chosen))
+        )
+    thin = -(-len(shown) // MOST) if shown else 1
+    stretches, thinner = thinned([row.stretch for row in shown], panels, thin)
     words = WORDS[chosen] + (f", {thin} averaged at a time" if thin > 1 else "")
     return Overview(window, words, tuple(stretches), thinner, gaps)
 
@@ -123,7 +131,7 @@ def _rows(
 ) -> Iterator[_Row]:
     """Spans of a tier, and after its last one those of the finer tiers, which are not rolled up yet."""
     points = store.history.points(database, selectors, begin, end, tier)
-    series = {(one.view, one.name, one.column): one for one in points.series}
+    series = {(series.view, series.name, series.column): series for series in points.series}
     rest = begin
     for span in points.spans:
         stretch = _stretch(points, span)
@@ -143,44 +151,37 @@ def _stretch(points: HistoryPage, span: HistorySpan) -> WatchedStretch:
 def _items(rows: Sequence[_Row]) -> dict[OverviewItem, StoredSeries]:
     """Every item that any tier has, with what names it."""
     return {
-        item: one for series in {id(row.series): row.series for row in rows}.values() for item, one in series.items()
+        item: stored
+        for series in {id(row.series): row.series for row in rows}.values()
+        for item, stored in series.items()
     }
 
 
 def _gaps(
-    stretches: Sequence[WatchedStretch], window: Window, breaks: Sequence[tuple[datetime, str]], tolerance: float
+    stretches: Sequence[WatchedStretch], window: Window, breaks: Sequence[Break], tolerance: float
 ) -> Iterator[Gap]:
     """What no stretch covers, with what the first poll after it said; then breaks that no gap explains."""
     explained: set[datetime] = set()
     reached = window.begin
     # Whatever comes last may still be waiting for the next poll.
     last = max(tolerance, 3 * stretches[-1].seconds + 5) if stretches else 0.0
-    for begin, end in [*((one.begin, one.end) for one in stretches), (window.end, window.end)]:
+    for begin, end in [*((stretch.begin, stretch.end) for stretch in stretches), (window.end, window.end)]:
         tolerance = last if begin == window.end else tolerance
-        told = [one for one in breaks if reached < one[0] <= begin + SLACK]
-        if (begin - reached).total_seconds() > tolerance or (told and stretches):
-            explained |= {at for at, _ in told}
+        passed = [gap for gap in breaks if reached < gap.at <= begin + SLACK]
+        if (begin - reached).total_seconds() > tolerance or (passed and stretches):
+            explained |= {gap.at for gap in passed}
             # A first poll is no reason for what was before it; it is one where nothing came after it yet.
-            reasons = dict.fromkeys(why for _, why in told if why != FIRST_POLL or not stretches)
+            reasons = dict.fromkeys(gap.why for gap in passed if not gap.first_poll or not stretches)
             yield Gap(reached, begin, "; ".join(reasons) or "not watched")
         reached = max(reached, end)
-    yield from (Gap(at, at, why) for at, why in breaks if at not in explained)
-
-
-def _levels_before(store: Repository, database: str, tier: Resolution, window: Window) -> dict[OverviewItem, float]:
-    """Levels in force at the begin: gauges are kept when they change, and once an hour."""
-    before = store.history.points(database, [USED], window.begin - HOUR, window.begin, tier)
-    levels = {
-        (one.view, one.name, one.column): one.values[max(one.values)].total for one in before.series if one.values
-    }
-    return levels if levels or tier not in FINER else _levels_before(store, database, FINER[tier], window)
+    yield from (Gap(gap.at, gap.at, gap.why) for gap in breaks if gap.at not in explained)
 
 
 def _panels(
     rows: Sequence[_Row], items: Mapping[OverviewItem, StoredSeries], caches: CacheMap, most: int
 ) -> Iterator[ChartPanel]:
     def of(selector: SeriesSelector) -> list[OverviewItem]:
-        return [item for item, one in items.items() if selector.takes((item[0], item[1], item[2], one.gauge))]
+        return [item for item, stored in items.items() if selector.takes((item[0], item[1], item[2], stored.gauge))]
 
     def rate(key: str, title: str, unit: str, items: Sequence[OverviewItem], scale: float = 1.0) -> ChartPanel:
         return ChartPanel(key, title, unit, (_sum(title, rows, items, scale),))
@@ -190,16 +191,16 @@ def _panels(
         for item in of(selector):
             groups.setdefault(name(items[item]), []).append(item)
         nothing = [_sum("all", rows, [(selector.view, "{}", selector.column)])]
-        lines = [_sum(one, rows, group) for one, group in groups.items()] or nothing
+        lines = [_sum(name, rows, group) for name, group in groups.items()] or nothing
         return ChartPanel(key, title, "per second", tuple(top(lines, [row.stretch.seconds for row in rows], most)))
 
     share = [(SHARE.view, "{}", SHARE.column)]
     yield rate("share", "DB time lost in row cache waits", "%", share, 100.0)
     if of(MUTEXES) and not of(CHILDREN):
-        yield tops("sleeps", MUTEX_SLEEPS, MUTEXES, lambda one: function_of(str(one.key.get("location"))))
+        yield tops("sleeps", MUTEX_SLEEPS, MUTEXES, lambda series: function_of(str(series.key.get("location"))))
     else:
-        yield tops("sleeps", "Row cache latch sleeps", CHILDREN, lambda one: _child(one, caches))
-    yield tops("gets", "Dictionary gets", GETS, lambda one: str(one.key.get("parameter")))
+        yield tops("sleeps", "Row cache latch sleeps", CHILDREN, lambda series: _child(series, caches))
+    yield tops("gets", "Dictionary gets", GETS, lambda series: str(series.key.get("parameter")))
     yield rate(
         "hard", "Hard parses", "per second", of(HARD) or [(HARD.view, '{"name":"parse count (hard)"}', HARD.column)]
     )
@@ -213,21 +214,21 @@ def _panels(
 
 def _used(
     rows: Sequence[_Row],
-    told: Sequence[_Row],
+    shown: Sequence[_Row],
     items: Mapping[OverviewItem, StoredSeries],
     levels: dict[OverviewItem, float],
 ) -> Iterator[ChartPanel]:
     """Entries in use of the cache of undo segments, where there is one. Levels come from every poll, the first included."""
-    used = {*levels, *(item for item, one in items.items() if USED.takes((*item, one.gauge)))}
+    used = {*levels, *(item for item, series in items.items() if USED.takes((*item, series.gauge)))}
     known = dict(zip((id(row) for row in rows), _levels(rows, sorted(used), levels), strict=True))
-    line = ChartLine(UNDO, tuple(known[id(row)] for row in told))
+    line = ChartLine(UNDO, tuple(known[id(row)] for row in shown))
     if any(value is not None for value in line.values):
         yield ChartPanel("used", f"Entries used of {UNDO}", "entries", (line,))
 
 
-def _child(one: StoredSeries, caches: CacheMap) -> str:
+def _child(series: StoredSeries, caches: CacheMap) -> str:
     """The caches a child guards, else its number."""
-    number = int(one.key.get("child#") or 0)
+    number = int(series.key.get("child#") or 0)
     guarded = caches.children.get(number)
     return (guarded.name if guarded else None) or f"child {number}"
 
@@ -236,9 +237,9 @@ def _sum(name: str, rows: Sequence[_Row], items: Sequence[OverviewItem], scale: 
     """The sum of several figures; None where one of them cannot be told."""
     values: list[float | None] = []
     for row in rows:
-        told = [row.value(item) for item in items]
-        known = [one for one in told if one is not None]
-        values.append(sum(known) * scale if len(known) == len(told) else None)
+        cells = [row.value(item) for item in items]
+        known = [value for value in cells if value is not None]
+        values.append(sum(known) * scale if len(known) == len(cells) else None)
     return ChartLine(name, tuple(values))
 
 

@@ -37,19 +37,19 @@ class ChartPanel:
 
 def top(lines: Sequence[ChartLine], weights: Sequence[float], most: int = TOP) -> Iterator[ChartLine]:
     """The heaviest lines, and the others as one. Lines that are zero throughout are left out beside others."""
-    heavy = sorted(lines, key=lambda one: (-_weight(one, weights), one.name))
-    first = [one for one in heavy[:most] if _weight(one, weights) > 0] or heavy[:1]
-    rest = [one for one in heavy[len(first) :] if _weight(one, weights) > 0]
+    heavy = sorted(lines, key=lambda line: (-_weight(line, weights), line.name))
+    first = [line for line in heavy[:most] if _weight(line, weights) > 0] or heavy[:1]
+    rest = [line for line in heavy[len(first) :] if _weight(line, weights) > 0]
     yield from first
     if rest:
-        columns = zip(*(one.values for one in rest), strict=True)
+        columns = zip(*(line.values for line in rest), strict=True)
         yield ChartLine(
             f"{len(rest)} others" if len(rest) > 1 else rest[0].name, tuple(_total(column) for column in columns)
         )
 
 
 def _total(values: Sequence[float | None]) -> float | None:
-    known = [one for one in values if one is not None]
+    known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None
 
 
@@ -64,30 +64,30 @@ def thinned(
     if by <= 1:
         return list(stretches), tuple(panels)
     groups: list[list[int]] = []
-    for place, one in enumerate(stretches):
-        touches = bool(groups) and (one.begin - stretches[place - 1].end).total_seconds() <= 1.0
+    for index, stretch in enumerate(stretches):
+        touches = bool(groups) and (stretch.begin - stretches[index - 1].end).total_seconds() <= 1.0
         if touches and len(groups[-1]) < by:
-            groups[-1].append(place)
+            groups[-1].append(index)
         else:
-            groups.append([place])
+            groups.append([index])
     joined = [
-        WatchedStretch(stretches[g[0]].begin, stretches[g[-1]].end, sum(stretches[place].seconds for place in g))
+        WatchedStretch(stretches[g[0]].begin, stretches[g[-1]].end, sum(stretches[index].seconds for index in g))
         for g in groups
     ]
-    weights = [one.seconds for one in stretches]
+    weights = [stretch.seconds for stretch in stretches]
     return joined, tuple(
         replace(
             panel,
-            lines=tuple(ChartLine(one.name, tuple(_mean(one, g, weights) for g in groups)) for one in panel.lines),
+            lines=tuple(ChartLine(line.name, tuple(_mean(line, g, weights) for g in groups)) for line in panel.lines),
         )
         for panel in panels
     )
 
 
 def _mean(line: ChartLine, places: Sequence[int], weights: Sequence[float]) -> float | None:
-    told = [(value, weights[place]) for place in places if (value := line.values[place]) is not None]
-    total = sum(weight for _, weight in told)
-    return sum(value * weight for value, weight in told) / total if total else None
+    weighed = [(value, weights[index]) for index in places if (value := line.values[index]) is not None]
+    total = sum(weight for _, weight in weighed)
+    return sum(value * weight for value, weight in weighed) / total if total else None
 
 
 def together(
@@ -99,15 +99,15 @@ def together(
     """
     names = list(dict.fromkeys(line.name for panel, _ in (before, after) for line in panel.lines))
     joined = [_found(name, panel, len(stretches)) for panel, stretches in (before, after) for name in names]
-    weights = [[one.seconds for one in stretches] for _, stretches in (before, after)]
+    weights = [[stretch.seconds for stretch in stretches] for _, stretches in (before, after)]
     both = [
-        ChartLine(name, (*joined[place].values, *joined[place + len(names)].values)) for place, name in enumerate(names)
+        ChartLine(name, (*joined[index].values, *joined[index + len(names)].values)) for index, name in enumerate(names)
     ]
     chosen = list(top(both, weights[0] + weights[1]))
     cut = len(weights[0])
     return (
-        replace(before[0], lines=tuple(ChartLine(one.name, one.values[:cut]) for one in chosen)),
-        replace(after[0], lines=tuple(ChartLine(one.name, one.values[cut:]) for one in chosen)),
+        replace(before[0], lines=tuple(ChartLine(line.name, line.values[:cut]) for line in chosen)),
+        replace(after[0], lines=tuple(ChartLine(line.name, line.values[cut:]) for line in chosen)),
     )
 
 
@@ -115,5 +115,5 @@ def _found(name: str, panel: ChartPanel, length: int) -> ChartLine:
     for line in panel.lines:
         if line.name == name:
             return line
-    told = [any(line.values[place] is not None for line in panel.lines) for place in range(length)]
-    return ChartLine(name, tuple(0.0 if one else None for one in told))
+    known = [any(line.values[index] is not None for line in panel.lines) for index in range(length)]
+    return ChartLine(name, tuple(0.0 if is_known else None for is_known in known))

@@ -26,16 +26,19 @@ class ChartSpan:
     severity: str = "info"
 
 
-def spans(told: Sequence[ChartSpan], title: str, unit: str, mark: str) -> Markup:
+def spans(intervals: Sequence[ChartSpan], title: str, unit: str, mark: str) -> Markup:
     """A bar for each interval as wide as the interval; `mark` says what the marked one is. None is a dashed stretch."""
-    placed = [replace(one, begin=one.begin.replace(tzinfo=None), end=one.end.replace(tzinfo=None)) for one in told]
-    known = [one.value for one in placed if one.value is not None]
+    placed = [
+        replace(interval, begin=interval.begin.replace(tzinfo=None), end=interval.end.replace(tzinfo=None))
+        for interval in intervals
+    ]
+    known = [interval.value for interval in placed if interval.value is not None]
     if not known:
         return Markup('<p class="quiet">{}: unknown in every interval.</p>').format(title)
     top = round_up(max(known))
-    begin, end = min(one.begin for one in placed), max(one.end for one in placed)
-    drawn = "".join(_span(one, begin, (end - begin).total_seconds() or 1.0, top) for one in placed)
-    legend = f' <span class="mark-bad">▼</span> {escape(mark)}' if any(one.marked for one in placed) else ""
+    begin, end = min(interval.begin for interval in placed), max(interval.end for interval in placed)
+    drawn = "".join(_span(interval, begin, (end - begin).total_seconds() or 1.0, top) for interval in placed)
+    legend = f' <span class="mark-bad">▼</span> {escape(mark)}' if any(interval.marked for interval in placed) else ""
     return Markup(
         f'<figure><figcaption>{escape(title)} <span class="unit">({escape(unit)})</span>{legend}</figcaption>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
@@ -47,35 +50,35 @@ def spans(told: Sequence[ChartSpan], title: str, unit: str, mark: str) -> Markup
     )
 
 
-def bars(told: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
+def bars(amounts: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
     """A row for each name with its bar and its number, in the order given. Values are not negative."""
-    top = max((value for _, value in told), default=0.0) or 1.0
-    height = ROW * len(told)
-    rows = "".join(_bar(place, name, value, value / top) for place, (name, value) in enumerate(told))
+    top = max((value for _, value in amounts), default=0.0) or 1.0
+    height = ROW * len(amounts)
+    rows = "".join(_bar(index, name, value, value / top) for index, (name, value) in enumerate(amounts))
     return Markup(
         f'<figure><figcaption>{escape(title)} <span class="unit">({escape(unit)})</span></figcaption>'
         f'<svg class="bars" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{rows}</svg></figure>'
     )
 
 
-def _span(one: ChartSpan, begin: datetime, seconds: float, top: float) -> str:
-    left = LEFT + (one.begin - begin).total_seconds() / seconds * (WIDTH - LEFT)
-    width = max(2.0, (one.end - one.begin).total_seconds() / seconds * (WIDTH - LEFT) - 1)
-    if one.value is None:
+def _span(span: ChartSpan, begin: datetime, seconds: float, top: float) -> str:
+    left = LEFT + (span.begin - begin).total_seconds() / seconds * (WIDTH - LEFT)
+    width = max(2.0, (span.end - span.begin).total_seconds() / seconds * (WIDTH - LEFT) - 1)
+    if span.value is None:
         y = HEIGHT - BOTTOM - 3
         return f'<line class="unknown" x1="{left:.1f}" y1="{y}" x2="{left + width:.1f}" y2="{y}"/>'
-    tall = max(HAIRLINE, one.value / top * (HEIGHT - BOTTOM - 8))
+    tall = max(HAIRLINE, span.value / top * (HEIGHT - BOTTOM - 8))
     top_edge = HEIGHT - BOTTOM - tall
-    kind = f"bar {escape(one.severity)}{' first' if one.marked else ''}"
+    kind = f"bar {escape(span.severity)}{' first' if span.marked else ''}"
     mark = f'<text class="mark-bad" x="{left + width / 2:.1f}" y="{max(9.0, top_edge - 2):.1f}" text-anchor="middle">▼</text>'
     bar = f'<rect class="{kind}" x="{left:.1f}" y="{top_edge:.1f}" width="{width:.1f}" height="{tall:.1f}"/>'
-    return bar + mark * one.marked
+    return bar + mark * span.marked
 
 
 def _times(placed: Sequence[ChartSpan], begin: datetime, end: datetime) -> Iterator[str]:
     """Where intervals begin and the last one ends, as many as have room; the day where it changes."""
     seconds, day, free = (end - begin).total_seconds() or 1.0, date.min, float(LEFT)
-    for at in [*sorted({one.begin for one in placed}), end]:
+    for at in [*sorted({interval.begin for interval in placed}), end]:
         x = LEFT + (at - begin).total_seconds() / seconds * (WIDTH - LEFT)
         words = f"{at:%H:%M}" if at.date() == day else f"{at:%Y-%m-%d %H:%M}"
         room = LETTER * len(words)
@@ -85,8 +88,8 @@ def _times(placed: Sequence[ChartSpan], begin: datetime, end: datetime) -> Itera
             day, free = at.date(), left + room + LETTER
 
 
-def _bar(place: int, name: str, value: float, share: float) -> str:
-    y, width = place * ROW, max(1.0, share * (WIDTH - NAMES - 90))
+def _bar(index: int, name: str, value: float, share: float) -> str:
+    y, width = index * ROW, max(1.0, share * (WIDTH - NAMES - 90))
     short = name if len(name) <= 40 else f"{name[:39]}…"
     return (
         f'<text x="{NAMES - 6}" y="{y + 13}" text-anchor="end">{escape(short)}</text>'

@@ -58,15 +58,15 @@ class Axis:
     def ticks(self) -> list[tuple[datetime, str]]:
         """Round moments in UTC, at most `TICKS`, each with its label."""
         seconds = self.window.length.total_seconds()
-        step = timedelta(seconds=next((one for one in STEPS if seconds / one <= TICKS), STEPS[-1]))
+        step = timedelta(seconds=next((step for step in STEPS if seconds / step <= TICKS), STEPS[-1]))
         first = -((EPOCH - self.window.begin) // step)
         form = "%b %d" if step >= timedelta(days=1) else "%H:%M:%S" if step < timedelta(minutes=1) else "%H:%M"
-        at, told = EPOCH + first * step, []
+        at, times = EPOCH + first * step, []
         while at < self.window.end:
             if at >= self.window.begin:
-                told.append((at, at.strftime(form)))
+                times.append((at, at.strftime(form)))
             at += step
-        return told
+        return times
 
 
 def chart(
@@ -80,16 +80,16 @@ def chart(
         words = Markup('<p class="quiet">Unknown in this window.</p>')
         return Markup('<figure class="over"><figcaption>{}</figcaption>{}</figure>').format(head, words)
     scale = top or round_up(highest)
-    told = "".join(
-        f'<path class="line s{place}" d="{path(line, axis, stretches, scale)}"/>'
-        for place, line in reversed(list(enumerate(panel.lines)))
+    lines = "".join(
+        f'<path class="line s{index}" d="{path(line, axis, stretches, scale)}"/>'
+        for index, line in reversed(list(enumerate(panel.lines)))
     )
     id = f"{panel.key}{name}"
     return Markup(
         f'<figure class="over"><figcaption>{head}{_legend(panel)}</figcaption>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{id}-t {id}-d">'
         f'<title id="{id}-t">{escape(panel.title)}</title><desc id="{id}-d">{escape(_words(panel, gaps))}</desc>'
-        f"{_ground(axis, gaps, events)}{_scale(scale)}{_time(axis, HEIGHT)}{told}</svg></figure>"
+        f"{_ground(axis, gaps, events)}{_scale(scale)}{_time(axis, HEIGHT)}{lines}</svg></figure>"
     )
 
 
@@ -110,74 +110,74 @@ def path(line: ChartLine, axis: Axis, stretches: Sequence[WatchedStretch], top: 
     return "".join(parts)
 
 
-def events(told: Sequence[Event], axis: Axis, gaps: Sequence[Gap] = (), zoom: str | None = None) -> Markup:
+def events(shown: Sequence[Event], axis: Axis, gaps: Sequence[Gap] = (), zoom: str | None = None) -> Markup:
     """The timeline above the charts: a band for each episode, a flag for each mark, each a link.
 
     With `zoom`, the address of the page, the time between two ticks is a link to that stretch.
     """
-    placed = _lanes(told, axis)
+    placed = _lanes(shown, axis)
     height = LANE * (1 + max((lane for lane, _ in placed), default=0)) + BOTTOM + 6
-    labelled = sum(one.end is not None for one in told) <= LABELLED
-    drawn = "".join(_event(one, lane, axis, height, labelled) for lane, one in placed)
+    labelled = sum(event.end is not None for event in shown) <= LABELLED
+    drawn = "".join(_event(event, lane, axis, height, labelled) for lane, event in placed)
     return Markup(
         f'<svg class="events" viewBox="0 0 {WIDTH} {height}" role="group" aria-label="Episodes and change marks">'
         f"{_gap_bands(axis, gaps, height - BOTTOM)}{_time(axis, height)}{drawn}{_zooms(axis, height, zoom) if zoom else ''}</svg>"
     )
 
 
-def _lanes(told: Sequence[Event], axis: Axis) -> list[tuple[int, Event]]:
+def _lanes(shown: Sequence[Event], axis: Axis) -> list[tuple[int, Event]]:
     """Each event with the first lane in which it covers no other; marks have the topmost to themselves where there are any."""
-    marks = [one for one in told if one.end is None]
-    bands = sorted((one for one in told if one.end is not None), key=lambda one: one.begin)
+    marks = [event for event in shown if event.end is None]
+    bands = sorted((event for event in shown if event.end is not None), key=lambda event: event.begin)
     free: list[float] = []
-    placed = [(0, one) for one in marks]
-    for one in bands:
-        left, right = _extent(one, axis, len(bands) <= LABELLED)
-        lane = next((place for place, taken in enumerate(free) if taken + 2 <= left), len(free))
+    placed = [(0, mark) for mark in marks]
+    for band in bands:
+        left, right = _extent(band, axis, len(bands) <= LABELLED)
+        lane = next((index for index, taken in enumerate(free) if taken + 2 <= left), len(free))
         free[lane:] = [right, *free[lane + 1 :]]
-        placed.append((lane + bool(marks), one))
+        placed.append((lane + bool(marks), band))
     return placed
 
 
-def _band(one: Event, axis: Axis) -> tuple[float, float]:
-    left = axis.x(one.begin)
-    return left, max(axis.x(one.end or one.begin), left + 4)
+def _band(event: Event, axis: Axis) -> tuple[float, float]:
+    left = axis.x(event.begin)
+    return left, max(axis.x(event.end or event.begin), left + 4)
 
 
-def _fits(one: Event, axis: Axis) -> bool:
-    left, right = _band(one, axis)
-    return len(_cut(one.short)) * WIDEST_LETTER + 8 <= right - left
+def _fits(event: Event, axis: Axis) -> bool:
+    left, right = _band(event, axis)
+    return len(_cut(event.short)) * WIDEST_LETTER + 8 <= right - left
 
 
 def _cut(words: str) -> str:
     return words if len(words) <= LONGEST_LABEL else f"{words[: LONGEST_LABEL - 1]}…"
 
 
-def _extent(one: Event, axis: Axis, labelled: bool) -> tuple[float, float]:
+def _extent(event: Event, axis: Axis, labelled: bool) -> tuple[float, float]:
     """From where to where a band reaches with its label."""
-    left, right = _band(one, axis)
-    if not labelled or _fits(one, axis):
+    left, right = _band(event, axis)
+    if not labelled or _fits(event, axis):
         return left, right
-    room = len(_cut(one.short)) * WIDEST_LETTER + 8
+    room = len(_cut(event.short)) * WIDEST_LETTER + 8
     return (left - room, right) if left > WIDTH / 2 else (left, right + room)
 
 
-def _event(one: Event, lane: int, axis: Axis, height: float, labelled: bool) -> str:
-    (left, right), y = _band(one, axis), 3 + LANE * lane
-    head = f'<a href="{escape(one.link)}" class="{escape(one.kind)}"><title>{escape(one.title)}</title>'
-    if one.end is None:
+def _event(event: Event, lane: int, axis: Axis, height: float, labelled: bool) -> str:
+    (left, right), y = _band(event, axis), 3 + LANE * lane
+    head = f'<a href="{escape(event.link)}" class="{escape(event.kind)}"><title>{escape(event.title)}</title>'
+    if event.end is None:
         flag = f"M{left:.1f},{height - BOTTOM}V{y}l12,6l-12,6"
         return f'{head}<path class="flag" d="{flag}"/></a>'
     band = f'<rect class="band" x="{left:.1f}" y="{y}" width="{right - left:.1f}" height="{LANE - 3}" rx="3"/>'
-    if _fits(one, axis):
-        place = f'x="{left + 5:.1f}"'
+    if _fits(event, axis):
+        position = f'x="{left + 5:.1f}"'
     elif not labelled:
         return f"{head}{band}</a>"
     elif left > WIDTH / 2:
-        place = f'class="beside" x="{left - 5:.1f}" text-anchor="end"'
+        position = f'class="beside" x="{left - 5:.1f}" text-anchor="end"'
     else:
-        place = f'class="beside" x="{right + 5:.1f}"'
-    return f'{head}{band}<text {place} y="{y + LANE / 2 + 4:.1f}">{escape(_cut(one.short))}</text></a>'
+        position = f'class="beside" x="{right + 5:.1f}"'
+    return f'{head}{band}<text {position} y="{y + LANE / 2 + 4:.1f}">{escape(_cut(event.short))}</text></a>'
 
 
 def _zooms(axis: Axis, height: float, address: str) -> str:
@@ -200,17 +200,17 @@ def _y(value: float, top: float) -> float:
     return HEIGHT - BOTTOM - min(value / top, 1.0) * (HEIGHT - BOTTOM - TOP)
 
 
-def _ground(axis: Axis, gaps: Sequence[Gap], told: Sequence[Event]) -> str:
+def _ground(axis: Axis, gaps: Sequence[Gap], shown: Sequence[Event]) -> str:
     """What lies behind the lines: episodes, gaps, and a line down from each flag."""
     drawn = ""
-    for one in told:
-        left = axis.x(one.begin)
-        if one.end is None:
+    for event in shown:
+        left = axis.x(event.begin)
+        if event.end is None:
             drawn += f'<line class="flagline" x1="{left:.1f}" y1="{TOP}" x2="{left:.1f}" y2="{HEIGHT - BOTTOM}"/>'
         else:
-            width = max(axis.x(one.end) - left, 1)
+            width = max(axis.x(event.end) - left, 1)
             drawn += (
-                f'<rect class="shade {escape(one.kind)}" x="{left:.1f}" y="{TOP}" width="{width:.1f}" '
+                f'<rect class="shade {escape(event.kind)}" x="{left:.1f}" y="{TOP}" width="{width:.1f}" '
                 f'height="{HEIGHT - BOTTOM - TOP}"/>'
             )
     return drawn + _gap_bands(axis, gaps, HEIGHT - BOTTOM, TOP)
@@ -218,10 +218,10 @@ def _ground(axis: Axis, gaps: Sequence[Gap], told: Sequence[Event]) -> str:
 
 def _gap_bands(axis: Axis, gaps: Sequence[Gap], bottom: float, top: float = 0.0) -> str:
     return "".join(
-        f'<rect class="gap" x="{axis.x(one.begin):.1f}" y="{top:g}" '
-        f'width="{max(axis.x(one.end) - axis.x(one.begin), 2):.1f}" height="{bottom - top:g}">'
-        f"<title>{escape(one.why)}</title></rect>"
-        for one in gaps
+        f'<rect class="gap" x="{axis.x(gap.begin):.1f}" y="{top:g}" '
+        f'width="{max(axis.x(gap.end) - axis.x(gap.begin), 2):.1f}" height="{bottom - top:g}">'
+        f"<title>{escape(gap.why)}</title></rect>"
+        for gap in gaps
     )
 
 
@@ -236,31 +236,31 @@ def _scale(top: float) -> str:
 
 
 def _time(axis: Axis, height: float) -> str:
-    told = ""
+    day = ""
     for at, words in axis.ticks():
         x = axis.x(at)
-        told += f'<line class="tick" x1="{x:.1f}" y1="{height - BOTTOM}" x2="{x:.1f}" y2="{height - BOTTOM + 5}"/>'
+        day += f'<line class="tick" x1="{x:.1f}" y1="{height - BOTTOM}" x2="{x:.1f}" y2="{height - BOTTOM + 5}"/>'
         # A label half outside the drawing would be cut.
         if LEFT - 20 <= x <= WIDTH - 40:
-            told += f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle">{words}</text>'
-    return told
+            day += f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle">{words}</text>'
+    return day
 
 
 def _legend(panel: ChartPanel) -> Markup:
     if len(panel.lines) < 2 and panel.lines[0].name in (panel.title, "all"):
         return Markup("")
     keys = (
-        Markup('<li><span class="key s{}"></span>{}</li>').format(place, line.name)
-        for place, line in enumerate(panel.lines)
+        Markup('<li><span class="key s{}"></span>{}</li>').format(index, line.name)
+        for index, line in enumerate(panel.lines)
     )
     return Markup('<ul class="legend">{}</ul>').format(Markup("").join(keys))
 
 
 def _words(panel: ChartPanel, gaps: Sequence[Gap]) -> str:
     """The drawing for somebody who cannot see it."""
-    told = [f"{line.name}: {between}" for line in panel.lines if (between := _range(line))]
+    ranges = [f"{line.name}: {between}" for line in panel.lines if (between := _range(line))]
     missing = f"; {len(gaps)} gaps" if len(gaps) > 1 else "; one gap" if gaps else ""
-    return f"{panel.unit}. {', '.join(told)}{missing}"
+    return f"{panel.unit}. {', '.join(ranges)}{missing}"
 
 
 def _range(line: ChartLine) -> str:

@@ -52,13 +52,13 @@ def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
             "before": before,
             "after": after,
             "mark": None,
-            "told": None,
+            "comparison": None,
             "why": None,
         }
         status = 200
         try:
             shown["marks"] = [
-                of_mark(one) for one in store.marks.between(db, now - MARKS_SINCE, now, limit=LISTED).items
+                of_mark(mark) for mark in store.marks.between(db, now - MARKS_SINCE, now, limit=LISTED).items
             ]
             try:
                 shown |= _asked(store, watched, before, after, mark, now)
@@ -93,38 +93,44 @@ def _shown(
     store: Repository, watched: MonitoredDatabase, windows: ComparedWindows, mark: Mark | None
 ) -> dict[str, Any]:
     text = mark.text if mark else None
-    told = comparison(store, watched.name, windows.before, windows.after, text, windows.notes)
+    compared = comparison(store, watched.name, windows.before, windows.after, text, windows.notes)
     return {
-        "told": told,
+        "comparison": compared,
         "windows": windows,
         "before": windows.before.dots,
         "after": windows.after.dots,
         "pairs": list(_pairs(store, watched, windows)),
-        "verdicts": _verdicts(store, watched.name, windows, told),
-        "changes": [(one, cells(one)) for one in sorted(told.changes, key=_interest) if one.verdict != "cannot tell"],
-        "untold": [one for one in told.changes if one.verdict == "cannot tell"],
+        "verdicts": _verdicts(store, watched.name, windows, compared),
+        "changes": [
+            (change, cells(change))
+            for change in sorted(compared.changes, key=_interest)
+            if change.verdict != "cannot tell"
+        ],
+        "untold": [change for change in compared.changes if change.verdict == "cannot tell"],
         "home": f"/db/{quote(watched.name)}/history",
     }
 
 
 def _verdicts(
-    store: Repository, database: str, windows: ComparedWindows, told: Comparison
+    store: Repository, database: str, windows: ComparedWindows, compared: Comparison
 ) -> Sequence[tuple[str, ChangeVerification | NotVerified]]:
     """For each trouble of the window before, whether it is verified to be gone."""
     found = store.episodes.between(database, windows.before.begin, windows.before.end).items
-    causes = {one.cause: one.title for one in found if one.cause in catalogue()}
-    return [(title, verified(told, catalogue()[cause])) for cause, title in causes.items()]
+    causes = {episode.cause: episode.title for episode in found if episode.cause in catalogue()}
+    return [(title, verified(compared, catalogue()[cause])) for cause, title in causes.items()]
 
 
-def _interest(one: FigureChange) -> bool:
+def _interest(change: FigureChange) -> bool:
     """What changed comes first."""
-    return one.verdict != "changed"
+    return change.verdict != "changed"
 
 
 def _pairs(store: Repository, watched: MonitoredDatabase, windows: ComparedWindows) -> Iterator[tuple[Markup, Markup]]:
     """Charts of both windows, the same lines on the same scale."""
-    sides = [_side(store, watched, one) for one in (windows.before, windows.after)]
-    events = [as_events(happenings(store, watched.name, one), one.end) for one in (windows.before, windows.after)]
+    sides = [_side(store, watched, window) for window in (windows.before, windows.after)]
+    events = [
+        as_events(happenings(store, watched.name, window), window.end) for window in (windows.before, windows.after)
+    ]
     by_title = {panel.title: panel for panel in sides[1].panels}
     for panel in sides[0].panels:
         if panel.title not in by_title:
@@ -132,8 +138,8 @@ def _pairs(store: Repository, watched: MonitoredDatabase, windows: ComparedWindo
         both = together((panel, sides[0].stretches), (by_title[panel.title], sides[1].stretches))
         scale = _scale(both)
         drawn = [
-            timeline.chart(one, timeline.Axis(side.window), side.stretches, side.gaps, told, scale, f"-{place}")
-            for place, (one, side, told) in enumerate(zip(both, sides, events, strict=True))
+            timeline.chart(panel, timeline.Axis(side.window), side.stretches, side.gaps, lane, scale, f"-{index}")
+            for index, (panel, side, lane) in enumerate(zip(both, sides, events, strict=True))
         ]
         yield drawn[0], drawn[1]
 

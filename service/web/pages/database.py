@@ -40,8 +40,8 @@ def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> 
 
     @router.get("/")
     def fleet(request: Request) -> Response:
-        told = [presenters.database_out(one) for one in board]
-        order = sorted(told, key=lambda one: (-(one.severity.rank if one.severity else -1), one.name))
+        rows = [presenters.database_out(database) for database in board]
+        order = sorted(rows, key=lambda row: (-(row.severity.rank if row.severity else -1), row.name))
         return page(request, "fleet.html", databases=order, **_lately(store))
 
     @router.get("/db/{db}")
@@ -99,10 +99,13 @@ def _lately(store: Repository) -> dict[str, Any]:
     now = datetime.now(UTC)
     window = Window(now - DAY, now)
     try:
-        told = happenings(store, None, window)
+        events = happenings(store, None, window)
     except STORE_ERRORS:
         return {"happened": None}
-    return {"happened": told, "timeline": timeline.events(as_events(told, now, of_many=True), timeline.Axis(window))}
+    return {
+        "happened": events,
+        "timeline": timeline.events(as_events(events, now, of_many=True), timeline.Axis(window)),
+    }
 
 
 def _recent(store: Repository, watched: MonitoredDatabase) -> dict[str, Any]:
@@ -112,12 +115,14 @@ def _recent(store: Repository, watched: MonitoredDatabase) -> dict[str, Any]:
         end = ((last and last.taken_at) or datetime.now(UTC)) + timedelta(milliseconds=1)
         window = Window(end - RECENT_POLLS * timedelta(seconds=max(watched.interval, watched.pace)), end)
         drawn = (overview.SHARE, overview.CHILDREN, overview.MUTEXES)
-        told = overview.overview(store, watched.name, window, names_of(watched), drawn, tier="poll")
+        recent = overview.overview(store, watched.name, window, names_of(watched), drawn, tier="poll")
         marks = store.marks.between(watched.name, end - MARKS_SINCE, datetime.now(UTC), limit=LISTED).items
     except STORE_ERRORS:
         return {"charts": None, "marks": []}
-    axis = timeline.Axis(told.since())
+    axis = timeline.Axis(recent.since())
     charts = [
-        timeline.chart(one, axis, told.stretches, told.gaps) for one in told.panels if one.key in ("sleeps", "share")
+        timeline.chart(panel, axis, recent.stretches, recent.gaps)
+        for panel in recent.panels
+        if panel.key in ("sleeps", "share")
     ]
-    return {"charts": charts if len(told.stretches) > 1 else [], "marks": [of_mark(one) for one in marks]}
+    return {"charts": charts if len(recent.stretches) > 1 else [], "marks": [of_mark(mark) for mark in marks]}

@@ -26,7 +26,7 @@ class PageEvent:
     begin: datetime
     end: datetime | None
     title: str
-    told: str
+    note: str
     """What came of an episode, or who set the mark."""
     link: str
     compare: str
@@ -36,8 +36,8 @@ class PageEvent:
         """The same on the timeline; an episode that lasts reaches to now. Among many databases each says its own."""
         name = f"{self.database}: {self.title}" if of_many else self.title
         if self.kind == "mark":
-            return Event(self.begin, None, "mark", f"{name} ({self.told})", self.compare, "")
-        words = f"{name}{f' ({self.told})' if self.told else ''}"
+            return Event(self.begin, None, "mark", f"{name} ({self.note})", self.compare, "")
+        words = f"{name}{f' ({self.note})' if self.note else ''}"
         return Event(
             self.begin,
             self.end or max(now, self.begin),
@@ -52,8 +52,8 @@ def happenings(store: Repository, database: str | None, window: Window) -> list[
     """What happened on a database, or on all, the newest first; at most `MOST` episodes and as many marks."""
     episodes = store.episodes.between(database, window.begin, window.end, limit=MOST).items
     marks = store.marks.between(database, window.begin, window.end, limit=MOST).items
-    told = [*(_episode(one, window.end) for one in episodes), *(of_mark(one) for one in marks)]
-    return sorted(told, key=lambda one: one.begin, reverse=True)
+    events = [*(_episode(episode, window.end) for episode in episodes), *(of_mark(mark) for mark in marks)]
+    return sorted(events, key=lambda event: event.begin, reverse=True)
 
 
 def of_mark(mark: Mark) -> PageEvent:
@@ -66,29 +66,29 @@ def of_mark(mark: Mark) -> PageEvent:
     )  # fmt: skip
 
 
-def _episode(one: Episode, now: datetime) -> PageEvent:
-    until = max(one.end or now, one.begin + LEAST)
-    around = Window(one.begin, until).scaled(1.5)
-    before, after, words = _sides(one, now)
-    home = f"/db/{quote(one.database)}"
+def _episode(episode: Episode, now: datetime) -> PageEvent:
+    until = max(episode.end or now, episode.begin + LEAST)
+    around = Window(episode.begin, until).scaled(1.5)
+    before, after, words = _sides(episode, now)
+    home = f"/db/{quote(episode.database)}"
     return PageEvent(
-        one.database, str(one.peak_severity), one.begin, one.end,
-        f"{one.title} on {one.cache}" if one.cache else one.title, one.verdict or "",
+        episode.database, str(episode.peak_severity), episode.begin, episode.end,
+        f"{episode.title} on {episode.cache}" if episode.cache else episode.title, episode.verdict or "",
         f"{home}/history?{around.query}",
         f"{home}/compare?before={quote(before.dots)}&after={quote(after.dots)}", words,
     )  # fmt: skip
 
 
-def _sides(one: Episode, now: datetime) -> tuple[Window, Window, str]:
+def _sides(episode: Episode, now: datetime) -> tuple[Window, Window, str]:
     """An ended episode against the time after it; one that lasts against the time before it."""
-    side = min(max((one.end or now) - one.begin, LEAST), SIDE)
-    if one.end is None:
-        since = Window(max(one.begin, now - side), max(now, one.begin + LEAST))
-        return Window(one.begin - side, one.begin), since, "compare with before it"
-    during = Window(max(one.begin, one.end - side), max(one.end, one.begin + LEAST))
+    side = min(max((episode.end or now) - episode.begin, LEAST), SIDE)
+    if episode.end is None:
+        since = Window(max(episode.begin, now - side), max(now, episode.begin + LEAST))
+        return Window(episode.begin - side, episode.begin), since, "compare with before it"
+    during = Window(max(episode.begin, episode.end - side), max(episode.end, episode.begin + LEAST))
     return during, Window(during.end, during.end + side), "compare with after it"
 
 
-def as_events(told: Sequence[PageEvent], now: datetime, of_many: bool = False) -> list[Event]:
+def as_events(events: Sequence[PageEvent], now: datetime, of_many: bool = False) -> list[Event]:
     """All of them on the timeline."""
-    return [one.event(now, of_many) for one in told]
+    return [event.event(now, of_many) for event in events]

@@ -69,7 +69,7 @@ def names_of(watched: MonitoredDatabase) -> CacheMap:
 
 def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
     """What the template of the history wants."""
-    told = overview(store, watched.name, chosen, names_of(watched))
+    drawn = overview(store, watched.name, chosen, names_of(watched))
     happened = happenings(store, watched.name, chosen)
     events, axis = as_events(happened, min(now, chosen.end)), timeline.Axis(chosen)
     home = f"/db/{quote(watched.name)}/history"
@@ -77,37 +77,37 @@ def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: d
         "database": watched.name,
         "home": home,
         "chosen": chosen,
-        "told": told,
+        "drawn": drawn,
         "presets": PRESETS,
         "now": now,
         "happened": happened,
-        "timeline": timeline.events(events, axis, told.gaps, home),
-        "charts": [timeline.chart(panel, axis, told.stretches, told.gaps, events) for panel in told.panels],
-        "columns": list(timeline.rows(told.panels)),
-        "rows": rows(told),
-        "csv": f"/api/v1/databases/{quote(watched.name)}/history?{_asking(told)}",
+        "timeline": timeline.events(events, axis, drawn.gaps, home),
+        "charts": [timeline.chart(panel, axis, drawn.stretches, drawn.gaps, events) for panel in drawn.panels],
+        "columns": list(timeline.rows(drawn.panels)),
+        "rows": rows(drawn),
+        "csv": f"/api/v1/databases/{quote(watched.name)}/history?{_asking(drawn)}",
     }
 
 
-def _asking(told: Overview) -> str:
+def _asking(drawn: Overview) -> str:
     """The query that gives the figures of the page over REST."""
-    sleeps = "mutex_sleeps" if told.mutexes else "child_sleeps"
+    sleeps = "mutex_sleeps" if drawn.mutexes else "child_sleeps"
     metrics = ("share_of_db_time", sleeps, "cache_gets", "hard_parses", "executions", "cache_usage")
-    named = [*(("metric", one) for one in metrics), ("format", "csv"), ("limit", "5000")]
-    return f"{urlencode(named)}&{told.window.query}"
+    named = [*(("metric", metric) for metric in metrics), ("format", "csv"), ("limit", "5000")]
+    return f"{urlencode(named)}&{drawn.window.query}"
 
 
-def rows(told: Overview) -> list[HistoryRow]:
+def rows(drawn: Overview) -> list[HistoryRow]:
     """The figures as a table of at most `ROWS` rows beside the gaps, oldest first."""
-    by = -(-len(told.stretches) // ROWS) if told.stretches else 1
-    stretches, panels = thinned(told.stretches, told.panels, by)
+    by = -(-len(drawn.stretches) // ROWS) if drawn.stretches else 1
+    stretches, panels = thinned(drawn.stretches, drawn.panels, by)
     lines = [line for panel in panels for line in panel.lines]
     figures = [
-        HistoryRow(one.begin, one.end, tuple(_cell(line.values[place]) for line in lines), None)
-        for place, one in enumerate(stretches)
+        HistoryRow(stretch.begin, stretch.end, tuple(_cell(line.values[index]) for line in lines), None)
+        for index, stretch in enumerate(stretches)
     ]
     return sorted(
-        [*figures, *(HistoryRow(one.begin, one.end, (), one.why) for one in told.gaps)], key=lambda one: one.begin
+        [*figures, *(HistoryRow(gap.begin, gap.end, (), gap.why) for gap in drawn.gaps)], key=lambda row: row.begin
     )
 
 

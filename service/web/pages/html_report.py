@@ -19,7 +19,7 @@ from service.render.diagnosis import common_notes
 from service.render.summary import HEADINGS, SummaryGroup, groups, lines, period
 from service.web.charts import svg
 from service.web.charts.svg import ChartSpan
-from service.web.pages.layout import HERE, DiagnosisView, shown, templates
+from service.web.pages.layout import HERE, DiagnosisView, diagnosis_view, templates
 
 FIRST_BAD = "the first bad interval"
 MOST_NAMED = 3
@@ -31,8 +31,10 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
 
     The worst database and interval come first; `made` is when, now if not given.
     """
-    told = _named(outcome.told)
-    found = sorted(groups(told), key=lambda one: -worst(each.diagnosis.severity for each in one.told).rank)
+    diagnosed = _named(outcome.diagnosed)
+    found = sorted(
+        groups(diagnosed), key=lambda group: -worst(each.diagnosis.severity for each in group.diagnosed).rank
+    )
     css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     return templates.env.get_template("mailed.html").render(
@@ -42,61 +44,74 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
         made=f"{made or datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         version=version("latchscope"),
         headings=HEADINGS,
-        lines=lines(told),
-        first_bad={one.series.first_bad for one in found if one.series},
-        groups=[(one, _series_charts(one), _worst_first(one)) for one in found],
-        shared=common_notes(told),
-        unread=[str(one) for one in outcome.errors] + outcome.skipped,
+        lines=lines(diagnosed),
+        first_bad={group.series.first_bad for group in found if group.series},
+        groups=[(group, _series_charts(group), _worst_first(group)) for group in found],
+        shared=common_notes(diagnosed),
+        unread=[str(error) for error in outcome.errors] + outcome.skipped,
         causes=catalogue(),
     )
 
 
-def _named(told: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
+def _named(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
     """The inputs by the last part of their names, which is enough for whoever gets the page; in full where two agree."""
-    short = [re.split(r"[/\\\\!]", one.name)[-1] for one in told]
-    return [replace(one, name=name) if short.count(name) == 1 else one for one, name in zip(told, short, strict=True)]
+    short = [re.split(r"[/\\\\!]", entry.name)[-1] for entry in diagnosed]
+    return [
+        replace(entry, name=name) if short.count(name) == 1 else entry
+        for entry, name in zip(diagnosed, short, strict=True)
+    ]
 
 
 def _title(found: Sequence[SummaryGroup]) -> str:
     """The databases, and from when to when."""
-    names = [one.database for one in found]
+    names = [group.database for group in found]
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    known = [one.diagnosis.basis for group in found for one in group.told if one.diagnosis.basis]
-    begins = sorted((one.begin for one in known if one.begin), key=lambda one: one.replace(tzinfo=None))
-    ends = sorted((one.end for one in known if one.end), key=lambda one: one.replace(tzinfo=None))
+    known = [entry.diagnosis.basis for group in found for entry in group.diagnosed if entry.diagnosis.basis]
+    begins = sorted((basis.begin for basis in known if basis.begin), key=lambda begin: begin.replace(tzinfo=None))
+    ends = sorted((basis.end for basis in known if basis.end), key=lambda end: end.replace(tzinfo=None))
     span = f", {period(known[0].model_copy(update={'begin': begins[0], 'end': ends[-1]}))}" if begins and ends else ""
     return f"{', '.join(names[:MOST_NAMED])}{more}{span}"
 
 
 def _worst_first(group: SummaryGroup) -> list[tuple[DiagnosisView, list[tuple[str, str]]]]:
-    ordered = sorted(group.told, key=lambda one: -one.diagnosis.severity.rank)
-    return [(shown(one.name, one.diagnosis, figures(one.change)), list(_whose(one))) for one in ordered]
+    ordered = sorted(group.diagnosed, key=lambda entry: -entry.diagnosis.severity.rank)
+    return [
+        (diagnosis_view(entry.name, entry.diagnosis, entry.source, figures(entry.change)), list(_whose(entry)))
+        for entry in ordered
+    ]
 
 
-def _whose(one: DiagnosedInput) -> list[tuple[str, str]]:
+def _whose(diagnosed: DiagnosedInput) -> list[tuple[str, str]]:
     """Host, instance and DB Id, as far as the input tells them."""
-    row = next(iter(one.change.rows("v$instance")), {}) if isinstance(one.change, Delta) else {}
-    told = {"Host": row.get("host_name"), "Instance": row.get("instance_name"), "DB Id": one.change.dbid}
-    return [(name, str(value)) for name, value in told.items() if value is not None]
+    row = next(iter(diagnosed.change.rows("v$instance")), {}) if isinstance(diagnosed.change, Delta) else {}
+    owner = {"Host": row.get("host_name"), "Instance": row.get("instance_name"), "DB Id": diagnosed.change.dbid}
+    return [(name, str(value)) for name, value in owner.items() if value is not None]
 
 
 def _series_charts(group: SummaryGroup) -> list[Markup]:
     """What the intervals cost, one after the other, where there is more than one."""
     if group.series is None:
         return []
-    placed = [(one, one.begin, one.end) for one in group.series.points if one.begin is not None and one.end is not None]
+    placed = [
+        (point, point.begin, point.end)
+        for point in group.series.points
+        if point.begin is not None and point.end is not None
+    ]
     bad = group.series.first_bad
     shares = [
         ChartSpan(
             begin,
             end,
-            None if one.share_of_db_time is None else one.share_of_db_time * 100,
-            one.name == bad,
-            one.severity,
+            None if point.share_of_db_time is None else point.share_of_db_time * 100,
+            point.name == bad,
+            point.severity,
         )
-        for one, begin, end in placed
+        for point, begin, end in placed
     ]
-    sleeps = [ChartSpan(begin, end, one.sleeps_per_second, one.name == bad, one.severity) for one, begin, end in placed]
+    sleeps = [
+        ChartSpan(begin, end, point.sleeps_per_second, point.name == bad, point.severity)
+        for point, begin, end in placed
+    ]
     if not placed:
         return []
     return [

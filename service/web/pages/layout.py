@@ -13,7 +13,7 @@ from starlette.responses import Response
 from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
 from rules.model import Diagnosis, Figure
-from rules.printed import REMEMBER, section_of
+from rules.printed import DeltaSource, section_of
 from service.intake.report_figures import Bars
 from service.render.diagnosis import ELSEWHERE, compared, nothing_judged
 from service.render.summary import period
@@ -34,8 +34,8 @@ def ticked(words: str) -> Markup:
     return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(words))))
 
 
-def _measured(one: Figure) -> str:
-    return measured(one.value, one.unit)
+def _measured(figure: Figure) -> str:
+    return measured(figure.value, figure.unit)
 
 
 FILTERS: Mapping[str, Callable[..., str]] = {
@@ -58,16 +58,18 @@ class DiagnosisView:
     period: str
     diagnosis: Diagnosis
     charts: tuple[Markup, ...]
+    source: DeltaSource
 
     @property
     def printed(self) -> bool:
         """Whether a printed report was judged, whose figures stand in its sections."""
-        return REMEMBER in self.diagnosis.notes
+        return self.source == "report"
 
 
-def shown(name: str, diagnosis: Diagnosis, figures: Sequence[Bars]) -> DiagnosisView:
+def diagnosis_view(name: str, diagnosis: Diagnosis, source: DeltaSource, figures: Sequence[Bars]) -> DiagnosisView:
     """A Diagnosis as the templates want it."""
-    return DiagnosisView(name, period(diagnosis.basis), diagnosis, tuple(_chart(one) for one in figures))
+    charts = tuple(_chart(figure) for figure in figures)
+    return DiagnosisView(name, period(diagnosis.basis), diagnosis, charts, source)
 
 
 def page(request: Request, template: str, status: int = 200, **values: object) -> Response:
@@ -78,6 +80,6 @@ def page(request: Request, template: str, status: int = 200, **values: object) -
     return answer
 
 
-def _chart(one: Bars) -> Markup:
-    title = f"{one.title}, {one.left_out} smaller ones left out" if one.left_out else one.title
-    return svg.bars([(bar.label, bar.value) for bar in one.bars], title, one.unit)
+def _chart(bars: Bars) -> Markup:
+    title = f"{bars.title}, {bars.left_out} smaller ones left out" if bars.left_out else bars.title
+    return svg.bars([(bar.label, bar.value) for bar in bars.bars], title, bars.unit)

@@ -15,7 +15,7 @@ from service.state.board import Board
 from service.web.access import Access, Caller
 from service.web.api.multipart import UploadRefused, receive
 from service.web.api.reports import stored, take
-from service.web.pages.layout import page, shown
+from service.web.pages.layout import diagnosis_view, page
 
 LISTED = 200
 
@@ -67,15 +67,21 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
         found = stored(lambda: uploads.get(id))
         if found is None:
             return page(request, "missing.html", 404, what=f"There is no report {label(id)}.", back="/reports")
-        watched = {one.name.casefold(): one.name for one in board}
+        watched = {database.name.casefold(): database.name for database in board}
         return page(
             request,
             "report.html",
             report=found.kept,
             known=known,
             unread=found.content.unread,
-            told=[shown(one.name, one.diagnosis, one.figures) for one in found.content.diagnoses],
-            watched={one: watched[one.casefold()] for one in found.kept.databases if one.casefold() in watched},
+            parts=[
+                diagnosis_view(part.name, part.diagnosis, part.source, part.figures) for part in found.content.diagnoses
+            ],
+            watched={
+                database: watched[database.casefold()]
+                for database in found.kept.databases
+                if database.casefold() in watched
+            },
             causes=catalogue(),
         )
 

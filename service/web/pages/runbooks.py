@@ -14,15 +14,15 @@ _NAME = re.compile(r"^[A-Za-z0-9]+$")
 
 def names() -> list[str]:
     """Alerts that have a runbook."""
-    return sorted({path.stem for place in PLACES for path in place.glob("*.md")})
+    return sorted({path.stem for folder in PLACES for path in folder.glob("*.md")})
 
 
 def runbook(name: str) -> Markup | None:
     """A runbook as HTML, or None when there is none of that name. Raw HTML in it is shown, not interpreted."""
     if not _NAME.match(name):
         return None
-    for place in PLACES:
-        path = place / f"{name}.md"
+    for folder in PLACES:
+        path = folder / f"{name}.md"
         if path.is_file():
             render = MarkdownIt("commonmark", {"html": False}).enable("table").render
             return Markup(render(path.read_text(encoding="utf-8")))

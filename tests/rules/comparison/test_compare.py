@@ -11,10 +11,10 @@ from collectors.model import Basis, Delta, Row
 from rules.baseline import UsualRange
 from rules.comparison.compare import compare
 from rules.comparison.model import Comparison, FigureChange
+from tests.rules.contexts import BEGIN, INTERVAL, TOTALS, with_rows
+from tests.rules.contexts import delta_of as sick
 from tests.rules.printed import printed, scripted
 from tests.rules.random_loads import Instance, delta_of, instances
-from tests.rules.scenes import BEGIN, INTERVAL, TOTALS, with_rows
-from tests.rules.scenes import delta_of as sick
 
 STORM, RELIEVED = ("undo-storm", 60.0), ("undo-storm", 158.0, 30.0)
 

@@ -5,9 +5,9 @@ import pytest
 from rules.comparison.figures import ComparedFigure, ComparedSides, counted, known, level, untold
 from rules.comparison.units import EXECUTIONS, OF_WORK, SECONDS
 from rules.context import Known, Unknown
-from tests.rules.scenes import TOTALS, scene_of
+from tests.rules.contexts import TOTALS, context_of
 
-PAIR = ComparedSides(scene_of(), scene_of())
+PAIR = ComparedSides(context_of(), context_of())
 ITEM = ComparedFigure("sleeps", "sleeps on dc_users", of="dc_users")
 UNKNOWN = Unknown("v$latch", "v$latch: ORA-00942", "grant it")
 
@@ -45,7 +45,7 @@ def test_seconds_are_as_noisy_as_the_waits_they_are_made_of() -> None:
 
 
 def test_without_a_measure_of_work_a_share_is_taken_and_without_that_nothing() -> None:
-    bare = scene_of(basis=TOTALS, refused=["v$sysstat"])
+    bare = context_of(basis=TOTALS, refused=["v$sysstat"])
     pair = ComparedSides(bare, bare)
     part = counted(ITEM, pair, (Known(10), Known(900)), OF_WORK, (Known(1_000), Known(1_000), "all sleeps"))
     assert part.sentence == "Sleeps on dc_users rose 90-fold as a share of all sleeps (1.0 % → 90.0 % of all sleeps)."
@@ -69,4 +69,4 @@ def test_what_a_side_cannot_tell_says_which_and_why() -> None:
     assert (got.counted_before, got.counted_after, got.outside_usual) == (None, 3.0, None)
     assert got.sentence == ("Sleeps on dc_users cannot be compared: not known before: v$latch: ORA-00942.")
     assert "; not known after: " in untold(ITEM, UNKNOWN, UNKNOWN).why
-    assert known(scene_of(), None, "v$latch", "misses_of_old") == scene_of().why_unknown("v$latch", "misses_of_old")
+    assert known(context_of(), None, "v$latch", "misses_of_old") == context_of().why_unknown("v$latch", "misses_of_old")

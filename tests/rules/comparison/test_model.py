@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from rules.comparison.compare import compare
 from rules.comparison.model import NotVerified
-from tests.rules.scenes import delta_of
+from tests.rules.contexts import delta_of
 
 
 def test_a_change_is_found_by_its_name_and_what_it_is_about() -> None:

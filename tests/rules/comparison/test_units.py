@@ -5,13 +5,13 @@ import pytest
 from collectors.model import Row
 from rules.comparison.units import EXECUTIONS, OF_TIME, OF_WORK, SECONDS, TRANSACTIONS, common, fitting, transactions
 from rules.context import SignalContext
-from tests.rules.scenes import TOTALS, delta_of, scene_of, with_rows
+from tests.rules.contexts import TOTALS, context_of, delta_of, with_rows
 
 
 def working(**done: int) -> SignalContext:
     names = {"executions": "execute count", "commits": "user commits", "rollbacks": "user rollbacks"}
     rows: list[Row] = [{"name": names[name], "value": value} for name, value in done.items()]
-    return scene_of(with_rows("v$sysstat", *rows))
+    return context_of(with_rows("v$sysstat", *rows))
 
 
 def test_executions_are_the_first_choice_and_the_second_the_last() -> None:
@@ -38,7 +38,7 @@ def test_transactions_are_commits_and_rollbacks_and_need_both() -> None:
 def test_totals_have_no_seconds() -> None:
     totals = SignalContext(delta_of(with_rows("v$sysstat"), basis=TOTALS))
     assert common(OF_WORK, totals, totals) is None
-    assert common(OF_TIME, totals, scene_of()) is not None, "DB time is there on both sides"
+    assert common(OF_TIME, totals, context_of()) is not None, "DB time is there on both sides"
 
 
 @pytest.mark.parametrize(

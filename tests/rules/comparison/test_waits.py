@@ -6,8 +6,8 @@ from collectors.model import RESULT_CACHE_LATCH, Row
 from rules.comparison.figures import ComparedSides
 from rules.comparison.waits import child_changes, child_sleeps, children_of, cost_changes, sick_cache, surface_changes
 from rules.context import Known, SignalContext, Unknown
+from tests.rules.contexts import SICK, context_of, delta_of, with_rows
 from tests.rules.printed import printed, scripted
-from tests.rules.scenes import SICK, delta_of, scene_of, with_rows
 
 STORM, RELIEVED = SignalContext(scripted("undo-storm", 60.0)), SignalContext(scripted("undo-storm", 158.0, 30.0))
 MUTEXES = SignalContext(scripted("users-mutex", 30.0))
@@ -22,7 +22,7 @@ def test_costs_are_shares_of_db_time_together_and_by_surface() -> None:
 
 
 def test_a_cost_without_db_time_is_sessions_waiting() -> None:
-    blind = scene_of(refused=["v$sys_time_model"])
+    blind = context_of(refused=["v$sys_time_model"])
     (first, *_) = cost_changes(ComparedSides(blind, blind))
     assert (first.unit, first.before) == ("per second", pytest.approx(2.5 / 30))
 
@@ -54,7 +54,7 @@ def test_only_surfaces_that_both_sides_have_are_compared() -> None:
 
 def test_the_result_cache_is_compared_where_a_side_has_it() -> None:
     latch: Row = {"name": RESULT_CACHE_LATCH, "sleeps": 400}
-    with_it, without = scene_of(with_rows("v$latch", *SICK["v$latch"], latch)), scene_of()
+    with_it, without = context_of(with_rows("v$latch", *SICK["v$latch"], latch)), context_of()
     (told,) = (one for one in surface_changes(ComparedSides(with_it, without)) if one.name == "result_cache_sleeps")
     assert (told.verdict, told.counted_before, told.counted_after) == ("cannot tell", 400, None)
     assert not any(one.name == "result_cache_sleeps" for one in surface_changes(ComparedSides(without, without)))
@@ -66,7 +66,7 @@ def test_the_sick_cache_is_that_of_the_side_that_slept_more() -> None:
         == sick_cache(ComparedSides(RELIEVED, STORM))
         == "dc_rollback_segments"
     )
-    assert sick_cache(ComparedSides(scene_of(refused=["x$kqrst", "v$rowcache"]), scene_of({}))) is None
+    assert sick_cache(ComparedSides(context_of(refused=["x$kqrst", "v$rowcache"]), context_of({}))) is None
 
 
 def test_a_child_is_followed_by_its_cache_and_not_by_its_number() -> None:
@@ -74,23 +74,23 @@ def test_a_child_is_followed_by_its_cache_and_not_by_its_number() -> None:
         {**row, "child#": {1: 5, 5: 1}.get(int(str(row["child#"])), row["child#"])} for row in SICK["x$kqrst"]
     ]
     calmer: list[Row] = [{**row, "sleeps": int(str(row["sleeps"])) // 2 + 4} for row in SICK["v$latch_children"]]
-    other = scene_of({**with_rows("x$kqrst", *moved), "v$latch_children": calmer})
+    other = context_of({**with_rows("x$kqrst", *moved), "v$latch_children": calmer})
     assert children_of(other, "dc_rollback_segments") == (5,)
     assert child_sleeps(other, "dc_rollback_segments") == Known(7.0), "half of seven, and four"
-    assert child_sleeps(scene_of(), "dc_rollback_segments") == Known(990.0)
-    slept, _ = child_changes(ComparedSides(scene_of(), other))
+    assert child_sleeps(context_of(), "dc_rollback_segments") == Known(990.0)
+    slept, _ = child_changes(ComparedSides(context_of(), other))
     assert (slept.of, slept.counted_before, slept.counted_after) == ("dc_rollback_segments", 990, 7)
 
 
 def test_a_child_that_nothing_ties_to_the_cache_is_unknown() -> None:
-    reading = child_sleeps(scene_of(), "dc_sequences")
+    reading = child_sleeps(context_of(), "dc_sequences")
     assert isinstance(reading, Unknown)
     assert reading.why == "which child guards dc_sequences is not known"
 
 
 def test_the_anomaly_of_a_child_that_hardly_slept_cannot_be_told() -> None:
-    quiet = scene_of(with_rows("v$latch_children", {"latch#": 270, "child#": 1, "gets": 36_000, "sleeps": 9}))
-    _, held = child_changes(ComparedSides(scene_of(), quiet))
+    quiet = context_of(with_rows("v$latch_children", {"latch#": 270, "child#": 1, "gets": 36_000, "sleeps": 9}))
+    _, held = child_changes(ComparedSides(context_of(), quiet))
     assert held.verdict == "cannot tell"
     assert held.why == "not known after: too few events: 9 sleeps of all children"
 
@@ -110,7 +110,7 @@ def test_at_equal_rates_the_anomaly_does_not_move_with_the_window(at: float, sec
 def test_a_lower_bound_over_like_windows_moves_only_with_the_child_itself() -> None:
     def held(own: int, other: int) -> str:
         rows: list[Row] = [{**row, "sleeps": own if row["child#"] == 1 else other} for row in SICK["v$latch_children"]]
-        _, told = child_changes(ComparedSides(scene_of(), scene_of(with_rows("v$latch_children", *rows))))
+        _, told = child_changes(ComparedSides(context_of(), context_of(with_rows("v$latch_children", *rows))))
         return told.verdict
 
     assert held(990, 0) == "within noise"

@@ -8,8 +8,8 @@ from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Row
 from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.engine import diagnose
+from tests.rules.contexts import TOTALS, delta_of
 from tests.rules.rich import RICH, waiters
-from tests.rules.scenes import TOTALS, delta_of
 
 
 def headline(*causes: str, basis: Any = None, release: str = "11.2.0.4.0", **changed: Sequence[Row]) -> str:

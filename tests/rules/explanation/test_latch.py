@@ -4,7 +4,7 @@ import pytest
 
 from collectors.model import ROW_CACHE_LATCH, Row
 from rules.engine import diagnose
-from tests.rules.scenes import SICK, delta_of, steps_of, with_rows
+from tests.rules.contexts import SICK, delta_of, steps_of, with_rows
 
 
 def test_subordinates_are_counted_and_a_doubtful_map_is_said() -> None:

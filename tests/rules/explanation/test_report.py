@@ -7,10 +7,10 @@ import pytest
 from collectors.model import ROW_CACHE_LATCH, Row
 from rules.context import SignalContext
 from rules.explanation.report import as_printed, guessed_cache, no_child, quiet
-from tests.rules.scenes import delta_of, with_rows
+from tests.rules.contexts import delta_of, with_rows
 
 
-def scene(**views: list[Row]) -> SignalContext:
+def context(**views: list[Row]) -> SignalContext:
     rows: dict[str, list[Row]] = {
         "v$latch": [{"name": ROW_CACHE_LATCH, "gets": 20_000, "sleeps": 1_000}],
         "v$rowcache": [
@@ -24,14 +24,14 @@ def scene(**views: list[Row]) -> SignalContext:
 
 
 def test_the_latch_is_told_as_a_whole() -> None:
-    step = no_child(scene())
+    step = no_child(context())
     assert "as a whole, with 1,000 sleeps over an interval of 30.0 s." in step.statement
     assert [(one.name, one.value) for one in step.figures] == [("sleeps", 1_000)]
-    assert no_child(scene(latch=[])).figures == ()
+    assert no_child(context(latch=[])).figures == ()
 
 
 def test_the_busiest_cache_comes_first_with_its_share() -> None:
-    step = guessed_cache(scene())
+    step = guessed_cache(context())
     assert "of 10,000 dictionary gets dc_users 90.0 %, dc_segments 10.0 %" in step.statement
     assert "too few sleeps by location" in step.statement
     assert [one.value for one in step.figures] == [0.9, 0.1]
@@ -48,7 +48,7 @@ def test_the_busiest_cache_comes_first_with_its_share() -> None:
     ],
 )
 def test_latch_gets_check_the_figures_and_name_no_cache(gets: int, words: str) -> None:
-    assert words in guessed_cache(scene(latch=[{"name": ROW_CACHE_LATCH, "gets": gets}])).statement
+    assert words in guessed_cache(context(latch=[{"name": ROW_CACHE_LATCH, "gets": gets}])).statement
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_latch_gets_check_the_figures_and_name_no_cache(gets: int, words: str) -
 )
 def test_the_shape_adds_what_it_means(place: str, words: str) -> None:
     held: Row = {"parent_name": ROW_CACHE_LATCH, "location": place, "sleep_count": 900}
-    assert words in guessed_cache(scene(latch_misses=[held])).statement
+    assert words in guessed_cache(context(latch_misses=[held])).statement
 
 
 def test_without_gets_the_cache_cannot_be_told() -> None:
-    assert guessed_cache(scene(rowcache=[])).statement.startswith("Cannot tell which cache: v$rowcache has no gets")
+    assert guessed_cache(context(rowcache=[])).statement.startswith("Cannot tell which cache: v$rowcache has no gets")
     assert "10,000" not in guessed_cache(SignalContext(delta_of(with_rows("v$rowcache")))).statement
 
 
@@ -76,7 +76,7 @@ def test_the_figures_of_the_report_are_told_as_they_stand_there() -> None:
         "total_waits_fg": 80, "time_waited_micro_fg": 1_600_000,
     }  # fmt: skip
     model: list[Row] = [{"stat_name": "DB time", "value": 100_000_000}]
-    step = as_printed(scene(latch=[latch], latch_misses=[held], system_event=[waits], sys_time_model=model))
+    step = as_printed(context(latch=[latch], latch_misses=[held], system_event=[waits], sys_time_model=model))
     assert step is not None
     for words in (
         "DB time 100.0 s.",
@@ -100,7 +100,7 @@ def test_what_the_report_does_not_print_is_said_and_is_no_zero() -> None:
         "DB time is not printed. Row cache waits are not printed. The latch row cache objects is not printed. "
         "Miss sources are not printed. Dictionary caches are not printed."
     )
-    empty = as_printed(scene(latch_misses=[], system_event=[]))
+    empty = as_printed(context(latch_misses=[], system_event=[]))
     assert empty is not None and "No wait for the row cache is listed. " in empty.statement
     assert "misses not known" in empty.statement, "a share of the gets is no printed figure"
 
@@ -112,16 +112,16 @@ def test_background_waits_are_not_told_as_those_of_sessions() -> None:
         "time_waited_micro": 9_000_000,
         "time_waited_micro_fg": 0,
     }
-    step = as_printed(scene(system_event=[apart]))
+    step = as_printed(context(system_event=[apart]))
     assert step is not None and "Waits: row cache lock by background processes alone." in step.statement
     together: Row = {"event": "row cache lock", "total_waits": 90, "time_waited_micro": 9_000_000}
-    step = as_printed(scene(system_event=[together]))
+    step = as_printed(context(system_event=[together]))
     assert step is not None and "90 waits, 9 s, background processes perhaps among them." in step.statement
 
 
 def test_from_mutexes_on_their_locations_are_told_and_of_the_latch_its_gets() -> None:
     slept: Row = {"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 101, "wait_time": 142_000}
-    step = as_printed(scene(event_name=[{"name": "row cache mutex"}], mutex_sleep=[slept]))
+    step = as_printed(context(event_name=[{"name": "row cache mutex"}], mutex_sleep=[slept]))
     assert step is not None and "Row Cache mutexes: [19] kqrpre 101 sleeps, 142 ms." in step.statement
     assert "Latch row cache objects 20,000 gets." in step.statement and "iss source" not in step.statement
 
@@ -132,7 +132,7 @@ def test_of_views_that_were_read_nothing_is_printed() -> None:
 
 def test_where_nothing_is_lost_no_cache_is_guessed_and_no_script_advised() -> None:
     event: Row = {"event": "latch: row cache objects", "total_waits": 1, "time_waited_micro": 9}
-    calm = scene(system_event=[event])
+    calm = context(system_event=[event])
     assert quiet(calm)
     for step in (no_child(calm), guessed_cache(calm)):
         assert "guess" not in step.statement and "script" not in step.statement
@@ -141,5 +141,5 @@ def test_where_nothing_is_lost_no_cache_is_guessed_and_no_script_advised() -> No
 
 
 def test_one_of_something_is_singular() -> None:
-    step = as_printed(scene(rowcache=[{"parameter": "dc_users", "gets": 1, "modifications": 2, "usage": 1}]))
+    step = as_printed(context(rowcache=[{"parameter": "dc_users", "gets": 1, "modifications": 2, "usage": 1}]))
     assert step is not None and "dc_users 1 get, 2 modifications, 1 entry" in step.statement

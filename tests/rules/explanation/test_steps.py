@@ -15,7 +15,7 @@ from rules.catalogue import catalogue
 from rules.engine import diagnose
 from rules.model import Diagnosis
 from tests.collectors.scripted import delta_from, poll_at
-from tests.rules.scenes import SICK, TOTALS, delta_of, no_grant, steps_of, with_rows
+from tests.rules.contexts import SICK, TOTALS, delta_of, no_grant, steps_of, with_rows
 
 
 def judged(capture: Capture) -> Diagnosis:

@@ -7,16 +7,16 @@ from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE
 from rules.engine import diagnose
 from rules.explanation.waits import lock_steps, mutex_steps, result_cache_steps
 from rules.model import Diagnosis
+from tests.rules.contexts import context_of, delta_of
 from tests.rules.rich import RICH, waiters
-from tests.rules.scenes import delta_of, scene_of
 
 LATCH_ROW: Row = {"name": "row cache objects", "gets": 41, "misses": 0, "sleeps": 0, "wait_time": 0}
 
 
 def told(steps: Any, refused: tuple[str, ...] = (), **changed: Sequence[Row]) -> Mapping[str, str]:
     views: dict[str, Any] = {**RICH, **{f"v${view}": rows for view, rows in changed.items()}}
-    scene = scene_of(views, release="19.0.0.0.0", refused=refused)
-    return {step.step: step.statement for step in steps(scene) if step is not None}
+    context = context_of(views, release="19.0.0.0.0", refused=refused)
+    return {step.step: step.statement for step in steps(context) if step is not None}
 
 
 def test_mutexes_are_told_by_location_with_their_shape() -> None:

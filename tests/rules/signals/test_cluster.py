@@ -3,11 +3,11 @@
 from collectors.model import Row
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
-from tests.rules.scenes import scene_of, with_rows
+from tests.rules.contexts import context_of, with_rows
 
 
 def read(*rows: Row, cache: str = "dc_sequences") -> SignalValue:
-    return SIGNALS["share_of_cluster_requests"].read(scene_of(with_rows("v$rowcache", *rows)), Subject((cache,)))
+    return SIGNALS["share_of_cluster_requests"].read(context_of(with_rows("v$rowcache", *rows)), Subject((cache,)))
 
 
 def test_it_is_a_share_of_all_caches() -> None:

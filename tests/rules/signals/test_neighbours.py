@@ -8,17 +8,17 @@ import pytest
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
+from tests.rules.contexts import TOTALS, context_of
 from tests.rules.rich import RICH
-from tests.rules.scenes import TOTALS, scene_of
 
 UNDO = Subject(("dc_rollback_segments",))
 
 
 def read(
-    name: str, subject: Subject = UNDO, scene: dict[str, Any] | None = None, **changed: Sequence[Row]
+    name: str, subject: Subject = UNDO, context: dict[str, Any] | None = None, **changed: Sequence[Row]
 ) -> SignalValue:
     views: dict[str, Any] = {**RICH, **{f"v${view}": rows for view, rows in changed.items()}}
-    return SIGNALS[name].read(scene_of(views, **(scene or {})), subject)
+    return SIGNALS[name].read(context_of(views, **(context or {})), subject)
 
 
 def why(reading: SignalValue) -> str:
@@ -112,7 +112,7 @@ def test_the_newest_ten_minutes_of_undo_count_in_any_order() -> None:
 
 @pytest.mark.parametrize("name", ["logons_per_second", "hard_parses_per_second", "commits_per_second"])
 def test_totals_of_unknown_age_give_no_rate(name: str) -> None:
-    assert "give no rate" in why(read(name, scene={"basis": TOTALS}))
+    assert "give no rate" in why(read(name, context={"basis": TOTALS}))
 
 
 @pytest.mark.parametrize("name", ["gets_per_logon", "gets_per_commit", "gets_per_parse", "hard_share_of_parses"])

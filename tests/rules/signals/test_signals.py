@@ -7,8 +7,8 @@ import pytest
 from collectors.model import ROW_CACHE_LATCH
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Signal, Subject, signal
+from tests.rules.contexts import SICK, TOTALS, context_of, with_rows
 from tests.rules.rich import RICH
-from tests.rules.scenes import SICK, TOTALS, scene_of, with_rows
 
 UNDO = Subject(("dc_rollback_segments",), "kqrpre: find obj")
 USERS = Subject(("dc_users",), "kqrso")
@@ -95,8 +95,8 @@ STAND_INS = {"v$latch": ("v$latch_children",), "v$system_event": ("v$latch", "v$
 """Views that another can stand in for, so that both must be gone."""
 
 
-def read(name: str, subject: Subject = UNDO, **scene: Any) -> SignalValue:
-    return SIGNALS[name].read(scene_of(**scene), subject)
+def read(name: str, subject: Subject = UNDO, **context: Any) -> SignalValue:
+    return SIGNALS[name].read(context_of(**context), subject)
 
 
 def why(reading: SignalValue) -> str:

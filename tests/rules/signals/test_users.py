@@ -7,14 +7,14 @@ import pytest
 from collectors.model import Row
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
-from tests.rules.scenes import SICK, scene_of, with_rows
+from tests.rules.contexts import SICK, context_of, with_rows
 
 USERS = Subject(("dc_users",))
 PARSES: list[Row] = [{"name": "parse count (total)", "value": 50}, {"name": "parse count (failures)", "value": 2}]
 
 
 def read(name: str, view: str, *rows: Row, **more: Any) -> SignalValue:
-    return SIGNALS[name].read(scene_of(with_rows(view, *rows), **more), USERS)
+    return SIGNALS[name].read(context_of(with_rows(view, *rows), **more), USERS)
 
 
 def why(reading: SignalValue) -> str:
@@ -57,7 +57,7 @@ def test_too_few_waiters_or_waiters_without_that_column_tell_nothing(rows: list[
 
 
 def test_nobody_looked_who_waits() -> None:
-    reading = SIGNALS["lock_waiters_without_statement"].read(scene_of(SICK), USERS)
+    reading = SIGNALS["lock_waiters_without_statement"].read(context_of(SICK), USERS)
     assert "v$session was not read" in why(reading)
 
 

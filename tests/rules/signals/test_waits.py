@@ -8,8 +8,8 @@ import pytest
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Row
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
+from tests.rules.contexts import context_of
 from tests.rules.rich import RICH, waiters
-from tests.rules.scenes import scene_of
 
 UNDO = Subject(("dc_rollback_segments",))
 OF_WAITERS = {
@@ -22,7 +22,7 @@ OF_WAITERS = {
 
 def read(name: str, subject: Subject = UNDO, **changed: Sequence[Row]) -> SignalValue:
     views: dict[str, Any] = {**RICH, **{f"v${view}": rows for view, rows in changed.items()}}
-    return SIGNALS[name].read(scene_of(views), subject)
+    return SIGNALS[name].read(context_of(views), subject)
 
 
 def why(reading: SignalValue) -> str:

@@ -9,8 +9,8 @@ from collectors.model import Basis, Delta, Row
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
 from rules.trends.series import ReportSeries, series
+from tests.rules.contexts import BEGIN, TOTALS, delta_of, with_rows
 from tests.rules.printed import printed, scripted
-from tests.rules.scenes import BEGIN, TOTALS, delta_of, with_rows
 
 Given = tuple[str, Delta, Diagnosis]
 

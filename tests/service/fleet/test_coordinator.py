@@ -106,9 +106,9 @@ class Site:
         board = Board(
             [MonitoredDatabase(DatabaseSettings(name=one, dsn="demo:undo-storm"), 15.0) for one in self.names]
         )
-        board.follow_others(lambda elsewhere, whole: None)
+        board.refresh_remote_with(lambda elsewhere, whole: None)
         self.boards[name], self.leases[name] = board, Held(self.hub, name)
-        self.fleets[name] = FleetCoordinator(board, self.leases[name], self._hire)
+        self.fleets[name] = FleetCoordinator(board, self.leases[name], self._make_workers)
         return self.fleets[name]
 
     def leave(self, name: str) -> None:
@@ -120,7 +120,7 @@ class Site:
             for fleet in self.fleets.values():
                 fleet.step()
 
-    def _hire(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> list[Worker]:
+    def _make_workers(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> list[Worker]:
         self.workers += (made := [Worker(self.hangs) for _ in taken])
         return made
 
@@ -291,9 +291,9 @@ def test_a_database_that_is_not_ours_is_not_even_connected_to(stage: Stage) -> N
 def test_a_round_that_fails_is_logged_and_the_next_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     site = Site(1)
     fleet = site.join("a")
-    hire, fleet._hire = fleet._hire, lambda taken: 1 / 0  # type: ignore[assignment,return-value]
+    make_workers, fleet._make_workers = fleet._make_workers, lambda taken: 1 / 0  # type: ignore[assignment,return-value]
     site.rounds(2)
     assert "a round of sharing failed" in caplog.text and site.hub.holders == {}
-    fleet._hire = hire
+    fleet._make_workers = make_workers
     site.rounds(2)
     assert fleet.owned == 1

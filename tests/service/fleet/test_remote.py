@@ -26,7 +26,7 @@ from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
 from service.store.writer import Writer
 from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
-from service.watch.pipeline import turn
+from service.watch.pipeline import run_poll
 from service.watch.resume import resume
 from service.watch.worker import Worker
 from service.web import presenters
@@ -48,14 +48,14 @@ class Pair:
 
     def __init__(self, place: Place) -> None:
         self.store = Repository(place.url)
-        self.words = FleetStatusTable(self.store.engine)
-        self.archive = FleetReader(self.store, self.words)
+        self.status_table = FleetStatusTable(self.store.engine)
+        self.reader = FleetReader(self.store, self.status_table)
         self.settings = DatabaseSettings(name=NAME, dsn=f"demo:{NAME}")
         self.began = datetime.now(UTC) - timedelta(seconds=POLLS[-1])
         self.owner = MonitoredDatabase(self.settings, 15.0, polled_by="a")
         self.board = Board([MonitoredDatabase(self.settings, 15.0)])
-        self.board.follow_others(RemoteDatabases(self.archive, 0.0, STORE_ERRORS).follow)
-        self.herald = StatusExchange(self.words, STORE_ERRORS)
+        self.board.refresh_remote_with(RemoteDatabases(self.reader, 0.0, STORE_ERRORS).refresh)
+        self.status_exchange = StatusExchange(self.status_table, STORE_ERRORS)
         self.worker = Worker(self.owner, self, self.store)
 
     def open(self, watched: MonitoredDatabase | None = None, at: float = POLLS[-1]) -> ScriptedDatabase:
@@ -66,10 +66,10 @@ class Pair:
 
     def poll(self, *moments: float) -> None:
         for at in moments:
-            turn(self.owner, self.open(at=at), self.store)
+            run_poll(self.owner, self.open(at=at), self.store)
 
-    def speak(self) -> None:
-        self.herald.speak([self.owner], lambda name: self.worker)
+    def publish(self) -> None:
+        self.status_exchange.publish([self.owner], lambda name: self.worker)
 
     @property
     def follower(self) -> MonitoredDatabase:
@@ -102,7 +102,7 @@ def test_before_the_first_poll_nothing_is_known(pair: Pair) -> None:
 def test_both_say_the_same(pair: Pair) -> None:
     for so_far in range(1, len(POLLS) + 1):
         pair.poll(POLLS[so_far - 1])
-        pair.speak()
+        pair.publish()
         for view in VIEWS:
             assert view(pair.follower) == view(pair.owner), (view.__name__, so_far)
         assert pair.short(pair.follower) == pair.short(pair.owner)
@@ -112,7 +112,7 @@ def test_both_say_the_same(pair: Pair) -> None:
 
 def test_the_list_asks_for_words_alone(pair: Pair) -> None:
     pair.poll(*POLLS)
-    pair.speak()
+    pair.publish()
     (watched,) = pair.board
     assert watched.published is None, "no snapshot is read for a list"
     assert pair.short(watched) == pair.short(pair.owner)
@@ -121,7 +121,7 @@ def test_the_list_asks_for_words_alone(pair: Pair) -> None:
 def test_a_failure_is_told_to_all(pair: Pair) -> None:
     pair.poll(*POLLS)
     pair.owner.failure = Failure("credential", "ORA-01017: invalid username/password", time.time(), None)
-    pair.speak()
+    pair.publish()
     assert pair.follower.failure == pair.owner.failure and not pair.follower.up
     assert pair.short(pair.follower) == pair.short(pair.owner)
     assert presenters.diagnosis_of(pair.follower) == presenters.diagnosis_of(pair.owner)
@@ -129,24 +129,24 @@ def test_a_failure_is_told_to_all(pair: Pair) -> None:
 
 def test_only_who_polls_exports(pair: Pair) -> None:
     pair.poll(*POLLS)
-    pair.speak()
+    pair.publish()
     assert pair.follower.up
     assert exposition(pair.board.own(), None)[0] == b""
 
 
 def test_what_is_ours_meanwhile_is_left_alone(pair: Pair) -> None:
     pair.poll(*POLLS)
-    pair.speak()
+    pair.publish()
     watched = pair.follower
     published, watched.owned = watched.published, True
     pair.poll(44.0)
-    RemoteDatabases(pair.archive, 0.0, STORE_ERRORS).follow([watched], True)
+    RemoteDatabases(pair.reader, 0.0, STORE_ERRORS).refresh([watched], True)
     assert watched.published is published
 
 
 def test_while_the_store_is_away_what_is_known_stays(pair: Pair) -> None:
     pair.poll(*POLLS)
-    pair.speak()
+    pair.publish()
     before = presenters.diagnosis_of(pair.follower)
 
     class Away:
@@ -154,41 +154,43 @@ def test_while_the_store_is_away_what_is_known_stays(pair: Pair) -> None:
             raise OperationalError("select", {}, Exception("no"))
 
     watched = pair.follower
-    followers = RemoteDatabases(Away(), 0.0, STORE_ERRORS)
-    followers.follow([watched], True), followers.follow([watched], False)
+    remote = RemoteDatabases(Away(), 0.0, STORE_ERRORS)
+    remote.refresh([watched], True), remote.refresh([watched], False)
     assert presenters.diagnosis_of(watched) == before
-    StatusExchange(Away(), STORE_ERRORS).speak([pair.owner], lambda name: None)
+    StatusExchange(Away(), STORE_ERRORS).publish([pair.owner], lambda name: None)
 
 
 def actions(pair: Pair, leases: SoleLeases | None = None, messenger: object = None) -> OperatorActions:
     """Those of the replica that does not poll."""
-    return OperatorActions(pair, leases or SoleLeases("b"), lambda name: None, messenger or pair.words, STORE_ERRORS)  # type: ignore[arg-type]
+    return OperatorActions(
+        pair, leases or SoleLeases("b"), lambda name: None, messenger or pair.status_table, STORE_ERRORS
+    )  # type: ignore[arg-type]
 
 
 def test_requests_reach_the_owner_once(pair: Pair) -> None:
     pair.poll(*POLLS)
     pair.owner.failure = Failure("credential", "ORA-01017", time.time(), None)
-    pair.speak()
+    pair.publish()
     can, resumed, asked = actions(pair), [], []
     assert can.resume_login(pair.follower)
     can.sample(pair.follower)
     pair.worker.resume_login = lambda: bool(resumed.append(1))  # type: ignore[method-assign,func-returns-value]
     pair.worker.ask_for_samples = lambda: asked.append(1)  # type: ignore[method-assign]
-    pair.speak(), pair.speak()
+    pair.publish(), pair.publish()
     assert (resumed, asked) == ([1], [1])
     pair.owner.failure = None
-    pair.speak()
+    pair.publish()
     assert not can.resume_login(pair.follower), "login was not stopped"
 
 
 def test_a_result_found_here_counts_there(pair: Pair) -> None:
     pair.poll(*POLLS)
-    pair.speak()
+    pair.publish()
     result = actions(pair).confirm(pair.follower, catalogue()["undo-segments"])
-    pair.speak()
+    pair.publish()
     assert pair.owner.confirmations() == {"undo-segments": result.value}
     pair.poll(44.0)
-    pair.speak()
+    pair.publish()
     for watched in (pair.owner, pair.follower):
         (finding,) = (one for one in presenters.diagnosis_of(watched).findings if one.cause == "undo-segments")
         assert finding.confirm is not None and finding.confirm.result == result.value
@@ -203,7 +205,7 @@ def test_an_action_waits_for_no_other_replica(pair: Pair) -> None:
 
     with pytest.raises(ActionRunning):
         actions(pair, Taken("b")).profile(pair.follower, 0.1, 1)
-    assert not pair.follower.acting.locked()
+    assert not pair.follower.action_lock.locked()
 
 
 def test_what_cannot_be_passed_on_is_said(pair: Pair) -> None:
@@ -218,31 +220,33 @@ def test_what_cannot_be_passed_on_is_said(pair: Pair) -> None:
 def crew_of(pair: Pair, tmp_path: Path) -> WorkerFactory:
     writer = Writer(pair.store, DiskQueue(tmp_path / "spool", 2**20))
     return WorkerFactory(
-        pair, writer, Settings(), lambda taken: resume(taken, pair.store, writer), pair.archive, STORE_ERRORS
+        pair, writer, Settings(), lambda taken: resume(taken, pair.store, writer), pair.reader, STORE_ERRORS
     )
 
 
 def test_a_successor_goes_on_where_the_other_left_off(pair: Pair, tmp_path: Path) -> None:
     pair.poll(*POLLS)
-    pair.speak()
+    pair.publish()
     watched = MonitoredDatabase(pair.settings, 15.0)
-    (worker,) = crew_of(pair, tmp_path).hire([(watched, Lease(NAME, lambda _: True))])
+    (worker,) = crew_of(pair, tmp_path).make_workers([(watched, Lease(NAME, lambda _: True))])
     assert watched.up, "the last poll of the other is young enough"
     assert watched.published is None and "latchscope_latch_gets_total" not in exposition([watched], None)[0].decode()
     assert watched.episodes.open == pair.owner.episodes.open, "the trouble goes on"
     due = worker._first - time.monotonic()  # type: ignore[operator]
     assert 0 < due <= 15.0, "no sooner than the interval after the last poll of the other"
-    published = turn(watched, pair.open(at=44.0), pair.store)
+    published = run_poll(watched, pair.open(at=44.0), pair.store)
     assert published.delta is not None and published.delta.basis.seconds == 2.0 and not published.delta.notes
 
 
 def test_a_successor_of_nobody_polls_at_once(pair: Pair, tmp_path: Path) -> None:
-    (worker,) = crew_of(pair, tmp_path).hire([(MonitoredDatabase(pair.settings, 15.0), Lease(NAME, lambda _: True))])
+    (worker,) = crew_of(pair, tmp_path).make_workers(
+        [(MonitoredDatabase(pair.settings, 15.0), Lease(NAME, lambda _: True))]
+    )
     assert worker._first is not None and worker._first <= time.monotonic()
 
 
 def test_credentials_are_not_told(pair: Pair) -> None:
     pair.owner.failure = Failure("credential", str(CredentialError("ORA-01017")), time.time(), None)
-    pair.speak()
-    ((body,),) = [[one.model_dump_json()] for one in pair.words.all().values()]
+    pair.publish()
+    ((body,),) = [[one.model_dump_json()] for one in pair.status_table.all().values()]
     assert "password" not in body.lower()

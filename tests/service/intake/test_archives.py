@@ -17,7 +17,7 @@ from collectors.errors import InputError
 from service.intake.archives import MIB, Limits, TooLarge, gunzipped, label, members, unread_kind
 
 ROOT = Path(__file__).parents[3]
-SMALL = Limits(one=MIB, total=2 * MIB, members=10, ratio=50, unasked=64 * 1024)
+SMALL = Limits(per_input=MIB, total=2 * MIB, members=10, ratio=50, unasked=64 * 1024)
 
 
 def zipped(*files: tuple[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -179,7 +179,7 @@ def highest() -> int:
 
 before = highest()
 outcome = inputs.diagnose_all(sys.argv[1:])
-print(len(outcome.told), len(outcome.errors), before, highest())
+print(len(outcome.diagnosed), len(outcome.errors), before, highest())
 print(outcome.errors[0])
 """
 

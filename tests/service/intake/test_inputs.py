@@ -30,19 +30,19 @@ def told(*names: object) -> InputResults:
 
 def causes(outcome: InputResults) -> list[str]:
     assert outcome.errors == []
-    return [one.diagnosis.findings[0].cause for one in outcome.told]
+    return [one.diagnosis.findings[0].cause for one in outcome.diagnosed]
 
 
 def test_a_recording_becomes_a_diagnosis(incident: Path) -> None:
     outcome = told(incident)
-    (one,) = outcome.told
+    (one,) = outcome.diagnosed
     assert causes(outcome) == ["undo-segments"]
     assert one.name == str(incident)
     assert one.diagnosis.basis is not None and one.diagnosis.basis.kind == "totals"
 
 
 def test_snapshots_that_cannot_be_compared_are_undetermined_and_no_error(capture_file: Callable[..., Path]) -> None:
-    (one,) = told(capture_file(snapshots=[FIRST, FIRST])).told
+    (one,) = told(capture_file(snapshots=[FIRST, FIRST])).diagnosed
     assert one.diagnosis.basis is None
     assert "not later" in one.diagnosis.headline
 
@@ -55,7 +55,7 @@ def test_standard_input_is_known_by_its_content(
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(pack(source.read_bytes()))))
         outcome = told("-")
         assert causes(outcome) == ["undo-segments"]
-        assert outcome.told[0].name in ("standard input", "standard input!x")
+        assert outcome.diagnosed[0].name in ("standard input", "standard input!x")
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.json", "report", "x.gz", "x.zip", "x.pdf"])
@@ -70,11 +70,11 @@ def test_the_output_of_the_script_is_read(tmp_path: Path, pack: Callable[[bytes]
     (tmp_path / "latchscope.txt").write_bytes(pack(spooled().encode()))
     outcome = told(tmp_path / "latchscope.txt")
     assert causes(outcome) == ["undo-segments"]
-    assert outcome.told[0].diagnosis.findings[0].child == 1
+    assert outcome.diagnosed[0].diagnosis.findings[0].child == 1
 
 
 def test_a_compare_report_is_two_periods() -> None:
-    first, second = told(REPORTS / "awrdd-11.2.0.4.0-before-and-during.html").told
+    first, second = told(REPORTS / "awrdd-11.2.0.4.0-before-and-during.html").diagnosed
     assert first.name.endswith(".html, period 1 of 2") and second.name.endswith(".html, period 2 of 2")
 
 
@@ -92,7 +92,7 @@ def test_a_directory_is_read_one_level_deep_and_says_what_it_left(tmp_path: Path
     os.mkfifo(tmp_path / "pipe")
     sparse(tmp_path)
     outcome = told(tmp_path)
-    assert [Path(one.name).name for one in outcome.told] == ["a.html", "b.zip!one.json", "c.json.gz"]
+    assert [Path(one.name).name for one in outcome.diagnosed] == ["a.html", "b.zip!one.json", "c.json.gz"]
     assert outcome.errors == []
     left = "\n".join(outcome.skipped)
     for name, why in {
@@ -114,7 +114,7 @@ def test_in_a_directory_what_is_ours_and_broken_is_an_error(tmp_path: Path, inci
     (tmp_path / "b.zip").write_bytes(encrypted())
     (tmp_path / "c.json").write_bytes(incident.read_bytes())
     outcome = told(tmp_path)
-    assert len(outcome.told) == 1
+    assert len(outcome.diagnosed) == 1
     assert ["ends too early" in str(one) or "encrypted" in str(one) for one in outcome.errors] == [True, True]
 
 
@@ -125,7 +125,7 @@ def test_one_encrypted_member_does_not_hide_the_others(tmp_path: Path, incident:
     data[whole.rindex(name) - 46 + 8] |= 1
     (tmp_path / "x.zip").write_bytes(data)
     outcome = told(tmp_path / "x.zip")
-    assert [one.name for one in outcome.told] == [f"{tmp_path}/x.zip!good.json"]
+    assert [one.name for one in outcome.diagnosed] == [f"{tmp_path}/x.zip!good.json"]
     assert "x.zip!secret.txt is encrypted" in str(outcome.errors[0])
 
 
@@ -134,7 +134,7 @@ def test_an_archive_within_an_archive_is_not_opened(tmp_path: Path, incident: Pa
     for inner in (zipped(("x", incident.read_bytes())), gzip.compress(gzip.compress(incident.read_bytes()))):
         path.write_bytes(zipped(("inner", inner)))
         outcome = told(path)
-        assert outcome.told == [] and len(outcome.errors) == 1
+        assert outcome.diagnosed == [] and len(outcome.errors) == 1
         assert outcome.skipped == [f"{path}!inner is an archive within an archive; unpack it first"]
     path.write_bytes(gzip.compress(zipped(("x", incident.read_bytes()))))
     assert str(told(path).errors[0]) == f"{path} is an archive within an archive; unpack it first"
@@ -145,11 +145,11 @@ def test_a_gzipped_file_in_a_zip_is_read_within_the_same_bounds(tmp_path: Path, 
     packed = gzip.compress(incident.read_bytes())
     path.write_bytes(zipped(("inner.gz", packed), ("bad.gz", packed[:-9])))
     outcome = told(path)
-    assert [one.name for one in outcome.told] == [f"{path}!inner.gz"]
+    assert [one.name for one in outcome.diagnosed] == [f"{path}!inner.gz"]
     assert "bad.gz is damaged" in str(outcome.errors[0])
     some = gzip.compress(b"x" * 600_000)
     many = zipped(*((f"{i}.gz", some) for i in range(4)))
-    small = Limits(one=MIB, total=MIB, members=10, ratio=2000, unasked=64 * 1024)
+    small = Limits(per_input=MIB, total=MIB, members=10, ratio=2000, unasked=64 * 1024)
     (error,) = inputs.diagnose_data(many, "x.zip", small).errors
     assert str(error) == "x.zip unpacks to more than 1 MiB; pack fewer reports into one archive"
 
@@ -242,7 +242,7 @@ BAD = {
 def test_a_bad_input_is_one_line_that_names_it(make: Callable[[Path], str], said: str, tmp_path: Path) -> None:
     name = make(tmp_path)
     outcome = told(name)
-    assert outcome.told == []
+    assert outcome.diagnosed == []
     (error,) = outcome.errors
     assert isinstance(error, InputError)
     text = str(error)
@@ -257,13 +257,13 @@ def test_a_name_with_lines_and_colours_is_shown_as_one_plain_line(tmp_path: Path
     (folder / "c\rd.json").write_bytes(incident.read_bytes())
     (folder / os.fsdecode(b"\xff.txt")).write_bytes(b"x")
     outcome = told(folder, folder / "none\n")
-    shown = [*(one.name for one in outcome.told), *outcome.skipped, *(str(one) for one in outcome.errors)]
+    shown = [*(one.name for one in outcome.diagnosed), *outcome.skipped, *(str(one) for one in outcome.errors)]
     assert len(shown) == 3 and all(one.isprintable() for one in shown)
 
 
 def test_one_bad_input_does_not_hide_the_others(incident: Path, tmp_path: Path) -> None:
     outcome = told(tmp_path / "none", incident, sparse(tmp_path))
-    assert [one.name for one in outcome.told] == [str(incident)]
+    assert [one.name for one in outcome.diagnosed] == [str(incident)]
     assert len(outcome.errors) == 2
 
 
@@ -300,7 +300,7 @@ def test_the_step_hears_of_every_file(tmp_path: Path, incident: Path) -> None:
 def test_a_directory_with_many_files_of_others_says_so_in_one_line() -> None:
     outcome = told(REPORTS)
     assert outcome.errors == [], "programs that write reports are none"
-    assert len(outcome.told) == len([one for one in REPORTS.iterdir() if one.suffix in (".html", ".txt")]) + 1
+    assert len(outcome.diagnosed) == len([one for one in REPORTS.iterdir() if one.suffix in (".html", ".txt")]) + 1
     (line,) = outcome.skipped
     assert line.startswith(f"{len(outcome.foreign)} files that are none of ours: README.md, as_html.py, ")
     assert line.endswith(", …")

@@ -55,6 +55,6 @@ def test_without_figures_there_is_no_chart(change: Delta | NotComparable) -> Non
     [("awr-11.2.0.4.0-undo-storm.html", "Row cache latch"), ("awr-19.0.0.0.0-users-mutex.html", "Row cache mutexes")],
 )
 def test_a_report_has_gets_and_the_locations_of_its_release(name: str, title: str) -> None:
-    (one,) = diagnose_all([str(REPORTS / name)]).told
+    (one,) = diagnose_all([str(REPORTS / name)]).diagnosed
     caches, locations = figures(one.change)
     assert caches.title == "Dictionary cache gets" and locations.title.startswith(title)

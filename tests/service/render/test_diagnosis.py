@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 
 @pytest.fixture
 def told(incident: Path) -> list[DiagnosedInput]:
-    return diagnose_data(incident.read_bytes(), NAME).told
+    return diagnose_data(incident.read_bytes(), NAME).diagnosed
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def judged_then(
         }
         kept = {name: cause for name, cause in catalogue().items() if name in then}
         monkeypatch.setattr(engine, "catalogue", lambda: kept)
-    return diagnose_data(incident.read_bytes(), NAME).told
+    return diagnose_data(incident.read_bytes(), NAME).diagnosed
 
 
 SHOWN = (
@@ -172,7 +172,7 @@ DAYS = [str(Path(__file__).parents[2] / "recordings" / "reports" / f"day-{day}.t
 
 
 def test_what_was_ruled_out_is_one_line_with_the_nearest_unless_all_is_wanted(incident: Path) -> None:
-    told = diagnose_all(DAYS[:1]).told
+    told = diagnose_all(DAYS[:1]).diagnosed
     brief, whole = as_text(told), as_text(told, verbose=True)
     out = [one for one in told[0].diagnosis.ruled_out if one.signal not in ("release", "mechanism")]
     (line,) = [one for one in brief.splitlines() if one.startswith("Ruled out")]
@@ -186,7 +186,7 @@ def test_what_was_ruled_out_is_one_line_with_the_nearest_unless_all_is_wanted(in
 
 
 def test_notes_that_all_inputs_share_are_said_once_at_the_end() -> None:
-    told = diagnose_all(DAYS).told
+    told = diagnose_all(DAYS).diagnosed
     for text in (as_text(told), as_markdown(told)):
         assert text.count("judged from a printed report") == 1
         assert text.index("judged from a printed report") > text.rindex("Ruled out")
@@ -194,7 +194,7 @@ def test_notes_that_all_inputs_share_are_said_once_at_the_end() -> None:
 
 
 def test_the_notes_of_a_series_are_told_in_text_and_markdown() -> None:
-    told = diagnose_all([DAYS[0], DAYS[2]]).told
+    told = diagnose_all([DAYS[0], DAYS[2]]).diagnosed
     note = f"nothing is known of 1 h 0 min between {DAYS[0]} and {DAYS[2]}"
     assert f"  Note: {note}\n" in as_text(told)
     assert f"> {note}\n" in as_markdown(told)
@@ -202,7 +202,7 @@ def test_the_notes_of_a_series_are_told_in_text_and_markdown() -> None:
 
 
 def test_a_report_across_a_restart_is_told_in_one_sentence() -> None:
-    told = diagnose_all([str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))]).told
+    told = diagnose_all([str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))]).diagnosed
     for text in (as_text(told), as_markdown(told)):
         assert "yet" not in text and "undo-segments" not in text
         assert "Nothing could be judged: the instance restarted between the two snapshots" in text
@@ -211,5 +211,5 @@ def test_a_report_across_a_restart_is_told_in_one_sentence() -> None:
 def test_a_series_lists_the_report_across_a_restart_as_no_part_of_it() -> None:
     restart = str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))
     assert f"Note: {restart} tells of no interval: the instance restarted" in as_text(
-        diagnose_all([*DAYS, restart]).told
+        diagnose_all([*DAYS, restart]).diagnosed
     )

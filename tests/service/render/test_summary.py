@@ -36,21 +36,21 @@ def test_a_period_in_words(basis: DiagnosisBasis | None, words: str) -> None:
 
 
 def test_lines_stand_in_the_order_of_the_inputs_and_groups_in_that_of_time(incident: Path) -> None:
-    told = diagnose_all([DAYS[0], str(incident), *DAYS[1:]]).told
+    told = diagnose_all([DAYS[0], str(incident), *DAYS[1:]]).diagnosed
     assert [one.file for one in lines(told)] == [DAYS[0], str(incident), *DAYS[1:]]
     assert all(len(one.cells) == len(HEADINGS) for one in lines(told))
     orders, other = groups(told)
-    assert (orders.database, [one.name for one in orders.told]) == ("ORDERS", sorted(DAYS))
+    assert (orders.database, [one.name for one in orders.diagnosed]) == ("ORDERS", sorted(DAYS))
     assert orders.series is not None and orders.series.first_bad == DAYS[0]
     assert (other.database, other.series) == ("undo-segments", None)
 
 
 def test_what_cannot_be_compared_is_listed_and_no_part_of_a_series() -> None:
-    (one,) = diagnose_all(DAYS[:1]).told
+    (one,) = diagnose_all(DAYS[:1]).diagnosed
     gap = NotComparable("ORDERS", None, "a restart", "wait")
     (group,) = groups([one, DiagnosedInput("gap", gap, cannot_tell(gap))])
-    assert len(group.told) == 2 and group.series is None
-    assert [one.share for one in lines(group.told)] == ["unknown", "15.3 %"]
+    assert len(group.diagnosed) == 2 and group.series is None
+    assert [one.share for one in lines(group.diagnosed)] == ["unknown", "15.3 %"]
 
 
 def with_id(one: DiagnosedInput, dbid: str | None) -> DiagnosedInput:
@@ -59,34 +59,36 @@ def with_id(one: DiagnosedInput, dbid: str | None) -> DiagnosedInput:
 
 
 def test_two_databases_of_one_name_are_told_apart_by_their_id() -> None:
-    told = diagnose_all(sorted(DAYS)).told
+    told = diagnose_all(sorted(DAYS)).diagnosed
     assert {one.change.dbid for one in told} == {"3141592653"}
     other = [with_id(told[0], "7"), *told[1:]]
-    assert [(one.database, len(one.told)) for one in groups(other)] == [
+    assert [(one.database, len(one.diagnosed)) for one in groups(other)] == [
         ("ORDERS (DB Id 7)", 1),
         ("ORDERS (DB Id 3141592653)", 2),
     ]
     assert lines(other)[0].database == "ORDERS (DB Id 7)"
     unknown = [with_id(told[0], None), *told[1:]]
-    assert [len(one.told) for one in groups(unknown)] == [3], "what is not told fits anything"
+    assert [len(one.diagnosed) for one in groups(unknown)] == [3], "what is not told fits anything"
 
 
 def test_two_instances_of_one_database_are_two_series() -> None:
-    told = diagnose_all(sorted(DAYS)).told
+    told = diagnose_all(sorted(DAYS)).diagnosed
     change = told[0].change
     assert isinstance(change, Delta)
     row = {**change.rows("v$instance")[0], "instance_number": 2}
     second = replace(change, readings={**change.readings, "v$instance": Changes("v$instance", (row,))})
-    assert [len(one.told) for one in groups([replace(told[0], change=second), *told[1:]])] == [1, 2]
+    assert [len(one.diagnosed) for one in groups([replace(told[0], change=second), *told[1:]])] == [1, 2]
 
 
 def test_an_interval_that_was_given_twice_is_said() -> None:
-    (group,) = groups([*diagnose_all(DAYS[:1]).told, *(replace(one, name="copy") for one in diagnose_all(DAYS).told)])
+    (group,) = groups(
+        [*diagnose_all(DAYS[:1]).diagnosed, *(replace(one, name="copy") for one in diagnose_all(DAYS).diagnosed)]
+    )
     assert any("is left out" in note for note in group.notes)
 
 
 def test_a_report_across_a_restart_is_grouped_by_its_id_too() -> None:
-    told = [*diagnose_all(DAYS[:2]).told]
+    told = [*diagnose_all(DAYS[:2]).diagnosed]
     gap = NotComparable("ORDERS", None, "a restart", "wait", "3141592653")
     (group,) = groups([*told, DiagnosedInput("gap", gap, cannot_tell(gap))])
     assert group.notes[-1] == "gap tells of no interval: a restart"

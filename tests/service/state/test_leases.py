@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from service.fleet.backend import sharing
+from service.fleet.backend import fleet_backend
 from service.state.leases import Lease, LeasesLost, SoleLeases
 from service.store.queries.leases import SharedLeases, key_of
 from service.store.repository import Repository
@@ -54,9 +54,13 @@ def test_a_lease_is_exclusive_until_it_is_given_back(join: Join) -> None:
     a, b = join("a"), join("b")
     (erp,) = a.take(["erp"])
     assert [one.database for one in b.take(DATABASES)] == ["crm", "dwh"]
-    sharing = b.look(DATABASES)
-    assert {name: owner.name for name, owner in sharing.owners.items() if owner} == {"erp": "a", "crm": "b", "dwh": "b"}
-    assert [one.name for one in sharing.replicas] == ["a", "b"]
+    fleet_backend = b.look(DATABASES)
+    assert {name: owner.name for name, owner in fleet_backend.owners.items() if owner} == {
+        "erp": "a",
+        "crm": "b",
+        "dwh": "b",
+    }
+    assert [one.name for one in fleet_backend.replicas] == ["a", "b"]
     assert erp.held() and a.take(["erp"]) == (erp,), "whoever has it keeps it"
     a.give(erp)
     assert not erp.held()
@@ -72,8 +76,8 @@ def test_a_session_that_is_cut_loses_everything_at_once(join: Join, shared: Plac
     assert not any(one.held() for one in held)
     b = join("b")
     assert len(b.take(DATABASES)) == 3
-    sharing = a.look(DATABASES)
-    assert {one.name for one in sharing.replicas} == {"a", "b"}, "it has joined again, under a session of its own"
+    fleet_backend = a.look(DATABASES)
+    assert {one.name for one in fleet_backend.replicas} == {"a", "b"}, "it has joined again, under a session of its own"
     assert a.take(DATABASES) == () and not any(one.held() for one in held)
     assert len(shared.execute("select * from replicas")) == 2, "the dead are swept"
 
@@ -133,8 +137,8 @@ def test_many_threads_ask_for_one_session(join: Join) -> None:
 def test_a_sqlite_store_has_one_process(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
-    mine = sharing(url, store, "a", None, 15.0)
-    assert isinstance(mine.leases, SoleLeases) and mine.words is None
+    mine = fleet_backend(url, store, "a", None, 15.0)
+    assert isinstance(mine.leases, SoleLeases) and mine.status_table is None
     assert [one.held() for one in mine.leases.take(DATABASES)] == [True] * 3
     assert set(mine.leases.look(DATABASES).owners) == set(DATABASES)
     mine.close()
@@ -146,7 +150,7 @@ def test_a_second_process_on_a_sqlite_store_is_refused_in_one_line(
 ) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
-    mine = sharing(url, store, "a", None, 15.0)
+    mine = fleet_backend(url, store, "a", None, 15.0)
     (tmp_path / "latchscope.yaml").write_text(f"listen: 127.0.0.1:0\nstore: {url}\n", encoding="utf-8")
     command = [sys.executable, "-m", "service", "serve", "--config", str(tmp_path / "latchscope.yaml")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)

@@ -93,7 +93,7 @@ def test_a_confirmation_counts_in_the_next_diagnosis(site: Site) -> None:
 
 @pytest.mark.parametrize(("action", "body"), [("confirmations", UNDO), ("holders", {"seconds": 1, "looks": 1})])
 def test_one_action_at_a_time(site: Site, action: str, body: object) -> None:
-    with site.stage["undo-storm"].acting:
+    with site.stage["undo-storm"].action_lock:
         told = site.post(action, body)
     assert told.status_code == 409 and "another action runs on undo-storm" in told.json()["detail"]
     assert [one[2] for one in site.audited()] == ["refused: busy"]

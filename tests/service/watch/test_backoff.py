@@ -14,7 +14,7 @@ from collectors.simulator.database import ScriptedDatabase
 from service.metrics.exposition import exposition
 from service.state.board import MonitoredDatabase
 from service.watch.backoff import LONGEST_PAUSE, after_failure, interval_after, turn_of
-from service.watch.pipeline import turn
+from service.watch.pipeline import run_poll
 from service.watch.worker import Worker
 from tests.service.stage import Stage
 
@@ -99,7 +99,7 @@ def test_expensive_polls_slow_themselves_down_and_speed_up_again(stage: Stage, m
     watched, dear = stage["busy-but-fine"], Dear(stage)
     watched.interval = 15.0
     monkeypatch.setattr(
-        "service.watch.worker.turn", lambda *given, **more: turn(*given, clock=lambda: stage.at, **more)
+        "service.watch.worker.run_poll", lambda *given, **more: run_poll(*given, clock=lambda: stage.at, **more)
     )
     worker = Worker(watched, dear, stage.keeper, budget=0.01)
     found = []

@@ -114,7 +114,7 @@ def test_standin_login_resumed_by_an_operator_is_tried_once_more(
     site.service.accounts.lock(USER)
     fleets: list[FleetCoordinator] = []
     monkeypatch.setattr(
-        "service.app.FleetCoordinator", lambda *given: fleets.append(FleetCoordinator(*given)) or fleets[-1]
+        "service.fleet.build.FleetCoordinator", lambda *given: fleets.append(FleetCoordinator(*given)) or fleets[-1]
     )
     monkeypatch.setattr("service.watch.worker.Worker.start", lambda worker: None)
     settings = Settings(store=f"sqlite:///{site.folder}/store.db", oracle=QUICK, databases=[site.database])

@@ -13,7 +13,8 @@ from sqlalchemy.exc import OperationalError
 from collectors.model import NotComparable
 from rules.model import Severity
 from service.state.episodes import Episode, EpisodeChange
-from service.store.ingest.record import PollRecord, from_bytes, record_of, to_bytes
+from service.state.poll_record import PollRecord
+from service.store.ingest.record import from_bytes, record_of, to_bytes
 from service.store.queries.episode_log import KEEP_CHANGES, EpisodeLog
 from service.store.repository import Repository
 from service.store.schema.engine import StoreUnavailable

@@ -8,8 +8,8 @@ import pytest
 
 from rules.model import Severity
 from service.state.episodes import Episode
+from service.state.poll_record import PollRecord
 from service.store.ingest.partitions import Partitions
-from service.store.ingest.record import PollRecord
 from service.store.queries import aliases
 from service.store.queries.aliases import current, former, read_diagnosis
 from service.store.queries.episodes import Baseline

@@ -61,7 +61,7 @@ def test_an_upload_is_diagnosed_as_the_command_line_does_it(app: Client, tmp_pat
     (one,) = [ReportOut.model_validate(each) for each in answer.json()]
     assert (one.id, one.size, one.known) == (hashlib.sha256(AWR).hexdigest(), len(AWR), False)
     assert [each.diagnosis for each in one.diagnoses] == [
-        each.diagnosis for each in diagnose_data(AWR, "awr.html").told
+        each.diagnosis for each in diagnose_data(AWR, "awr.html").diagnosed
     ]
     assert one.databases == ("ORDERS",) and one.severity == "critical"
     again = app.get(f"{PATH}/{one.id}").json()

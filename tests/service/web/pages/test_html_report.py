@@ -77,7 +77,7 @@ def test_one_report_is_told_whole(incident: Path) -> None:
     outcome = diagnose_all([str(incident)])
     text = as_html(outcome)
     self_contained(text)
-    told = outcome.told[0].diagnosis
+    told = outcome.diagnosed[0].diagnosis
     finding = told.findings[0]
     for word in (
         *(one.step for one in told.steps[:4]), *(one.signal for one in finding.evidence), "kqrpre: find obj", "14,838",
@@ -101,18 +101,18 @@ def test_several_reports_have_a_table_and_a_chart_with_the_first_bad_interval(we
         len(re.findall(r'<tr class="\w+"><td>day-\d\.txt( <span class="mark-bad">▼ first bad</span>)?</td>', text)) == 5
     )
     assert re.findall(r"<td>([^<]*) <span class=.mark-bad.>", text) == ["day-3.txt"]
-    for note in week.told[0].diagnosis.notes:
+    for note in week.diagnosed[0].diagnosis.notes:
         assert note.split("'")[0][:40] in text
 
 
 def test_what_could_not_be_read_is_said_on_the_page(week: InputResults) -> None:
-    outcome = InputResults(week.told, [InputError("a.html is damaged")], ["b.log is not ours"], 6)
+    outcome = InputResults(week.diagnosed, [InputError("a.html is damaged")], ["b.log is not ours"], 6)
     text = as_html(outcome)
     assert "<li>a.html is damaged</li><li>b.log is not ours</li>" in text
 
 
 def test_nothing_from_a_file_becomes_markup(week: InputResults) -> None:
-    hostile = [_hostile(one) for one in week.told]
+    hostile = [_hostile(one) for one in week.diagnosed]
     text = as_html(InputResults(hostile, [InputError(HOSTILE)], [HOSTILE], 7))
     self_contained(text)
     assert HOSTILE not in text and "<img" not in text and "<script" not in text
@@ -151,22 +151,22 @@ def test_the_head_says_of_what_and_when_and_by_which_version(week: InputResults)
 
 
 def test_names_that_are_alike_stay_whole() -> None:
-    one = diagnose_all([str(REPORTS / "day-1.txt")]).told[0]
+    one = diagnose_all([str(REPORTS / "day-1.txt")]).diagnosed[0]
     text = as_html(InputResults([replace(one, name="a/day.txt"), replace(one, name="b/day.txt")], [], [], 2))
     assert "a/day.txt" in text and "b/day.txt" in text
 
 
 def test_the_worst_comes_first_and_the_healthy_are_folded(week: InputResults, incident: Path) -> None:
-    text = as_html(InputResults([*diagnose_all([str(incident)]).told, *week.told], [], [], 6))
+    text = as_html(InputResults([*diagnose_all([str(incident)]).diagnosed, *week.diagnosed], [], [], 6))
     assert text.index("<h1>ORDERS") < text.index("<h1>undo-segments")
     assert re.findall(r"<details><summary>ORDERS, (day-\d)", text) == ["day-1", "day-2"]
-    assert "<details>" not in as_html(InputResults(week.told[:1], [], [], 1)), "one alone is shown"
+    assert "<details>" not in as_html(InputResults(week.diagnosed[:1], [], [], 1)), "one alone is shown"
 
 
 def test_nothing_is_said_twice_and_nothing_stands_in_backticks(week: InputResults) -> None:
-    text = as_html(InputResults(week.told[2:3], [], [], 1))
+    text = as_html(InputResults(week.diagnosed[2:3], [], [], 1))
     assert "`" not in text and "<code>latchscope script</code>" in text
-    finding = week.told[2].diagnosis.findings[0]
+    finding = week.diagnosed[2].diagnosis.findings[0]
     assert finding.confirm is not None
     assert text.count(finding.confirm.sql) == 1 and text.count("ORA-30013") == 1
     assert text.count("<h3>confirming query</h3>") == 0
@@ -177,7 +177,7 @@ def test_nothing_is_said_twice_and_nothing_stands_in_backticks(week: InputResult
 def test_figures_of_a_report_name_its_sections_and_values_are_those_of_the_text(
     week: InputResults, incident: Path
 ) -> None:
-    text = as_html(InputResults(week.told[2:3], [], [], 1))
+    text = as_html(InputResults(week.diagnosed[2:3], [], [], 1))
     assert "(Latch Activity, Latch Sleep Breakdown)" in text and "(Dictionary Cache Stats)" in text
     assert not re.search(r"\(v\$\w+\)", text)
     assert "(v$rowcache)" in as_html(diagnose_all([str(incident)])), "a capture has views"
@@ -185,8 +185,8 @@ def test_figures_of_a_report_name_its_sections_and_values_are_those_of_the_text(
 
 
 def test_what_is_alike_of_all_periods_and_what_could_not_be_judged_is_said_once(week: InputResults) -> None:
-    gap = diagnose_all([str(REPORTS / "awr-11.2.0.4.0-restart.txt")]).told
-    text = as_html(InputResults([*week.told, *gap], [], [], 6))
+    gap = diagnose_all([str(REPORTS / "awr-11.2.0.4.0-restart.txt")]).diagnosed
+    text = as_html(InputResults([*week.diagnosed, *gap], [], [], 6))
     assert text.count("judged from a printed report") == 1
     assert text.count("Nothing could be judged: the instance restarted") == 1
     assert "nothing is known" not in text and "tells of no interval: the instance restarted" in text

@@ -106,7 +106,7 @@ def with_rows(view: str, *rows: Mapping[str, Any]) -> Mapping[str, Sequence[Row]
     return {**SICK, view: rows}
 
 
-def scene_of(views: Mapping[str, Sequence[Row]] = SICK, **more: Any) -> SignalContext:
+def context_of(views: Mapping[str, Sequence[Row]] = SICK, **more: Any) -> SignalContext:
     """A Scene of these rows; see delta_of."""
     return SignalContext(delta_of(views, **more))
 

@@ -1,0 +1,48 @@
+"""PeriodicJob: one thread per job; errors are logged once and retried at the next round."""
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from threading import Event, Thread
+
+log = logging.getLogger("latchscope.jobs")
+
+
+class PeriodicJob:
+    """Calls `do(now)` every so many seconds until it is stopped."""
+
+    def __init__(
+        self, name: str, every: float, do: Callable[[datetime], object], stopping: Event | None = None
+    ) -> None:
+        """`stopping`: an event that the work itself looks at, where a round can be long."""
+        self._name = name
+        self._every = every
+        self._do = do
+        self._stopping = stopping or Event()
+        self._last_error: str | None = None
+        self._thread = Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin; the first round comes after one pause."""
+        self._thread.start()
+
+    def stop(self, timeout: float = 2.0) -> None:
+        """End after the round at hand."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def run_once(self, now: datetime) -> None:
+        """One round. The first line of an error that repeats is logged once."""
+        try:
+            self._do(now)
+            self._last_error = None
+        except Exception as error:  # noqa: BLE001  the store may be down; the next round tries again
+            why = f"{type(error).__name__}: {str(getattr(error, 'orig', None) or error).splitlines()[0]}"
+            if why != self._last_error:
+                log.warning("%s: not done: %s", self._name, why)
+            self._last_error = why
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._every):
+            self.run_once(datetime.now(UTC))

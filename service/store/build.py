@@ -1,0 +1,55 @@
+"""The store of a service, put together: repository, writer with its disk queue, maintenance."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+from service.config.settings import Settings
+from service.periodic import PeriodicJob
+from service.store.ingest.disk_queue import DiskQueue
+from service.store.maintenance import EVERY_SECONDS, Maintenance
+from service.store.repository import Repository
+from service.store.schema.engine import sqlite_file
+from service.store.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """What the rest of the service uses of the store, and its threads."""
+
+    repository: Repository
+    writer: Writer
+    maintenance: PeriodicJob
+
+    def start(self) -> None:
+        """Bring in what the last run left behind, then begin."""
+        self.writer.catch_up()
+        self.writer.start()
+        self.maintenance.start()
+
+    def stop(self) -> None:
+        """Write what waits, or leave it on disk for the next start."""
+        self.maintenance.stop(5.0)
+        self.writer.stop()
+
+
+def build_store(settings: Settings) -> Store:
+    """Open the store of these settings. Raises StoreError."""
+    repository = Repository(settings.store, settings.history)
+    stopping = Event()
+    maintenance = Maintenance(repository, stopping)
+    job = PeriodicJob("roll-ups and retention", EVERY_SECONDS, maintenance.do, stopping)
+    return Store(repository, Writer(repository, _disk_queue(settings)), job)
+
+
+def _disk_queue(settings: Settings) -> DiskQueue:
+    """Where polls wait for the store: as set, else next to a SQLite file, else in the folder latchscope runs in.
+
+    Replicas on one host, with one configuration, have a folder each below it.
+    """
+    file = sqlite_file(settings.store)
+    if file is not None:
+        return DiskQueue(settings.spool.directory or file.with_name(f"{file.name}-spool"), settings.spool.max_bytes)
+    own = re.sub(r"[^\w.-]", "_", settings.replica_name)
+    return DiskQueue((settings.spool.directory or Path("latchscope-spool")) / own, settings.spool.max_bytes)

@@ -1,0 +1,53 @@
+"""Every route of the service, put together: REST, pages, /metrics, static files."""
+
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
+
+from service.config.audit import Audit
+from service.config.settings import Settings
+from service.intake.uploads import Uploads
+from service.notify.feed import EpisodeFeed
+from service.state.board import Board
+from service.store.build import Store
+from service.watch.actions import OperatorActions
+from service.web.access import Access, read_tokens
+from service.web.api import problems
+from service.web.api.actions import actions_api
+from service.web.api.databases import api, outside
+from service.web.api.history import history_api
+from service.web.api.reports import reports_api
+from service.web.api.stream import streams
+from service.web.pages.compare import compare_pages
+from service.web.pages.database import pages, static
+from service.web.pages.history import history_pages
+from service.web.pages.marks import marks_pages
+from service.web.pages.reports import reports_pages
+
+
+def build_web(
+    app: FastAPI,
+    settings: Settings,
+    board: Board,
+    store: Store,
+    feed: EpisodeFeed,
+    actions: OperatorActions,
+    registry: CollectorRegistry,
+) -> None:
+    """Give the app its routes. Raises BadSettings where the tokens cannot be read."""
+    access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
+    audit = Audit(settings.auth.audit_file)
+    repository = store.repository
+    uploads = Uploads(repository.reports, settings.reports.max_bytes)
+    problems.install(app)
+    app.include_router(api(board, access))
+    app.include_router(streams(board, feed, access))
+    app.include_router(history_api(board, repository, access, audit))
+    app.include_router(actions_api(board, actions, access, audit))
+    app.include_router(reports_api(uploads, access, audit))
+    app.include_router(outside(board, registry, store.writer.trouble, access))
+    app.include_router(pages(board, access, uploads, repository))
+    app.include_router(history_pages(board, repository, access))
+    app.include_router(compare_pages(board, repository, access))
+    app.include_router(marks_pages(board, repository, access, audit))
+    app.include_router(reports_pages(board, uploads, access, audit))
+    app.mount("/static", static, name="static")

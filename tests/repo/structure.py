@@ -1,0 +1,253 @@
+"""The structure in numbers: `python -m tests.repo.structure [ROOT]` prints them for any checkout, rooms being its folders.
+
+Frozen migrations are left out. A function is measured from `def` to its end, docstring and inner functions included; an
+import counts wherever it stands, also inside a function or under TYPE_CHECKING.
+"""
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+FLOORS = ("collectors", "rules", "service")
+LONG = 50
+WORDS = ("one", "told")
+LAYERS: Mapping[str, tuple[str, ...]] = {
+    "": ("service", "rules", "collectors"),
+    "service": (
+        "__main__",
+        "cli",
+        "app",
+        "web | fleet",
+        "watch | history | render | notify",
+        "metrics | intake",
+        "store",
+        "state",
+        "config",
+    ),
+    "service.store": (
+        "check | fleet_status | maintenance | transfer | writer",
+        "repository",
+        "queries",
+        "upkeep",
+        "ingest",
+        "migrations",
+        "schema",
+    ),
+    "service.web": ("pages", "api", "access | charts | presenters | query_params", "schemas"),
+}
+"""Package → what stands in it, from the top down; neighbours on one line know nothing of each other."""
+
+Arrow = tuple[str, str]
+"""The importing module and the imported one."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file: its name as it is imported, where it is, and its text."""
+
+    name: str
+    path: Path
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The parsed text."""
+        return ast.parse(self.text)
+
+    @property
+    def room(self) -> str:
+        """Its folder."""
+        return str(self.path.parent)
+
+    @property
+    def lines(self) -> int:
+        """How long the file is."""
+        return len(self.text.splitlines())
+
+    def functions(self) -> Iterator[tuple[str, int]]:
+        """Name and length of every function, methods and inner functions too."""
+        yield from _functions(self.tree, self.name)
+
+    def types(self) -> Iterator[str]:
+        """Public classes and CapWords aliases of the module itself."""
+        for node in self.tree.body:
+            names = [node.name] if isinstance(node, ast.ClassDef) else []
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            names += [target.id for target in targets if isinstance(target, ast.Name)]
+            yield from (name for name in names if re.fullmatch(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*", name))
+
+
+def _functions(node: ast.AST, name: str) -> Iterator[tuple[str, int]]:
+    for child in ast.iter_child_nodes(node):
+        inner = (
+            f"{name}.{child.name}" if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else name
+        )
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield inner, (child.end_lineno or child.lineno) - child.lineno + 1
+        yield from _functions(child, inner)
+
+
+def modules(root: Path) -> dict[str, Module]:
+    """Name → module, for all of product code."""
+    found: dict[str, Module] = {}
+    for floor in FLOORS:
+        for path in sorted((root / floor).rglob("*.py")):
+            inside = path.relative_to(root)
+            if "versions" not in inside.parts:
+                name = ".".join(inside.with_suffix("").parts).removesuffix(".__init__")
+                found[name] = Module(name, inside, path.read_text(encoding="utf-8"))
+    return found
+
+
+def arrows(known: Mapping[str, Module]) -> set[Arrow]:
+    """Every import of one module of ours by another."""
+    return {(each.name, target) for each in known.values() for target in _imported(each, known) if target != each.name}
+
+
+def _imported(module: Module, known: Mapping[str, Module]) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom):
+            source = _source(module, node)
+            for alias in node.names:
+                yield from [name for name in (f"{source}.{alias.name}", source) if name in known][:1]
+
+
+def _source(module: Module, node: ast.ImportFrom) -> str:
+    """The package or module that a `from` names, dots at its front resolved."""
+    if not node.level:
+        return node.module or ""
+    parts = module.path.with_suffix("").parts[: -node.level]
+    return ".".join((*parts, node.module) if node.module else parts)
+
+
+def cycles(drawn: Iterable[Arrow]) -> list[list[str]]:
+    """Groups of modules that all reach each other."""
+    after: dict[str, set[str]] = defaultdict(set)
+    for source, target in drawn:
+        after[source].add(target)
+    reached = {name: _reached(name, after) for name in after}
+    groups = {frozenset({name, *(n for n in all_ if name in reached.get(n, ()))}) for name, all_ in reached.items()}
+    return sorted(sorted(group) for group in groups if len(group) > 1)
+
+
+def _reached(start: str, after: Mapping[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = after.get(waiting.pop(), set()) - seen
+        seen |= new
+        waiting.extend(new)
+    return seen
+
+
+def upward(drawn: Iterable[Arrow], package: str, layers: Sequence[str]) -> list[Arrow]:
+    """Imports inside a package that go up its layers, or to a neighbour of the same line."""
+    height = {name: (place, name) for place, line in enumerate(layers) for name in line.split(" | ")}
+    wrong = []
+    for source, target in drawn:
+        a, b = (height.get(_unit(name, package) or "") for name in (source, target))
+        if a and b and a != b and a[0] >= b[0]:
+            wrong.append((source, target))
+    return sorted(wrong)
+
+
+def undeclared(known: Iterable[str], package: str, layers: Sequence[str]) -> list[str]:
+    """What stands in a package and in none of its layers."""
+    declared = {name for line in layers for name in line.split(" | ")}
+    return sorted({unit for name in known if (unit := _unit(name, package))} - declared)
+
+
+def _unit(name: str, package: str) -> str | None:
+    """The member of a package that a module is, or is in."""
+    prefix = f"{package}." if package else ""
+    return name[len(prefix) :].split(".")[0] if name.startswith(prefix) else None
+
+
+def layered(root: Path) -> dict[str, tuple[str, ...]]:
+    """The declared layers, of those packages most of whose folders exist in this checkout."""
+    chosen = {}
+    for package, layers in LAYERS.items():
+        here = [name for line in layers for name in line.split(" | ")]
+        ours = [name for name in here if (root / package.replace(".", "/") / name).is_dir()]
+        now = [name for name in here if (HOME / package.replace(".", "/") / name).is_dir()]
+        if 2 * len(ours) > len(now):
+            chosen[package] = layers
+    return chosen
+
+
+def words(module: Module) -> Counter[str]:
+    """How often each of WORDS is a name in a module."""
+    tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
+    return Counter(token.string for token in tokens if token.type == tokenize.NAME and token.string in WORDS)
+
+
+def repeated(known: Iterable[Module]) -> dict[str, list[str]]:
+    """Public type names that two modules define."""
+    where: dict[str, list[str]] = defaultdict(list)
+    for module in known:
+        for name in dict.fromkeys(module.types()):
+            where[name].append(module.name)
+    return {name: sorted(homes) for name, homes in sorted(where.items()) if len(homes) > 1}
+
+
+def long(known: Iterable[Module]) -> list[tuple[str, int]]:
+    """Functions over the limit, the longest first."""
+    found = [each for module in known for each in module.functions() if each[1] > LONG]
+    return sorted(found, key=lambda each: (-each[1], each[0]))
+
+
+def spread(lengths: Iterable[int]) -> str:
+    """p50/p90/max of some lengths."""
+    ranked = sorted(lengths)
+    if not ranked:
+        return "–"
+    return "/".join(str(ranked[-(-len(ranked) * share // 100) - 1]) for share in (50, 90, 100))
+
+
+def table(known: Iterable[Module]) -> Iterator[str]:
+    """A line per room, and one for all."""
+    rooms: dict[str, list[Module]] = defaultdict(list)
+    for module in known:
+        rooms[module.room].append(module)
+    everything = [module for room in rooms.values() for module in room]
+    yield f"{'room':<34}{'files':>6}  {'file lines':<14}{'function lines':<16}{'one':>5}{'told':>6}   (p50/p90/max)"
+    for name, here in [*sorted(rooms.items()), ("together", everything)]:
+        said = sum((words(module) for module in here), Counter())
+        files, functions = spread(m.lines for m in here), spread(n for m in here for _, n in m.functions())
+        yield f"{name:<34}{len(here):>6}  {files:<14}{functions:<16}{said['one']:>5}{said['told']:>6}"
+
+
+def report(root: Path) -> Iterator[str]:
+    """All the numbers of a checkout."""
+    known = modules(root)
+    drawn = arrows(known)
+    yield from table(known.values())
+    over = long(known.values())
+    yield f"\nfunctions over {LONG} lines: {len(over)} (goal at most 3)"
+    yield from (f"  {lines:>4}  {name}" for name, lines in over)
+    around = cycles(drawn)
+    yield f"import cycles: {len(around)} (goal 0)"
+    yield from (f"  {' ↔ '.join(group)}" for group in around)
+    for package, layers in layered(root).items():
+        wrong = upward(drawn, package, layers)
+        yield f"upward arrows in {package or 'the floors'}: {len(wrong)} (goal 0)"
+        yield from (f"  {known[source].path} imports {target}" for source, target in wrong)
+        yield from (f"  {package}.{name} is in no layer" for name in undeclared(known, package, layers))
+    twice = repeated(known.values())
+    yield f"type names defined twice: {len(twice)} (goal 0)"
+    yield from (f"  {name}: {', '.join(homes)}" for name, homes in twice.items())
+
+
+HOME = Path(__file__).resolve().parents[2]
+
+if __name__ == "__main__":
+    print("\n".join(report(Path(sys.argv[1] if len(sys.argv) > 1 else HOME))))

@@ -1,0 +1,29 @@
+"""Where the files of the old release are, and a store of it."""
+
+import sqlite3
+from pathlib import Path
+
+from tests.service.stores import Postgres
+
+MADE = Path(__file__).parent / "made"
+
+
+class OldStore:
+    """Where it is, and how to ask it around the code under test."""
+
+    def __init__(self, kind: str, url: str, postgres: Postgres | None) -> None:
+        self.kind = kind
+        self.url = url
+        self._postgres = postgres
+
+    def rows(self, table: str) -> int:
+        """How many rows a table has."""
+        query = f'select count(*) from "{table}"'
+        name = self.url.removeprefix("sqlite:///")
+        if self._postgres is not None:
+            name = self.url.partition("@/")[2].partition("?")[0]
+            return int(self._postgres.query(query, name)[0][0])
+        with sqlite3.connect(name) as connection:
+            found = connection.execute(query).fetchone()[0]
+        connection.close()
+        return int(found)

@@ -1,0 +1,517 @@
+"""What an older release wrote works: its store, its export, its configuration, its captures, and polls it left on disk.
+
+The files are commit 337e20b's own work, see README.md here. What differs on purpose from what that release said is
+changed here, next to the test that found it, with its reason; the files stay as they are.
+"""
+
+import asyncio
+import gzip
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from click.testing import Result
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
+from typer.testing import CliRunner
+
+from collectors.capture import dump_snapshot
+from collectors.delta import between
+from collectors.model import Delta
+from rules.engine import diagnose
+from service.app import create_app
+from service.cli.main import cli
+from service.config import settings as configuration
+from service.config.secrets import password_of, read_secret
+from service.config.settings import DatabaseSettings, Settings
+from service.notify.http import document
+from service.notify.webhooks import Webhooks
+from service.state.board import MonitoredDatabase
+from service.store.fleet_status import FleetStatusTable
+from service.store.ingest.disk_queue import DiskQueue
+from service.store.ingest.record import PollRecord, from_bytes, record_of, unpack
+from service.store.queries.leases import SharedLeases
+from service.store.repository import Repository
+from service.store.transfer import read_history, write_history
+from service.store.upkeep.rollup import roll_up
+from tests.service.receiver import receiver
+from tests.service.stage import CENTURY, FOR_EVER
+from tests.upgrade.old import MADE, OldStore
+
+EXPECTED = json.loads((MADE / "expected.json").read_text(encoding="utf-8"))
+NAMES = list(EXPECTED["kept"]["databases"])
+EVER = FOR_EVER.model_copy(update=dict.fromkeys(("snapshots", "diagnoses", "episodes"), CENTURY))
+BEGIN, END = datetime(2026, 3, 1, 12, tzinfo=UTC), datetime(2026, 3, 2, 13, 45, 10, tzinfo=UTC)
+"""From the first poll of the old store to the last."""
+PROSE = {"title", "why", "sentence", "notes"}
+
+
+@pytest.fixture
+def store(old: OldStore) -> Iterator[Repository]:
+    """The old store, brought up to today in place."""
+    opened = Repository(old.url, EVER)
+    yield opened
+    opened.close()
+
+
+def agrees(told: Any, expected: Any, where: str = "") -> None:
+    """Assert that everything that was said is said still; there may be more members, and words may have changed."""
+    if isinstance(expected, dict):
+        assert isinstance(told, dict), where
+        for name, value in expected.items():
+            assert name in told, f"{where}.{name} is gone"
+            if name not in PROSE:
+                agrees(told[name], value, f"{where}.{name}")
+    elif isinstance(expected, list):
+        assert isinstance(told, list), where
+        found = of_series(told, expected) if where.endswith(".series") else told
+        assert len(found) == len(expected), f"{where}: {len(found)} instead of {len(expected)}"
+        for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+            agrees(one, other, f"{where}[{place}]")
+    elif isinstance(expected, float):
+        assert told == pytest.approx(expected, rel=1e-9, abs=1e-12), where
+    elif isinstance(expected, str) and expected.endswith(UNKNOWN):
+        assert told.startswith(expected.removesuffix(UNKNOWN)), where
+    else:
+        assert told == expected, where
+
+
+UNKNOWN = " (unknown)"
+"""Which cache a child latch guards; who has seen a poll of the database, on PostgreSQL that of another replica, knows."""
+
+
+def of_series(told: list[Any], expected: list[Any]) -> list[Any]:
+    """Those of the series that are asked for, in the order asked for; there may be more that stood still throughout."""
+    by_name = {series_name(one): one for one in told}
+    return [by_name[series_name(one)] for one in expected]
+
+
+def series_name(one: dict[str, Any]) -> tuple[str, str]:
+    """What a series is of; of a child latch its number alone."""
+    of = one["of"] or ""
+    return one["metric"], of.partition(" (")[0] if of.startswith("child ") else of
+
+
+def plain(model: Any) -> Any:
+    """A model in JSON's types."""
+    return json.loads(model.model_dump_json())
+
+
+def run(*arguments: object) -> Result:
+    """The command line."""
+    return CliRunner().invoke(cli, [str(one) for one in arguments])
+
+
+def asked(app: FastAPI, *paths: str) -> list[httpx.Response]:
+    """The answers of an app to some requests."""
+
+    async def ask() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
+            return [await client.get(path) for path in paths]
+
+    return asyncio.run(ask())
+
+
+@contextmanager
+def standing(url: str) -> Iterator[FastAPI]:
+    """The app over a store and the three databases of it, which are not polled."""
+    databases = [DatabaseSettings(name=name, dsn=f"demo:{name}", cluster="shop", interval=10) for name in NAMES]
+    app = create_app(Settings(store=url, databases=databases, history=EVER))
+    try:
+        yield app
+    finally:
+        app.state.close()
+
+
+# The store
+
+
+def test_rows_of_every_table_are_there_after_the_upgrade(old: OldStore) -> None:
+    Repository(old.url).close()
+    wanted = EXPECTED["kept" if old.kind == "sqlite" else "postgresql"]["counts"]
+    assert {name: old.rows(name) for name in wanted} == wanted
+
+
+def test_check_finds_the_store_whole(old: OldStore, tmp_path: Path) -> None:
+    config = tmp_path / "latchscope.yaml"
+    config.write_text(yaml.safe_dump({"store": old.url}))
+    told = run("store", "check", "--config", config)
+    assert (told.exit_code, told.stderr) == (0, "the store is whole\n")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_snapshots_diagnoses_and_what_lasts_can_be_read(store: Repository, name: str) -> None:
+    expected = EXPECTED["kept"]["databases"][name]
+    newer, older = store.latest(name, 2)
+    assert newer.taken_at is not None
+    views = dump_snapshot(newer)
+    latest = {
+        "taken_at": newer.taken_at.isoformat(),
+        "release": newer.release,
+        "startup_time": newer.startup_time,
+        "rows": {view: len(one["rows"]) for view, one in views["views"].items()},
+        "missing": sorted(views["missing"]),
+    }
+    agrees(latest, expected["latest"])
+    change = between(older, newer)
+    assert isinstance(change, Delta)
+    agrees(plain(diagnose(change)), expected["diagnosed_again"])
+    agrees([plain(one) for one in store.diagnoses(name, BEGIN)], expected["diagnoses"])
+    live = store.confirmations.live(END).get(name, {})
+    confirmed = {cause: {"value": one.value, "sql": one.sql, "at": one.at} for cause, one in live.items()}
+    agrees(confirmed, expected["confirmed"])
+    usual = store.baselines.at(name, list(range(193)))
+    agrees(
+        sorted([one.metric, one.hour_of_week, one.median, one.low, one.high, one.n] for one in usual), expected["usual"]
+    )
+
+
+def test_rest_says_of_it_what_the_old_release_said(old: OldStore) -> None:
+    expected = EXPECTED["rest"]
+    with standing(old.url) as app:
+        told = asked(app, *(f"/api/v1/{path}" for path in expected))
+    assert len(told) > 15
+    for path, answer in zip(expected, told, strict=True):
+        assert answer.status_code == 200, f"{path}: {answer.text}"
+        wanted = expected[path]
+        if "/compare" in path:
+            wanted = {name: value for name, value in wanted.items() if name != "headline"}
+        agrees(answer.json(), wanted, path)
+
+
+def test_pages_show_it(old: OldStore) -> None:
+    (report,) = [path.removeprefix("reports/") for path in EXPECTED["rest"] if path.startswith("reports/")]
+    within = f"begin={BEGIN:%Y-%m-%dT%H:%MZ}&end={END + timedelta(minutes=1):%Y-%m-%dT%H:%MZ}"
+    paths = [
+        "/",
+        "/reports",
+        f"/reports/{report}",
+        f"/db/undo-storm/history?{within}",
+        "/db/undo-storm/compare?mark=last",
+    ]
+    with standing(old.url) as app:
+        told = asked(app, *paths)
+    assert [(path, one.status_code) for path, one in zip(paths, told, strict=True)] == [(path, 200) for path in paths]
+    assert "undo tablespace recreated" in told[3].text
+
+
+def test_receivers_get_what_still_waited_for_them_once_and_in_order(store: Repository) -> None:
+    with receiver() as one:
+        names = ("told", "down", "gone", "crashed")
+        hooks = [{"url": f"{one.url}-{name}", "name": name} for name in names]
+        chosen = Settings(webhooks=hooks, public_url="https://latchscope.example.com")  # type: ignore[arg-type]
+        webhooks = Webhooks(chosen, store, CollectorRegistry())
+        waiting = [each for each in EXPECTED["kept"]["deliveries"] if each["outcome"] in ("waiting", "sending")]
+        for sender in webhooks.senders:
+            one.taken.clear()
+            open_ones = [each for each in waiting if each["target"] == sender.name]
+            assert store.deliveries.next_of(sender.name), sender.name
+            while store.deliveries.next_of(sender.name):
+                sender.step()
+            told = sorted(one.taken, key=lambda each: each["seq"])
+            agrees(told, sorted((each["document"] for each in open_ones), key=lambda each: each["seq"]), sender.name)
+
+
+def test_deliveries_say_who_was_told_of_what(store: Repository) -> None:
+    found = store.episodes.between(None, BEGIN, END).items
+    told = [
+        {
+            "target": one.target,
+            "at": one.at.isoformat(),
+            "attempts": one.attempts,
+            "outcome": one.outcome,
+            "document": document(one.change, "https://latchscope.example.com"),
+        }
+        for episode in found
+        for one in store.deliveries.of(episode.database, episode.cause, episode.begin)
+    ]
+    agrees(told, EXPECTED["kept"]["deliveries"])
+    assert [one.seq for one in store.episode_log.since(0, 100)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("old", ["postgresql"], indirect=True)
+def test_replicas_hear_the_last_word_of_one_that_died(old: OldStore, store: Repository) -> None:
+    words = FleetStatusTable(store.engine)
+    told = words.all()
+    assert sorted(told) == sorted(NAMES)
+    assert told["undo-storm"].summary is not None and told["undo-storm"].failure is None
+    assert told["undo-storm"].polled_at == END.timestamp()
+    assert words.asked(NAMES) == [], "its request is too old to be carried out"
+    leases = SharedLeases(old.url, "second", None, 60.0)
+    try:
+        first = leases.look(NAMES)
+        assert [one.name for one in first.replicas] == ["second"] and first.owners == {}
+        assert sorted(one.database for one in leases.take(NAMES)) == sorted(NAMES)
+    finally:
+        leases.close()
+
+
+def test_retention_deletes_it_when_its_time_is_over(old: OldStore) -> None:
+    store = Repository(old.url)
+    roll_up(store.engine, store.partitions, END + timedelta(days=1))
+    store.prune(END + timedelta(days=10_000))
+    store.close()
+    gone = ("snapshots", "polls", "deltas", "five_minutes", "hours", "buckets", "diagnoses", "marks", "frames")
+    assert {name: old.rows(name) for name in gone} == dict.fromkeys(gone, 0)
+    assert old.rows("episodes") == 1, "one that lasts is never over"
+
+
+# Export and import
+
+
+def content(path: Path, like: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
+    """The rows of an exported history by table, with names for numbers; `like` gives columns, where some are asked for."""
+    rows: dict[str, list[str]] = {}
+    names: dict[str, dict[int, Any]] = {"database_id": {}, "item_id": {}}
+    columns: list[str] = []
+    table = ""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        next(file)
+        for line in map(json.loads, file):
+            if isinstance(line, dict):
+                table, columns = line["table"], line["columns"]
+                rows[table] = []
+                continue
+            row = dict(zip(columns, line, strict=True))
+            if table in ("databases", "items"):
+                names["database_id" if table == "databases" else "item_id"][row["id"]] = [
+                    value for name, value in sorted(row.items()) if name != "id"
+                ]
+                row.pop("id")
+            row = {name: names[name][value] if name in names else value for name, value in row.items()}
+            wanted = row if like is None else {name: row[name] for name in like.get(table, ()) if name in row}
+            rows[table].append(json.dumps(wanted, sort_keys=True))
+    return {table: sorted(found) for table, found in rows.items() if like is None or table in like}
+
+
+def columns_of(path: Path) -> dict[str, list[str]]:
+    """The columns of each table of an exported history."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        heads = [json.loads(line) for line in file if line.startswith('{"table"')]
+    return {head["table"]: head["columns"] for head in heads}
+
+
+@pytest.mark.parametrize("old", ["sqlite"], indirect=True)
+def test_export_writes_of_an_old_store_what_the_old_release_wrote(tmp_path: Path, old: OldStore) -> None:
+    store = Repository(old.url)
+    write_history(store.engine, tmp_path / "today.gz")
+    store.close()
+    before = MADE / "export.jsonl.gz"
+    assert content(tmp_path / "today.gz", columns_of(before)) == content(before)
+
+
+def test_export_and_import_give_the_same_store(store: Repository, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.gz", tmp_path / "second.gz"
+    write_history(store.engine, first)
+    other = Repository(f"sqlite:///{tmp_path}/other.sqlite")
+    read_history(other, first)
+    write_history(other.engine, second)
+    other.close()
+    assert content(second) == content(first)
+
+
+def test_import_takes_an_old_export(old: OldStore, tmp_path: Path) -> None:
+    config, before = tmp_path / "latchscope.yaml", MADE / "export.jsonl.gz"
+    url = f"sqlite:///{tmp_path}/new.sqlite" if old.kind == "sqlite" else old.url
+    if old.kind == "postgresql":
+        emptied(url)
+    config.write_text(yaml.safe_dump({"store": url}))
+    for _ in range(2):
+        told = run("store", "import", before, "--config", config)
+        assert told.exit_code == 0, told.output
+    store = Repository(url)
+    write_history(store.engine, tmp_path / "again.gz")
+    store.close()
+    assert content(tmp_path / "again.gz", columns_of(before)) == content(before)
+    told = run("store", "check", "--config", config)
+    assert (told.exit_code, told.stderr) == (0, "the store is whole\n")
+    paths = [path for path in EXPECTED["rest"] if "/history" in path]
+    with standing(url) as app:
+        for path, answer in zip(paths, asked(app, *(f"/api/v1/{path}" for path in paths)), strict=True):
+            agrees(answer.json(), EXPECTED["rest"][path], path)
+
+
+def emptied(url: str) -> None:
+    """Make the database of this URL a new one."""
+    store = Repository(url)
+    with store.engine.begin() as connection:
+        connection.exec_driver_sql("drop schema public cascade")
+        connection.exec_driver_sql("create schema public")
+    store.close()
+
+
+# Polls that waited on disk
+
+
+@contextmanager
+def started(old: OldStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], httpx.Response]]:
+    """The service as it starts where the killed process ended; no database can be reached."""
+    monkeypatch.setenv("UPGRADE_PASSWORD", "tiger")
+    unreachable = {"dsn": "127.0.0.1:1/none", "password_env": "UPGRADE_PASSWORD", "interval": 3600}
+    databases = [DatabaseSettings(name=name, **unreachable) for name in NAMES]  # type: ignore[arg-type]
+    own = {"replica": {"name": "first"}, "spool": {"directory": folder}}
+    app = create_app(Settings(store=old.url, databases=databases, history=EVER, **own))  # type: ignore[arg-type]
+    loop = asyncio.new_event_loop()
+    life = app.router.lifespan_context(app)
+
+    def get(path: str) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            async with httpx.AsyncClient(
+                transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8000"
+            ) as client:
+                return await client.get(path)
+
+        return loop.run_until_complete(ask())
+
+    try:
+        loop.run_until_complete(life.__aenter__())
+        yield get
+    finally:
+        loop.run_until_complete(life.__aexit__(None, None, None))
+        loop.close()
+
+
+def test_polls_that_a_killed_process_left_on_disk_reach_the_store(
+    old: OldStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "waiting"
+    queue = folder if old.kind == "sqlite" else folder / "first"
+    shutil.copytree(MADE / "spool", queue)
+    spooled = EXPECTED["spooled"]
+    assert len(list(queue.glob("*.poll"))) == len(spooled) > 0
+    polls = old.rows("polls")
+    begin = f"{END + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}"
+    within = f"begin={begin}&end={END + timedelta(minutes=2):%Y-%m-%dT%H:%M:%SZ}"
+    with started(old, folder, monkeypatch) as get:
+        assert list(queue.iterdir()) == [], "nothing waits, and nothing was set aside"
+        assert old.rows("polls") == polls + len(spooled)
+        for name in NAMES:
+            told = get(f"/api/v1/databases/{name}/history?{within}&resolution=poll&metric=executions").json()
+            wanted = [at for db, at in spooled if db == name]
+            times = [datetime.fromisoformat(at).isoformat() for at in told["times"]]
+            assert [at for at in times if at in wanted] == wanted
+            assert [s for at, s in zip(times, told["seconds"], strict=True) if at in wanted and not s] == []
+        everything = f"begin={BEGIN:%Y-%m-%dT%H:%M:%SZ}&end={END + timedelta(minutes=2):%Y-%m-%dT%H:%M:%SZ}"
+        episodes = get(f"/api/v1/databases/undo-storm/episodes?{everything}").json()
+        assert [one["cause"] for one in episodes] == ["undo-segments"] * 2
+        assert episodes[0]["end"] is None and datetime.fromisoformat(episodes[0]["begin"]) > END
+        (lasting,) = get(f"/api/v1/databases/users-mutex/episodes?{everything}").json()
+        assert lasting["end"] is None
+        assert (
+            datetime.fromisoformat(lasting["last_seen"]).isoformat()
+            == [at for name, at in spooled if name == "users-mutex"][-1]
+        )
+    config = tmp_path / "latchscope.yaml"
+    config.write_text(yaml.safe_dump({"store": old.url}))
+    store = Repository(old.url, EVER)
+    roll_up(store.engine, store.partitions, END + timedelta(days=1))
+    store.close()
+    told = run("store", "check", "--config", config)
+    assert (told.exit_code, told.stderr) == (0, "the store is whole\n")
+
+
+def test_a_trouble_goes_on_where_the_killed_process_left_it(store: Repository, tmp_path: Path) -> None:
+    name = "users-mutex"
+    shutil.copytree(MADE / "spool", tmp_path / "spool")
+    waiting = DiskQueue(tmp_path / "spool", 2**30).newest(name)
+    last = store.last_snapshot(name)
+    (before,) = store.episodes.open(name)
+    assert waiting is not None and last is not None
+    watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 10.0)
+    watched.episodes.restore(store.episodes.recent(name))
+    change = between(last, unpack(waiting.body, name))
+    assert isinstance(change, Delta) and change.basis.seconds == 225
+    assert [one.what for one in watched.episodes.update(diagnose(change))] in ([], ["worse"])
+    assert [one.begin for one in watched.episodes.open] == [before.begin]
+
+
+@pytest.mark.parametrize("old", ["sqlite"], indirect=True)
+def test_a_poll_is_taken_down_as_it_was(store: Repository) -> None:
+    """Series go on under their names: a row whose key is written otherwise would begin a second one beside the first."""
+    last = {name: store.last_snapshot(name) for name in NAMES}
+    for file in sorted((MADE / "spool").iterdir()):
+        before = from_bytes(file.read_bytes())
+        snapshot, previous = unpack(before.body, before.database), last[before.database]
+        assert previous is not None
+        change = between(previous, snapshot)
+        assert isinstance(change, Delta)
+        today = record_of(snapshot, diagnose(change), PollRecord(change, previous))
+        assert today is not None
+        told, wanted = dict(today.figures), dict(before.figures)
+        assert {item: told.get(item) for item in wanted} == pytest.approx(wanted, rel=1e-9)
+        assert len(wanted) > 50
+        assert json.loads(today.missing) == json.loads(before.missing)
+        for name in ("at", "severity", "seconds", "startup_time", "why"):
+            assert getattr(today, name) == getattr(before, name), name
+        for name in ("share", "waiting"):
+            assert getattr(today, name) == pytest.approx(getattr(before, name), rel=1e-9), name
+        last[before.database] = snapshot
+
+
+# Captures
+
+
+@pytest.mark.parametrize("name", list(EXPECTED["captures"]))
+def test_captures_are_diagnosed_as_ever(name: str) -> None:
+    told = run("diagnose", MADE / name, "--format", "json")
+    assert told.exit_code == 0, told.output
+    agrees(json.loads(told.stdout), EXPECTED["captures"][name])
+
+
+# The configuration
+
+
+@pytest.fixture
+def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The settings of the old latchscope.yaml, in a folder with the secrets it names."""
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    for name, text in {"erp1": "tiger", "wallet": "geheim", "night-shift": "signed"}.items():
+        (secrets / name).write_text(f"{text}\n")
+    digest = hashlib.sha256(b"a token").hexdigest()
+    (secrets / "tokens").write_text(f"reader read {digest}\n")
+    (tmp_path / "kept").mkdir()
+    shutil.copy(MADE / "latchscope.yaml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ERP2_PASSWORD", "lion")
+    return configuration.read(Path("latchscope.yaml"))
+
+
+def test_configuration_has_each_value_where_it_was(configured: Settings) -> None:
+    agrees(configured.model_dump(mode="json"), EXPECTED["configuration"]["settings"])
+
+
+def test_configuration_leads_to_its_secrets(configured: Settings) -> None:
+    erp1, erp2, billing, _ = configured.databases
+    assert password_of(erp1) == EXPECTED["configuration"]["passwords"]["erp1"] == "tiger"
+    assert (password_of(erp2), password_of(billing)) == ("lion", "geheim")
+    assert configured.webhooks[0].secret_file is not None
+    assert read_secret(configured.webhooks[0].secret_file, "secret_file") == "signed"
+
+
+def test_configuration_makes_a_service(configured: Settings) -> None:
+    app = create_app(configured)
+    try:
+        (refused,) = asked(app, "/api/v1/databases")
+
+        async def ask() -> httpx.Response:
+            transport = httpx.ASGITransport(app)
+            headers = {"authorization": "Bearer a token"}
+            async with httpx.AsyncClient(transport=transport, base_url="http://a", headers=headers) as client:
+                return await client.get("/api/v1/databases")
+
+        told = asyncio.run(ask())
+    finally:
+        app.state.close()
+    assert refused.status_code == 401
+    assert [one["name"] for one in told.json()] == ["erp1", "erp2", "billing", "example"]
+    assert Path("kept/history.db").is_file()
