@@ -9,16 +9,34 @@ from pathlib import Path
 import pytest
 
 from collectors.model import NotComparable
+from rules import engine
+from rules.catalogue import catalogue
 from rules.model import Diagnosis
 from service.intake.inputs import DiagnosedInput, diagnose_all, diagnose_data
 from service.render.diagnosis import as_markdown, as_text
 from tests.service.stage import Stage
 
 NAME = "incident-2010.json"
+GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 @pytest.fixture
 def told(incident: Path) -> list[DiagnosedInput]:
+    return diagnose_data(incident.read_bytes(), NAME).diagnosed
+
+
+@pytest.fixture
+def judged_then(
+    incident: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> list[DiagnosedInput]:
+    """The incident judged by the causes that there were when its golden file was written: a new cause changes no old one."""
+    if not request.config.getoption("--renew-golden", default=False):
+        frozen = json.loads((GOLDEN / NAME).read_text(encoding="utf-8"))
+        then = {
+            one["cause"] for part in ("findings", "ruled_out", "undetermined", "candidates") for one in frozen[part]
+        }
+        kept = {name: cause for name, cause in catalogue().items() if name in then}
+        monkeypatch.setattr(engine, "catalogue", lambda: kept)
     return diagnose_data(incident.read_bytes(), NAME).diagnosed
 
 
@@ -59,15 +77,15 @@ def test_there_is_no_rate_without_an_interval(told: list[DiagnosedInput]) -> Non
 
 
 def test_the_text_of_the_model_incident_is_frozen(
-    told: list[DiagnosedInput], golden: Callable[[str, str], None]
+    judged_then: list[DiagnosedInput], golden: Callable[[str, str], None]
 ) -> None:
-    golden("incident-2010.txt", as_text(told))
+    golden("incident-2010.txt", as_text(judged_then))
 
 
 def test_the_json_of_the_model_incident_is_frozen(
-    told: list[DiagnosedInput], golden: Callable[[str, str], None]
+    judged_then: list[DiagnosedInput], golden: Callable[[str, str], None]
 ) -> None:
-    golden("incident-2010.json", told[0].diagnosis.model_dump_json(indent=2) + "\n")
+    golden("incident-2010.json", judged_then[0].diagnosis.model_dump_json(indent=2) + "\n")
 
 
 def test_the_json_is_the_contracts(told: list[DiagnosedInput]) -> None:
