@@ -5,11 +5,8 @@ import time
 import pytest
 
 from tests.browser.chromium import Chromium
-from tests.browser.test_pages_browser import _no_complaints, browser, pytestmark, served
 from tests.oracle_standin.deadline import HANGS
 from tests.service.running import Running
-
-__all__ = ["_no_complaints", "browser", "pytestmark", "served"]
 
 LEAST_PIXELS = 9
 TEXTS = "[...document.querySelectorAll('svg text')].map(one => one.getBoundingClientRect().height)"

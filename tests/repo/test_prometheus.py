@@ -87,7 +87,11 @@ def needed(rules: Sequence[Rule], text: str) -> list[Rule]:
     """The rules that a test names, and those that they read in turn; no other can change what it expects."""
     left, found = list(rules), list[Rule]()
     while True:
-        more = [one for one in left if re.search(rf"(?<![\w:]){re.escape(one.get('record') or one['alert'])}(?![\w:])", text)]
+        more = [
+            one
+            for one in left
+            if re.search(rf"(?<![\w:]){re.escape(one.get('record') or one['alert'])}(?![\w:])", text)
+        ]
         if not more:
             return found
         found += more

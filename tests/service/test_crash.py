@@ -75,7 +75,7 @@ def stored(place: Place) -> set[tuple[str, int]]:
     return {(name, at) for name, at in rows}
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [2, pytest.param(200, marks=pytest.mark.soak)])
 def test_a_killed_process_leaves_a_whole_store(place: Place, kills: int) -> None:
     chance = random.Random(kills)
     began = time.time()

@@ -62,7 +62,7 @@ def take(events: Iterator[dict[str, Any]], count: int) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with demo(tmp_path_factory.mktemp("demo"), "--interval", "0.5") as one:
+    with demo(tmp_path_factory.mktemp("demo"), "--interval", "1") as one:
         yield one
 
 
@@ -115,12 +115,12 @@ def test_a_hundred_streams_and_no_more_and_places_come_back(running: Running) ->
 
 
 def test_sigterm_ends_streams_in_good_order(tmp_path: Path) -> None:
-    with demo(tmp_path, "--interval", "0.5") as one, streaming(one.url, after=0) as events:
+    with demo(tmp_path, "--interval", "1") as one, streaming(one.url, after=0) as events:
         take(events, 1)
         one.process.send_signal(signal.SIGTERM)
         # A response that is cut off raises; only one that was ended lets the loop come to its end.
         within(HANGS, lambda: list(events))
-        one.process.wait(10)
+        one.process.wait(HANGS)
         assert "Cancel" not in one.log.read_text(), "the stream was not waited for in vain"
 
 
