@@ -20,8 +20,10 @@ demo: .venv/.ready  ## the service on 127.0.0.1:8000 with scripted databases
 demo-wire: .venv/.ready  ## the same through the real driver and a listener of our own, polled every 10 s
 	$(RUN) python -m tests.oracle_standin.demo_wire --port $(PORT)
 
-test: .venv/.ready  ## every test
-	$(RUN) pytest -q -m "not soak and not oracle"
+# The interpreters that tests start should find what the first one compiled.
+test: export PYTHONDONTWRITEBYTECODE :=
+test: .venv/.ready  ## every test, on every core there is
+	$(RUN) pytest -q -n auto --dist worksteal -m "not soak and not oracle"
 
 check: .venv/.ready  ## format, lint, types, import contracts, tests
 	$(RUN) ruff format --check .

@@ -1,11 +1,13 @@
 """Oracle release numbers: comparing them, and choosing the statement text that fits one."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from inspect import cleandoc
 
 OLDEST = "11.2"
 
 
+@lru_cache(maxsize=1024)
 def parts(release: str) -> tuple[int, ...]:
     """'11.2.0.4.0' → (11, 2, 0, 4, 0); trailing words and the 'g', 'c', 'ai' of marketing names are ignored."""
     numbers = []

@@ -23,6 +23,13 @@ settings.load_profile("house")
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: a worker per core that this process may use, which `taskset` and containers make fewer."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return len(usable(0)) if usable else os.cpu_count() or 1
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that skips itself; see no_skip."""

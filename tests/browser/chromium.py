@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.oracle_standin.deadline import HANGS
+
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -27,7 +29,7 @@ FLAGS = (
 class Chromium:
     """One browser with one page. `complaints` gathers what its console and its policy objected to."""
 
-    def __init__(self, binary: str, seconds: float = 20.0) -> None:
+    def __init__(self, binary: str, seconds: float = HANGS) -> None:
         self._seconds = seconds
         self._folder = tempfile.TemporaryDirectory(prefix="latchscope-chromium-", ignore_cleanup_errors=True)
         read_by_it, self._to = os.pipe()
@@ -92,7 +94,7 @@ class Chromium:
         node = self.call("Runtime.evaluate", expression=f"document.querySelector({json.dumps(selector)})")
         self.call("DOM.setFileInputFiles", files=[str(file)], objectId=node["result"]["objectId"])
 
-    def until(self, script: str, seconds: float = 10.0) -> None:
+    def until(self, script: str, seconds: float = HANGS) -> None:
         """Wait until an expression is true."""
         end = time.monotonic() + seconds
         while not self.run(script):

@@ -5,10 +5,8 @@ import time
 import pytest
 
 from tests.browser.chromium import Chromium
-from tests.browser.test_pages_browser import _no_complaints, browser, pytestmark, served
+from tests.oracle_standin.deadline import HANGS
 from tests.service.running import Running
-
-__all__ = ["_no_complaints", "browser", "pytestmark", "served"]
 
 LEAST_PIXELS = 9
 TEXTS = "[...document.querySelectorAll('svg text')].map(one => one.getBoundingClientRect().height)"
@@ -32,7 +30,7 @@ def within(browser: Chromium) -> bool:
 
 def open_when(browser: Chromium, url: str, ready: str) -> None:
     """Ask again until enough was polled for the page to show it."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + HANGS
     browser.open(url)
     while not browser.run(ready):
         assert time.monotonic() < until, f"never so: {ready}"

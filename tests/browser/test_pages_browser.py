@@ -1,47 +1,14 @@
 """The pages in a real browser, served by a real demo: they render, refresh themselves, and their links lead somewhere."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from collectors.scenarios import scenarios
 from service.intake.inputs import diagnose_all
 from service.web.pages.html_report import as_html
 from tests.browser.chromium import Chromium
-from tests.service.running import Running, demo
+from tests.service.running import Running
 
-BINARY = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(BINARY is None, reason="chromium is not installed (Debian package chromium)")
 REPORT = Path(__file__).parents[1] / "recordings/reports/awr-11.2.0.4.0-undo-storm.html"
-HASTE = "{ const slowly = setInterval; window.setInterval = (what, ms) => slowly(what, ms / 20); }"
-"""Pages refresh every few seconds; nobody wants to wait for that."""
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with demo(tmp_path_factory.mktemp("demo"), "--interval", "0.5") as running:
-        running.wait(lambda: all(one["mechanism"] for one in running.json("/api/v1/databases")))
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    assert BINARY is not None
-    started = Chromium(BINARY)
-    started.call("Page.addScriptToEvaluateOnNewDocument", source=HASTE)
-    yield started
-    started.close()
-
-
-@pytest.fixture(autouse=True)
-def _no_complaints(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Whatever a test does, the console stays empty, unless the test says it must not."""
-    browser: Chromium = request.getfixturevalue("browser")
-    browser.complaints.clear()
-    yield
-    assert browser.complaints == []
 
 
 def test_the_fleet_shows_every_database_and_leads_to_it(served: Running, browser: Chromium) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sqlglot import exp
@@ -16,11 +17,15 @@ class InvalidIdentifier(Exception):
 
 def evaluate(node: exp.Expr, env: Env) -> Any:
     """The value of an expression for one row; an empty text is NULL, as in Oracle."""
-    for kind, how in FUNCTIONS.items():
-        if isinstance(node, kind):
-            value = how(node, env)
-            return None if value == "" else value
-    raise AssertionError(f"the script uses what its stand-in does not know: {node!r}")
+    how = _function_of(type(node))
+    assert how, f"the script uses what its stand-in does not know: {node!r}"
+    value = how(node, env)
+    return None if value == "" else value
+
+
+@cache
+def _function_of(kind: type) -> Callable[[Any, Env], Any] | None:
+    return next((how for known, how in FUNCTIONS.items() if issubclass(kind, known)), None)
 
 
 def _column(node: Any, env: Env) -> Any:

@@ -64,6 +64,7 @@ def columns_of(view: str, release: str) -> frozenset[str]:
     return frozenset(column for since, columns in added if parts(since) <= parts(release) for column in columns)
 
 
+@cache
 def mistakes(sql: str, release: str, *, polled: bool = True) -> list[str]:
     """Everything wrong with a text that is to be sent to that release; empty when it is good."""
     try:

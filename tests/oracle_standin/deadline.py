@@ -4,6 +4,9 @@ from collections.abc import Callable
 from threading import Thread
 from typing import TypeVar
 
+HANGS = 120.0
+"""Seconds after which what is waited for will never be. It bounds a hang; no test fails because a machine is slow."""
+
 Result = TypeVar("Result")
 
 

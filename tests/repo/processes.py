@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tests.oracle_standin.deadline import HANGS
+
 T = TypeVar("T")
 
 
@@ -49,7 +51,7 @@ def running(command: list[str], log: Path, **more: Any) -> Iterator[subprocess.P
                 process.wait(10)
 
 
-def fetch(url: str, headers: Mapping[str, str] | None = None, timeout: float = 5) -> tuple[int, str]:
+def fetch(url: str, headers: Mapping[str, str] | None = None, timeout: float = 60) -> tuple[int, str]:
     """Status and body, whatever the status."""
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=dict(headers or {})), timeout=timeout) as told:
@@ -66,9 +68,9 @@ def fetch_json(url: str) -> Any:
     return json.loads(body)
 
 
-def eventually(ask: Callable[[], T | None], within: float, why: Callable[[], str]) -> T:
-    """The first answer that is not None; fails with `why()` after so many seconds."""
-    until = time.monotonic() + within
+def eventually(ask: Callable[[], T | None], why: Callable[[], str]) -> T:
+    """The first answer that is not None; fails with `why()` where it never comes."""
+    until = time.monotonic() + HANGS
     while time.monotonic() < until:
         with suppress(OSError):
             answer = ask()

@@ -251,7 +251,7 @@ def test_the_service_of_the_demo_answers_prometheus_and_nobody_else(tmp_path: Pa
     address, log = f"http://127.0.0.1:{port}", tmp_path / "log"
     token = (HOME / "secrets" / "latchscope_token").read_text("utf-8")
     with running(command, log):
-        eventually(lambda: fetch(f"{address}/healthz")[0] == 200 or None, 20, log.read_text)
+        eventually(lambda: fetch(f"{address}/healthz")[0] == 200 or None, log.read_text)
         assert fetch(f"{address}/metrics")[0] == 401
         status, page = fetch(f"{address}/metrics", {"Authorization": f"Bearer {token}"})
     assert status == 200 and 'latchscope_up{db="undo-storm",cluster="demo"}' in page

@@ -412,7 +412,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     watcher += [f"--web.listen-address=127.0.0.1:{own}"]
     with running(latchscope, folder / "latchscope.log"), running(watcher, folder / "prometheus.log"):
         address = f"http://127.0.0.1:{own}"
-        eventually(lambda: fetch(f"{address}/-/ready")[0] == 200 or None, 20, (folder / "prometheus.log").read_text)
+        eventually(lambda: fetch(f"{address}/-/ready")[0] == 200 or None, (folder / "prometheus.log").read_text)
         yield address
 
 
@@ -446,7 +446,7 @@ def test_every_query_returns_data(prometheus: str) -> None:
                 del open_questions[place]
         return not open_questions or None
 
-    eventually(all_answered, 40, lambda: f"no data: {json.dumps(open_questions, indent=1)}")
+    eventually(all_answered, lambda: f"no data: {json.dumps(open_questions, indent=1)}")
 
 
 def test_every_variable_offers_values(prometheus: str) -> None:

@@ -237,7 +237,7 @@ def address(image: Path) -> Iterator[str]:
         command = [str(image / "bin" / entry[0]), "demo", "--port", str(port)]
         log = Path(tempfile.gettempdir()) / f"{folder.name}.log"
         with running(command, log, cwd=folder, env=environment, **unprivileged()) as process:
-            eventually(lambda: fetch(f"http://127.0.0.1:{port}/healthz")[0] == 200 or None, 30, log.read_text)
+            eventually(lambda: fetch(f"http://127.0.0.1:{port}/healthz")[0] == 200 or None, log.read_text)
             if os.geteuid() == 0:
                 assert Path(f"/proc/{process.pid}").stat().st_uid == NOBODY
             yield f"http://127.0.0.1:{port}"

@@ -7,6 +7,7 @@ tests/rules/case_rows.py.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from pydantic import Field
 
 from collectors.model import Basis, Delta, Missing
 from collectors.ondemand.sampling import not_sampled
-from rules.catalogue import HOME
+from rules.catalogue import HOME, LOADER
 from rules.cause import Cause
 from rules.engine import diagnose
 from rules.model import Confidence, Diagnosis, Frozen, Severity
@@ -68,13 +69,14 @@ class Told:
         return f"{self.cause}: {self.case.case}"
 
 
+@cache
 def all_cases(home: Path = HOME) -> tuple[Told, ...]:
     """Every case of every cases file."""
     suffix = ".cases.yaml"
     return tuple(
         Told(path.name.removesuffix(suffix), case)
         for path in sorted(home.glob(f"*{suffix}"))
-        for case in _cases(yaml.safe_load(path.read_text(encoding="utf-8")))
+        for case in _cases(yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER))
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from service.store.repository import Repository
 from tests.service.stage import Stage
-from tests.service.stores import ENGINES, Place
+from tests.service.stores import ENGINES, Place, from_template, migrated
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 INCIDENT = Path(__file__).parents[1] / "recordings/undo-segments/incident-2010.json"
@@ -70,9 +70,18 @@ def capture_file(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _stores_from_a_template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Stores that tests open begin as copies of one that was migrated; see tests.service.stores."""
+    template = migrated(tmp_path_factory.mktemp("template") / "store.db")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("service.store.repository.upgrade", from_template(template))
+        yield
+
+
 @pytest.fixture(params=ENGINES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Where a store can be: once a SQLite file, once a PostgreSQL database, empty."""
+    """Where a store can be: once a SQLite file, once a PostgreSQL database, without a row."""
     server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
     made = Place(request.param, tmp_path, server)
     yield made

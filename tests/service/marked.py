@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from service.store.queries.marks import Mark
 from service.store.repository import Repository
-from tests.service.stage import BEGAN, Stage
+from tests.service.stage import BEGAN, Kept, Stage
 
 DB = "undo-storm"
 MARKED = 140.0
@@ -18,11 +18,13 @@ def at(seconds: float) -> datetime:
 
 def polled(store: Repository, stage: Stage, begin: float = 0.0, end: float = 240.0, every: float = 2.0) -> None:
     """Poll the undo storm into the store."""
-    stage.keeper = store  # type: ignore[assignment]
+    kept = stage.keeper = Kept([])
     moment = begin
     while moment <= end:
         stage.poll(DB, moment)
         moment += every
+    kept.write_to(store)
+    stage.keeper = store  # type: ignore[assignment]
 
 
 def marked(store: Repository, seconds: float = MARKED, text: str = "undo tablespace recreated") -> Mark:

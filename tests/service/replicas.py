@@ -16,6 +16,7 @@ import httpx
 import yaml
 
 from tests.oracle_standin.databases import Service
+from tests.oracle_standin.deadline import HANGS
 from tests.service.running import ROOT, Running, free_port
 from tests.service.standin import idle
 from tests.service.stores import Place
@@ -35,7 +36,7 @@ class Replica(Running):
 
     def up(self) -> dict[str, str]:
         """Database → latchscope_up, as this replica exports it."""
-        return dict(_UP.findall(httpx.get(f"{self.url}/metrics", timeout=5).text))
+        return dict(_UP.findall(httpx.get(f"{self.url}/metrics", timeout=HANGS).text))
 
     def shares(self) -> dict[str | None, list[str]]:
         """Who polls what, as this replica says."""
@@ -76,7 +77,7 @@ class Replicas:
         replica.wait(lambda: httpx.get(f"{replica.url}/healthz").status_code == 200, 60.0)
         return replica
 
-    def even(self, *names: str, seconds: float = 60.0) -> None:
+    def even(self, *names: str, seconds: float = HANGS) -> None:
         """Wait until these replicas have the databases in even shares, and all of them say so."""
         share = -(-len(self.databases) // len(names))
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import httpx
 
+from tests.oracle_standin.deadline import HANGS
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -26,11 +28,11 @@ class Running:
 
     def json(self, path: str) -> Any:
         """The body of a GET."""
-        answer = httpx.get(f"{self.url}{path}", timeout=5)
+        answer = httpx.get(f"{self.url}{path}", timeout=HANGS)
         answer.raise_for_status()
         return answer.json()
 
-    def wait(self, ready: Callable[[], bool], seconds: float = 60.0) -> None:
+    def wait(self, ready: Callable[[], bool], seconds: float = HANGS) -> None:
         """Wait until something is so, or fail with what the process said."""
         until = time.monotonic() + seconds
         while time.monotonic() < until and self.process.poll() is None:
@@ -42,12 +44,10 @@ class Running:
             time.sleep(0.05)
         raise AssertionError(f"not ready after {seconds:g} s; stderr:\n{self.log.read_text()}")
 
-    def stop(self, how: signal.Signals = signal.SIGTERM) -> float:
-        """Send a signal; seconds until the process was gone."""
-        began = time.monotonic()
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Send a signal, and wait until the process is gone."""
         self.process.send_signal(how)
-        self.process.wait(10)
-        return time.monotonic() - began
+        self.process.wait(HANGS)
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def demo(folder: Path, *arguments: str) -> Iterator[Running]:
         process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env=environment)
     running = Running(process, f"http://127.0.0.1:{port}", log)
     try:
-        running.wait(lambda: httpx.get(f"{running.url}/healthz").status_code == 200)
+        running.wait(lambda: httpx.get(f"{running.url}/healthz", timeout=HANGS).status_code == 200)
         yield running
     finally:
         if process.poll() is None:

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,8 +19,9 @@ from rules.model import Diagnosis
 from service.app import create_app
 from service.config.settings import DatabaseSettings, HistorySettings, Settings
 from service.state.board import Board, MonitoredDatabase, Published
+from service.state.episodes import Episodes
 from service.state.poll_record import PollRecord
-from service.store.ingest.record import record_of
+from service.store.ingest.record import IngestRecord, record_of
 from service.store.repository import Repository
 from service.watch.pipeline import run_poll
 
@@ -29,23 +31,64 @@ FOR_EVER = HistorySettings(polls=CENTURY, five_minutes=CENTURY, hourly=CENTURY)
 """Whenever the tests run, the polls of the stage are not too old to be shown one by one."""
 
 
+RECORDS: dict[int, tuple[Snapshot, Diagnosis, PollRecord | None, IngestRecord | None]] = {}
+"""Polls of this process as the store takes them, by the id of their snapshot, which is kept beside them."""
+
+
+def recorded(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None) -> IngestRecord | None:
+    """`record_of`, once for a poll that many tests recall."""
+    known = RECORDS.get(id(snapshot))
+    if known is None or known[0] is not snapshot or known[1] is not diagnosis or known[2] is not poll_record:
+        known = (snapshot, diagnosis, poll_record, record_of(snapshot, diagnosis, poll_record))
+        RECORDS[id(snapshot)] = known
+    return known[3]
+
+
 @dataclass
 class Kept:
     """A keeper that remembers."""
 
     polls: list[tuple[Snapshot, Diagnosis]]
-    turns: list[PollRecord | None] = field(default_factory=list)
+    records: list[PollRecord | None] = field(default_factory=list)
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
         self.polls.append((snapshot, diagnosis))
-        self.turns.append(poll_record)
+        self.records.append(poll_record)
 
     def write(self, url: str) -> None:
         """Put into a store what was kept so far."""
-        told = (record_of(*poll, poll_record) for poll, poll_record in zip(self.polls, self.turns, strict=True))
         store = Repository(url)
-        store.write([one for one in told if one is not None])
+        self.write_to(store)
         store.close()
+
+    def write_to(self, store: Repository) -> None:
+        """Put into an open store what was kept so far, in one transaction as the service does after an outage."""
+        told = (recorded(*poll, poll_record) for poll, poll_record in zip(self.polls, self.records, strict=True))
+        store.write([one for one in told if one is not None])
+
+
+@dataclass(frozen=True)
+class Past:
+    """All that a scripted poll depends on: the settings and every poll of that database before it."""
+
+    watched: str
+    polls: tuple[tuple[object, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class RecalledPoll:
+    """What a poll left behind, to be put there again by the next test that polls the same."""
+
+    published: Published
+    episodes: Episodes
+    record: PollRecord | None
+
+
+_BLANK = {one.name: one.default for one in fields(MonitoredDatabase)}
+USUAL, RESUME = _BLANK["usual"], _BLANK["resume"]
+
+RECALLED: dict[Past, RecalledPoll] = {}
+"""Polls of this process. A script is a function of time, so the same polls in the same order always give the same."""
 
 
 class Stage:
@@ -59,6 +102,7 @@ class Stage:
         self._apps: list[FastAPI] = []
         self.refused: Mapping[str, Iterable[str]] = {}
         self.began = BEGAN
+        self._pasts: dict[str, tuple[Past, Published | None, Episodes]] = {}
         clock = SimpleNamespace(monotonic=lambda: 1000.0 + self.at, time=lambda: BEGAN.timestamp() + self.at)
         monkeypatch.setattr("service.state.board.time", clock)
         monkeypatch.setattr("service.state.confirmations.time", clock)
@@ -77,12 +121,40 @@ class Stage:
         return found
 
     def poll(self, name: str, at: float | None = None, scenario: str | None = None) -> Published:
-        """One turn of the main path; `at` moves the clock first."""
+        """One poll of the main path; `at` moves the clock first. What was polled before in this process is recalled."""
         self.at = self.at if at is None else at
         watched = self[name]
-        script = scenarios()[scenario or watched.settings.scripted or ""]
-        database = ScriptedDatabase(script, self.began, lambda: self.at, self.refused.get(name, ()))
-        return run_poll(watched, database, self.keeper, lambda: self.at)
+        past = self._past(watched)
+        chosen, refused = scenario or watched.settings.scripted or "", tuple(sorted(self.refused.get(name, ())))
+        if past is not None:
+            past = Past(past.watched, (*past.polls, (self.at, self.began, chosen, refused)))
+            if (known := RECALLED.get(past)) is not None:
+                self._recall(watched, known)
+                self._pasts[name] = (past, watched.published, watched.episodes)
+                return known.published
+        database = ScriptedDatabase(scenarios()[chosen], self.began, lambda: self.at, refused)
+        kept = Kept([])
+        published = run_poll(watched, database, kept, lambda: self.at)
+        if past is not None:
+            RECALLED[past] = RecalledPoll(published, deepcopy(watched.episodes), kept.records[0])
+            self._pasts[name] = (past, published, watched.episodes)
+        self.keeper.keep(*kept.polls[0], kept.records[0])
+        return published
+
+    def _past(self, watched: MonitoredDatabase) -> Past | None:
+        """What led to the database as it stands; None where the test had a hand in it, so that it polls for itself."""
+        blank = MonitoredDatabase(watched.settings, watched.interval)
+        if watched.confirmed or watched.failure or watched.usual is not USUAL or watched.resume is not RESUME:
+            return None
+        if watched.published is None and watched.episodes == blank.episodes:
+            return Past(f"{watched.settings!r} {watched.interval}")
+        past, published, episodes = self._pasts.get(watched.name, (None, None, None))
+        return past if watched.published is published and watched.episodes is episodes else None
+
+    def _recall(self, watched: MonitoredDatabase, known: RecalledPoll) -> None:
+        watched.published, watched.failure = known.published, None
+        watched.episodes = deepcopy(known.episodes)
+        self.keeper.keep(known.published.snapshot, known.published.diagnosis, known.record)
 
     def poll_all(self, *moments: float) -> None:
         """Poll every database at each of these moments."""

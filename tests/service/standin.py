@@ -19,12 +19,14 @@ from service.watch.worker import Worker
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer
 from tests.oracle_standin.databases import Service
+from tests.oracle_standin.deadline import HANGS
 from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.profiles import ORACLE_12_1, Profile
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
 
-QUICK = OracleSettings(connect_timeout=0.5, statement_timeout=0.3)
+QUICK = OracleSettings(connect_timeout=2.0, statement_timeout=1.0)
+"""Soon over where nobody answers, and long enough for a busy machine that does."""
 SCRIPT = "busy-but-fine"
 
 
@@ -119,10 +121,10 @@ def fleet_of_fifty() -> dict[str, Service]:
     return services
 
 
-def becomes(condition: Callable[[], bool], seconds: float, what: str) -> float:
-    """Wait until it holds; how long that took. Fails after so many seconds."""
+def becomes(condition: Callable[[], object], what: str, seconds: float = HANGS) -> float:
+    """Wait until it holds; how long that took. Fails after so many seconds, by default only where it never would."""
     began = monotonic()
     while not condition():
         assert monotonic() - began < seconds, f"not within {seconds:g} s: {what}"
-        sleep(0.01)
+        sleep(0.02)
     return monotonic() - began

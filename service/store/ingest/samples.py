@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import cache
 
 from collectors.model import Changes, Collector, ColumnKind, Delta, Missing, Row, Snapshot, number
 from collectors.registry import collectors
@@ -35,10 +36,17 @@ Sample = tuple[SampleItem, float]
 
 def key_of(collector: Collector, row: Row) -> str:
     """What names a row, as JSON: its key columns, and the text that says what they mean on this instance."""
-    names = [
-        c.name for c in collector.columns if c.kind in (ColumnKind.KEY, ColumnKind.TEXT) and c.name not in _PASSING
-    ]
-    return json.dumps({name: row[name] for name in names if name in row}, separators=(",", ":"), default=str)
+    return _ENCODED({name: row[name] for name in _names_of(collector.view) if name in row})
+
+
+_ENCODED = json.JSONEncoder(separators=(",", ":"), default=str).encode
+"""One encoder for every row of every poll; `json.dumps` would make one each time."""
+
+
+@cache
+def _names_of(view: str) -> tuple[str, ...]:
+    columns = collectors()[view].columns
+    return tuple(c.name for c in columns if c.kind in (ColumnKind.KEY, ColumnKind.TEXT) and c.name not in _PASSING)
 
 
 def counters_of(collector: Collector) -> tuple[str, ...]:

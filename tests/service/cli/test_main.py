@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from rules.catalogue import catalogue
 from rules.model import Diagnosis, Severity
 from service.cli.main import cli
+from tests.oracle_standin.deadline import HANGS
 
 REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
 
@@ -248,7 +249,7 @@ def test_the_installed_command_keeps_stdout_and_stderr_apart(incident: Path, tmp
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=HANGS,
         cwd=Path(__file__).parents[3],
         env={**os.environ, "PYTHONWARNINGS": "error"},
     )

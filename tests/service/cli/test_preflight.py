@@ -19,7 +19,7 @@ from rules.engine import diagnose
 from service.cli.main import cli
 from service.cli.preflight import as_text, capture, check
 from service.config.settings import DatabaseSettings, Settings
-from tests.oracle_standin.deadline import within
+from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
@@ -53,7 +53,7 @@ class Site:
     def check(self, *names: str, **changes: object) -> tuple[int, str, str]:
         """Exit code, stdout and stderr of `latchscope check`."""
         config = self.configure(**changes)
-        result = within(10.0, lambda: CliRunner().invoke(cli, ["check", *names, "--config", str(config)]))
+        result = within(HANGS, lambda: CliRunner().invoke(cli, ["check", *names, "--config", str(config)]))
         assert result.exception is None or isinstance(result.exception, SystemExit)
         return result.exit_code, result.stdout, result.stderr
 
@@ -122,14 +122,14 @@ def test_unknown_names_and_missing_configurations_are_one_line(site: Site, tmp_p
 def test_standin_check_ends_although_the_database_hangs(site: Site) -> None:
     site.listener.services["erp"].faults.hang(Stage.LOGIN)
     command = [sys.executable, "-m", "service", "check", "--config", str(site.configure())]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=15, env=os.environ.copy())
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS, env=os.environ.copy())
     assert done.returncode == 2 and "no answer" in done.stdout
 
 
 def test_standin_text_of_a_preflight_reads_well(site: Site) -> None:
     database = DatabaseSettings(name="erp", dsn=site.listener.dsn("erp"), user=USER, password_env="ERP_PASSWORD")
     site.backend.refused = {"v$latchname"}
-    text = as_text(within(10.0, lambda: check(database, Settings(oracle=QUICK, databases=[database]))))
+    text = as_text(within(HANGS, lambda: check(database, Settings(oracle=QUICK, databases=[database]))))
     assert text.splitlines()[0] == "erp: Oracle 11.2.0.4.0, row cache guarded by child latches"
     assert "v$latch_children needs a latch number; v$latchname: ORA-00942" in text
     assert text.count("grant select on sys.v_$latchname to LATCHSCOPE;") == 1

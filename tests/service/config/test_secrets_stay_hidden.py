@@ -15,7 +15,7 @@ from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector, target_of
 from tests.oracle_standin.accounts import Account
-from tests.oracle_standin.deadline import within
+from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.scripted import USER
 from tests.oracle_standin.server import Listener
 from tests.service.standin import QUICK, becomes, idle
@@ -49,7 +49,7 @@ def configuration(folder: Path, listener: Listener, port: int) -> dict[str, Any]
 def everything(port: int) -> str:
     """Every GET the service documents, every page, the metrics, and an action."""
     shown = []
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=5) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=HANGS) as client:
         document = client.get("/api/v1/openapi.json").json()
         names = [one["name"] for one in client.get("/api/v1/databases").json()]
         places = {"/", "/causes", *(f"/db/{name}" for name in names)}
@@ -76,8 +76,8 @@ def test_standin_password_is_nowhere_to_be_seen(tmp_path: Path) -> None:
             subprocess.Popen(command, stderr=log, stdout=log, env=environment) as process,
         ):
             try:
-                becomes(lambda: _settled(port), 15.0, "three databases are up and two are not")
-                shown = within(20.0, lambda: everything(port))
+                becomes(lambda: _settled(port), "three databases are up and two are not")
+                shown = within(HANGS, lambda: everything(port))
                 arguments = Path(f"/proc/{process.pid}/cmdline").read_bytes().decode()
             finally:
                 process.terminate()
@@ -90,7 +90,7 @@ def test_standin_password_is_nowhere_to_be_seen(tmp_path: Path) -> None:
 
 def _settled(port: int) -> bool:
     try:
-        page = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=2).text
+        page = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=HANGS).text
     except httpx.TransportError:
         return False
     return len(re.findall(r"^latchscope_up\{.*\} 1$", page, re.MULTILINE)) == 3 and "latchscope_login_stopped" in page
@@ -105,7 +105,7 @@ def test_passwords_are_in_no_repr_of_what_holds_them(tmp_path: Path) -> None:
         target = target_of(database)
         assert isinstance(target, ConnectTarget) and target.password == WRONG
         try:
-            within(5.0, lambda: OracleConnection("erp", target))
+            within(HANGS, lambda: OracleConnection("erp", target))
         except Exception as error:  # noqa: BLE001  whatever it is, it must not tell
             told = f"{error!r} {error} {error.__cause__!r} {error.__context__!r}"
         shown = f"{target!r} {target} {database!r} {watched!r} {connector!r} {connector.credential(watched)} {told}"

@@ -277,7 +277,7 @@ def test_a_poll_on_its_way_when_the_lease_is_lost_is_neither_shown_nor_kept(stag
     worker.step()
     assert stage["busy-but-fine"].published is None and stage.keeper.polls == []
     worker.start()
-    becomes(lambda: not worker.alive, 5.0, "it has stopped by itself")
+    becomes(lambda: not worker.alive, "it has stopped by itself")
     assert answers == [], "and has not even asked again"
 
 

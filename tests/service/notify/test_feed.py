@@ -10,6 +10,7 @@ from service.notify.feed import EpisodeFeed, TooManyListeners
 from service.store.queries.episode_log import LoggedChange
 from service.store.repository import Repository
 from service.store.schema.engine import StoreUnavailable
+from tests.oracle_standin.deadline import HANGS
 from tests.service.store.queries.test_episode_log import change, write
 
 
@@ -66,14 +67,14 @@ def test_our_own_news_wake_at_once_and_those_of_others_soon(store: Repository, p
     other = Repository(path)
     with feed.listening(lambda: woken.release()):
         feed.start()
-        assert woken.acquire(timeout=10), "the first look wakes those who came before it"
+        assert woken.acquire(timeout=HANGS), "the first look wakes those who came before it"
         for minute, writer in enumerate((store, other, store)):
             write(writer, change(minutes=minute))
-            assert woken.acquire(timeout=10), minute
+            assert woken.acquire(timeout=HANGS), minute
             assert [one.seq for one in follow(feed, minute)] == [minute + 1]
         feed.stop()
-        assert woken.acquire(timeout=10), "listeners see that it ends"
-    feed.join(10)
+        assert woken.acquire(timeout=HANGS), "listeners see that it ends"
+    feed.join(HANGS)
     other.close()
     assert not feed._thread.is_alive()
 
@@ -91,16 +92,16 @@ def test_a_store_in_trouble_is_said_once_and_nothing_is_missed(
 
     with feed.listening(lambda: woken.release()):
         feed.start()
-        assert woken.acquire(timeout=10)
+        assert woken.acquire(timeout=HANGS)
         monkeypatch.setattr(store.episode_log, "since", gone)
         write(store, change())
         for _ in range(3):
-            assert asked.acquire(timeout=10)
+            assert asked.acquire(timeout=HANGS)
         monkeypatch.setattr(store.episode_log, "since", since)
-        assert woken.acquire(timeout=10)
+        assert woken.acquire(timeout=HANGS)
         assert [one.seq for one in feed.remembered(0) or ()] == [1]
         feed.stop()
-    feed.join(10)
+    feed.join(HANGS)
     assert caplog.text.count("no route to the store") == 1
 
 

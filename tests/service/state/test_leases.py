@@ -98,7 +98,7 @@ def test_whoever_says_nothing_for_too_long_is_replaced(join: Join) -> None:
     (erp,) = silent.take(["erp"])
     other = join("other")
     taken: list[Lease] = []
-    becomes(lambda: bool(taken.extend(other.take(["erp"])) or taken), 20.0, "the server has ended the silent session")
+    becomes(lambda: bool(taken.extend(other.take(["erp"])) or taken), "the server has ended the silent session")
     assert not erp.held()
 
 

@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from service.store.ingest.record import IngestRecord, from_bytes, record_of, to_
 from service.store.repository import Repository
 from service.store.writer import SpoolMetrics, Writer
 from tests.service.stage import Stage
+from tests.service.standin import becomes
 from tests.service.stores import Place
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -84,11 +84,7 @@ def give(
 
 
 def until(so: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if so():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came to that")
+    becomes(so, "it comes to that")
 
 
 def seconds(recorder: Recorder) -> list[int]:

@@ -20,7 +20,7 @@ from service.watch.connect import Connector
 from service.watch.worker import Worker
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.databases import Service
-from tests.oracle_standin.deadline import within
+from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.oracle_standin.server import Listener
 from tests.service.stage import BEGAN, Client, Kept
@@ -72,18 +72,17 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 def live(worker: Worker, seconds: float) -> int:
     """The worker's attempts in so many seconds of simulated time."""
-    began, passed, attempts = monotonic(), 0.0, 0
+    passed, attempts = 0.0, 0
     while passed < seconds:
         passed += worker.step()
         attempts += 1
-        assert monotonic() - began < 10, "ten minutes of simulated time took ten seconds"
     return attempts
 
 
 def test_standin_counts_one_login_in_ten_minutes_with_a_wrong_password(site: Site) -> None:
     site.write("wrong")
     worker = site.worker()
-    attempts = within(10.0, lambda: live(worker, TEN_MINUTES))
+    attempts = within(HANGS, lambda: live(worker, TEN_MINUTES))
     assert attempts == TEN_MINUTES / site.interval
     assert (site.logins, site.service.counters.failed_logins) == (1, 1)
     failure = worker.watched.failure
@@ -96,15 +95,15 @@ def test_standin_account_is_asked_again_when_the_credential_changes(site: Site) 
     site.service.accounts.lock(USER)
     site.write("forgotten")
     worker = site.worker()
-    within(10.0, lambda: live(worker, TEN_MINUTES))
+    within(HANGS, lambda: live(worker, TEN_MINUTES))
     assert site.logins == 1
     site.service.accounts.unlock(USER)
-    within(10.0, lambda: live(worker, TEN_MINUTES))
+    within(HANGS, lambda: live(worker, TEN_MINUTES))
     assert site.logins == 1, "an unlocked account changes nothing: the password is still the refused one"
     site.write(PASSWORD)
-    within(10.0, worker.step)
+    within(HANGS, worker.step)
     assert site.logins == 2 and worker.watched.up
-    within(10.0, worker.stop)
+    within(HANGS, worker.stop)
 
 
 def test_standin_login_resumed_by_an_operator_is_tried_once_more(
@@ -122,17 +121,17 @@ def test_standin_login_resumed_by_an_operator_is_tried_once_more(
     fleets[0].step()
     worker = fleets[0].worker("erp")
     assert worker is not None
-    within(10.0, lambda: live(worker, TEN_MINUTES))
+    within(HANGS, lambda: live(worker, TEN_MINUTES))
     assert site.logins == 1
     with caplog.at_level(logging.INFO, "latchscope.audit"):
         answer = app.get("/api/v1/databases/erp/login/resume", "POST", headers=HERE)
     assert answer.json() == {"database": "erp", "resumed": True}
     assert "this machine: resume login on erp: resumed" in caplog.text
-    within(10.0, lambda: live(worker, TEN_MINUTES))
+    within(HANGS, lambda: live(worker, TEN_MINUTES))
     assert site.logins == 2, "one more attempt, and no further one"
     site.service.accounts.unlock(USER)
     app.get("/api/v1/databases/erp/login/resume", "POST", headers=HERE)
-    within(10.0, worker.step)
+    within(HANGS, worker.step)
     assert site.logins == 3 and worker.watched.up
     assert not app.get("/api/v1/databases/erp/login/resume", "POST", headers=HERE).json()["resumed"]
 
@@ -220,7 +219,7 @@ def test_failures_in_a_row_keep_the_time_of_the_first() -> None:
 def test_an_operator_cannot_hasten_polls_that_go_well() -> None:
     worker, opener = worker_of(scripted(), interval=30.0)
     worker.start()
-    becomes(lambda: worker.watched.up, 5.0, "the first poll")
+    becomes(lambda: worker.watched.up, "the first poll")
     published = worker.watched.published
     assert not worker.resume_login()
     worker.join(0.2)

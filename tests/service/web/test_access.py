@@ -14,7 +14,7 @@ import yaml
 from service.app import create_app
 from service.config.settings import AuthSettings, BadSettings, DatabaseSettings, Settings
 from service.web.access import read_tokens
-from tests.oracle_standin.deadline import within
+from tests.oracle_standin.deadline import HANGS, within
 from tests.service.stage import Client
 
 READ, OPERATE = "a-token-to-read", "a-token-to-operate"
@@ -168,7 +168,7 @@ def serve(folder: Path, *more: str, **changes: object) -> subprocess.Popen[str]:
 
 def test_an_address_others_can_reach_is_refused_without_tokens(tmp_path: Path) -> None:
     with serve(tmp_path) as process:
-        _, said = process.communicate(timeout=15)
+        _, said = process.communicate(timeout=HANGS)
     assert process.returncode == 2
     assert said.count("\n") == 1 and "auth.tokens_file" in said and "--insecure" in said
 
@@ -177,9 +177,9 @@ def test_insecure_serves_it_and_warns_and_ends_at_once(tmp_path: Path) -> None:
     with serve(tmp_path, "--insecure") as process:
         try:
             assert process.stderr is not None
-            lines = within(15.0, lambda: "".join(process.stderr.readline() for _ in range(2)))  # type: ignore[union-attr]
+            lines = within(HANGS, lambda: "".join(process.stderr.readline() for _ in range(2)))  # type: ignore[union-attr]
             process.terminate()  # perhaps before the web server listens to signals
-            process.communicate(timeout=15)
+            process.communicate(timeout=HANGS)
         finally:
             process.kill()
     assert "without access control" in lines

@@ -20,7 +20,7 @@ from service.store.repository import Repository
 from service.store.schema.engine import StoreUnavailable
 from service.store.schema.migrate import upgrade
 from service.web.schemas import EpisodeOut
-from tests.oracle_standin.deadline import within
+from tests.oracle_standin.deadline import HANGS, within
 from tests.service.stage import Stage
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -194,10 +194,10 @@ def test_postgresql_shows_numbers_in_their_order(postgresql: Engine) -> None:
                     if other.scalar(waits):
                         return
 
-        within(10.0, waiting)
+        within(HANGS, waiting)
         assert log.since(before, 10) == [], "the second shows before the first is committed"
         first.commit()
-    assert second_is_in.wait(10)
+    assert second_is_in.wait(HANGS)
     assert [one.database for one in log.since(before, 10)] == ["first", "second"]
 
 
@@ -222,5 +222,5 @@ def test_postgresql_appends_of_many_writers_reach_a_reader_without_a_gap(postgre
             seen.extend((one.database, one.episode["begin"]) for one in page)
             position = page[-1].seq if page else position
 
-    within(30.0, follow)
+    within(HANGS, follow)
     assert len(set(seen)) == 100

@@ -14,7 +14,7 @@ from service.store.ingest.samples import COUNTED, counters_of
 from service.store.queries.history import BadCursor, History, SeriesSelector
 from service.store.repository import Repository
 from service.store.upkeep.rollup import roll_up
-from tests.service.stage import BEGAN, Stage
+from tests.service.stage import BEGAN, Kept, Stage
 from tests.service.stores import Place
 
 DB = "undo-storm"
@@ -29,8 +29,10 @@ def at(seconds: float) -> datetime:
 
 def keep(store: Repository, stage: Stage, *moments: float) -> list[Delta]:
     """Poll at these moments into the store; the Deltas that came of it."""
-    stage.keeper = store  # type: ignore[assignment]
+    kept = stage.keeper = Kept([])
     published = [stage.poll(DB, moment) for moment in moments]
+    kept.write_to(store)
+    stage.keeper = store  # type: ignore[assignment]
     return [one.delta for one in published if one.delta is not None]
 
 

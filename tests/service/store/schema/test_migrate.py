@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,16 @@ from service.store.repository import Repository
 from service.store.schema.migrate import HOME, upgrade
 from service.store.schema.poll_tables import Base
 from tests.service.stage import Stage
-from tests.service.stores import Place
+from tests.service.stores import ENGINES, Place
+
+
+@pytest.fixture(params=ENGINES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """Where nothing was ever migrated."""
+    server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    made = Place(request.param, tmp_path, server, bare=True)
+    yield made
+    made.close()
 
 
 @pytest.fixture

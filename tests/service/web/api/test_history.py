@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -15,7 +16,7 @@ from service.store.repository import Repository
 from service.store.upkeep.rollup import roll_up
 from tests.service.marked import DB, at, marked, polled
 from tests.service.stage import Client, Stage
-from tests.service.stores import Place
+from tests.service.stores import ENGINES, Place
 
 LOCK = {"lock_waits", "lock_wait_seconds"}
 """The scripted database lists events only once somebody waited for them."""
@@ -23,12 +24,32 @@ PATH = f"/api/v1/databases/{DB}"
 BOTH = f"begin={iso(at(0))}&end={iso(at(3600))}"
 
 
-@pytest.fixture
-def app(store: Repository, stage: Stage, place: Place) -> Client:
-    """Polls around the mark, with a hole of half a minute, over the store of each engine."""
+def told_of(store: Repository, stage: Stage, place: Place) -> Client:
+    """Polls around the mark, with a hole of half a minute."""
     polled(store, stage, 100, 112)
     polled(store, stage, 142, 150)
     return stage.app(place.url)
+
+
+@pytest.fixture
+def own(store: Repository, stage: Stage, place: Place) -> Client:
+    """The app over a store of each engine, for a test that writes to it."""
+    return told_of(store, stage, place)
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """The app over a store of each engine that the tests of this file only read."""
+    server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    place = Place(request.param, tmp_path_factory.mktemp("read"), server)
+    store = Repository(place.url)
+    with pytest.MonkeyPatch.context() as patch:
+        stage = Stage(patch, place.folder)
+        made = told_of(store, stage, place)
+    yield made
+    stage.close()
+    store.close()
+    place.close()
 
 
 def got(app: Client, path: str) -> dict:  # type: ignore[type-arg]
@@ -54,10 +75,10 @@ def test_every_metric_is_told_with_its_unit(app: Client) -> None:
     assert used["values"][3] == 14600, "a level that did not change is still known"
 
 
-def test_a_stretch_nobody_watched_is_null(app: Client, store: Repository, stage: Stage) -> None:
+def test_a_stretch_nobody_watched_is_null(own: Client, store: Repository, stage: Stage) -> None:
     stage[DB].owned, stage[DB].published = True, None  # as this process polls it, after a restart
     polled(store, stage, 200, 204)
-    told = got(app, f"{PATH}/history?{BOTH}&metric=latch_sleeps")
+    told = got(own, f"{PATH}/history?{BOTH}&metric=latch_sleeps")
     (series,) = told["series"]
     restarted = told["times"].index(iso(at(200)))
     assert told["seconds"][restarted] is None and series["values"][restarted] is None
@@ -66,11 +87,11 @@ def test_a_stretch_nobody_watched_is_null(app: Client, store: Repository, stage:
     assert [one.at for one in later.spans] == [at(0)]
 
 
-def test_a_missing_bucket_is_null(app: Client, store: Repository, stage: Stage) -> None:
+def test_a_missing_bucket_is_null(own: Client, store: Repository, stage: Stage) -> None:
     stage[DB].owned, stage[DB].published = True, None  # as this process polls it, after a restart
     polled(store, stage, 1000, 1004)
     roll_up(store.engine, store.partitions, at(86400))
-    told = got(app, f"{PATH}/history?{BOTH}&metric=latch_sleeps&resolution=5m")
+    told = got(own, f"{PATH}/history?{BOTH}&metric=latch_sleeps&resolution=5m")
     assert told["times"] == [iso(at(0)), iso(at(300)), iso(at(900))]
     (series,) = told["series"]
     assert series["values"][1] is None and None not in (series["values"][0], series["values"][2])
@@ -150,8 +171,8 @@ def test_nobody_is_404_everywhere(app: Client) -> None:
         assert app.get(f"/api/v1/databases/nobody/{path}").status_code == 404
 
 
-def test_episodes_of_store_and_memory_each_once_page_by_page(app: Client, store: Repository) -> None:
-    (memory,) = got(app, f"{PATH}/episodes?{BOTH}")
+def test_episodes_of_store_and_memory_each_once_page_by_page(own: Client, store: Repository) -> None:
+    (memory,) = got(own, f"{PATH}/episodes?{BOTH}")
     assert (memory["database"], memory["cause"], memory["end"], memory["verdict"]) == (
         DB,
         "undo-segments",
@@ -160,21 +181,21 @@ def test_episodes_of_store_and_memory_each_once_page_by_page(app: Client, store:
     )
     (kept,) = store.episodes.between(DB, at(0), at(3600)).items
     store.episodes.verdict(DB, kept.cause, kept.begin, "verified: a test")
-    assert got(app, f"{PATH}/episodes?{BOTH}")[0]["verdict"] == "verified: a test"
-    assert [one["cause"] for one in got(app, f"/api/v1/episodes?{BOTH}")] == ["undo-segments"]
-    assert got(app, f"/api/v1/episodes?begin={iso(at(-90))}&end={iso(at(-60))}") == []
+    assert got(own, f"{PATH}/episodes?{BOTH}")[0]["verdict"] == "verified: a test"
+    assert [one["cause"] for one in got(own, f"/api/v1/episodes?{BOTH}")] == ["undo-segments"]
+    assert got(own, f"/api/v1/episodes?begin={iso(at(-90))}&end={iso(at(-60))}") == []
 
 
-def test_a_mark_is_set_listed_and_compared(app: Client, store: Repository, tmp_path: Path) -> None:
-    answer = app.get(f"{PATH}/marks", "POST", json={"text": " undo  tablespace recreated ", "at": iso(at(112))})
+def test_a_mark_is_set_listed_and_compared(own: Client, store: Repository, tmp_path: Path) -> None:
+    answer = own.get(f"{PATH}/marks", "POST", json={"text": " undo  tablespace recreated ", "at": iso(at(112))})
     mark = answer.json()
     assert answer.status_code == 201 and (mark["text"], mark["at"]) == ("undo tablespace recreated", iso(at(112)))
-    assert got(app, f"{PATH}/marks?{BOTH}") == [mark]
+    assert got(own, f"{PATH}/marks?{BOTH}") == [mark]
     for which in ("last", mark["id"]):
-        told = Comparison.model_validate(got(app, f"{PATH}/compare?mark={which}&settle=28s"))
+        told = Comparison.model_validate(got(own, f"{PATH}/compare?mark={which}&settle=28s"))
         assert told.mark == "undo tablespace recreated" and told.find("child_sleeps") is not None
     windows = f"before={iso(at(100))}/{iso(at(112))}&after={iso(at(142))}..{iso(at(150))}"
-    assert Comparison.model_validate(got(app, f"{PATH}/compare?{windows}")).mark is None
+    assert Comparison.model_validate(got(own, f"{PATH}/compare?{windows}")).mark is None
 
 
 @pytest.mark.parametrize(
@@ -188,10 +209,10 @@ def test_a_mark_is_set_listed_and_compared(app: Client, store: Repository, tmp_p
         ({}, "text"),
     ],
 )
-def test_a_mark_that_is_none_is_refused(app: Client, store: Repository, wanted: dict[str, str], says: str) -> None:
+def test_a_mark_that_is_none_is_refused(app: Client, wanted: dict[str, str], says: str) -> None:
     answer = app.get(f"{PATH}/marks", "POST", json=wanted)
     assert answer.status_code == 422 and says in answer.json()["detail"]
-    assert store.marks.get(DB, "last") is None
+    assert got(app, f"{PATH}/marks?begin={iso(at(0))}&end={iso(datetime.now(UTC) + timedelta(days=9))}") == []
 
 
 def test_a_page_of_somebody_else_sets_no_mark(app: Client) -> None:

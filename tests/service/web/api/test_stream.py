@@ -23,7 +23,7 @@ from service.store.repository import Repository
 from service.web.access import Access
 from service.web.api import stream
 from service.web.api.stream import EventStream, streams
-from tests.oracle_standin.deadline import within
+from tests.oracle_standin.deadline import HANGS, within
 from tests.service.running import Running, demo
 from tests.service.stage import Client
 from tests.service.store.queries.test_episode_log import change, write
@@ -35,7 +35,7 @@ PATH = "/api/v1/episodes/stream"
 def streaming(url: str, after: int | None = None, **query: str) -> Iterator[Iterator[dict[str, Any]]]:
     """A stream and its events as a browser would read them; heartbeats and the retry line are left out."""
     headers = {} if after is None else {"Last-Event-ID": str(after)}
-    with httpx.stream("GET", url + PATH, headers=headers, params=query, timeout=30) as answer:
+    with httpx.stream("GET", url + PATH, headers=headers, params=query, timeout=HANGS) as answer:
         assert answer.status_code == 200, answer.read()
         assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
         assert answer.headers["cache-control"] == "no-cache"
@@ -57,12 +57,12 @@ def _events(answer: httpx.Response) -> Iterator[dict[str, Any]]:
 
 def take(events: Iterator[dict[str, Any]], count: int) -> list[dict[str, Any]]:
     """So many events, or a failure after half a minute."""
-    return within(30.0, lambda: [next(events) for _ in range(count)])
+    return within(HANGS, lambda: [next(events) for _ in range(count)])
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with demo(tmp_path_factory.mktemp("demo"), "--interval", "0.5") as one:
+    with demo(tmp_path_factory.mktemp("demo"), "--interval", "1") as one:
         yield one
 
 
@@ -97,7 +97,7 @@ def test_one_database_alone(running: Running) -> None:
 
 def test_a_hundred_streams_and_no_more_and_places_come_back(running: Running) -> None:
     with (
-        httpx.Client(base_url=running.url, limits=httpx.Limits(max_connections=None), timeout=30) as client,
+        httpx.Client(base_url=running.url, limits=httpx.Limits(max_connections=None), timeout=HANGS) as client,
         contextlib.ExitStack() as stack,
     ):
         for _ in range(100):
@@ -108,19 +108,19 @@ def test_a_hundred_streams_and_no_more_and_places_come_back(running: Running) ->
         assert len(client.get("/api/v1/databases").json()) == 8, "streams cost no thread"
 
     def again() -> bool:
-        with httpx.stream("GET", running.url + PATH, timeout=5) as one:
+        with httpx.stream("GET", running.url + PATH, timeout=HANGS) as one:
             return one.status_code == 200
 
     running.wait(again)
 
 
 def test_sigterm_ends_streams_in_good_order(tmp_path: Path) -> None:
-    with demo(tmp_path, "--interval", "0.5") as one, streaming(one.url, after=0) as events:
+    with demo(tmp_path, "--interval", "1") as one, streaming(one.url, after=0) as events:
         take(events, 1)
         one.process.send_signal(signal.SIGTERM)
         # A response that is cut off raises; only one that was ended lets the loop come to its end.
-        within(30.0, lambda: list(events))
-        one.process.wait(10)
+        within(HANGS, lambda: list(events))
+        one.process.wait(HANGS)
         assert "Cancel" not in one.log.read_text(), "the stream was not waited for in vain"
 
 

@@ -59,9 +59,9 @@ def no_inline(html: str) -> bool:
 
 
 def test_every_local_link_leads_somewhere(app: Client) -> None:
-    for path in paths():
-        for link in set(re.findall(r'(?:href|src)="(/[^"]*)"', app.get(path).text)):
-            assert app.get(unescape(link)).status_code == 200, f"{path} → {link}"
+    found = {link: path for path in paths() for link in re.findall(r'(?:href|src)="(/[^"]*)"', app.get(path).text)}
+    for link, path in found.items():
+        assert app.get(unescape(link)).status_code == 200, f"{path} → {link}"
 
 
 def test_the_fleet_has_the_worst_first(app: Client, stage: Stage) -> None:
