@@ -1,6 +1,7 @@
 """Which databases this replica polls: the share loop, and a worker for each that is ours.
 
-Every quarter of an interval it looks who lives and what is free, takes its fair share, and gives up what is beyond it.
+Every quarter of an interval it checks which replicas are alive and which databases are unowned, claims its fair share,
+and releases what is beyond it.
 """
 
 import hashlib

@@ -50,7 +50,7 @@ class RemoteDatabases:
         self._refreshed_at = float("-inf")
 
     def refresh(self, elsewhere: Sequence[MonitoredDatabase], whole: bool) -> None:
-        """All in short, or one as a whole. While the store does not answer, what is known grows old, and says so."""
+        """All in short, or one as a whole. While the store does not answer, the last known state stands, with its age."""
         try:
             if whole:
                 for watched in elsewhere:

@@ -40,7 +40,7 @@ NESTED = "is an archive within an archive; unpack it first"
 
 
 MANY_FOREIGN = 5
-"""From this number on, files that are none of ours are told together."""
+"""From this number on, unrecognised files share one line."""
 NAMED_FOREIGN = 10
 
 
@@ -74,7 +74,7 @@ class DiagnosedInput:
 class InputResults:
     """What became of the inputs, in their order. `read` counts the files that were ours to read, well or not.
 
-    `foreign` holds the names of files that are none of ours, `passed` why others were passed over.
+    `foreign` holds the names of unrecognised files, `passed` why others were passed over.
     """
 
     diagnosed: list[DiagnosedInput] = field(default_factory=list)
