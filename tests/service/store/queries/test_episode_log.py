@@ -116,7 +116,7 @@ def test_changes_wait_in_the_spool_with_their_poll(store: Repository, stage: Sta
     published = stage.poll("undo-storm", 40)
     gap = NotComparable("undo-storm", None, "the first poll has nothing to compare with", "wait")
     changes = (change("begin", database="undo-storm"), change("end", database="undo-storm"))
-    record = record_of(published.snapshot, published.diagnosis, PollRecord(gap, changes=changes))
+    record = record_of(published.snapshot, published.diagnosis, PollRecord(gap, episode_changes=changes))
     assert record is not None
     spooled = from_bytes(to_bytes(record))
     store.write([spooled])
@@ -129,7 +129,7 @@ def test_a_poll_that_is_not_kept_leaves_no_change_behind(store: Repository, stag
     published = stage.poll("undo-storm", 40)
     store.episode_log.recipients = lambda change: (_ for _ in ()).throw(OperationalError("", {}, Exception("gone")))
     gap = NotComparable("undo-storm", None, "the first poll has nothing to compare with", "wait")
-    store.keep(published.snapshot, published.diagnosis, PollRecord(gap, changes=(change(),)))
+    store.keep(published.snapshot, published.diagnosis, PollRecord(gap, episode_changes=(change(),)))
     assert store.episode_log.since(0, 10) == [] and store.last_snapshot("undo-storm") is None
 
 
