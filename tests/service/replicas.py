@@ -110,7 +110,7 @@ def replicas(place: Place, folder: Path, databases: list[dict[str, Any]], **more
     finally:
         for one in fleet.running.values():
             one.process.kill()
-            one.process.wait(10)
+            one.process.wait(60)
 
 
 def gaps(polls: dict[str, list[datetime]], since: datetime) -> list[tuple[float, str]]:

@@ -67,7 +67,7 @@ def demo(folder: Path, *arguments: str) -> Iterator[Running]:
     finally:
         if process.poll() is None:
             process.kill()
-            process.wait(10)
+            process.wait(60)
 
 
 def free_port() -> int:
