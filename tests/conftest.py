@@ -1,5 +1,6 @@
 """What tests of every floor share: the shared data, the recorded incident, and the rule against skips."""
 
+import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -28,6 +29,12 @@ def pytest_xdist_auto_num_workers() -> int:
     """`-n auto`: a worker per core that this process may use, which `taskset` and containers make fewer."""
     usable = getattr(os, "sched_getaffinity", None)
     return len(usable(0)) if usable else os.cpu_count() or 1
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected lives to the end; the garbage collector need not walk it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -111,10 +111,10 @@ class Chromium:
         """End the browser."""
         os.close(self._to)
         try:
-            self._process.wait(5)
+            self._process.wait(60)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(5)
+            self._process.wait(60)
         os.close(self._from)
         self._folder.cleanup()
 

@@ -1,4 +1,4 @@
-"""One browser and one demo for every test of this folder."""
+"""One browser and one demo for each file of this folder."""
 
 import shutil
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ HASTE = "{ const slowly = setInterval; window.setInterval = (what, ms) => slowly
 """Pages refresh every few seconds; nobody wants to wait for that."""
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with demo(tmp_path_factory.mktemp("demo"), "--interval", "1") as running:
         running.wait(lambda: all(one["mechanism"] for one in running.json("/api/v1/databases")))
         yield running
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Chromium]:
     if BINARY is None:
         pytest.skip("chromium is not installed (Debian package chromium)")

@@ -290,7 +290,7 @@ def receiving(receiver: Receiver) -> Iterator[int]:
         thread.start()
         yield server.server_address[1]
         server.shutdown()
-        thread.join(5)
+        thread.join(60)
 
 
 @contextmanager
@@ -307,7 +307,7 @@ def latchscope(fleet: Fleet, port: int, folder: Path, monkeypatch: pytest.Monkey
         yield
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)
 
 
 def write_configuration(folder: Path, ports: Mapping[str, int]) -> None:

@@ -45,10 +45,10 @@ def running(command: list[str], log: Path, **more: Any) -> Iterator[subprocess.P
         finally:
             process.terminate()
             try:
-                process.wait(10)
+                process.wait(60)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait(10)
+                process.wait(60)
 
 
 def fetch(url: str, headers: Mapping[str, str] | None = None, timeout: float = 60) -> tuple[int, str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.oracle_standin.deadline import HANGS
+
 
 @dataclass
 class Receiver:
@@ -20,7 +22,7 @@ class Receiver:
     taken: list[dict[str, Any]] = field(default_factory=list)
     changed: threading.Condition = field(default_factory=threading.Condition)
 
-    def wait(self, asked: int = 0, taken: int = 0, seconds: float = 30.0) -> None:
+    def wait(self, asked: int = 0, taken: int = 0, seconds: float = HANGS) -> None:
         """Wait until so many requests came and so many were taken, or fail with what came."""
         with self.changed:
             done = self.changed.wait_for(lambda: len(self.asked) >= asked and len(self.taken) >= taken, seconds)
@@ -67,4 +69,4 @@ def receiver(*answers: int) -> Iterator[Receiver]:
         thread.start()
         yield one
         server.shutdown()
-        thread.join(10)
+        thread.join(60)

@@ -12,12 +12,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import httpx
 import yaml
 
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS
-from tests.service.running import ROOT, Running, free_port
+from tests.service.running import ASK, ROOT, Running, free_port
 from tests.service.standin import idle
 from tests.service.stores import Place
 
@@ -36,7 +35,7 @@ class Replica(Running):
 
     def up(self) -> dict[str, str]:
         """Database → latchscope_up, as this replica exports it."""
-        return dict(_UP.findall(httpx.get(f"{self.url}/metrics", timeout=HANGS).text))
+        return dict(_UP.findall(ASK.get(f"{self.url}/metrics").text))
 
     def shares(self) -> dict[str | None, list[str]]:
         """Who polls what, as this replica says."""
@@ -74,7 +73,7 @@ class Replicas:
             process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env={**os.environ, "PYTHONPATH": str(ROOT)})
         self.running[name] = replica = Replica(process, f"http://127.0.0.1:{port}", log)
         replica.name = name
-        replica.wait(lambda: httpx.get(f"{replica.url}/healthz").status_code == 200, 60.0)
+        replica.wait(lambda: ASK.get(f"{replica.url}/healthz").status_code == 200)
         return replica
 
     def even(self, *names: str, seconds: float = HANGS) -> None:
@@ -110,7 +109,7 @@ def replicas(place: Place, folder: Path, databases: list[dict[str, Any]], **more
     finally:
         for one in fleet.running.values():
             one.process.kill()
-            one.process.wait(10)
+            one.process.wait(60)
 
 
 def gaps(polls: dict[str, list[datetime]], since: datetime) -> list[tuple[float, str]]:

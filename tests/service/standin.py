@@ -126,5 +126,5 @@ def becomes(condition: Callable[[], object], what: str, seconds: float = HANGS) 
     began = monotonic()
     while not condition():
         assert monotonic() - began < seconds, f"not within {seconds:g} s: {what}"
-        sleep(0.02)
+        sleep(min(0.25, 0.01 + (monotonic() - began) / 20))
     return monotonic() - began

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
 
-import httpx
 import pytest
 
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.service.replicas import Replicas, gaps, replicas
+from tests.service.running import ASK
 from tests.service.standin import becomes
 from tests.service.state.test_leases import CUT
 from tests.service.stores import Place, Postgres
@@ -141,9 +141,9 @@ def same_answers(fleet: Replicas) -> None:
         becomes(agree, f"all say the same of {path}")
     for one in fleet.running.values():
         here = f"{one.url}/api/v1/databases/{NAMES[0]}"
-        assert httpx.get(f"{one.url}/db/{NAMES[0]}").status_code == 200
-        assert httpx.post(f"{here}/samples").json() == {"database": NAMES[0], "asked": True}
-        assert httpx.post(f"{here}/login/resume").json() == {"database": NAMES[0], "resumed": False}
-        assert httpx.post(f"{here}/holders", json={"looks": 1}).status_code == 200
-    probes = [httpx.get(f"{one.url}/probe?target={NAMES[0]}").status_code for one in fleet.running.values()]
+        assert ASK.get(f"{one.url}/db/{NAMES[0]}").status_code == 200
+        assert ASK.post(f"{here}/samples").json() == {"database": NAMES[0], "asked": True}
+        assert ASK.post(f"{here}/login/resume").json() == {"database": NAMES[0], "resumed": False}
+        assert ASK.post(f"{here}/holders", json={"looks": 1}).status_code == 200
+    probes = [ASK.get(f"{one.url}/probe?target={NAMES[0]}").status_code for one in fleet.running.values()]
     assert sorted(probes) == [200] + [404] * (len(probes) - 1), "only who polls it exports it"

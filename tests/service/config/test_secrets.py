@@ -8,6 +8,7 @@ import pytest
 from collectors.errors import SetupError
 from service.config.secrets import fingerprint, password_of
 from service.config.settings import DatabaseSettings
+from tests.oracle_standin.deadline import HANGS
 
 WORD = "Tr0ub4dor&3"
 
@@ -38,7 +39,6 @@ def test_a_changed_file_is_a_changed_password(tmp_path: Path) -> None:
 
 
 def test_a_password_that_cannot_be_had_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.config.secrets.COMMAND_SECONDS", 0.2)
     (tmp_path / "binary").write_bytes(b"\xff\xfe" + WORD.encode())
     said_aloud = f"import sys; print({WORD!r}); print({WORD!r}, file=sys.stderr); "
     wrong = {
@@ -47,10 +47,12 @@ def test_a_password_that_cannot_be_had_is_one_line(tmp_path: Path, monkeypatch: 
         "cannot be read: it is not text": {"password_file": tmp_path / "binary"},
         "the environment has no NOT_SET": {"password_env": "NOT_SET"},
         "exit code 3": {"password_command": command(said_aloud + "sys.exit(3)")},
-        "longer than 0.2 s": {"password_command": command(said_aloud + "import time; time.sleep(9)")},
+        "longer than 0.2 s": {"password_command": command(said_aloud + "import time; time.sleep(99)")},
         "cannot be run: FileNotFoundError": {"password_command": ["/no/such/program", WORD]},
     }
     for expected, source in wrong.items():
+        hangs = expected == "longer than 0.2 s"
+        monkeypatch.setattr("service.config.secrets.COMMAND_SECONDS", 0.2 if hangs else HANGS)
         with pytest.raises(SetupError, match=expected) as caught:
             password_of(database(**source))
         assert "erp1" in str(caught.value) and "\n" not in str(caught.value)

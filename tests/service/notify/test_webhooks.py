@@ -59,7 +59,7 @@ class Running:
 
     def end(self) -> None:
         self.webhooks.stop()
-        self.webhooks.join(30)
+        self.webhooks.join(60)
         assert not any(one._thread.is_alive() for one in self.webhooks.senders)
         self.store.close()
 
@@ -144,7 +144,7 @@ def test_what_waits_survives_a_restart(url: str) -> None:
 
 def test_what_a_process_was_sending_when_it_died_is_sent_again(url: str) -> None:
     with receiver() as to:
-        with running(url, hook(to), started=False) as dead:
+        with running(url, hook(to), pace=replace(QUICK, lease=3600.0), started=False) as dead:
             write(dead.store, change(), change("end"))
             (head,) = dead.store.deliveries.next_of("one")
             assert dead.store.deliveries.claim(head, datetime.now(UTC)) is not None

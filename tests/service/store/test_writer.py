@@ -127,12 +127,12 @@ def test_a_store_that_hangs_delays_no_poll_and_no_poll_is_safer_than_the_one_bef
 
     def hang(records: Sequence[IngestRecord]) -> None:
         entered.set()
-        hangs.wait(30)
+        hangs.wait(60)
 
     recorder.fails = hang
     writer.start()
     give(writer, monkeypatch, record, 0)
-    assert entered.wait(30)
+    assert entered.wait(60)
     give(writer, monkeypatch, record, 1, 2, 3)
     give(writer, monkeypatch, record, 1, database="b")
     assert len(writer.spool) == 5, "everything is on disk, the poll in flight before those measured from it"

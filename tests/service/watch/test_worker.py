@@ -225,4 +225,4 @@ def test_an_operator_cannot_hasten_polls_that_go_well() -> None:
     worker.join(0.2)
     assert worker.watched.published is published and opener.opened == 1
     worker.stop()
-    worker.join(2.0)
+    worker.join(HANGS)

@@ -189,7 +189,7 @@ def feed(store: Repository) -> Iterator[EpisodeFeed]:
     one.start()
     yield one
     one.stop()
-    one.join(10)
+    one.join(60)
 
 
 def test_silence_is_filled_and_news_come_at_once(
