@@ -36,7 +36,10 @@ class StatusExchange:
         self._published: dict[str, DatabaseStatus] = {}
 
     def publish(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
-        """Publish what changed about our databases, and carry out what we are asked to. Store errors are reported by the writer."""
+        """Publish what changed about our databases, and carry out what we are asked to.
+
+        Store errors are reported by the writer.
+        """
         now = {database.name: status_of(database) for database in own}
         try:
             self._store.put([status for name, status in now.items() if self._published.get(name) != status])

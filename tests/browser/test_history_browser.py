@@ -38,7 +38,7 @@ def open_when(browser: Chromium, url: str, ready: str) -> None:
         browser.open(url)
 
 
-def test_a_database_leads_to_its_history_and_on_to_any_window(served: Running, browser: Chromium) -> None:
+def test_database_page_leads_to_its_history_and_on_to_any_window(served: Running, browser: Chromium) -> None:
     browser.open(f"{served.url}/db/undo-storm")
     browser.click("a[href='/db/undo-storm/history']")
     open_when(
@@ -52,7 +52,7 @@ def test_a_database_leads_to_its_history_and_on_to_any_window(served: Running, b
     assert within(browser)
 
 
-def test_the_timeline_has_its_colours_and_can_be_zoomed_without_a_script(served: Running, browser: Chromium) -> None:
+def test_timeline_has_its_colours_and_can_be_zoomed_without_a_script(served: Running, browser: Chromium) -> None:
     open_when(
         browser, f"{served.url}/db/parse-storm/history?begin=-1m", "document.querySelector('.events .band') !== null"
     )
@@ -63,7 +63,7 @@ def test_the_timeline_has_its_colours_and_can_be_zoomed_without_a_script(served:
     assert browser.run("document.querySelector('h1').textContent") == "parse-storm over time"
 
 
-def test_a_mark_is_set_and_leads_to_before_and_after(served: Running, browser: Chromium) -> None:
+def test_mark_form_sets_a_mark_and_leads_to_before_and_after(served: Running, browser: Chromium) -> None:
     browser.open(f"{served.url}/db/busy-but-fine")
     browser.run("document.querySelector('input[name=text]').value = 'shared pool <b>doubled</b>'")
     browser.click(".mark-form button")
@@ -73,7 +73,7 @@ def test_a_mark_is_set_and_leads_to_before_and_after(served: Running, browser: C
     assert "shared pool <b>doubled</b>" in browser.run("document.querySelector('.happened').textContent")
 
 
-def test_typing_is_not_lost_to_a_refresh(served: Running, browser: Chromium) -> None:
+def test_refresh_does_not_lose_what_is_being_typed(served: Running, browser: Chromium) -> None:
     browser.open(f"{served.url}/db/busy-but-fine")
     browser.run("document.querySelector('input[name=text]').value = 'half a thought'")
     age = browser.run("document.getElementById('content').textContent")
@@ -82,7 +82,7 @@ def test_typing_is_not_lost_to_a_refresh(served: Running, browser: Chromium) -> 
     assert browser.run("document.getElementById('content').textContent") == age
 
 
-def test_two_windows_are_compared_side_by_side(served: Running, browser: Chromium) -> None:
+def test_compare_page_shows_two_windows_side_by_side(served: Running, browser: Chromium) -> None:
     url = f"{served.url}/db/busy-but-fine/compare?before=-8s..-4s&after=-4s..now"
     open_when(browser, url, "document.querySelectorAll('.pair svg').length >= 8")
     first, second = browser.run(

@@ -11,7 +11,7 @@ from tests.service.running import Running
 REPORT = Path(__file__).parents[1] / "recordings/reports/awr-11.2.0.4.0-undo-storm.html"
 
 
-def test_the_fleet_shows_every_database_and_leads_to_it(served: Running, browser: Chromium) -> None:
+def test_fleet_page_shows_every_database_and_leads_to_it(served: Running, browser: Chromium) -> None:
     browser.open(f"{served.url}/")
     assert browser.run("document.title") == "Fleet · latchscope"
     names = browser.run("[...document.querySelectorAll('td a')].map(a => a.textContent)")
@@ -22,7 +22,7 @@ def test_the_fleet_shows_every_database_and_leads_to_it(served: Running, browser
     assert browser.run("document.querySelector('h1').textContent").startswith("undo-storm")
 
 
-def test_a_database_page_has_its_tables_and_charts(served: Running, browser: Chromium) -> None:
+def test_database_page_has_its_tables_and_charts(served: Running, browser: Chromium) -> None:
     browser.open(f"{served.url}/db/busy-but-fine")
     browser.until("document.querySelectorAll('svg path.line').length >= 2 || (location.reload(), false)")
     headings = browser.run("[...document.querySelectorAll('h2')].map(h => h.textContent)")
@@ -32,13 +32,13 @@ def test_a_database_page_has_its_tables_and_charts(served: Running, browser: Chr
     assert "dc_users" in caches
 
 
-def test_the_page_stays_within_its_window(served: Running, browser: Chromium) -> None:
+def test_pages_stay_within_the_window(served: Running, browser: Chromium) -> None:
     for path in ("/", "/db/parse-storm", "/reports", "/causes", "/causes/undo-segments"):
         browser.open(f"{served.url}{path}")
         assert browser.run("document.documentElement.scrollWidth <= innerWidth"), path
 
 
-def test_the_page_refreshes_itself_and_keeps_its_place(served: Running, browser: Chromium) -> None:
+def test_database_page_refreshes_itself_and_keeps_its_place(served: Running, browser: Chromium) -> None:
     browser.open(f"{served.url}/db/busy-but-fine")
     browser.run("(window.same = true, document.getElementById('content').dataset.old = 'yes', scrollTo(0, 200))")
     browser.until("document.getElementById('content').dataset.old === undefined", 9)
@@ -46,7 +46,7 @@ def test_the_page_refreshes_itself_and_keeps_its_place(served: Running, browser:
     assert browser.run("scrollY") == 200
 
 
-def test_causes_lead_to_their_pages_and_back(served: Running, browser: Chromium) -> None:
+def test_causes_page_leads_to_each_cause_and_back(served: Running, browser: Chromium) -> None:
     browser.open(f"{served.url}/")
     browser.click("nav a[href='/causes']")
     browser.click("a[href='/causes/undo-segments']")
@@ -55,7 +55,7 @@ def test_causes_lead_to_their_pages_and_back(served: Running, browser: Chromium)
     assert browser.run("location.pathname") == "/"
 
 
-def test_every_link_of_the_pages_leads_somewhere(served: Running, browser: Chromium) -> None:
+def test_links_of_the_pages_lead_somewhere(served: Running, browser: Chromium) -> None:
     for path in ("/", "/db/parse-storm", "/causes"):
         browser.open(f"{served.url}{path}")
         statuses = browser.run(
@@ -66,7 +66,7 @@ def test_every_link_of_the_pages_leads_somewhere(served: Running, browser: Chrom
         assert {status for _, status in statuses} == {200}, statuses
 
 
-def test_a_report_is_uploaded_and_leads_to_its_diagnosis(served: Running, browser: Chromium) -> None:
+def test_report_upload_leads_to_its_diagnosis(served: Running, browser: Chromium) -> None:
     browser.open(f"{served.url}/")
     browser.click("nav a[href='/reports']")
     assert browser.run("document.querySelector('main').textContent").count("None was uploaded yet") == 1
@@ -81,7 +81,7 @@ def test_a_report_is_uploaded_and_leads_to_its_diagnosis(served: Running, browse
     assert browser.run("document.querySelector('.tag').textContent") == "critical"
 
 
-def test_a_file_that_is_not_taken_is_said_on_the_page(served: Running, browser: Chromium, tmp_path: Path) -> None:
+def test_report_upload_names_a_refused_file_on_the_page(served: Running, browser: Chromium, tmp_path: Path) -> None:
     (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
     browser.open(f"{served.url}/reports")
     browser.choose("input[type=file]", tmp_path / "alert.log")
@@ -91,9 +91,7 @@ def test_a_file_that_is_not_taken_is_said_on_the_page(served: Running, browser: 
     browser.complaints.clear()
 
 
-def test_the_page_to_be_mailed_opens_from_a_file_and_its_policy_lets_its_style_be(
-    browser: Chromium, tmp_path: Path
-) -> None:
+def test_mail_page_opens_from_a_file_and_its_policy_allows_its_style(browser: Chromium, tmp_path: Path) -> None:
     days = [str(REPORT.with_name(f"day-{day}.txt")) for day in range(1, 6)]
     (tmp_path / "mailed.html").write_text(as_html(diagnose_all(days)), encoding="utf-8")
     browser.open((tmp_path / "mailed.html").as_uri())
@@ -105,14 +103,14 @@ def test_the_page_to_be_mailed_opens_from_a_file_and_its_policy_lets_its_style_b
     browser.complaints[:] = [one for one in browser.complaints if not one.startswith("asked file:")]
 
 
-def test_an_outage_keeps_the_page_and_says_so(served: Running, browser: Chromium) -> None:
+def test_outage_keeps_the_page_and_says_so(served: Running, browser: Chromium) -> None:
     browser.open(f"{served.url}/db/busy-but-fine")
     browser.run("window.fetch = async () => new Response('{\"status\": 500}')")
     browser.until("document.title === '(no answer) latchscope'", 9)
     assert browser.run("document.querySelector('h1').textContent").startswith("busy-but-fine")
 
 
-def test_a_page_that_does_not_exist_leads_back(served: Running, browser: Chromium, tmp_path: Path) -> None:
+def test_missing_page_leads_back(served: Running, browser: Chromium, tmp_path: Path) -> None:
     browser.open(f"{served.url}/db/nobody")
     assert any("404" in one for one in browser.complaints), "the browser notes the 404 itself"
     browser.complaints.clear()

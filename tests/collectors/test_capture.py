@@ -43,7 +43,7 @@ def changed(*path: str | int, to: object) -> str:
     return json.dumps(document)
 
 
-def test_the_recorded_incident_is_read(incident: Capture) -> None:
+def test_recorded_incident_is_read(incident: Capture) -> None:
     assert incident.database == "undo-segments"
     assert "2010" in incident.source
     assert incident.confirmations == (
@@ -54,7 +54,7 @@ def test_the_recorded_incident_is_read(incident: Capture) -> None:
     assert snapshot.rows("v$latch_children")[0] == {"latch#": 270, "child#": 1, "sleeps": 24_241_645}
 
 
-def test_the_recording_agrees_with_the_published_figures(incident: Capture, shared_data: Path) -> None:
+def test_recorded_incident_agrees_with_the_published_figures(incident: Capture, shared_data: Path) -> None:
     seed = json.loads((shared_data / "seeds" / "row-cache-incident-2010.json").read_text(encoding="utf-8"))
     (snapshot,) = incident.snapshots
     children = [{"child#": row["child#"], "sleeps": row["sleeps"]} for row in snapshot.rows("v$latch_children")]
@@ -75,7 +75,7 @@ def test_the_recording_agrees_with_the_published_figures(incident: Capture, shar
     assert (confirmed.query, confirmed.value) == (seed["confirmed"]["query"], seed["confirmed"]["value"])
 
 
-def test_what_was_assumed_is_marked(incident: Capture) -> None:
+def test_recorded_incident_marks_what_was_assumed(incident: Capture) -> None:
     reading = incident.snapshots[0].read("v$rowcache")
     assert isinstance(reading, Rows)
     assert [note.split()[0] for note in reading.notes] == ["dc_users", "dc_histogram_data"]
@@ -87,7 +87,7 @@ def readings_of(one: Snapshot) -> dict[str, object]:
     return {view: reading for view, reading in one.readings.items() if view != "v$instance"} | {"v$instance": instance}
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_capture_is_read_back_as_it_was_written() -> None:
     snapshots = (poll_at("undo-storm", 60, refused=("x$kqrst",)), poll_at("undo-storm", 90))
     written = Capture("undo-storm", snapshots, (CapturedConfirmation("undo-segments", "select 1", 14_838),), "a test")
     again = load(dump(written), "again.json")
@@ -100,7 +100,7 @@ def test_what_is_written_is_read_back() -> None:
         assert {k: v for k, v in one.instance.items() if v is not None} == readings_of(other)["v$instance"]
 
 
-def test_cells_that_only_some_rows_have_stay_absent() -> None:
+def test_cells_absent_from_some_rows_stay_absent() -> None:
     rows = Rows(
         "v$latch", ({"name": "row cache objects", "gets": 1, "sleeps": None}, {"name": "messages"}), ("assumed",)
     )
@@ -108,18 +108,18 @@ def test_cells_that_only_some_rows_have_stay_absent() -> None:
     assert again.snapshots[0].read("v$latch") == rows
 
 
-def test_the_incident_survives_writing(incident: Capture) -> None:
+def test_recorded_incident_survives_writing(incident: Capture) -> None:
     assert load(dump(incident), "again.json") == incident
 
 
-def test_one_snapshot_is_totals_and_bears_its_confirmations(incident: Capture) -> None:
+def test_delta_of_one_snapshot_is_totals_with_its_confirmations(incident: Capture) -> None:
     delta = delta_of(incident)
     assert isinstance(delta, Delta)
     assert delta.basis == Basis("totals", None, None, None)
     assert delta.confirmations == {"undo-segments": 14_838}
 
 
-def test_several_snapshots_are_the_change_from_first_to_last() -> None:
+def test_delta_of_several_snapshots_is_the_change_from_first_to_last() -> None:
     first, middle, last = (poll_at("undo-storm", at) for at in (60, 75, 90))
     delta = delta_of(Capture("undo-storm", (first, middle, last)))
     expected = between(first, last)
@@ -137,12 +137,12 @@ def test_missing_views_are_read() -> None:
 
 
 @pytest.mark.parametrize("taken_at", ["2010-06-15T08:00:00Z", "2010-06-15T10:00:00+02:00"])
-def test_times_are_utc(taken_at: str) -> None:
+def test_taken_at_is_read_as_utc(taken_at: str) -> None:
     one = load(changed("snapshots", 0, "taken_at", to=taken_at), "case.json").snapshots[0]
     assert one.taken_at == datetime(2010, 6, 15, 8, tzinfo=UTC)
 
 
-def test_a_byte_order_mark_does_no_harm() -> None:
+def test_byte_order_mark_is_ignored() -> None:
     assert load(b"\xef\xbb\xbf" + INCIDENT.read_bytes(), "case.json").database == "undo-segments"
 
 
@@ -169,12 +169,12 @@ NO_CAPTURES: dict[str, tuple[str | bytes, str]] = {
 
 
 @pytest.mark.parametrize("what", NO_CAPTURES)
-def test_what_is_no_capture_is_one_clear_line(what: str) -> None:
+def test_not_a_capture_is_one_clear_line(what: str) -> None:
     text, line = NO_CAPTURES[what]
     assert line in complaint(text)
 
 
-def test_200_mb_are_not_even_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_file_of_200_mb_is_refused_unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
     def parse(*_: object, **__: object) -> object:
         raise AssertionError("parsed")
 
@@ -238,12 +238,12 @@ WRONG: dict[str, tuple[tuple[str | int, ...], object, str]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_member_is_one_clear_line(what: str) -> None:
+def test_wrong_member_is_one_clear_line(what: str) -> None:
     path, to, line = WRONG[what]
     assert line in complaint(changed(*path, to=to))
 
 
-def test_a_number_that_overflows_is_refused() -> None:
+def test_number_that_overflows_is_refused() -> None:
     assert "sleeps is Infinity; it must be a number or null" in complaint(WHOLE.replace("24241645", "1e999"))
     assert "value must be the number" in complaint(WHOLE.replace("14838", "1e999"))
 
@@ -265,7 +265,7 @@ ANY_JSON = st.recursive(
 
 
 @given(path=st.sampled_from(list(paths(DOCUMENT))), to=ANY_JSON)
-def test_whatever_stands_anywhere_is_read_or_one_clear_line(path: tuple[str | int, ...], to: object) -> None:
+def test_value_of_any_kind_anywhere_is_read_or_one_clear_line(path: tuple[str | int, ...], to: object) -> None:
     text = changed(*path, to=to)
     with suppress(InputError):
         assert delta_of(load(text, "case.json"))

@@ -25,7 +25,7 @@ def gone(name: str) -> bool:
     return not left_behind(name)
 
 
-def test_results_and_exceptions_come_back() -> None:
+def test_call_thread_returns_results_and_exceptions() -> None:
     thread = CallThread("good")
     assert thread.run(lambda: 42, HANGS, "a sum") == 42
     with pytest.raises(ZeroDivisionError):
@@ -35,7 +35,7 @@ def test_results_and_exceptions_come_back() -> None:
     assert gone("good")
 
 
-def test_a_call_that_comes_too_late_is_left_behind_and_counted_until_it_ends() -> None:
+def test_late_call_is_left_behind_and_counted_until_it_ends() -> None:
     thread, release = CallThread("late"), threading.Event()
     with pytest.raises(TooLate, match=r"no answer to the login within 0\.1 s"):
         thread.run(release.wait, 0.1, "the login")
@@ -46,7 +46,7 @@ def test_a_call_that_comes_too_late_is_left_behind_and_counted_until_it_ends() -
     assert gone("late")
 
 
-def test_a_call_that_hangs_on_its_socket_is_ended(silent: int) -> None:
+def test_call_that_hangs_on_its_socket_is_ended(silent: int) -> None:
     thread, ended = CallThread("hung"), threading.Event()
 
     def listen() -> bytes:

@@ -50,7 +50,7 @@ def test_counters_become_differences_and_the_interval_is_the_database_clock() ->
     assert (delta.database, delta.release) == ("erp1", "11.2.0.4.0")
 
 
-def test_gauges_and_texts_are_those_of_the_later_snapshot() -> None:
+def test_gauges_and_texts_come_from_the_later_snapshot() -> None:
     def cache(usage: int, name: str) -> Rows:
         base: Row = {"cache#": 3, "type": "PARENT", "subordinate#": None}
         return Rows("v$rowcache", ({**base, "parameter": name, "usage": usage, "gets": usage * 10},))
@@ -75,19 +75,19 @@ def test_gauges_and_texts_are_those_of_the_later_snapshot() -> None:
         (-3, 10, "negative"),
     ],
 )
-def test_a_counter_that_misbehaved_is_named_and_not_used(before: int, after: int, what: str) -> None:
+def test_counter_that_misbehaves_is_named_and_not_used(before: int, after: int, what: str) -> None:
     rows, oddities = latch_change([row(gets=before, sleeps=1)], [row(gets=after, sleeps=4)])
     assert rows == ({"name": "row cache objects", "sleeps": 3},)
     assert oddities == (Oddity("v$latch", ("row cache objects",), "gets", what, before, after),)  # type: ignore[arg-type]
 
 
-def test_null_and_absent_cells_have_no_change_and_need_no_oddity() -> None:
+def test_null_and_absent_cells_have_no_change_and_no_oddity() -> None:
     rows, oddities = latch_change([row(gets=None, sleeps=1)], [row(gets=7, misses=3, sleeps=None)])
     assert rows == ({"name": "row cache objects"},)
     assert oddities == ()
 
 
-def test_a_vanished_row_is_named() -> None:
+def test_vanished_row_is_named() -> None:
     rows, oddities = latch_change([row(gets=1), row("messages", gets=1)], [row(gets=2)])
     assert len(rows) == 1
     assert oddities == (Oddity("v$latch", ("messages",), "", "vanished", None, None),)
@@ -99,20 +99,20 @@ def test_repeated_rows_are_not_used() -> None:
     assert [one.what for one in oddities] == ["repeated", "vanished"]
 
 
-def test_a_new_row_has_no_change() -> None:
+def test_new_row_has_no_change() -> None:
     rows, oddities = latch_change([row(gets=1)], [row(gets=2), row("messages", gets=9)])
     assert rows == ({"name": "row cache objects", "gets": 1}, {"name": "messages"})
     assert oddities == ()
 
 
-def test_a_new_row_of_a_view_that_starts_at_zero_counts_from_zero() -> None:
+def test_new_row_of_a_view_that_starts_at_zero_counts_from_zero() -> None:
     event = Rows("v$system_event", ({"event": "row cache lock", "total_waits": 4, "time_waited_micro": 900},))
     delta = delta_of(snapshot(0, _system_event=Rows("v$system_event", ())), snapshot(30, _system_event=event))
     assert delta.rows("v$system_event") == event.rows
     assert delta.oddities == ()
 
 
-def test_a_view_without_counters_loses_rows_in_silence() -> None:
+def test_view_without_counters_loses_rows_silently() -> None:
     def parameters(*names: str) -> Rows:
         return Rows("v$parameter", tuple({"name": name, "value": "1"} for name in names))
 
@@ -125,12 +125,12 @@ def test_a_view_without_counters_loses_rows_in_silence() -> None:
 REFUSED = Missing("v$latch", "refused", "v$latch: ORA-00942", "grant select")
 
 
-def test_a_view_that_is_missing_now_stays_missing() -> None:
+def test_view_missing_now_stays_missing() -> None:
     delta = delta_of(snapshot(0, _latch=latch(row(gets=1))), snapshot(30, _latch=REFUSED))
     assert delta.read("v$latch") is REFUSED
 
 
-def test_a_view_that_was_missing_before_has_no_change_yet() -> None:
+def test_view_missing_before_has_no_change_yet() -> None:
     delta = delta_of(snapshot(0, _latch=REFUSED), snapshot(30, _latch=latch(row(gets=1))))
     reading = delta.read("v$latch")
     assert isinstance(reading, Missing)
@@ -138,12 +138,12 @@ def test_a_view_that_was_missing_before_has_no_change_yet() -> None:
     assert (reading.kind, reading.way_out) == ("refused", "grant select")
 
 
-def test_a_view_nobody_read_before_is_missing_too() -> None:
+def test_view_not_read_before_is_missing() -> None:
     delta = delta_of(snapshot(0), snapshot(30, _latch=latch(row(gets=1))))
     assert isinstance(delta.read("v$latch"), Missing)
 
 
-def test_a_restart_is_not_comparable_and_says_what_to_wait_for() -> None:
+def test_restart_is_not_comparable_and_says_what_to_wait_for() -> None:
     restarted = {**INSTANCE, "startup_time": "2026-03-02 08:59:58", "uptime_seconds": 2}
     gap = between(snapshot(0), snapshot(30, restarted))
     assert isinstance(gap, NotComparable)
@@ -167,14 +167,14 @@ def test_a_restart_is_not_comparable_and_says_what_to_wait_for() -> None:
         (snapshot(0), snapshot(30, {**INSTANCE, "version": "12.1.0.2.0"}), "changed from 11.2.0.4.0 to 12.1.0.2.0"),
     ],
 )
-def test_what_else_cannot_be_compared(earlier: Snapshot, later: Snapshot, why: str) -> None:
+def test_between_refuses_incomparable_snapshots_and_says_why(earlier: Snapshot, later: Snapshot, why: str) -> None:
     gap = between(earlier, later)
     assert isinstance(gap, NotComparable)
     assert why in gap.why
     assert gap.way_out
 
 
-def test_one_snapshot_with_a_known_start_is_the_change_since_then() -> None:
+def test_since_startup_with_a_known_start_is_the_change_since_then() -> None:
     delta = since_startup(snapshot(0, _latch=latch(row(gets=1_000))))
     assert (delta.basis.kind, delta.basis.seconds) == ("since_startup", 3_600.0)
     assert (delta.basis.begin, delta.basis.end) == (BEGIN - timedelta(hours=1), BEGIN)
@@ -186,12 +186,12 @@ def test_one_snapshot_with_a_known_start_is_the_change_since_then() -> None:
     [snapshot(0, {**INSTANCE, "uptime_seconds": None}), snapshot(None), snapshot(0, None)],
     ids=["no uptime", "no clock", "no instance"],
 )
-def test_one_snapshot_without_it_is_totals_of_unknown_age(one: Snapshot) -> None:
+def test_since_startup_without_a_known_start_is_totals_of_unknown_age(one: Snapshot) -> None:
     basis = since_startup(one).basis
     assert (basis.kind, basis.begin, basis.seconds) == ("totals", None, None)
 
 
-def test_a_negative_total_is_named_and_not_used() -> None:
+def test_negative_total_is_named_and_not_used() -> None:
     delta = since_startup(snapshot(0, _latch=latch(row(gets=-4_018_470_645, sleeps=2))))
     assert delta.rows("v$latch") == (row(sleeps=2),)
     assert [oddity.what for oddity in delta.oddities] == ["negative"]

@@ -16,10 +16,10 @@ from collectors.durations import hours, lasting
         (550_800.0, "550,800 s (153 h 0 min)"),
     ],
 )
-def test_a_long_span_is_told_in_hours_too(seconds: float, words: str) -> None:
+def test_lasting_gives_a_long_span_in_hours_too(seconds: float, words: str) -> None:
     assert lasting(seconds) == words
 
 
-def test_minutes_are_rounded_before_they_become_hours() -> None:
+def test_hours_rounds_minutes_before_they_become_hours() -> None:
     assert hours(3599.0) == "1 h 0 min"
     assert hours(61.0) == "0 h 1 min"

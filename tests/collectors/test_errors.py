@@ -39,7 +39,7 @@ def driver(text: str, cause: str | None = None) -> Exception:
     ],
     ids=["credential", "starting", "setup", "refused", "lost"],
 )
-def test_every_code_we_know_has_one_class(codes: set[str], kind: type[CollectError]) -> None:
+def test_error_codes_known_have_one_class_each(codes: set[str], kind: type[CollectError]) -> None:
     for code in codes:
         assert type(classified(driver(f"{code}: said by the server"))) is kind, code
     known = [CREDENTIAL, STARTING, SETUP, REFUSED, LOST]
@@ -67,19 +67,21 @@ def test_every_code_we_know_has_one_class(codes: set[str], kind: type[CollectErr
         ("an error without a code", None, SessionError),
     ],
 )
-def test_what_the_driver_says(text: str, cause: str | None, kind: type[CollectError]) -> None:
+def test_driver_error_is_classified_and_keeps_its_text_in_one_line(
+    text: str, cause: str | None, kind: type[CollectError]
+) -> None:
     found = classified(driver(text, cause))
     assert type(found) is kind
     assert text.rstrip(".") in str(found) and "\n" not in str(found)
 
 
-def test_an_unknown_host_is_the_network_in_words() -> None:
+def test_unknown_host_is_a_session_error_told_in_words() -> None:
     found = classified(socket.gaierror(-2, "Name or service not known"))
     assert type(found) is SessionError
     assert str(found) == "the host name in the dsn cannot be resolved: Name or service not known"
 
 
-def test_an_old_server_is_told_from_other_setups() -> None:
+def test_old_server_is_a_setup_error_that_names_thick_mode() -> None:
     found = classified(
         driver(
             "DPY-3010: connections to this database server version are not supported by python-oracledb in thin mode"
@@ -96,7 +98,7 @@ def test_brief_is_one_line_without_links_and_ids() -> None:
     assert brief(ValueError()) == "ValueError"
 
 
-def test_the_tree_is_drawn_by_cures() -> None:
+def test_error_classes_are_divided_by_their_cures() -> None:
     drawn = {one for _, one in inspect.getmembers(errors, inspect.isclass) if issubclass(one, CollectError)}
     assert all(one.__doc__ for one in drawn)
     for one in OURS:

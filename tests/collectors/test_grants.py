@@ -35,7 +35,7 @@ def changed(snapshot: Snapshot, view: str, **cells: object) -> Snapshot:
 
 
 @pytest.mark.parametrize("view", GRANTED)
-def test_a_missing_grant_is_the_only_sql_named(view: str) -> None:
+def test_missing_grant_is_the_only_sql_named(view: str) -> None:
     found = of("undo-storm", view)
     assert view in {one.view for one in found.lacking}
     (sql,) = {one.sql for one in found.lacking}
@@ -43,7 +43,7 @@ def test_a_missing_grant_is_the_only_sql_named(view: str) -> None:
     assert all(one.without for one in found.lacking)
 
 
-def test_with_every_grant_nothing_is_lacking() -> None:
+def test_capabilities_with_every_grant_lack_nothing() -> None:
     for name in scenarios():
         assert of(name).lacking == ()
         assert {one.view for one in of(name).views if one.status == "read"} >= {"v$latch", SAMPLED}
@@ -57,7 +57,7 @@ def test_x_kqrst_is_opened_through_a_view_of_sys() -> None:
     )
 
 
-def test_a_broken_statement_is_lacking_without_a_grant() -> None:
+def test_broken_statement_is_lacking_without_a_grant() -> None:
     class Broken(ScriptedDatabase):
         def query(self, sql: str, binds: Binds) -> Answer:
             if "v$osstat" in sql:
@@ -69,7 +69,7 @@ def test_a_broken_statement_is_lacking_without_a_grant() -> None:
     assert (lacking.view, lacking.status, lacking.sql) == ("v$osstat", "failed", None)
 
 
-def test_the_mechanism_is_told_by_the_event_not_by_the_release() -> None:
+def test_mechanism_is_told_by_the_event_and_only_then_by_the_release() -> None:
     latch = poll_at("undo-storm", 30.0)
     assert capabilities(latch, "U").mechanism == "latch"
     assert capabilities(changed(latch, "v$event_name", name="row cache mutex"), "U").mechanism == "mutex"
@@ -85,7 +85,7 @@ def test_the_mechanism_is_told_by_the_event_not_by_the_release() -> None:
     ("con_id", "inside", "container"),
     [(0, False, None), (1, False, "CDB$ROOT"), (3, True, "SALES"), (None, False, None)],
 )
-def test_a_connection_inside_a_pdb_says_what_it_cannot_see(
+def test_connection_inside_a_pdb_says_what_it_cannot_see(
     con_id: int | None, inside: bool, container: str | None
 ) -> None:
     snapshot = changed(poll_at("undo-storm", 30.0), "sys_context", con_id=con_id, con_name=container)
@@ -94,14 +94,14 @@ def test_a_connection_inside_a_pdb_says_what_it_cannot_see(
     assert any("connect to CDB$ROOT as a common user" in note for note in found.notes) == inside
 
 
-def test_an_instance_of_a_cluster_says_so() -> None:
+def test_cluster_instance_is_noted_as_such() -> None:
     alone = poll_at("undo-storm", 30.0)
     assert capabilities(alone, "U").cluster is False and capabilities(alone, "U").notes == ()
     (note,) = capabilities(changed(alone, "v$instance", parallel="YES"), "U").notes
     assert "every instance with a connection of its own" in note
 
 
-def test_the_script_grants_what_is_polled_and_nothing_more() -> None:
+def test_grants_script_grants_what_is_polled_and_nothing_more() -> None:
     for kind in ("11.2", "cdb", "rds"):
         text = grants_script("Latch_Scope", kind)  # type: ignore[arg-type]
         assert not re.search(r"\b(dba|any|admin option|unlimited|resource|execute on)\b", text, re.IGNORECASE)
@@ -109,13 +109,13 @@ def test_the_script_grants_what_is_polled_and_nothing_more() -> None:
         assert "create session to" in text
 
 
-def test_every_statement_of_a_script_ends_its_line() -> None:
+def test_grants_script_ends_every_statement_with_its_line() -> None:
     for kind in ("11.2", "cdb"):
         for line in grants_script("LATCHSCOPE", kind).splitlines():  # type: ignore[arg-type]
             assert line.startswith("--") or (line.endswith(";") and line.count(";") == 1)
 
 
-def test_the_script_for_a_container_database_makes_a_common_user() -> None:
+def test_grants_script_for_a_container_database_makes_a_common_user() -> None:
     for given in ("LATCHSCOPE", "C##LATCHSCOPE", "c##latchscope"):
         text = grants_script(given, "cdb")
         assert "alter session set container = CDB$ROOT;" in text
@@ -123,7 +123,7 @@ def test_the_script_for_a_container_database_makes_a_common_user() -> None:
         assert "c##c##" not in text.lower()
 
 
-def test_the_script_for_rds_says_why_x_kqrst_is_missing() -> None:
+def test_grants_script_for_rds_says_why_x_kqrst_is_missing() -> None:
     text = grants_script("latchscope", "rds")
     assert "rdsadmin_util.grant_sys_object('V_$LATCH_CHILDREN', 'LATCHSCOPE', 'SELECT')" in text
     assert "create or replace view" not in text and "cannot be opened on RDS" in text

@@ -36,14 +36,14 @@ PROBE = Collector(
 )
 
 
-def test_a_collector_knows_its_key_and_its_columns() -> None:
+def test_collector_knows_its_key_and_its_columns() -> None:
     assert PROBE.key == ("a", "b")
     assert PROBE.column("n").kind is ColumnKind.COUNTER
     with pytest.raises(KeyError, match=r"v\$probe declares no column z"):
         PROBE.column("z")
 
 
-def test_a_snapshot_tells_missing_from_empty() -> None:
+def test_snapshot_tells_missing_from_empty() -> None:
     refused = Missing("v$latch", "refused", "why", "grant")
     snapshot = Snapshot("erp1", NOW, {"v$rowcache": Rows("v$rowcache", ()), "v$latch": refused})
     assert snapshot.read("v$rowcache") == Rows("v$rowcache", ())
@@ -52,7 +52,7 @@ def test_a_snapshot_tells_missing_from_empty() -> None:
     assert snapshot.rows("v$latch") == snapshot.rows("v$osstat") == ()
 
 
-def test_a_snapshot_knows_its_instance() -> None:
+def test_snapshot_knows_its_instance() -> None:
     row: Row = {"version": "11.2.0.4.0", "startup_time": "2026-02-20 04:11:00", "uptime_seconds": 42}
     snapshot = Snapshot("erp1", NOW, {"v$instance": Rows("v$instance", (row,))})
     assert (snapshot.release, snapshot.startup_time, snapshot.uptime_seconds) == (
@@ -74,13 +74,13 @@ CHANGES = Changes(
 )
 
 
-def test_changes_are_found_by_their_columns() -> None:
+def test_changes_where_finds_rows_by_their_columns() -> None:
     assert [row["gets"] for row in CHANGES.where(cache=7, subordinate=1)] == [2]
     assert [row["gets"] for row in CHANGES.where(type="PARENT")] == [3]
     assert list(CHANGES.where(cache=99)) == []
 
 
-def test_a_delta_gives_one_cell_or_none() -> None:
+def test_delta_gives_one_cell_or_none() -> None:
     delta = Delta("erp1", None, Basis("totals", None, None, None), {"v$rowcache": CHANGES})
     assert delta.cell("v$rowcache", "type", "PARENT", "gets") == 3
     assert delta.cell("v$rowcache", "type", "PARENT", "usage") is None
@@ -89,7 +89,7 @@ def test_a_delta_gives_one_cell_or_none() -> None:
     assert delta.read("v$latch") == unread("v$latch")
 
 
-def test_numbers_and_texts() -> None:
+def test_number_and_text_convert_a_cell_or_give_none() -> None:
     assert (number(3), number(2.5), number("3"), number(None), number(NOW)) == (3.0, 2.5, None, None, None)
     assert (text("a"), text(3), text(None)) == ("a", "3", None)
 
@@ -102,7 +102,7 @@ def test_numbers_and_texts() -> None:
         (Basis("totals", None, None, None), "totals since an unknown instance start"),
     ],
 )
-def test_a_basis_says_what_it_is(basis: Basis, words: str) -> None:
+def test_basis_says_what_it_is(basis: Basis, words: str) -> None:
     assert str(basis) == words
 
 
@@ -125,5 +125,5 @@ def test_a_basis_says_what_it_is(basis: Basis, words: str) -> None:
         ),
     ],
 )
-def test_an_oddity_says_what_happened(oddity: Oddity, words: str) -> None:
+def test_oddity_says_what_happened(oddity: Oddity, words: str) -> None:
     assert str(oddity) == words

@@ -61,7 +61,7 @@ def ask(connection: OracleConnection, sql: str = ONE) -> list[tuple[object, ...]
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=list(PROFILES))
 @pytest.mark.parametrize("name", ["undo-storm", "parse-storm"])
-def test_standin_poll_is_one_round_trip_per_statement(name: str, profile: object) -> None:
+def test_poll_takes_one_round_trip_per_statement(name: str, profile: object) -> None:
     service = demo_services([name], profile)[name]  # type: ignore[arg-type]
     with Listener({name: service}) as listener:
         connection = within(LIMIT, lambda: OracleConnection(name, ConnectTarget(listener.dsn(name), USER, PASSWORD)))
@@ -77,7 +77,7 @@ def test_standin_poll_is_one_round_trip_per_statement(name: str, profile: object
     assert not listener.problems
 
 
-def test_standin_round_trips_of_large_answers_are_told_as_they_are(listener: Listener) -> None:
+def test_answer_counts_the_round_trips_of_a_large_result(listener: Listener) -> None:
     connection = session(listener, Deadlines())
     before = orcl(listener).counters.round_trips
     answer = within(LIMIT, lambda: connection.query(MANY, {}))
@@ -86,7 +86,7 @@ def test_standin_round_trips_of_large_answers_are_told_as_they_are(listener: Lis
     assert answer.bytes == sum(len(str(number)) + len(f"row {number}") for number in range(PREFETCH_ROWS + 500))
 
 
-def test_standin_session_is_marked(listener: Listener) -> None:
+def test_session_is_marked(listener: Listener) -> None:
     connection = session(listener)
     ask(connection)
     record = orcl(listener).sessions[-1]
@@ -95,7 +95,7 @@ def test_standin_session_is_marked(listener: Listener) -> None:
     connection.close()
 
 
-def test_standin_session_runs_queries_only(listener: Listener) -> None:
+def test_session_runs_queries_only(listener: Listener) -> None:
     connection = session(listener)
     for sql in (
         "delete from t",
@@ -108,7 +108,7 @@ def test_standin_session_runs_queries_only(listener: Listener) -> None:
     assert orcl(listener).counters.statements == 0
 
 
-def test_standin_refused_view_leaves_the_session_alone(listener: Listener) -> None:
+def test_refused_view_leaves_the_session_alone(listener: Listener) -> None:
     connection = session(listener)
     orcl(listener).faults.fail_statements(lambda sql: sql == MANY, 942)
     with pytest.raises(ViewRefused, match="ORA-00942"):
@@ -116,7 +116,7 @@ def test_standin_refused_view_leaves_the_session_alone(listener: Listener) -> No
     assert ask(connection) == [(1,)] and orcl(listener).counters.logins == 1
 
 
-def test_standin_slow_statement_is_cancelled_and_its_session_replaced(listener: Listener) -> None:
+def test_slow_statement_is_cancelled_and_its_session_replaced(listener: Listener) -> None:
     connection = session(listener)
     orcl(listener).faults.slow(2.0)
     with pytest.raises(Cancelled, match="DPY-4024"):
@@ -126,7 +126,7 @@ def test_standin_slow_statement_is_cancelled_and_its_session_replaced(listener: 
     assert orcl(listener).counters.logins == 2
 
 
-def test_standin_slow_goodbye_does_not_cost_the_next_session(listener: Listener) -> None:
+def test_slow_goodbye_does_not_cost_the_next_session(listener: Listener) -> None:
     connection = session(listener)
     orcl(listener).faults.slow(3 * QUICK.close)
     with pytest.raises(Cancelled):
@@ -135,7 +135,7 @@ def test_standin_slow_goodbye_does_not_cost_the_next_session(listener: Listener)
     assert ask(connection) == [(1,)] and orcl(listener).counters.logins == 2
 
 
-def test_standin_database_slow_in_everything_is_left_after_two_statements(listener: Listener) -> None:
+def test_database_slow_in_everything_is_left_after_two_statements(listener: Listener) -> None:
     connection = session(listener)
     orcl(listener).faults.slow(2.0)
     with pytest.raises(Cancelled):
@@ -146,7 +146,7 @@ def test_standin_database_slow_in_everything_is_left_after_two_statements(listen
 
 
 @pytest.mark.parametrize("stage", [Stage.ACCEPT, Stage.LOGIN])
-def test_standin_silent_login_ends_in_time_and_leaves_nothing_behind(listener: Listener, stage: Stage) -> None:
+def test_silent_login_ends_in_time_and_leaves_nothing_behind(listener: Listener, stage: Stage) -> None:
     orcl(listener).faults.hang(stage)
     for _ in range(MOST_LEFT_BEHIND + 2):
         with pytest.raises(SessionError, match=r"no answer to the login within 0\.4 s"):
@@ -156,7 +156,7 @@ def test_standin_silent_login_ends_in_time_and_leaves_nothing_behind(listener: L
     assert ask(session(listener)) == [(1,)]
 
 
-def test_attempts_that_hang_for_good_are_bounded(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_login_attempts_that_hang_for_good_are_bounded(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("collectors.oracle.left_behind", lambda _: MOST_LEFT_BEHIND)
     with pytest.raises(SessionError, match="none is added"):
         session(listener)
@@ -164,7 +164,7 @@ def test_attempts_that_hang_for_good_are_bounded(listener: Listener, monkeypatch
 
 
 @pytest.mark.parametrize("stage", [Stage.EXECUTE, Stage.FETCH])
-def test_standin_frozen_server_costs_one_deadline(listener: Listener, stage: Stage) -> None:
+def test_frozen_server_costs_one_deadline(listener: Listener, stage: Stage) -> None:
     connection = session(listener)
     orcl(listener).faults.hang(stage)
     with pytest.raises(SessionError):
@@ -172,19 +172,19 @@ def test_standin_frozen_server_costs_one_deadline(listener: Listener, stage: Sta
     within(LIMIT, connection.close)
 
 
-def test_standin_password_is_sent_to_nobody_twice(listener: Listener) -> None:
+def test_wrong_password_is_sent_only_once(listener: Listener) -> None:
     with pytest.raises(CredentialError, match="ORA-01017"):
         within(LIMIT, lambda: OracleConnection("orcl", ConnectTarget(listener.dsn("orcl"), USER, "wrong"), QUICK))
     assert orcl(listener).counters.logins == 1
 
 
-def test_standin_login_that_fails_for_a_reason_of_the_database_is_no_statement(listener: Listener) -> None:
+def test_login_failing_in_the_database_is_a_session_error_not_a_statement(listener: Listener) -> None:
     orcl(listener).faults.fail_logins(4088)  # a logon trigger
     with pytest.raises(SessionError, match="the login failed: ORA-04088"):
         session(listener)
 
 
-def test_standin_by_tns_alias_and_by_easy_connect_plus(listener: Listener, tmp_path: Path) -> None:
+def test_dsn_may_be_a_tns_alias_a_descriptor_or_easy_connect_plus(listener: Listener, tmp_path: Path) -> None:
     address = f"(ADDRESS=(PROTOCOL=tcp)(HOST=127.0.0.1)(PORT={listener.port}))"
     descriptor = f"(DESCRIPTION={address}(CONNECT_DATA=(SERVICE_NAME=orcl)))"
     (tmp_path / "tnsnames.ora").write_text(f"erp1 = {descriptor}\n", encoding="utf-8")
@@ -198,7 +198,7 @@ def test_standin_by_tns_alias_and_by_easy_connect_plus(listener: Listener, tmp_p
         session(listener, dsn="(DESCRIPTION=(ADDRESS=")
 
 
-def test_tcps_without_its_wallet_is_a_wrong_setup(listener: Listener, tmp_path: Path) -> None:
+def test_tcps_without_its_wallet_is_a_setup_error(listener: Listener, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="wallet"):
         session(listener, dsn=f"tcps://127.0.0.1:{listener.port}/orcl", wallet=tmp_path)
 
@@ -211,7 +211,7 @@ def test_thick_mode_without_instant_client_is_one_clear_line() -> None:
     assert last.endswith("see docs/oracle-11.md") and "http" not in last
 
 
-def test_a_process_keeps_its_mode() -> None:
+def test_process_keeps_its_driver_mode() -> None:
     with pytest.raises(SetupError, match="thick mode cannot be used"):
         prepare("thick", Path("/nowhere"))
     prepare("thin")

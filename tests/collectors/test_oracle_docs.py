@@ -23,7 +23,7 @@ ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.s
         ("(view refused)", oracle.REFUSED),
     ],
 )
-def test_every_error_code_stands_beside_its_cure(kind: str, codes: set[str]) -> None:
+def test_error_codes_are_documented_beside_their_cure(kind: str, codes: set[str]) -> None:
     (row,) = [row for row in ROWS if row[0] == kind]
     told = set(re.findall(r"(?:ORA|DPY|DPI)-\d+", row[1]))
     for first, last in re.findall(r"DPY-(\d+) to DPY-(\d+)", row[1]):
@@ -31,7 +31,7 @@ def test_every_error_code_stands_beside_its_cure(kind: str, codes: set[str]) -> 
     assert sorted(codes - told) == []
 
 
-def test_deadlines_are_the_ones_in_force() -> None:
+def test_documented_deadlines_are_the_ones_in_force() -> None:
     told = {row[0]: row[1] for row in ROWS if len(row) == 3}
     deadlines = Deadlines()
     assert told["the login, all of it"] == f"{deadlines.connect:g} s"
@@ -40,7 +40,7 @@ def test_deadlines_are_the_ones_in_force() -> None:
 
 
 @pytest.mark.parametrize("page", ["oracle.md", "oracle-11.md", "security.md", "unproven.md"])
-def test_links_lead_somewhere(page: str) -> None:
+def test_links_of_the_page_lead_somewhere(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     for target, anchor in re.findall(r"\]\(([\w.-]+\.md)(?:#([\w-]+))?\)", text):
         other = (ROOT / "docs" / target).read_text(encoding="utf-8")

@@ -117,7 +117,7 @@ def works(connection: oracledb.Connection) -> bool:
 # What a healthy database does
 
 
-def test_connects_and_answers(listener: Listener) -> None:
+def test_standin_connects_and_answers(listener: Listener) -> None:
     connection = connect(listener)
     assert tuple(map(int, connection.version.split("."))) == orcl(listener).profile.release
     assert works(connection)
@@ -127,7 +127,7 @@ def test_connects_and_answers(listener: Listener) -> None:
     assert (counters.connections, counters.logins, counters.failed_logins, counters.statements) == (1, 1, 0, 1)
 
 
-def test_counts_round_trips(listener: Listener) -> None:
+def test_standin_counts_round_trips(listener: Listener) -> None:
     connection, counters = connect(listener), orcl(listener).counters
     before = counters.round_trips
     assert len(ask(connection, MANY, prefetchrows=301)) == 300
@@ -148,7 +148,7 @@ def test_numbers_arrive_exactly(listener: Listener) -> None:
     assert [row[0] for row in ask(connection, "select numbers")][:9] == numbers[:9]
 
 
-def test_every_column_type_with_null(listener: Listener) -> None:
+def test_column_types_all_arrive_with_null_too(listener: Listener) -> None:
     text, raw, fraction = "häuser 漢字 " * 400, bytes(range(256)) * 4, MOMENT.replace(microsecond=123456)
     zone = timezone(-timedelta(hours=3, minutes=30))
     columns = [ResultColumn(kind.name, kind, 32767) for kind in OracleType]
@@ -163,7 +163,7 @@ def test_every_column_type_with_null(listener: Listener) -> None:
     assert not listener.problems
 
 
-def test_describes_columns(listener: Listener) -> None:
+def test_columns_are_described(listener: Listener) -> None:
     columns = [
         ResultColumn("latch#"),
         ResultColumn("WHERE", OracleType.VARCHAR2, 64),
@@ -182,7 +182,7 @@ def test_describes_columns(listener: Listener) -> None:
     ]
 
 
-def test_binds_by_name(listener: Listener) -> None:
+def test_binds_arrive_by_name(listener: Listener) -> None:
     seen: list[dict[str, object]] = []
 
     def remember(binds: Mapping[str, object]) -> Answer:
@@ -218,25 +218,25 @@ def test_timestamp_binds_keep_their_fraction(listener: Listener) -> None:
     assert seen == [MOMENT, MOMENT.replace(microsecond=5)]
 
 
-def test_no_rows(listener: Listener) -> None:
+def test_empty_result_arrives_without_rows(listener: Listener) -> None:
     script(listener, "select none", Answer(ELEVEN, []))
     connection = connect(listener)
     assert [ask(connection, "select none", prefetchrows=prefetch) for prefetch in (0, 2, 2)] == [[], [], []]
 
 
 @pytest.mark.parametrize("prefetch", [0, 2, 100, 99, 101])
-def test_page_borders(modern: Listener, prefetch: int) -> None:
+def test_results_that_end_at_a_page_border_arrive_whole(modern: Listener, prefetch: int) -> None:
     script(modern, "select 200", Answer(ELEVEN, eleven(200)))
     assert ask(connect(modern), "select 200", prefetchrows=prefetch, arraysize=100) == eleven(200)
 
 
-def test_large_results_in_pages(listener: Listener) -> None:
+def test_large_results_arrive_in_pages(listener: Listener) -> None:
     rows = eleven(20_000)
     script(listener, "select large", Answer(ELEVEN, rows))
     assert ask(connect(listener), "select large", arraysize=7_000, prefetchrows=10) == rows
 
 
-def test_small_packets_and_long_descriptors(listener: Listener) -> None:
+def test_small_packets_and_long_descriptors_are_understood(listener: Listener) -> None:
     sql = "select " + "x" * 30_000 + " from t where a = :a"
     script(listener, sql, lambda binds: Answer(ELEVEN, eleven(len(str(binds["a"])))))
     address = f"(ADDRESS=(PROTOCOL=tcp)(HOST=127.0.0.1)(PORT={listener.port}))"
@@ -246,7 +246,7 @@ def test_small_packets_and_long_descriptors(listener: Listener) -> None:
     assert not listener.problems
 
 
-def test_requests_that_arrive_in_shreds(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_that_arrive_in_shreds_are_put_together(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.oracle_standin.packets._AT_ONCE", 3)
     sql = "select n from t where a = :a"
     script(listener, sql, lambda binds: Answer([ResultColumn("N")], [(len(str(binds["a"])),)]))
@@ -254,7 +254,7 @@ def test_requests_that_arrive_in_shreds(listener: Listener, monkeypatch: pytest.
     assert not listener.problems
 
 
-def test_statement_cache(listener: Listener) -> None:
+def test_statement_cache_of_the_driver_gets_the_right_answers(listener: Listener) -> None:
     connection = connect(listener, stmtcachesize=2)
     for at in range(9):
         script(listener, f"select {at % 3}", Answer([ResultColumn("N")], [(at % 3,)]))
@@ -272,7 +272,7 @@ def test_changed_columns_are_described_again(listener: Listener) -> None:
     assert ask(connection, ONE) == [("a", 2)]
 
 
-def test_errors_of_statements(listener: Listener) -> None:
+def test_statement_errors_arrive_with_code_and_text(listener: Listener) -> None:
     script(listener, "select nothing", OracleError(942))
     script(listener, "select own", OracleError(20001, "in our words"))
     connection = connect(listener)
@@ -298,7 +298,7 @@ def test_errors_are_announced_by_a_break_before_23ai(listener: Listener, monkeyp
     assert len(breaks) == (0 if orcl(listener).profile.name == "23ai" else 1)
 
 
-def test_commit_rollback_ping_and_close(listener: Listener) -> None:
+def test_commit_rollback_ping_and_close_are_served(listener: Listener) -> None:
     script(listener, "update t set a = 1", Answer(affected=7))
     connection, service = connect(listener), orcl(listener)
     record = service.sessions[-1]
@@ -321,7 +321,7 @@ def _becomes_true(condition: Callable[[], bool]) -> bool:
     return True
 
 
-def test_marks_of_a_session(listener: Listener) -> None:
+def test_session_marks_are_recorded(listener: Listener) -> None:
     connection = connect(listener)
     record = orcl(listener).sessions[-1]
     connection.module, connection.action = "latchscope", "poll"
@@ -337,7 +337,7 @@ def test_marks_of_a_session(listener: Listener) -> None:
     assert record.driver.startswith("python-oracledb")
 
 
-def test_many_services_behind_one_port() -> None:
+def test_services_share_one_port_and_stay_apart() -> None:
     def service(name: str, **given: Any) -> Service:
         return Service(
             DictBackend({"select name": Answer([ResultColumn("N", OracleType.VARCHAR2)], [(name,)])}), **given
@@ -353,7 +353,7 @@ def test_many_services_behind_one_port() -> None:
         assert refusal(lambda: connect(listener, user="a", password="one", dsn=listener.dsn("new"))) == "ORA-01017"
 
 
-def test_pools_and_asyncio(listener: Listener) -> None:
+def test_pools_and_asyncio_are_served(listener: Listener) -> None:
     pool = oracledb.create_pool(user=USER, password=PASSWORD, dsn=listener.dsn("orcl"), min=1, max=2)
     connections = [within(LIMIT, pool.acquire) for _ in range(2)]
     assert all(works(connection) for connection in connections)
@@ -381,7 +381,9 @@ def test_pools_and_asyncio(listener: Listener) -> None:
         ({"password": "wrong"}, {"password": PASSWORD, "expired": True}, "ORA-01017"),
     ],
 )
-def test_refused_logins(listener: Listener, given: dict[str, str], state: dict[str, Any], code: str) -> None:
+def test_refused_logins_get_their_oracle_code(
+    listener: Listener, given: dict[str, str], state: dict[str, Any], code: str
+) -> None:
     service = orcl(listener)
     service.accounts[USER] = Account(**({"password": "another"} | state))
     assert refusal(lambda: connect(listener, **given)) == code
@@ -390,7 +392,7 @@ def test_refused_logins(listener: Listener, given: dict[str, str], state: dict[s
     assert not listener.problems
 
 
-def test_password_changed_and_account_locked_meanwhile(listener: Listener) -> None:
+def test_account_changes_apply_to_the_next_login(listener: Listener) -> None:
     accounts = orcl(listener).accounts
     connection = connect(listener)
     accounts.change(USER, "rotated")
@@ -413,7 +415,7 @@ def test_wrong_passwords_lock_the_account(modern: Listener) -> None:
 
 
 @pytest.mark.parametrize(("code", "seen"), [(1033, "ORA-01033"), (1089, "DPY-4011")])
-def test_database_not_open(listener: Listener, code: int, seen: str) -> None:
+def test_database_not_open_refuses_logins(listener: Listener, code: int, seen: str) -> None:
     orcl(listener).faults.fail_logins(code)
     with pytest.raises(oracledb.Error, match=f"ORA-{code:05d}") as caught:
         connect(listener)
@@ -423,7 +425,7 @@ def test_database_not_open(listener: Listener, code: int, seen: str) -> None:
 
 
 @pytest.mark.parametrize(("code", "cause"), [(12514, "DPY-6001"), (12505, "DPY-6003"), (12528, "DPY-6000.*12528")])
-def test_refused_connections(listener: Listener, code: int, cause: str) -> None:
+def test_refused_connections_fail_with_the_code_of_the_listener(listener: Listener, code: int, cause: str) -> None:
     orcl(listener).faults.refuse(code)
     with pytest.raises(oracledb.OperationalError, match="DPY-6005") as caught:
         connect(listener, **({"dsn": by_sid(listener, "orcl")} if code == 12505 else {}))
@@ -432,7 +434,7 @@ def test_refused_connections(listener: Listener, code: int, cause: str) -> None:
     assert orcl(listener).counters.connections == 0
 
 
-def test_unknown_service(modern: Listener) -> None:
+def test_unknown_service_or_sid_is_refused(modern: Listener) -> None:
     with pytest.raises(oracledb.OperationalError, match="DPY-6005") as caught:
         connect(modern, dsn=modern.dsn("elsewhere"))
     assert "DPY-6001" in str(caught.value.__cause__)
@@ -446,7 +448,7 @@ def test_unknown_service(modern: Listener) -> None:
 
 
 @pytest.mark.parametrize("disable_oob", [False, True])
-def test_call_timeout(listener: Listener, disable_oob: bool) -> None:
+def test_call_timeout_ends_a_slow_statement_but_not_the_session(listener: Listener, disable_oob: bool) -> None:
     connection = connect(listener, disable_oob=disable_oob)
     connection.call_timeout = 150
     for _ in range(2):
@@ -457,7 +459,7 @@ def test_call_timeout(listener: Listener, disable_oob: bool) -> None:
 
 
 @pytest.mark.parametrize("disable_oob", [False, True])
-def test_cancel_while_running_and_while_idle(listener: Listener, disable_oob: bool) -> None:
+def test_cancel_works_while_running_and_while_idle(listener: Listener, disable_oob: bool) -> None:
     connection = connect(listener, disable_oob=disable_oob)
     timer = Timer(0.1, connection.cancel)
     timer.start()
@@ -473,7 +475,7 @@ def test_cancel_while_running_and_while_idle(listener: Listener, disable_oob: bo
 # Faults
 
 
-def test_hang_at_accept_and_login(listener: Listener) -> None:
+def test_hang_at_accept_or_login_keeps_the_connect_waiting(listener: Listener) -> None:
     for stage in (Stage.ACCEPT, Stage.LOGIN):
         orcl(listener).faults.hang(stage)
         with pytest.raises(StillRunningError):
@@ -484,7 +486,7 @@ def test_hang_at_accept_and_login(listener: Listener) -> None:
 
 
 @pytest.mark.parametrize("stage", [Stage.EXECUTE, Stage.FETCH])
-def test_hang_in_a_statement(listener: Listener, stage: Stage) -> None:
+def test_hang_in_a_statement_ends_by_call_timeout(listener: Listener, stage: Stage) -> None:
     connection = connect(listener)
     connection.call_timeout = 100
     orcl(listener).faults.hang(stage)
@@ -507,7 +509,7 @@ def test_hang_in_a_statement_has_no_end_without_call_timeout(listener: Listener)
 
 
 @pytest.mark.parametrize("code", [942, 1031])
-def test_missing_view_and_privilege(listener: Listener, code: int) -> None:
+def test_missing_view_or_privilege_fails_the_statement_alone(listener: Listener, code: int) -> None:
     orcl(listener).faults.fail_statements(lambda sql: "eleven" in sql, code)
     connection = connect(listener)
     assert refusal(lambda: ask(connection, MANY)) == f"ORA-{code:05d}"
@@ -517,7 +519,7 @@ def test_missing_view_and_privilege(listener: Listener, code: int) -> None:
     assert not listener.problems
 
 
-def test_killed_session(listener: Listener) -> None:
+def test_killed_session_gets_ora_00028(listener: Listener) -> None:
     connection = connect(listener)
     assert works(connection)
     orcl(listener).faults.kill_sessions()
@@ -528,7 +530,7 @@ def test_killed_session(listener: Listener) -> None:
 
 
 @pytest.mark.parametrize("spoil", [Spoil.HALF, Spoil.CLOSE])
-def test_dropped_in_an_answer(listener: Listener, spoil: Spoil) -> None:
+def test_connection_dropped_in_an_answer_is_lost(listener: Listener, spoil: Spoil) -> None:
     connection = connect(listener)
     orcl(listener).faults.spoil(spoil)
     assert refusal(lambda: ask(connection, MANY, prefetchrows=301)) == "DPY-4011"
@@ -537,13 +539,13 @@ def test_dropped_in_an_answer(listener: Listener, spoil: Spoil) -> None:
     assert works(connect(listener))
 
 
-def test_noise_instead_of_an_answer(listener: Listener) -> None:
+def test_noise_instead_of_an_answer_loses_the_connection(listener: Listener) -> None:
     connection = connect(listener)
     orcl(listener).faults.spoil(Spoil.NOISE)
     assert refusal(lambda: ask(connection, ONE)) == "DPY-4011"
 
 
-def test_garbage_instead_of_an_answer(listener: Listener) -> None:
+def test_garbage_instead_of_an_answer_fails_and_the_connection_lives(listener: Listener) -> None:
     connection = connect(listener)
     orcl(listener).faults.spoil(Spoil.GARBAGE)
     assert refusal(lambda: ask(connection, ONE)).startswith("DPY-5")
@@ -552,13 +554,13 @@ def test_garbage_instead_of_an_answer(listener: Listener) -> None:
     assert not listener.problems
 
 
-def test_end_of_file_as_an_error(listener: Listener) -> None:
+def test_end_of_file_as_an_error_loses_the_connection(listener: Listener) -> None:
     script(listener, "select end", OracleError(3113))
     connection = connect(listener)
     assert refusal(lambda: ask(connection, "select end")) == "DPY-4011"
 
 
-def test_dropped_while_idle(listener: Listener) -> None:
+def test_connection_dropped_while_idle_is_lost(listener: Listener) -> None:
     connection = connect(listener)
     assert works(connection)
     orcl(listener).drop_connections()
@@ -566,7 +568,7 @@ def test_dropped_while_idle(listener: Listener) -> None:
     assert works(connect(listener))
 
 
-def test_slow_answers(listener: Listener) -> None:
+def test_slow_answers_take_their_time_and_meet_call_timeout(listener: Listener) -> None:
     connection = connect(listener)
     orcl(listener).faults.slow(0.1)
     begin = monotonic()
@@ -581,7 +583,7 @@ def test_slow_answers(listener: Listener) -> None:
 # The listener itself
 
 
-def test_listens_on_loopback_only(modern: Listener) -> None:
+def test_listener_listens_on_loopback_only(modern: Listener) -> None:
     assert modern.dsn("orcl") == f"127.0.0.1:{modern.port}/orcl"
     with socket.socket() as other:  # 127.0.0.2 is this machine too, and nobody listens there
         assert other.connect_ex(("127.0.0.2", modern.port)) != 0
@@ -632,7 +634,7 @@ def test_broken_backends_are_recorded(listener: Listener) -> None:
     assert works(connection)
 
 
-def test_what_is_not_served_is_recorded(listener: Listener) -> None:
+def test_unserved_calls_are_recorded(listener: Listener) -> None:
     script(listener, "insert into t values (:a)", Answer(affected=1))
     with connect(listener).cursor() as cursor:
         many = partial(cursor.executemany, "insert into t values (:a)", [(1,), (2,)])
@@ -656,14 +658,14 @@ def test_strangers_are_recorded_and_closed(modern: Listener, said: bytes) -> Non
     assert works(connect(modern))
 
 
-def test_clients_that_leave_in_mid_login_are_no_problem(modern: Listener) -> None:
+def test_clients_leaving_in_mid_login_are_not_recorded_as_a_problem(modern: Listener) -> None:
     with socket.create_connection(("127.0.0.1", modern.port), timeout=LIMIT) as stranger:
         stranger.sendall(b"\x00\x40")
     assert works(connect(modern))
     assert not modern.problems
 
 
-def test_a_reader_never_waits_for_what_the_client_does_not_send() -> None:
+def test_link_reader_never_waits_for_what_the_client_does_not_send() -> None:
     here, there = _tcp_pair()
     with there:
         link = Link(here)
@@ -681,7 +683,7 @@ def _tcp_pair() -> tuple[socket.socket, socket.socket]:
         return server.accept()[0], there
 
 
-def test_number_format() -> None:
+def test_number_format_is_the_published_one_and_reversible() -> None:
     published = {0: "80", 1: "c102", -1: "3e6466", 100: "c202", 123.45: "c202182e", -123.45: "3d644e3866", 0.01: "c002"}
     assert {value: encode_number(value).hex() for value in published} == published
     for value in (*published, 10**125, -(10**125), 1.5e-129, int("1" * 38), -0.001, 7e-10):
@@ -692,7 +694,7 @@ def test_number_format() -> None:
             encode_number(no_number)
 
 
-def test_bind_names() -> None:
+def test_bind_names_skips_literals_and_comments() -> None:
     sql = """select ':a', "x:b", 'it''s :c' /* :d */ -- :e
       from v$latch where a = :one and b=: "Two" and c in (:3, :one)"""
     assert bind_names(sql) == ["one", "Two", "3", "one"]
@@ -710,7 +712,7 @@ def test_backends_are_loaded_by_name() -> None:
         backends("tests")
 
 
-def test_runs_by_hand() -> None:
+def test_standin_can_be_run_by_hand() -> None:
     command = [sys.executable, "-m", "tests.oracle_standin", "--port", "0", "--user", "me", "--password", "mine"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:

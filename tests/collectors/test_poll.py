@@ -53,7 +53,7 @@ POLLED = sorted(view for view, one in collectors().items() if not one.sampled)
 """Views of a poll; sampled ones are looked at in between."""
 
 
-def test_every_view_is_read_once_and_marked() -> None:
+def test_poll_reads_every_view_once_and_marked() -> None:
     session = Session({"v$latchname": NAMES})
     snapshot = poll("erp1", session)
     assert sorted(session.views) == POLLED
@@ -62,20 +62,20 @@ def test_every_view_is_read_once_and_marked() -> None:
     assert (snapshot.database, snapshot.release) == ("erp1", "11.2.0.4.0")
 
 
-def test_the_clock_is_that_of_the_database_as_utc() -> None:
+def test_taken_at_is_the_database_clock_as_utc() -> None:
     assert poll("erp1", Session()).taken_at == NOW.replace(tzinfo=UTC)
     assert poll("erp1", Session(instance={**INSTANCE, "taken_at": "later"})).taken_at is None
     assert poll("erp1", Session(instance={})).taken_at is None
 
 
-def test_the_children_are_asked_for_one_latch_number() -> None:
+def test_children_are_asked_for_one_latch_number() -> None:
     session = Session({"v$latchname": NAMES})
     poll("erp1", session)
     assert [binds for view, _, binds in session.asked if view == "v$latch_children"] == [{"latch": 270}]
     assert [binds for view, _, binds in session.asked if view != "v$latch_children" and binds] == []
 
 
-def test_without_the_number_the_children_are_not_asked_for() -> None:
+def test_children_are_not_asked_for_without_the_latch_number() -> None:
     unnamed = Session({"v$latchname": Answer(("latch#", "name"), [(461, "Result Cache: RC Latch")])})
     reading = poll("erp1", unnamed).read("v$latch_children")
     assert isinstance(reading, Missing)
@@ -99,7 +99,7 @@ def test_cost_is_told_for_each_view_that_answered() -> None:
 
 
 @pytest.mark.parametrize("view", [view for view in POLLED if view not in ("v$instance", "v$latchname")])
-def test_a_refused_view_costs_that_view_alone(view: str) -> None:
+def test_refused_view_costs_that_view_alone(view: str) -> None:
     snapshot = poll("erp1", Session({"v$latchname": NAMES, view: ViewRefused("ORA-00942: table or view")}))
     missing = {name: reading for name, reading in snapshot.readings.items() if isinstance(reading, Missing)}
     assert list(missing) == [view]
@@ -107,7 +107,7 @@ def test_a_refused_view_costs_that_view_alone(view: str) -> None:
     assert (reading.kind, reading.why) == ("refused", f"{view}: ORA-00942: table or view")
 
 
-def test_the_way_out_is_the_grant_and_for_x_tables_a_view_of_sys() -> None:
+def test_way_out_is_the_grant_and_for_x_tables_a_view_of_sys() -> None:
     snapshot = poll("erp1", Session({"v$latch": ViewRefused("ORA-00942"), "x$kqrst": ViewRefused("ORA-00942")}))
     latch, kqrst = snapshot.read("v$latch"), snapshot.read("x$kqrst")
     assert isinstance(latch, Missing)
@@ -117,20 +117,20 @@ def test_the_way_out_is_the_grant_and_for_x_tables_a_view_of_sys() -> None:
     assert "sys.x_$kqrst" in kqrst.way_out.lower()
 
 
-def test_a_statement_that_fails_is_no_missing_grant() -> None:
+def test_failed_statement_is_not_a_missing_grant() -> None:
     reading = poll("erp1", Session({"v$latch": StatementError("ORA-01555: snapshot too old")})).read("v$latch")
     assert isinstance(reading, Missing)
     assert (reading.kind, reading.why) == ("failed", "v$latch: ORA-01555: snapshot too old")
 
 
-def test_a_lost_session_ends_the_poll() -> None:
+def test_lost_session_ends_the_poll() -> None:
     session = Session({"v$latch": SessionError("ORA-03113: end of file")})
     with pytest.raises(SessionError, match="ORA-03113"):
         poll("erp1", session)
     assert session.views[-1] == "v$latch"
 
 
-def test_a_column_that_nobody_declared_is_a_mistake_of_ours() -> None:
+def test_undeclared_column_raises_key_error() -> None:
     with pytest.raises(KeyError, match=r"v\$latch declares no column surprise"):
         poll("erp1", Session({"v$latch": Answer(("name", "surprise"), [("x", 1)])}))
 
@@ -139,14 +139,14 @@ def test_a_column_that_nobody_declared_is_a_mistake_of_ours() -> None:
     ("release", "column", "there"),
     [("11.2.0.4.0", "fastgets", False), ("12.1.0.2.0", "fastgets", True), ("19.0.0.0.0", "fastgets", True)],
 )
-def test_the_text_fits_the_release(release: str, column: str, there: bool) -> None:
+def test_statement_text_fits_the_release(release: str, column: str, there: bool) -> None:
     session = Session(instance={**INSTANCE, "version": release})
     poll("erp1", session)
     (sql,) = [sql for view, sql, _ in session.asked if view == "v$rowcache"]
     assert (column in sql) is there
 
 
-def test_a_release_older_than_any_text_is_not_asked() -> None:
+def test_release_older_than_any_statement_is_not_asked() -> None:
     snapshot = poll("erp1", Session(instance={**INSTANCE, "version": "9.2.0.8.0"}))
     reading = snapshot.read("v$latch")
     assert isinstance(reading, Missing)
@@ -157,7 +157,7 @@ def test_a_release_older_than_any_text_is_not_asked() -> None:
 ONCE = sorted(view for view, one in collectors().items() if one.once)
 
 
-def test_what_changes_only_at_a_start_is_carried_over() -> None:
+def test_views_that_change_only_at_startup_are_carried_over() -> None:
     first = poll("erp1", Session({"v$latchname": NAMES}))
     session = Session({"v$latchname": NAMES})
     second = poll("erp1", session, first)
@@ -166,7 +166,7 @@ def test_what_changes_only_at_a_start_is_carried_over() -> None:
     assert set(second.costs) == set(session.views)
 
 
-def test_it_is_read_again_after_a_restart() -> None:
+def test_views_that_change_only_at_startup_are_reread_after_a_restart() -> None:
     first = poll("erp1", Session({"v$latchname": NAMES}))
     moved = Answer(("latch#", "name"), [(411, "row cache objects")])
     session = Session({"v$latchname": moved}, {**INSTANCE, "startup_time": "2026-03-02 08:59:58"})
@@ -177,20 +177,20 @@ def test_it_is_read_again_after_a_restart() -> None:
 
 
 @pytest.mark.parametrize("instance", [{**INSTANCE, "startup_time": None}, {}], ids=["no start time", "no instance"])
-def test_it_is_read_again_where_a_restart_could_go_unseen(instance: Mapping[str, Value]) -> None:
+def test_views_carried_over_are_reread_where_a_restart_could_go_unseen(instance: Mapping[str, Value]) -> None:
     first = poll("erp1", Session({"v$latchname": NAMES}, instance))
     session = Session({"v$latchname": NAMES}, instance)
     poll("erp1", session, first)
     assert set(ONCE) <= set(session.views)
 
 
-def test_a_grant_that_came_in_the_meantime_is_noticed() -> None:
+def test_new_grant_is_noticed_at_the_next_poll() -> None:
     first = poll("erp1", Session({"x$kqrst": ViewRefused("ORA-00942")}))
     second = poll("erp1", Session(), first)
     assert isinstance(second.read("x$kqrst"), Rows)
 
 
-def test_a_scripted_database_answers_every_view() -> None:
+def test_scripted_database_answers_every_view() -> None:
     snapshot = poll_at("undo-storm", 30)
     assert [view for view in POLLED if isinstance(snapshot.read(view), Missing)] == []
     assert snapshot.taken_at is not None

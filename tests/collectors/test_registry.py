@@ -30,13 +30,13 @@ def module(folder: Path, name: str, changes: str, copies: int = 1) -> None:
     (folder / f"{name}.py").write_text(body, encoding="utf-8")
 
 
-def test_every_module_of_views_is_a_collector_named_as_its_view() -> None:
+def test_modules_of_views_are_collectors_named_as_their_view() -> None:
     (home,) = views.__path__
     modules = {path.stem for path in Path(home).glob("*.py")} - {"__init__"}
     assert {view.removeprefix("v$").removeprefix("x$") for view in collectors()} == modules
 
 
-def test_a_module_that_is_added_is_found(planted: Path) -> None:
+def test_added_module_is_found(planted: Path) -> None:
     module(planted, "planted_good", "view='v$planted', statements={'11.2': '/* latchscope v$planted */'}")
     assert "v$planted" in collectors()
 
@@ -62,7 +62,9 @@ def test_a_module_that_is_added_is_found(planted: Path) -> None:
         ("planted_unmarked", "view='v$p'", 1, r"v\$p for 11.2 lacks the comment /\* latchscope v\$p \*/"),
     ],
 )
-def test_a_wrong_module_is_said_loudly(planted: Path, name: str, changes: str, copies: int, line: str) -> None:
+def test_wrong_module_raises_bad_collector_in_one_line(
+    planted: Path, name: str, changes: str, copies: int, line: str
+) -> None:
     module(planted, name, changes, copies)
     with pytest.raises(BadCollector, match=line) as caught:
         collectors()
@@ -79,31 +81,31 @@ def test_a_wrong_module_is_said_loudly(planted: Path, name: str, changes: str, c
         (replace(LATCH, statements={"11.2": "select 1 from dual"}), "lacks the comment /* latchscope v$latch */"),
     ],
 )
-def test_a_declaration_that_cannot_work_is_refused(wrong: Collector, line: str) -> None:
+def test_declaration_that_cannot_work_is_refused(wrong: Collector, line: str) -> None:
     check(LATCH)
     with pytest.raises(BadCollector) as caught:
         check(wrong)
     assert line in str(caught.value)
 
 
-def test_every_collector_comes_after_those_it_needs() -> None:
+def test_collectors_come_after_those_they_need() -> None:
     order = list(collectors())
     for view, collector in collectors().items():
         assert all(order.index(needed) < order.index(view) for needed in collector.after)
     assert order[0] == "v$instance"
 
 
-def test_no_statement_is_known_for_two_views() -> None:
+def test_statements_each_belong_to_one_view() -> None:
     texts = [text for one in collectors().values() for text in one.statements.values()]
     assert len(set(texts)) == len(texts)
     assert view_of("select * from dual") is None
 
 
-def test_marker() -> None:
+def test_marker_is_a_comment_with_the_view() -> None:
     assert marker("v$latch") == "/* latchscope v$latch */"
 
 
-def test_a_module_without_any_collector_type_is_not_mistaken(planted: Path) -> None:
+def test_module_without_a_collector_is_refused(planted: Path) -> None:
     assert isinstance(views, ModuleType)
     (planted / "planted_words.py").write_text('LATCH = "v$latch"\n', encoding="utf-8")
     with pytest.raises(BadCollector, match="planted_words holds 0 collectors"):

@@ -19,7 +19,7 @@ from collectors.release import OLDEST, at_least, parts, text_for
         ("1²", (1,)),
     ],
 )
-def test_parts(release: str, numbers: tuple[int, ...]) -> None:
+def test_parts_are_the_numbers_of_a_release(release: str, numbers: tuple[int, ...]) -> None:
     assert parts(release) == numbers
 
 
@@ -33,7 +33,7 @@ def test_parts(release: str, numbers: tuple[int, ...]) -> None:
         ("18.0.0.0.0", "18", True),
     ],
 )
-def test_at_least(release: str, floor: str, reached: bool) -> None:
+def test_at_least_compares_a_release_with_a_floor(release: str, floor: str, reached: bool) -> None:
     assert at_least(release, floor) is reached
 
 
@@ -53,9 +53,9 @@ TEXTS = {"11.2": "old", "12.1": "newer", "18": "new"}
         (None, "old"),
     ],
 )
-def test_the_nearest_lower_release_wins(release: str | None, text: str | None) -> None:
+def test_text_for_takes_the_nearest_lower_release(release: str | None, text: str | None) -> None:
     assert text_for(TEXTS, release) == text
 
 
-def test_ten_is_more_than_nine() -> None:
+def test_text_for_orders_10_2_above_9_2() -> None:
     assert text_for({"9.2": "nine", "10.2": "ten", OLDEST: "eleven"}, "10.2.0.4.0") == "ten"

@@ -26,19 +26,19 @@ CONFIRMING = {
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("view", collectors())
-def test_every_poll_statement_fits_the_release_it_is_sent_to(view: str, release: str) -> None:
+def test_poll_statements_fit_the_release_they_are_sent_to(view: str, release: str) -> None:
     statement = text_for(collectors()[view].statements, release)
     assert statement is None or mistakes(statement, release) == []
 
 
 @pytest.mark.parametrize(("sql", "release"), CONFIRMING.values(), ids=list(CONFIRMING))
-def test_every_confirming_query_fits_the_releases_of_its_cause(sql: str, release: str) -> None:
+def test_confirming_queries_fit_the_releases_of_their_cause(sql: str, release: str) -> None:
     assert mistakes(sql, release, polled=False) == []
     assert mistakes(limited(sql), release, polled=False) == [], "as it is sent"
     assert len(sqlglot.parse_one(sql, read="oracle").selects) == 1, "a confirming query returns one number"
 
 
-def test_no_confirming_query_is_left_unproven() -> None:
+def test_confirming_queries_are_all_proven() -> None:
     proven = {sql for sql, _ in CONFIRMING.values()}
     assert {cause.confirm.sql for cause in causes().values() if cause.confirm} == proven
 
@@ -55,13 +55,13 @@ def test_no_confirming_query_is_left_unproven() -> None:
         ("10.2.0.4", "11.1.0.7", ("11.2",)),
     ],
 )
-def test_the_releases_of_a_cause(since: str | None, until: str | None, expected: tuple[str, ...]) -> None:
+def test_releases_of_lists_those_of_a_cause(since: str | None, until: str | None, expected: tuple[str, ...]) -> None:
     cause: Cause = next(iter(causes().values())).model_copy(update={"releases": Releases(since=since, until=until)})
     assert releases_of(cause) == expected
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_profile_of_holders_fits_every_release(release: str) -> None:
+def test_holders_statement_fits_every_release(release: str) -> None:
     assert mistakes(holders.STATEMENT, release, polled=False) == []
     assert "/* latchscope v$latchholder */" in holders.STATEMENT
     assert mistakes(holders.STATEMENT, release) == ["v$latchholder is never polled"]
@@ -84,7 +84,7 @@ def _names(sql: str) -> list[str]:
 
 
 @pytest.mark.parametrize("collector", collectors().values(), ids=list(collectors()))
-def test_statements_carry_our_mark_and_the_view_they_are_named_for(collector: Collector) -> None:
+def test_statements_carry_our_mark_and_read_the_view_they_are_named_for(collector: Collector) -> None:
     for sql in collector.statements.values():
         assert f"/* latchscope {collector.view} */" in sql
         tables = {table.name.lower() for table in sqlglot.parse_one(sql, read="oracle").find_all(sqlglot.exp.Table)}
@@ -103,7 +103,7 @@ def test_grants_are_on_the_views_the_statements_read(kind: str) -> None:
     assert ("x_$kqrst" in granted) == (kind != "rds")
 
 
-def test_the_catalogue_is_whole() -> None:
+def test_catalogue_is_in_order_and_without_repeats() -> None:
     for view, releases in catalogue().items():
         assert list(releases) == sorted(releases, key=parts), view
         listed = [column for columns in releases.values() for column in columns]
@@ -147,14 +147,14 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("sql", PLANTED)
-def test_planted_errors_are_caught(sql: str) -> None:
+def test_mistakes_catches_planted_errors(sql: str) -> None:
     release, expected = PLANTED[sql]
     found = mistakes(sql, release)
     assert any(expected.lower() in one.lower() for one in found), found
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_ordinary_texts_are_not_caught(release: str) -> None:
+def test_mistakes_finds_nothing_in_ordinary_texts(release: str) -> None:
     for sql in (
         'select "WHERE", sleep_count from v$latch_misses',
         "select sysdate, systimestamp, count(*) from v$latch where rownum <= 6",

@@ -31,31 +31,31 @@ def selected(statement: str) -> list[str]:
 
 
 @STATEMENTS
-def test_every_column_of_a_statement_is_declared(one: Collector, release: str) -> None:
+def test_statement_columns_are_all_declared(one: Collector, release: str) -> None:
     names = selected(one.statements[release])
     assert set(names) <= {column.name for column in one.columns}
     assert len(set(names)) == len(names)
 
 
 @EVERY
-def test_every_declared_column_is_read_on_some_release(one: Collector) -> None:
+def test_declared_columns_are_all_read_on_some_release(one: Collector) -> None:
     read = {name for statement in one.statements.values() for name in selected(statement)}
     assert {column.name for column in one.columns} - MADE_BY_US.get(one.view, frozenset()) == read
 
 
 @STATEMENTS
-def test_the_key_is_read_on_every_release(one: Collector, release: str) -> None:
+def test_key_is_read_on_every_release(one: Collector, release: str) -> None:
     assert set(one.key) - MADE_BY_US.get(one.view, frozenset()) <= set(selected(one.statements[release]))
 
 
 @EVERY
-def test_a_newer_release_reads_at_least_what_an_older_one_did(one: Collector) -> None:
+def test_newer_release_reads_at_least_what_an_older_one_does(one: Collector) -> None:
     in_order = [set(selected(one.statements[release])) for release in sorted(one.statements, key=parts)]
     assert all(older <= newer for older, newer in pairwise(in_order))
 
 
 @STATEMENTS
-def test_a_statement_is_marked_read_only_and_bounded(one: Collector, release: str) -> None:
+def test_statement_is_marked_read_only_and_bounded(one: Collector, release: str) -> None:
     statement = one.statements[release].strip().lower()
     assert statement.startswith(f"select {marker(one.view)}")
     assert not re.search(r";|\b(insert|update|delete|merge|for update|fetch first|select \*)\b", statement)
@@ -70,18 +70,18 @@ def test_x_tables_are_read_through_a_view_of_sys() -> None:
 
 
 @pytest.mark.parametrize("statement", collectors()["v$latch_children"].statements.values())
-def test_the_children_are_always_restricted_by_latch(statement: str) -> None:
+def test_children_are_always_restricted_by_latch(statement: str) -> None:
     assert re.search(r"where\s+latch# = :latch\s*$", statement.strip())
 
 
 @EVERY
-def test_binds_of_a_statement_and_of_its_collector_go_together(one: Collector) -> None:
+def test_binds_of_a_statement_match_those_of_its_collector(one: Collector) -> None:
     asked = {bind for statement in one.statements.values() for bind in re.findall(r"(?<!')\B:([a-z]\w*)", statement)}
     assert bool(asked) is (one.binds is not None)
 
 
 @EVERY
-def test_every_collector_says_what_it_is_and_what_is_lost_without_it(one: Collector) -> None:
+def test_collector_says_what_it_is_and_what_is_lost_without_it(one: Collector) -> None:
     assert one.about and one.without
     assert all(column.about for column in one.columns)
     own = {"sys_context": ""}.get(one.view, "sys." + one.view.replace("$", "_$", 1))
@@ -89,7 +89,7 @@ def test_every_collector_says_what_it_is_and_what_is_lost_without_it(one: Collec
 
 
 @EVERY
-def test_numbers_have_units_and_names_have_none(one: Collector) -> None:
+def test_number_columns_have_units_and_key_columns_have_none(one: Collector) -> None:
     for column in one.columns:
         if column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE):
             assert column.unit, f"{one.view} {column.name}"
@@ -108,12 +108,12 @@ UNITS = {
 
 
 @pytest.mark.parametrize(("where", "unit"), UNITS.items())
-def test_units_as_oracle_documents_them(where: tuple[str, str], unit: str) -> None:
+def test_units_are_those_oracle_documents(where: tuple[str, str], unit: str) -> None:
     view, name = where
     assert collectors()[view].column(name).unit == unit
 
 
-def test_rows_of_v_rowcache_are_told_apart_where_names_repeat() -> None:
+def test_v_rowcache_key_tells_rows_apart_where_names_repeat() -> None:
     assert collectors()["v$rowcache"].key == ("cache#", "type", "subordinate#")
     assert collectors()["x$kqrst"].key == ("cache#", "type", "subordinate#")
 
@@ -125,6 +125,6 @@ def test_views_whose_rows_appear_on_first_use_start_at_zero() -> None:
         assert not collectors()[view].starts_at_zero
 
 
-def test_the_latch_number_is_asked_by_name() -> None:
+def test_latch_number_is_found_by_name() -> None:
     rows = Rows("v$latchname", ({"latch#": 280, "name": "row cache objects"},))
     assert number_of("row cache objects", "v$latch_children", {"v$latchname": rows}) == {"latch": 280}

@@ -99,7 +99,7 @@ def leaves(part: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["recording.yml", "alerts.yml", "alertmanager.yml"])
-def test_scaling_touches_durations_and_nothing_else(name: str) -> None:
+def test_scaling_changes_durations_and_nothing_else(name: str) -> None:
     before, after = dict(leaves(shipped(name))), dict(leaves(scaled(shipped(name))))
     assert before.keys() == after.keys()
     durations = re.compile(r"\b\d+(?:ms|[smhd])\b")
@@ -412,7 +412,7 @@ def scaled_rules() -> dict[str, str]:
     return {rule_id(rule): rule["expr"] for one in files for group in one["groups"] for rule in group["rules"]}
 
 
-def test_a_storm_calls_somebody_and_its_end_calls_them_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storm_calls_somebody_and_its_end_calls_them_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expressions = scaled_rules()
     silent = set(expressions)
     with running(whole_fleet, tmp_path, monkeypatch) as world:
@@ -456,9 +456,7 @@ def test_a_storm_calls_somebody_and_its_end_calls_them_off(tmp_path: Path, monke
 
 
 @pytest.mark.soak
-def test_the_demo_storm_calls_somebody_and_its_end_calls_them_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_demo_storm_calls_somebody_and_its_end_calls_them_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The undo storm exactly as the demo plays it: healthy 20 s, storm to 155 s, relief."""
 
     def demo() -> Fleet:

@@ -68,7 +68,7 @@ def snapshot(connection: OracleConnection) -> Snapshot:
 
 
 @pytest.mark.parametrize("view", collectors())
-def test_live_statement(snapshot: Snapshot, view: str) -> None:
+def test_live_statement_takes_one_round_trip_and_gives_unique_keys(snapshot: Snapshot, view: str) -> None:
     reading = snapshot.read(view)
     if isinstance(reading, Missing):
         assert reading.kind == "not_asked", f"{reading.why}; {reading.way_out}"
@@ -81,7 +81,7 @@ def test_live_statement(snapshot: Snapshot, view: str) -> None:
 
 
 @pytest.mark.parametrize("cause", CONFIRMING)
-def test_live_confirming_query(dba: OracleConnection, snapshot: Snapshot, cause: str) -> None:
+def test_live_confirming_query_gives_one_number_or_null(dba: OracleConnection, snapshot: Snapshot, cause: str) -> None:
     if snapshot.release and not catalogue()[cause].releases.include(snapshot.release):
         pytest.skip(f"{cause} does not happen on {snapshot.release}")
     answer = dba.query(limited(CONFIRMING[cause].sql), {})
@@ -89,12 +89,12 @@ def test_live_confirming_query(dba: OracleConnection, snapshot: Snapshot, cause:
     assert value is None or isinstance(value, int | float)
 
 
-def test_live_profile_of_holders(dba: OracleConnection) -> None:
+def test_live_profile_of_holders_stays_within_its_bounds(dba: OracleConnection) -> None:
     found = profile(dba, ROW_CACHE_LATCH, seconds=1.0, looks=20)
     assert 1 <= found.looks <= 20 and found.seconds < 10
 
 
-def test_live_interval(connection: OracleConnection, snapshot: Snapshot) -> None:
+def test_live_interval_has_no_oddities_and_is_diagnosed(connection: OracleConnection, snapshot: Snapshot) -> None:
     sleep(2)
     again = poll("live", connection, snapshot)
     delta = between(snapshot, again)
@@ -103,6 +103,6 @@ def test_live_interval(connection: OracleConnection, snapshot: Snapshot) -> None
     assert diagnose(delta).mechanism in ("latch", "mutex")
 
 
-def test_live_capabilities(snapshot: Snapshot) -> None:
+def test_live_capabilities_lack_nothing_and_know_the_mechanism(snapshot: Snapshot) -> None:
     found = capabilities(snapshot, given("USER"))
     assert found.lacking == () and found.mechanism is not None

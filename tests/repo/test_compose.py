@@ -41,7 +41,7 @@ def errors(compose: Json) -> list[str]:
     return [one.message for one in Draft202012Validator(SCHEMA).iter_errors(compose)]
 
 
-def test_the_schema_has_no_complaint() -> None:
+def test_compose_file_is_valid_by_the_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     assert errors(COMPOSE) == []
 
@@ -55,13 +55,13 @@ def test_the_schema_has_no_complaint() -> None:
         lambda s: s["latchscope"].update(depends_on={"postgres": {"condition": "service_green"}}),
     ],
 )
-def test_the_schema_notices_what_is_wrong(spoil: Callable[[dict[str, Json]], object]) -> None:
+def test_schema_notices_a_planted_fault(spoil: Callable[[dict[str, Json]], object]) -> None:
     spoilt = deepcopy(COMPOSE)
     spoil(spoilt["services"])
     assert errors(spoilt)
 
 
-def test_what_the_issue_names_is_there() -> None:
+def test_services_named_in_the_issue_are_there() -> None:
     assert {"latchscope", "prometheus", "alertmanager", "grafana", "postgres"} <= set(SERVICES)
     always = {name for name, one in SERVICES.items() if not one.get("profiles")}
     assert always == {"latchscope", "prometheus", "alertmanager", "grafana"}
@@ -73,12 +73,12 @@ def test_images_are_pinned(name: str) -> None:
     assert PINNED.fullmatch(image) and "latest" not in image, image
 
 
-def test_that_check_can_fail() -> None:
+def test_image_pin_check_notices_unpinned_images() -> None:
     assert not any(PINNED.fullmatch(one) for one in ("grafana/grafana", "grafana/grafana:latest", "postgres:18"))
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_every_service_has_a_health_check(name: str) -> None:
+def test_services_all_have_a_health_check(name: str) -> None:
     service = SERVICES[name]
     if "healthcheck" in service:
         assert service["healthcheck"]["test"][0] == "CMD" and not service["healthcheck"].get("disable")
@@ -121,7 +121,7 @@ def mounts() -> Iterator[tuple[str, str, str]]:
             yield name, source, target
 
 
-def test_every_mounted_file_is_there_and_every_volume_declared() -> None:
+def test_mounted_files_exist_and_volumes_are_declared() -> None:
     for name, source, _ in mounts():
         if source.startswith("."):
             assert sources(source).exists(), f"{name} mounts {source}"
@@ -131,20 +131,20 @@ def test_every_mounted_file_is_there_and_every_volume_declared() -> None:
     assert sorted(set(COMPOSE["volumes"]) - used) == []
 
 
-def test_files_are_mounted_read_only() -> None:
+def test_mounted_files_are_read_only() -> None:
     for service in SERVICES.values():
         for mount in service.get("volumes", []):
             assert not mount.startswith(".") or mount.endswith(":ro"), mount
 
 
-def test_every_secret_is_a_file_that_is_there_and_used() -> None:
+def test_secrets_are_files_that_exist_and_are_used() -> None:
     used = {secret for service in SERVICES.values() for secret in service.get("secrets", [])}
     assert used == set(COMPOSE["secrets"])
     for name, secret in COMPOSE["secrets"].items():
         assert list(secret) == ["file"] and sources(secret["file"]).is_file(), name
 
 
-def test_no_secret_stands_in_the_file() -> None:
+def test_compose_file_holds_no_secret() -> None:
     text = (ROOT / "docker-compose.yml").read_text("utf-8")
     for secret in COMPOSE["secrets"].values():
         assert sources(secret["file"]).read_text("utf-8").strip() not in text
@@ -160,7 +160,7 @@ def published(name: str) -> set[int]:
     return {int(port.rsplit(":", 1)[1]) for port in SERVICES[name].get("ports", [])}
 
 
-def test_prometheus_scrapes_latchscope_and_tells_alertmanager() -> None:
+def test_prometheus_scrapes_latchscope_and_notifies_alertmanager() -> None:
     configured = prometheus_files("prometheus.yml")
     settings = read(HOME / "latchscope.yaml")
     jobs = {one["job_name"]: one for one in configured["scrape_configs"]}
@@ -176,7 +176,7 @@ def test_prometheus_scrapes_latchscope_and_tells_alertmanager() -> None:
     assert all((folder / one).is_file() for one in configured["rule_files"])
 
 
-def test_commands_name_files_that_are_mounted() -> None:
+def test_service_commands_name_mounted_files() -> None:
     targets = {name: [Path(target) for each, _, target in mounts() if each == name] for name in SERVICES}
     for name in ("prometheus", "alertmanager"):
         for argument in SERVICES[name]["command"]:
@@ -187,7 +187,7 @@ def test_commands_name_files_that_are_mounted() -> None:
     assert Path("/etc/latchscope/latchscope.yaml") in targets["latchscope"]
 
 
-def test_grafana_finds_its_source_and_its_dashboards() -> None:
+def test_grafana_finds_its_data_source_and_its_dashboards() -> None:
     provisioning = ROOT / "dashboards" / "grafana" / "provisioning"
     (source,) = yaml.safe_load((provisioning / "datasources" / "prometheus.yml").read_text("utf-8"))["datasources"]
     assert source["url"] == "http://prometheus:9090" and 9090 in published("prometheus")
@@ -201,13 +201,13 @@ def test_grafana_finds_its_source_and_its_dashboards() -> None:
         assert mounted[f"/etc/grafana/provisioning/{kind}"] == provisioning / kind
 
 
-def test_health_checks_ask_a_port_the_service_has() -> None:
+def test_health_checks_use_a_port_the_service_has() -> None:
     for name in ("prometheus", "alertmanager", "grafana"):
         (port,) = re.findall(r"http://127\.0\.0\.1:(\d+)", " ".join(SERVICES[name]["healthcheck"]["test"]))
         assert int(port) in published(name)
 
 
-def test_the_demo_needs_a_token_and_prometheus_has_it() -> None:
+def test_demo_needs_a_token_and_prometheus_has_it() -> None:
     settings = read(HOME / "latchscope.yaml")
     assert not settings.loopback and settings.auth.tokens_file == Path("/run/secrets/latchscope_tokens")
     assert {one.scripted for one in settings.databases} == set(scenarios())
@@ -218,7 +218,7 @@ def test_the_demo_needs_a_token_and_prometheus_has_it() -> None:
     assert settings.store == f"sqlite:///{store}/latchscope.db"
 
 
-def test_fresh_secrets_fit_the_file(tmp_path: Path) -> None:
+def test_make_secrets_writes_what_the_compose_file_names(tmp_path: Path) -> None:
     folder = tmp_path / "secrets"
     for _ in range(2):
         subprocess.run([sys.executable, str(HOME / "make_secrets.py"), str(folder)], check=True)
@@ -231,7 +231,7 @@ def test_fresh_secrets_fit_the_file(tmp_path: Path) -> None:
     assert os.stat(folder).st_mode & 0o777 == 0o700
 
 
-def test_the_service_of_the_demo_answers_prometheus_and_nobody_else(tmp_path: Path) -> None:
+def test_demo_service_answers_prometheus_and_nobody_else(tmp_path: Path) -> None:
     port = free_port()
     text = (HOME / "latchscope.yaml").read_text("utf-8")
     for written, here in {

@@ -34,20 +34,20 @@ def run(suite: str, folder: Path, require_all: str) -> subprocess.CompletedProce
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_where_everything_is_required_a_skip_fails_and_says_why(suite: str, tmp_path: Path) -> None:
+def test_require_all_makes_a_skip_fail_and_say_why(suite: str, tmp_path: Path) -> None:
     done = run(SUITES[suite], tmp_path, "1")
     assert done.returncode != 0, done.stdout
     assert "LATCHSCOPE_REQUIRE_ALL=1 allows no skip" in done.stdout
     assert "no oracle here" in done.stdout
 
 
-def test_elsewhere_a_skip_is_a_skip(tmp_path: Path) -> None:
+def test_skip_stays_a_skip_without_require_all(tmp_path: Path) -> None:
     done = run(SUITES["a test that skips"], tmp_path, "")
     assert done.returncode == 0, done.stdout
     assert "1 skipped" in done.stdout
 
 
 @pytest.mark.parametrize("suite", HARMLESS)
-def test_what_is_no_skip_stays_as_it_is(suite: str, tmp_path: Path) -> None:
+def test_require_all_leaves_xfail_and_deselected_tests_alone(suite: str, tmp_path: Path) -> None:
     done = run(HARMLESS[suite], tmp_path, "1")
     assert done.returncode == 0, done.stdout

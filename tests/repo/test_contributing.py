@@ -68,11 +68,11 @@ def exercise(title: str) -> list[Printed]:
 
 
 @pytest.mark.parametrize("title", ["Add a cause", "Add a view", "Add a setting"])
-def test_an_exercise_touches_two_files(title: str) -> None:
+def test_exercise_touches_two_files(title: str) -> None:
     assert len({one.path for one in exercise(title)}) == len(exercise(title)) == 2
 
 
-def test_the_exercises_work_as_printed(tmp_path: Path) -> None:
+def test_exercises_work_as_printed(tmp_path: Path) -> None:
     for folder in COPIED:
         shutil.copytree(ROOT / folder, tmp_path / folder)
     for file in FILES:
@@ -88,7 +88,7 @@ def test_the_exercises_work_as_printed(tmp_path: Path) -> None:
     assert "`sys.v_$librarycache`" in (tmp_path / "docs" / "oracle.md").read_text(encoding="utf-8")
 
 
-def test_every_path_of_the_page_is_there() -> None:
+def test_paths_named_on_the_page_exist() -> None:
     exercises = {one.path for title in ("Add a cause", "Add a view", "Add a setting") for one in exercise(title)}
     prose = re.sub(r"^```.*?^```", "", TEXT, flags=re.DOTALL | re.MULTILINE)
     named = set(re.findall(r"`((?:collectors|rules|service|tests|docs|dashboards)/[\w./-]*)`", prose)) - exercises
@@ -96,7 +96,7 @@ def test_every_path_of_the_page_is_there() -> None:
     assert sorted(name for name in named if not (ROOT / name).exists()) == []
 
 
-def test_every_folder_of_the_product_is_on_the_page() -> None:
+def test_product_folders_are_all_on_the_page() -> None:
     rooms = [path for floor in ("collectors", "rules", "service") for path in (ROOT / floor).iterdir()]
     folders = [f"`{path.relative_to(ROOT)}/`" for path in rooms if (path / "__init__.py").exists()]
     assert sorted(folder for folder in folders if folder not in TEXT) == []

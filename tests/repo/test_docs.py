@@ -59,12 +59,12 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:
 # what `make docs` writes
 
 
-def test_what_follows_from_code_is_fresh() -> None:
+def test_generated_parts_are_fresh() -> None:
     stale = [path.name for path, text in build.texts().items() if path.read_text(encoding="utf-8") != text]
     assert stale == [], "run `make docs`"
 
 
-def test_a_stale_part_is_noticed_and_made_anew(tmp_path: Path) -> None:
+def test_stale_part_is_noticed_and_regenerated(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(
         "# A\n<!-- made: signals -->\nstale words\n<!-- end -->\nkept\n", encoding="utf-8"
     )
@@ -72,7 +72,7 @@ def test_a_stale_part_is_noticed_and_made_anew(tmp_path: Path) -> None:
     assert "stale words" not in made and "`share_of_sleeps`" in made and made.endswith("<!-- end -->\nkept\n")
 
 
-def test_every_part_that_can_be_made_stands_on_one_page() -> None:
+def test_generated_parts_each_appear_on_one_page() -> None:
     text = "".join(page.read_text(encoding="utf-8") for pattern in build.PAGES for page in ROOT.glob(pattern))
     assert sorted(re.findall(r"<!-- made: (.+?) -->", text)) == sorted(build.PARTS)
     assert text.count("<!-- end -->") == len(build.PARTS)
@@ -81,7 +81,7 @@ def test_every_part_that_can_be_made_stands_on_one_page() -> None:
 # captures.md
 
 
-def test_the_capture_of_the_document_is_one_and_is_diagnosed() -> None:
+def test_captures_page_example_is_a_capture_and_is_diagnosed() -> None:
     (text,) = fenced("docs/captures.md", "json")
     capture = load(text, "docs/captures.md")
     delta = delta_of(capture)
@@ -95,7 +95,7 @@ def test_the_capture_of_the_document_is_one_and_is_diagnosed() -> None:
     assert "usage" not in absent
 
 
-def test_every_member_of_a_capture_is_described() -> None:
+def test_captures_page_describes_every_member() -> None:
     (text,) = fenced("docs/captures.md", "json")
     told = json.loads(text)
     first, last = told["snapshots"]
@@ -107,7 +107,7 @@ def test_every_member_of_a_capture_is_described() -> None:
 # configuration.md
 
 
-def test_every_setting_says_what_it_is_and_why() -> None:
+def test_settings_all_say_what_they_are_and_why() -> None:
     assert [name for name, field in build.every_setting() if len(field.description or "") < 20] == []
 
 
@@ -116,21 +116,21 @@ def configured(text: str, path: Path) -> Settings:
     return sources.read(path)
 
 
-def test_the_complete_configuration_says_what_holds_without_it(tmp_path: Path) -> None:
+def test_complete_configuration_equals_the_defaults(tmp_path: Path) -> None:
     _, complete = fenced("docs/configuration.md", "yaml")
     told = configured(complete, tmp_path / "latchscope.yaml")
     assert told == configured("", tmp_path / "empty.yaml")
     assert told.model_fields_set == set(Settings.model_fields)
 
 
-def test_the_example_of_a_configuration_can_be_read(tmp_path: Path) -> None:
+def test_configuration_example_can_be_read(tmp_path: Path) -> None:
     example, _ = fenced("docs/configuration.md", "yaml")
     told = configured(example, tmp_path / "latchscope.yaml")
     assert [one.name for one in told.databases] == ["erp1", "erp2", "billing", "example"]
     assert [one.target for one in told.webhooks] == ["night-shift"]
 
 
-def test_the_receiver_of_the_document_knows_our_signature() -> None:
+def test_webhook_receiver_example_accepts_only_our_signature() -> None:
     (code,) = fenced("docs/configuration.md", "python")
     scope: dict[str, Any] = {"hmac": hmac, "hashlib": hashlib}
     exec(code, scope)
@@ -142,7 +142,7 @@ def test_the_receiver_of_the_document_knows_our_signature() -> None:
     assert not scope["genuine"]("key", headers | {"X-Latchscope-Timestamp": "1772366443"}, body)
 
 
-def test_the_body_of_the_document_has_the_members_of_the_real_one() -> None:
+def test_webhook_body_example_has_the_members_of_the_real_one() -> None:
     (shown,) = (json.loads(text) for text in fenced("docs/configuration.md", "json"))
     assert set(shown["episode"]) == {field.name for field in fields(Episode)}
     change = LoggedChange(17, datetime.now(UTC), "erp1", "begin", shown["episode"])
@@ -152,7 +152,7 @@ def test_the_body_of_the_document_has_the_members_of_the_real_one() -> None:
 # metrics.md
 
 
-def test_labels_of_the_document_are_those_of_a_scrape(stage: Stage) -> None:
+def test_metrics_page_lists_the_labels_of_a_scrape(stage: Stage) -> None:
     stage.poll_all(40, 42)
     text = stage.app().get("/metrics").text
     for row in table("docs/metrics.md"):
@@ -163,7 +163,7 @@ def test_labels_of_the_document_are_those_of_a_scrape(stage: Stage) -> None:
                 assert set(re.findall(r'([a-z_]+)="', sample)) == {"db"} | labels, name
 
 
-def test_sources_of_the_document_are_columns_we_read() -> None:
+def test_metrics_page_names_sources_that_are_columns_we_read() -> None:
     for row in table("docs/metrics.md"):
         for view, column in re.findall(r"`([vx]\$\w+)\.(\w+)`", row[4]):
             collectors()[view].column(column)
@@ -172,13 +172,13 @@ def test_sources_of_the_document_are_columns_we_read() -> None:
 # rest.md
 
 
-def test_every_path_is_documented(stage: Stage) -> None:
+def test_rest_page_documents_every_path(stage: Stage) -> None:
     documented = set(re.findall(r"^### ([A-Z]+ \S+)$", document("docs/rest.md"), re.M))
     paths = stage.app().get("/api/v1/openapi.json").json()["paths"]
     assert documented == {f"{method.upper()} {path}" for path, each in paths.items() for method in each}
 
 
-def test_examples_of_the_document_answer(stage: Stage) -> None:
+def test_rest_page_examples_answer(stage: Stage) -> None:
     stage.poll_all(40, 42)
     app = stage.app()
     asked = re.findall(r"^\$ curl -s (-X POST )?'?127\.0\.0\.1:8000(/[^\s']*)'?$", document("docs/rest.md"), re.M)
@@ -188,7 +188,7 @@ def test_examples_of_the_document_answer(stage: Stage) -> None:
         assert answer.status_code == (404 if path.endswith("/nobody") else 200), path
 
 
-def test_the_problem_of_the_document_is_the_real_one(stage: Stage) -> None:
+def test_rest_page_problem_is_the_real_one(stage: Stage) -> None:
     shown = next(line for line in document("docs/rest.md").splitlines() if line.startswith('{"type"'))
     assert stage.app().get("/api/v1/databases/nobody").json() == json.loads(shown)
 
@@ -196,7 +196,7 @@ def test_the_problem_of_the_document_is_the_real_one(stage: Stage) -> None:
 # README.md
 
 
-def test_the_shortened_output_is_the_real_one() -> None:
+def test_readme_shortened_output_is_the_real_one() -> None:
     shown = next(block for block in fenced("README.md", "") if "WARNING" in block)
     diagnosed = diagnose_all([str(INCIDENT)]).diagnosed
     real, whole = as_text(diagnosed), as_text(diagnosed, verbose=True)
@@ -209,7 +209,7 @@ def test_the_shortened_output_is_the_real_one() -> None:
         place = max(place, found)
 
 
-def test_commands_of_the_readme_exist() -> None:
+def test_readme_commands_exist_and_every_command_is_documented() -> None:
     known = {one.name or one.callback.__name__ for one in cli.registered_commands if one.callback}
     known |= {one.name for one in cli.registered_groups if one.name}
     used = set(re.findall(r"(?:\.venv/bin/|`)latchscope ([a-z]+)", document("README.md")))
@@ -220,7 +220,7 @@ def test_commands_of_the_readme_exist() -> None:
         assert re.search(rf"\b{command}\b", mentioned), f"no page mentions `latchscope {command}`"
 
 
-def test_paths_of_the_readme_are_those_of_rest(stage: Stage) -> None:
+def test_readme_paths_are_those_of_rest(stage: Stage) -> None:
     section = document("README.md").partition("## REST")[2].partition("\n## ")[0]
     known = set(stage.app().get("/api/v1/openapi.json").json()["paths"])
     used = {
@@ -235,14 +235,14 @@ def test_paths_of_the_readme_are_those_of_rest(stage: Stage) -> None:
 # every page
 
 
-def test_every_link_between_pages_leads_somewhere() -> None:
+def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name} → {target}"
 
 
-def test_pages_speak_of_the_project_alone() -> None:
+def test_pages_mention_only_the_project() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for word in ("/work/", "/root", "/home/", "localhost:", "TODO", "FIXME"):

@@ -229,12 +229,12 @@ def known_metrics() -> set[str]:
     return own | set(FAMILIES) | OF_PROMETHEUS | {rule["record"] for group in recorded for rule in group["rules"]}
 
 
-def test_there_are_three_dashboards_with_stable_uids() -> None:
+def test_dashboards_are_three_with_stable_uids() -> None:
     assert sorted(DASHBOARDS) == ["latchscope-database", "latchscope-fleet", "latchscope-health"]
     assert all(one["uid"] == name and len(name) <= 40 for name, one in DASHBOARDS.items())
 
 
-def test_the_files_are_what_the_script_makes(tmp_path: Path) -> None:
+def test_dashboard_files_are_what_the_script_makes(tmp_path: Path) -> None:
     made = subprocess.run([sys.executable, "-B", str(HOME / "build.py"), "--output", str(tmp_path)], check=False)
     assert made.returncode == 0
     assert {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()} == {
@@ -242,7 +242,7 @@ def test_the_files_are_what_the_script_makes(tmp_path: Path) -> None:
     }
 
 
-def test_the_address_of_the_links_can_be_chosen(tmp_path: Path) -> None:
+def test_link_address_can_be_chosen(tmp_path: Path) -> None:
     command = [sys.executable, "-B", str(HOME / "build.py"), "--output", str(tmp_path)]
     subprocess.run([*command, "--address", "https://latchscope.example.org/"], check=True)
     for path in tmp_path.iterdir():
@@ -252,12 +252,12 @@ def test_the_address_of_the_links_can_be_chosen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(DASHBOARDS))
 @pytest.mark.parametrize("rule", RULES)
-def test_rule(rule: str, name: str) -> None:
+def test_dashboard_obeys_the_linter_rule(rule: str, name: str) -> None:
     assert f"{rule} {name}" not in EXCLUDED
     assert list(RULES[rule](DASHBOARDS[name])) == []
 
 
-def test_nothing_is_excluded() -> None:
+def test_linter_excludes_nothing() -> None:
     assert EXCLUDED == {}
 
 
@@ -308,22 +308,22 @@ PLANTED: list[tuple[str, Callable[[Json], object]]] = [
 
 
 @pytest.mark.parametrize(("rule", "spoil"), PLANTED, ids=[f"{place}-{rule}" for place, (rule, _) in enumerate(PLANTED)])
-def test_a_planted_violation_is_noticed(rule: str, spoil: Callable[[Json], object]) -> None:
+def test_linter_notices_a_planted_violation(rule: str, spoil: Callable[[Json], object]) -> None:
     dashboard = deepcopy(DASHBOARDS["latchscope-health"])
     spoil(dashboard)
     assert list(RULES[rule](dashboard))
 
 
-def test_every_rule_has_a_planted_violation() -> None:
+def test_linter_rules_each_have_a_planted_violation() -> None:
     assert set(RULES) == {rule for rule, _ in PLANTED}
 
 
-def test_every_adaptation_has_its_reason_in_the_docs() -> None:
+def test_linter_rules_are_each_explained_in_the_docs() -> None:
     told = (ROOT / "docs" / "dashboards.md").read_text("utf-8")
     assert [rule for names in RULES for rule in names.split(", ") if f"`{rule}`" not in told] == []
 
 
-def test_links_lead_to_dashboards_pages_and_variables_that_exist() -> None:
+def test_links_lead_to_existing_dashboards_pages_and_variables() -> None:
     for name, dashboard in DASHBOARDS.items():
         urls = re.findall(r'"url": "([^"]*)"', json.dumps(dashboard))
         assert urls, name
@@ -337,7 +337,7 @@ def test_links_lead_to_dashboards_pages_and_variables_that_exist() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(DASHBOARDS))
-def test_panels_do_not_overlap_and_have_ids_of_their_own(name: str) -> None:
+def test_panels_do_not_overlap_and_have_unique_ids(name: str) -> None:
     everything = DASHBOARDS[name]["panels"]
     cells = [
         (x, y)
@@ -349,7 +349,7 @@ def test_panels_do_not_overlap_and_have_ids_of_their_own(name: str) -> None:
     assert len({one["id"] for one in everything}) == len(everything)
 
 
-def test_every_query_is_promql(tmp_path: Path) -> None:
+def test_queries_are_all_valid_promql(tmp_path: Path) -> None:
     promtool = need("promtool", "prometheus")
     exprs = [target["expr"] for one in DASHBOARDS.values() for _, target in targets(one)]
     exprs += [
@@ -428,11 +428,11 @@ def database_of(place: str) -> str:
     return SHOWN_BY.get(place.rsplit(" ", 1)[0], "parse-storm")
 
 
-def test_what_only_some_databases_show_names_panels_that_exist() -> None:
+def test_shown_by_names_existing_panels() -> None:
     assert SHOWN_BY.keys() <= {one["title"] for one in panels(DASHBOARDS["latchscope-database"])}
 
 
-def test_every_query_returns_data(prometheus: str) -> None:
+def test_queries_all_return_data(prometheus: str) -> None:
     open_questions = {
         f"{name}: {place}": filled(target["expr"], db=database_of(place) if name == "latchscope-database" else ".+")
         for name, dashboard in DASHBOARDS.items()
@@ -449,7 +449,7 @@ def test_every_query_returns_data(prometheus: str) -> None:
     eventually(all_answered, lambda: f"no data: {json.dumps(open_questions, indent=1)}")
 
 
-def test_every_variable_offers_values(prometheus: str) -> None:
+def test_variables_all_offer_values(prometheus: str) -> None:
     offered = {}
     for dashboard in DASHBOARDS.values():
         for name, one in variables(dashboard).items():
@@ -486,7 +486,7 @@ def typed(folder: Path, dashboards: Path) -> str:
     return done.stdout
 
 
-def test_the_dashboards_have_grafanas_types(typecheck: Path) -> None:
+def test_dashboards_match_grafanas_types(typecheck: Path) -> None:
     assert typed(typecheck, HOME / "dashboards") == ""
 
 
@@ -504,7 +504,7 @@ WRONG: dict[str, Callable[[Json], object]] = {
 }
 
 
-def test_a_wrong_type_is_noticed(typecheck: Path, tmp_path: Path) -> None:
+def test_type_check_notices_a_wrong_type(typecheck: Path, tmp_path: Path) -> None:
     for name, spoil in WRONG.items():
         dashboard = deepcopy(DASHBOARDS["latchscope-health"])
         spoil(dashboard)
@@ -515,14 +515,14 @@ def test_a_wrong_type_is_noticed(typecheck: Path, tmp_path: Path) -> None:
     assert told == set(WRONG)
 
 
-def test_the_lock_file_names_no_registry() -> None:
+def test_lock_file_names_no_registry() -> None:
     lock = json.loads((HOME / "typecheck" / "package-lock.json").read_text("utf-8"))
     assert [name for name, one in lock["packages"].items() if "resolved" in one] == []
     assert all("integrity" in one for name, one in lock["packages"].items() if name)
     assert lock["packages"]["node_modules/@grafana/schema"]["version"] == "13.2.3"
 
 
-def test_provisioning_is_fixed() -> None:
+def test_provisioning_cannot_be_changed_in_grafana() -> None:
     sources = yaml.safe_load((HOME / "provisioning" / "datasources" / "prometheus.yml").read_text("utf-8"))
     (source,) = sources["datasources"]
     assert (source["uid"], source["type"], source["editable"]) == ("latchscope-prometheus", "prometheus", False)

@@ -43,7 +43,7 @@ def test_imports_run_one_way() -> None:
         ("rules/formatting.py", "import oracledb"),
     ],
 )
-def test_a_planted_wrong_import_is_noticed(module: str, wrong: str, tmp_path: Path) -> None:
+def test_import_contract_notices_a_planted_import(module: str, wrong: str, tmp_path: Path) -> None:
     for floor in FLOORS:
         shutil.copytree(ROOT / floor, tmp_path / floor, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
@@ -69,12 +69,12 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.split(".")[0]
 
 
-def test_only_one_module_talks_to_the_driver() -> None:
+def test_driver_is_imported_by_one_module_only() -> None:
     assert [str(path) for path in MODULES if "oracledb" in imported(path)] == ["collectors/oracle.py"]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=str)
-def test_a_file_fits_in_the_head(path: Path) -> None:
+def test_file_has_fewer_lines_than_the_limit(path: Path) -> None:
     lines = len((ROOT / path).read_text(encoding="utf-8").splitlines())
     assert lines < MOST_LINES, f"{path} has {lines} lines; split it by what it does"
 
@@ -90,7 +90,7 @@ def crowded(paths: Iterable[Path]) -> set[str]:
     return {beginning for beginning, files in beginnings.items() if files > MOST_OF_A_SUBJECT}
 
 
-def test_a_subject_that_needs_three_files_has_a_folder() -> None:
+def test_subject_with_three_files_has_a_folder() -> None:
     assert crowded(path for path in MODULES if "versions" not in path.parts) == set()
     assert crowded(Path(f"rules/walk_{one}.py") for one in ("latch", "waits", "report")) == {"rules/walk_"}
 
@@ -147,7 +147,7 @@ def silent(tree: ast.Module, errors: Set[str]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", SPOKEN_FOR, ids=str)
-def test_modules_classes_and_what_types_leave_open_are_explained(path: Path) -> None:
+def test_docstrings_explain_modules_classes_and_what_types_leave_open(path: Path) -> None:
     tree = parsed(path)
     assert ast.get_docstring(tree), f"{path} has no docstring"
     assert list(silent(tree, errors_of_ours())) == [], "a public class, or a function with a unit, an error or a None"
@@ -168,7 +168,7 @@ def test_modules_classes_and_what_types_leave_open_are_explained(path: Path) -> 
         ("def age() -> float:\n    'Seconds.'", False),
     ],
 )
-def test_what_must_be_explained(code: str, told: bool) -> None:
+def test_docstring_check_knows_what_must_be_explained(code: str, told: bool) -> None:
     assert bool(list(silent(ast.parse(code), errors_of_ours()))) is told
 
 
@@ -182,7 +182,7 @@ def metrics_in(tree: ast.Module) -> Iterator[str]:
             yield node.value
 
 
-def test_a_metric_is_named_in_one_place() -> None:
+def test_metric_is_named_in_one_place() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for path in MODULES:
         for name in metrics_in(parsed(path)):
@@ -198,7 +198,7 @@ def test_top_level_packages_hold_a_docstring_only() -> None:
         assert isinstance(only, ast.Expr)
 
 
-def test_every_view_signal_and_cause_is_told_to_people() -> None:
+def test_views_signals_and_causes_are_all_described_for_people() -> None:
     told = (HOME / "README.md").read_text(encoding="utf-8")
     assert [name for name in SIGNALS if f"`{name}`" not in told] == []
     assert [view for view, one in collectors().items() if not (one.about and one.without)] == []
@@ -224,14 +224,14 @@ TESTED_ELSEWHERE = {
 
 
 @pytest.mark.parametrize("folder", MIRRORED)
-def test_tests_stand_under_the_name_of_what_they_test(folder: str) -> None:
+def test_test_files_are_named_after_the_module_they_test(folder: str) -> None:
     modules = [path for path in MODULES if str(path.parent) == folder and path.name != "__init__.py"]
     untested = [str(path) for path in modules if not (ROOT / "tests" / folder / f"test_{path.name}").exists()]
     assert modules, f"{folder} is gone; take it out of the list"
     assert sorted(set(untested) - set(TESTED_ELSEWHERE)) == []
 
 
-def test_no_test_stands_where_nothing_is_tested() -> None:
+def test_test_folders_each_match_a_folder_of_modules() -> None:
     folders = {path.parent for path in MODULES}
     tests = [
         path.relative_to(ROOT / "tests") for floor in FLOORS for path in (ROOT / "tests" / floor).rglob("test_*.py")
@@ -239,7 +239,7 @@ def test_no_test_stands_where_nothing_is_tested() -> None:
     assert sorted({str(path.parent) for path in tests if path.parent not in folders}) == []
 
 
-def test_tests_are_no_packages() -> None:
+def test_test_folders_are_not_packages() -> None:
     assert list((ROOT / "tests").rglob("__init__.py")) == []
 
 
@@ -276,7 +276,7 @@ def files_of_the_project() -> Iterator[Path]:
     yield from (path for path in names if path.is_file() and path.suffix in TEXT)
 
 
-def test_nothing_tells_of_the_machine_it_was_written_on() -> None:
+def test_files_do_not_mention_the_machine_they_were_written_on() -> None:
     told = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}"
         for path in files_of_the_project()
@@ -286,7 +286,7 @@ def test_nothing_tells_of_the_machine_it_was_written_on() -> None:
     assert told == []
 
 
-def test_that_check_can_fail() -> None:
+def test_machine_check_notices_a_path_of_the_machine() -> None:
     slash = "/"
     assert MACHINE.search(f"see {slash}work{slash}main") and MACHINE.search(f'"{slash}root{slash}.venv"')
     assert not MACHINE.search(f"https:{slash}{slash}example.org{slash}home{slash}page")

@@ -110,7 +110,7 @@ def complaints(text: str) -> Iterator[str]:
         yield "labels: none"
 
 
-def test_the_dockerfile_is_clean() -> None:
+def test_dockerfile_passes_the_linter() -> None:
     assert list(complaints(DOCKERFILE)) == []
 
 
@@ -135,13 +135,13 @@ def test_the_dockerfile_is_clean() -> None:
         ("labels", lambda text: text.replace("LABEL", "ENV")),
     ],
 )
-def test_a_planted_fault_is_noticed(rule: str, spoil: Callable[[str], str]) -> None:
+def test_linter_notices_a_planted_fault(rule: str, spoil: Callable[[str], str]) -> None:
     spoilt = spoil(DOCKERFILE)
     assert spoilt != DOCKERFILE
     assert any(one.startswith(rule) for one in complaints(spoilt))
 
 
-def test_only_what_is_copied_is_in_the_context() -> None:
+def test_build_context_holds_only_what_is_copied() -> None:
     copied = {
         source
         for one in steps(DOCKERFILE)
@@ -158,7 +158,7 @@ def test_image_and_makefile_use_the_same_uv() -> None:
     assert f'"uv=={version}"' in DOCKERFILE
 
 
-def test_the_image_has_the_version_of_the_project() -> None:
+def test_image_has_the_version_of_the_project() -> None:
     (version,) = re.findall(r'^version = "([^"]+)"', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     assert f'image.version="{version}"' in DOCKERFILE
     assert f"image: latchscope:{version}" in (ROOT / "docker-compose.yml").read_text("utf-8")
@@ -246,12 +246,12 @@ def address(image: Path) -> Iterator[str]:
         log.unlink()
 
 
-def test_nothing_of_development_is_in_it(image: Path) -> None:
+def test_image_holds_no_development_tools(image: Path) -> None:
     names = {path.name for path in (image / "bin").iterdir()}
     assert "latchscope" in names and not {"pytest", "ruff", "mypy"} & names
 
 
-def test_the_health_check_is_content(address: str, image: Path) -> None:
+def test_health_check_passes_when_served_and_fails_otherwise(address: str, image: Path) -> None:
     (check,) = [one.argv for one in steps(DOCKERFILE) if one.name == "HEALTHCHECK"]
     assert check is not None
     command = [str(image / "bin" / check[0]), *(one.replace("http://127.0.0.1:8000", address) for one in check[1:])]
@@ -260,7 +260,7 @@ def test_the_health_check_is_content(address: str, image: Path) -> None:
     assert subprocess.run(closed, check=False, cwd="/", stderr=subprocess.DEVNULL).returncode != 0
 
 
-def test_templates_styles_and_causes_are_shipped(address: str) -> None:
+def test_image_ships_templates_styles_and_causes(address: str) -> None:
     status, page = fetch(f"{address}/")
     assert status == 200 and "undo-storm" in page
     for sheet in re.findall(r'(?:href|src)="(/static/[^"]+)"', page):
@@ -268,6 +268,6 @@ def test_templates_styles_and_causes_are_shipped(address: str) -> None:
     assert {one["id"] for one in fetch_json(f"{address}/api/v1/causes")} == set(catalogue())
 
 
-def test_it_is_ready_and_gives_metrics(address: str) -> None:
+def test_image_is_ready_and_gives_metrics(address: str) -> None:
     assert fetch(f"{address}/readyz")[0] == 200
     assert "latchscope_up{" in fetch(f"{address}/metrics")[1]

@@ -38,13 +38,13 @@ VERSIONS = {
 }
 
 
-def test_every_file_is_named_and_every_name_is_a_file() -> None:
+def test_kustomization_names_exactly_the_files_there() -> None:
     generated = {one for each in KUSTOMIZATION["configMapGenerator"] for one in each["files"]}
     named = {*KUSTOMIZATION["resources"], *generated, "kustomization.yaml"}
     assert named == {path.name for path in HOME.glob("*.yaml")}
 
 
-def test_every_resource_is_of_a_known_version_and_named_latchscope() -> None:
+def test_resources_have_known_versions_and_are_named_latchscope() -> None:
     assert {kind: one["apiVersion"] for kind, one in RESOURCES.items()} == VERSIONS
     assert {one["metadata"]["name"] for one in RESOURCES.values()} == {"latchscope"}
     assert KUSTOMIZATION["namespace"] == RESOURCES["Namespace"]["metadata"]["name"]
@@ -91,7 +91,7 @@ def faults(deployment: Json) -> Iterator[str]:
         yield "a secret stands in the file"
 
 
-def test_the_deployment_is_sound() -> None:
+def test_deployment_has_no_faults() -> None:
     assert list(faults(RESOURCES["Deployment"])) == []
 
 
@@ -110,7 +110,7 @@ def test_the_deployment_is_sound() -> None:
         ("a secret", lambda d: container(d).update(env=[{"name": "ERP_PASSWORD", "value": "tiger"}])),
     ],
 )
-def test_a_planted_fault_is_noticed(said: str, spoil: Callable[[Json], object]) -> None:
+def test_fault_check_notices_a_planted_fault(said: str, spoil: Callable[[Json], object]) -> None:
     spoilt = copy.deepcopy(RESOURCES["Deployment"])
     spoil(spoilt)
     assert any(one.startswith(said) for one in faults(spoilt))
@@ -146,7 +146,7 @@ def test_ports_paths_and_files_match_the_service() -> None:
     assert not settings.loopback
 
 
-def test_the_image_is_that_of_compose() -> None:
+def test_image_and_user_are_those_of_compose_and_the_dockerfile() -> None:
     compose = load(ROOT / "docker-compose.yml")
     one = container(RESOURCES["Deployment"])
     assert one["image"] == compose["services"]["latchscope"]["image"]
@@ -155,7 +155,7 @@ def test_the_image_is_that_of_compose() -> None:
     assert (str(shared["runAsUser"]), str(shared["runAsGroup"])) == user
 
 
-def test_the_secret_of_the_docs_has_every_key_that_is_used() -> None:
+def test_secret_in_the_docs_has_every_key_that_is_used() -> None:
     settings = read(HOME / "latchscope.yaml")
     files = {settings.auth.tokens_file, *(one.password_file for one in settings.databases)}
     (endpoint,) = RESOURCES["ServiceMonitor"]["spec"]["endpoints"]
@@ -166,7 +166,7 @@ def test_the_secret_of_the_docs_has_every_key_that_is_used() -> None:
     assert f"create secret generic {secrets} " in told
 
 
-def test_the_rules_are_those_of_prometheus(tmp_path: Path) -> None:
+def test_prometheus_rule_holds_the_rules_of_prometheus(tmp_path: Path) -> None:
     expected = [group for name in ("recording.yml", "alerts.yml") for group in load(PROMETHEUS / name)["groups"]]
     assert RESOURCES["PrometheusRule"]["spec"]["groups"] == expected
     made = tmp_path / "prometheusrule.yaml"
@@ -175,7 +175,7 @@ def test_the_rules_are_those_of_prometheus(tmp_path: Path) -> None:
     assert made.read_text("utf-8") == kept, "run `python dashboards/kubernetes/build.py`"
 
 
-def test_the_monitor_scrapes_as_the_job_of_prometheus() -> None:
+def test_service_monitor_scrapes_as_the_job_of_prometheus() -> None:
     configured = load(PROMETHEUS / "prometheus.yml")
     (job,) = [one for one in configured["scrape_configs"] if one["job_name"] == "latchscope"]
     (endpoint,) = RESOURCES["ServiceMonitor"]["spec"]["endpoints"]

@@ -78,7 +78,7 @@ def told(group: Mapping[str, Any], alert: str) -> list[list[str]]:
     return [[fired["exp_labels"]["severity"] for fired in one["exp_alerts"]] for one in moments]
 
 
-def test_promtool_accepts_the_rules() -> None:
+def test_rules_are_accepted_by_promtool() -> None:
     said = run("promtool", "check", "rules", *RULE_FILES)
     assert f"SUCCESS: {len(ALERTS)} rules found" in said and f"SUCCESS: {len(RECORDS)} rules found" in said
 
@@ -100,7 +100,7 @@ def needed(rules: Sequence[Rule], text: str) -> list[Rule]:
 
 
 @pytest.mark.parametrize("name", TEST_FILES)
-def test_the_rules_do_what_their_tests_say(name: str, tmp_path: Path) -> None:
+def test_rules_pass_their_promtool_tests(name: str, tmp_path: Path) -> None:
     text = (FOLDER / name).read_text(encoding="utf-8")
     (tmp_path / name).write_text(text, encoding="utf-8")
     wanted = [id_of(one) for one in needed([*ALERTS, *RECORDS], text)]
@@ -118,7 +118,7 @@ def id_of(rule: Rule) -> str:
     return f"{rule.get('record') or rule['alert']} {rule.get('labels')}"
 
 
-def test_promtool_accepts_the_configuration(tmp_path: Path) -> None:
+def test_prometheus_configuration_is_accepted_by_promtool(tmp_path: Path) -> None:
     for path in FOLDER.glob("*.yml"):
         shutil.copy(path, tmp_path)
     config = tmp_path / "prometheus.yml"
@@ -128,12 +128,12 @@ def test_promtool_accepts_the_configuration(tmp_path: Path) -> None:
     assert f"SUCCESS: {len(ALERTS)} rules found" in said
 
 
-def test_amtool_accepts_the_configuration() -> None:
+def test_alertmanager_configuration_is_accepted_by_amtool() -> None:
     run("amtool", "check-config", "alertmanager.yml")
 
 
 @pytest.mark.parametrize("rule", ALERTS, ids=alert_id)
-def test_an_alert_reaches_whoever_acts_on_its_severity(rule: Rule) -> None:
+def test_alert_reaches_the_receiver_for_its_severity(rule: Rule) -> None:
     severity = rule["labels"]["severity"]
     labels = [f"alertname={rule['alert']}", f"severity={severity}", "db=erp1"]
     said = run("amtool", "config", "routes", "test", "--config.file=alertmanager.yml", *labels)
@@ -141,7 +141,7 @@ def test_an_alert_reaches_whoever_acts_on_its_severity(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("rule", ALERTS, ids=alert_id)
-def test_an_alert_is_whole(rule: Rule) -> None:
+def test_alert_has_every_label_timing_and_annotation(rule: Rule) -> None:
     assert rule["labels"]["severity"] in {one.value for one in Severity}
     assert seconds(rule["for"]) >= 60
     assert seconds(rule["keep_firing_for"]) >= 60
@@ -156,7 +156,7 @@ def test_an_alert_is_whole(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("alert", ALERT_NAMES)
-def test_severities_of_one_alert_differ_in_nothing_but_their_gate(alert: str) -> None:
+def test_severities_of_one_alert_differ_only_in_expr_and_labels(alert: str) -> None:
     same = [{k: v for k, v in rule.items() if k not in ("expr", "labels")} for rule in ALERTS if rule["alert"] == alert]
     severities = [rule["labels"]["severity"] for rule in ALERTS if rule["alert"] == alert]
     assert all(one == same[0] for one in same)
@@ -164,7 +164,7 @@ def test_severities_of_one_alert_differ_in_nothing_but_their_gate(alert: str) ->
 
 
 @pytest.mark.parametrize("rule", [*RECORDS, *ALERTS], ids=lambda rule: rule.get("record") or alert_id(rule))
-def test_a_rule_names_only_what_exists(rule: Rule) -> None:
+def test_rule_names_only_existing_metrics(rule: Rule) -> None:
     recorded = {one["record"] for one in RECORDS}
     named = set(NAME.findall(texts(rule)))
     assert named
@@ -175,14 +175,14 @@ def test_a_rule_names_only_what_exists(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("rule", RECORDS, ids=lambda rule: rule["record"])
-def test_a_recording_rule_is_named_by_its_level_and_used_or_proven(rule: Rule) -> None:
+def test_recording_rule_is_named_by_its_level_and_used_or_proven(rule: Rule) -> None:
     assert RECORD.match(rule["record"])
     used = [one for one in [*RECORDS, *ALERTS] if one is not rule and rule["record"] in NAME.findall(texts(one))]
     proven = rule["record"] in (FOLDER / "recording.test.yml").read_text(encoding="utf-8")
     assert used or proven
 
 
-def test_every_division_is_guarded() -> None:
+def test_divisions_are_all_guarded_against_zero() -> None:
     for rule in RECORDS:
         for divisor in re.findall(r"/ (?:on \([^)]*\) group_left \(\) )?(.*)", rule["expr"]):
             never_zero = divisor.startswith("sum by (cluster, db) (count_over_time(latchscope_up[")
@@ -190,7 +190,7 @@ def test_every_division_is_guarded() -> None:
 
 
 @pytest.mark.parametrize("alert", ALERT_NAMES)
-def test_an_alert_is_proven_to_fire_to_stay_quiet_and_to_resolve(alert: str) -> None:
+def test_alert_is_proven_to_fire_to_stay_quiet_and_to_resolve(alert: str) -> None:
     severities = {rule["labels"]["severity"] for rule in ALERTS if rule["alert"] == alert}
     fired: set[str] = set()
     quiet, resolved = [], []
@@ -206,7 +206,7 @@ def test_an_alert_is_proven_to_fire_to_stay_quiet_and_to_resolve(alert: str) -> 
     assert resolved, f"no test shows {alert} pending, firing and resolved"
 
 
-def test_misses_without_sleeps_are_among_the_look_alikes() -> None:
+def test_quiet_cases_include_misses_without_sleeps() -> None:
     shown = defaultdict(list)
     for _, group in proofs():
         for alert in ALERT_NAMES:
@@ -219,7 +219,7 @@ def test_misses_without_sleeps_are_among_the_look_alikes() -> None:
     assert any("down for one scrape" in name for name in shown["LatchscopeDatabaseDown"])
 
 
-def test_a_finding_comes_before_its_symptoms_and_stays_longer() -> None:
+def test_finding_alert_fires_before_its_symptoms_and_lasts_longer() -> None:
     """Else Alertmanager could not hold them back, and somebody would be called once more when all is over."""
     held = {"RowCacheObjectsSleepsHigh", "RowCacheObjectsOneChildDominates", "RowCacheMutexWaits"}
     half_the_window, window, easing = seconds("5m") / 2, seconds("5m"), seconds("10m")
@@ -231,13 +231,13 @@ def test_a_finding_comes_before_its_symptoms_and_stays_longer() -> None:
             assert stays >= window + seconds(symptom["keep_firing_for"]) + easing
 
 
-def test_inhibitions_name_alerts_that_exist() -> None:
+def test_inhibitions_name_existing_alerts() -> None:
     config = (FOLDER / "alertmanager.yml").read_text(encoding="utf-8")
     named = {one for names in re.findall(r'alertname=~?"([^"]+)"', config) for one in names.split("|")}
     assert named and named <= set(ALERT_NAMES)
 
 
-def test_a_critical_alert_is_held_back_by_something_critical_only() -> None:
+def test_critical_alert_is_inhibited_only_by_a_critical_one() -> None:
     for rule in read("alertmanager.yml")["inhibit_rules"]:
         if (
             "LatchscopeFindingActive" in rule["source_matchers"][0]

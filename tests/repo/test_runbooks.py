@@ -55,12 +55,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Client:
     return Client(create_app(Settings(store=store, databases=[DatabaseSettings(name="erp1", dsn="demo:undo-storm")])))
 
 
-def test_every_alert_has_a_page_and_every_page_an_alert() -> None:
+def test_runbooks_and_alerts_match_one_to_one() -> None:
     assert {page.stem for page in PAGES} == {rule["alert"] for rule in rules("alerts.yml")}
 
 
 @each_page
-def test_a_page_has_the_four_parts(page: Path) -> None:
+def test_runbook_has_the_four_parts(page: Path) -> None:
     lines = text(page).splitlines()
     assert lines[0] == f"# {page.stem}"
     assert [line[3:] for line in lines if line.startswith("## ")] == HEADINGS
@@ -69,14 +69,14 @@ def test_a_page_has_the_four_parts(page: Path) -> None:
 
 
 @each_page
-def test_a_page_leads_to_our_page_our_rest_and_prometheus(page: Path) -> None:
+def test_runbook_leads_to_our_page_our_rest_and_prometheus(page: Path) -> None:
     assert "http://latchscope:8000/api/v1/databases" in text(page)
     assert re.search(r"http://latchscope:8000/(?!api)", text(page))
     assert blocks(page, "promql")
 
 
 @each_page
-def test_its_queries_name_what_exists_and_are_valid(page: Path, tmp_path: Path) -> None:
+def test_runbook_queries_name_existing_metrics_and_are_valid(page: Path, tmp_path: Path) -> None:
     known = set(FAMILIES) | {rule["record"] for rule in rules("recording.yml") if "record" in rule}
     queries = [line for block in blocks(page, "promql") for line in block.splitlines()]
     for query in queries:
@@ -94,7 +94,7 @@ def test_its_queries_name_what_exists_and_are_valid(page: Path, tmp_path: Path) 
 
 
 @each_page
-def test_its_statements_only_read_and_need_no_licence(page: Path) -> None:
+def test_runbook_statements_only_read_and_need_no_licence(page: Path) -> None:
     for statement in statements(page):
         assert statement.lower().startswith("select "), statement
         assert ";" not in statement
@@ -104,14 +104,14 @@ def test_its_statements_only_read_and_need_no_licence(page: Path) -> None:
 
 
 @each_page
-def test_its_addresses_are_served(page: Path, served: Client) -> None:
+def test_runbook_addresses_are_served(page: Path, served: Client) -> None:
     for post, path in URL.findall(text(page)):
         answer = served.get(path.rstrip("."), method="POST" if post else "GET")
         assert answer.status_code not in (404, 405), f"{path} gives {answer.status_code}"
 
 
 @each_page
-def test_its_commands_exist(page: Path) -> None:
+def test_runbook_commands_exist(page: Path) -> None:
     known = set(get_command(cli).commands)  # type: ignore[attr-defined]
     shown = re.findall(r"`(latchscope [^`]+)`", text(page)) + "\n".join(blocks(page, "sh")).splitlines()
     for command in re.findall(r"^ *latchscope ([a-z]+)", "\n".join(shown), re.MULTILINE):
@@ -119,7 +119,7 @@ def test_its_commands_exist(page: Path) -> None:
 
 
 @each_page
-def test_hidden_parameters_are_left_to_oracle_support(page: Path) -> None:
+def test_runbook_leaves_hidden_parameters_to_oracle_support(page: Path) -> None:
     prose = FENCE.sub("", text(page))
     for paragraph in re.split(r"\n(?:\s*\n|(?= *(?:[-*]|\d+\.) ))", prose):
         if HIDDEN.search(paragraph):
@@ -127,19 +127,19 @@ def test_hidden_parameters_are_left_to_oracle_support(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [*PAGES, GUIDE], ids=lambda page: page.stem)
-def test_its_links_lead_somewhere(page: Path) -> None:
+def test_runbook_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", text(page)):
         assert target.startswith("https://") or (page.parent / target).is_file(), target
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_it_names_no_bug_without_a_way_to_verify_it(page: Path) -> None:
+def test_runbook_names_no_bug_without_a_way_to_verify_it(page: Path) -> None:
     for paragraph in re.split(r"\n(?:\s*\n|(?= *(?:[-*]|\d+\.) ))", text(page)):
         if re.search(r"\bbug \d{6,}", paragraph, re.IGNORECASE):
             assert "verify on My Oracle Support" in " ".join(paragraph.split()), paragraph
 
 
-def test_the_guide_lists_every_alert_with_its_severities_and_patience() -> None:
+def test_guide_lists_every_alert_with_its_severities_and_wait() -> None:
     listed = {}
     for name, severities, wait in re.findall(
         r"^\| \[(\w+)\]\([^)]+\) \| ([\w, ]+) \| .* \| (\d+) min \|$", text(GUIDE), re.M
@@ -152,7 +152,7 @@ def test_the_guide_lists_every_alert_with_its_severities_and_patience() -> None:
     assert listed == shipped
 
 
-def test_the_documented_command_puts_another_address_everywhere(tmp_path: Path) -> None:
+def test_guide_command_changes_the_address_everywhere(tmp_path: Path) -> None:
     (command,) = re.findall(r"^sed -i '([^']+)' dashboards/prometheus/alerts\.yml$", text(GUIDE), re.MULTILINE)
     copy = tmp_path / "alerts.yml"
     shutil.copy(PROMETHEUS / "alerts.yml", copy)

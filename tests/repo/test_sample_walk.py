@@ -24,7 +24,7 @@ TREE = {
 }
 
 
-def test_who_passes_the_sample(tmp_path: Path) -> None:
+def test_tracer_sees_which_files_a_sample_passes(tmp_path: Path) -> None:
     parts = {}
     for name, text in TREE.items():
         path = tmp_path / name
@@ -53,7 +53,7 @@ def test_who_passes_the_sample(tmp_path: Path) -> None:
     }
 
 
-def test_what_is_a_mark() -> None:
+def test_tracer_recognises_the_marks() -> None:
     marked = Tracer(HOME, marks=("86427", "73194")).marked
     assert all(
         map(marked, (86427, 0.86427, 8642.7, "8,643 per second", "86.4273 %", b"a 731942086427\n", "86\u202f427"))
@@ -61,7 +61,7 @@ def test_what_is_a_mark() -> None:
     assert not any(map(marked, (86426, 0, True, "18642", "8643.2", "86 %", b"", "186427")))
 
 
-def test_the_walk_reaches_its_ends_through_few_files() -> None:
+def test_sample_walk_reaches_its_ends_through_few_files() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.repo.sample_walk"],
         cwd=HOME,

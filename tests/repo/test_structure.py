@@ -35,7 +35,7 @@ def wrong(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_is_wrong_is_seen(wrong: Path) -> None:
+def test_measures_see_planted_faults(wrong: Path) -> None:
     known = modules(wrong)
     assert arrows(known) == {
         ("rules.engine", "rules.ranking"),
@@ -51,14 +51,14 @@ def test_what_is_wrong_is_seen(wrong: Path) -> None:
     assert structure.words(known["rules.ranking"]) == {}
 
 
-def test_the_report_names_what_is_wrong(wrong: Path) -> None:
+def test_report_names_what_is_wrong(wrong: Path) -> None:
     lines = list(report(wrong))
     assert "import cycles: 1 (goal 0)" in lines
     assert "  rules/model.py imports service.app" in lines
     assert not any("upward arrows in service" in line for line in lines)  # there are no wings
 
 
-def test_neighbours_of_one_layer_know_nothing_of_each_other() -> None:
+def test_layer_neighbours_may_not_import_each_other() -> None:
     layers = ("a | b", "c")
     assert upward({("x.a.m", "x.b"), ("x.c", "x.a"), ("x.a", "x.c"), ("x.a", "x.a.m")}, "x", layers) == [
         ("x.a.m", "x.b"),
@@ -67,20 +67,20 @@ def test_neighbours_of_one_layer_know_nothing_of_each_other() -> None:
     assert undeclared(["x.a.m", "x.d", "y.e"], "x", layers) == ["d"]
 
 
-def test_imports_go_round_nowhere() -> None:
+def test_imports_have_no_cycles() -> None:
     assert cycles(arrows(HERE)) == []
 
 
 @pytest.mark.parametrize("package", LAYERS)
-def test_no_import_goes_up(package: str) -> None:
+def test_imports_never_go_up_a_layer(package: str) -> None:
     assert package in layered(structure.HOME)
     assert upward(arrows(HERE), package, LAYERS[package]) == []
     assert undeclared(HERE, package, LAYERS[package]) == []
 
 
-def test_functions_are_short() -> None:
+def test_functions_over_the_length_limit_stay_few() -> None:
     assert len(long(HERE.values())) <= LONG_FUNCTIONS, long(HERE.values())
 
 
-def test_a_type_name_stands_for_one_type() -> None:
+def test_type_name_stands_for_one_type() -> None:
     assert len(repeated(HERE.values())) <= REPEATED_TYPES, repeated(HERE.values())

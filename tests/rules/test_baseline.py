@@ -19,7 +19,7 @@ def weeks(count: int, value: float, hour: int = 9, day: int = 0) -> list[tuple[d
     return [(start + timedelta(weeks=week), value + week / 100) for week in range(count)]
 
 
-def test_the_same_hour_of_the_week_is_what_counts() -> None:
+def test_ordinary_uses_the_same_hour_of_the_week() -> None:
     other = [one for day in range(1, 7) for one in weeks(10, 500.0, day=day)]
     usual = ordinary([*weeks(9, 3.0), *other], MONDAY_9)
     assert usual is not None
@@ -27,7 +27,7 @@ def test_the_same_hour_of_the_week_is_what_counts() -> None:
     assert usual.low < usual.median < usual.high < 4
 
 
-def test_too_few_weeks_fall_back_to_the_hour_of_the_day_and_then_to_all_hours() -> None:
+def test_ordinary_with_few_weeks_falls_back_to_the_day_hour_then_all_hours() -> None:
     few = weeks(3, 3.0)
     days = [one for day in range(1, 4) for one in weeks(3, 5.0, day=day)]
     of_day = ordinary([*few, *days], MONDAY_9)
@@ -41,7 +41,7 @@ def test_too_few_weeks_fall_back_to_the_hour_of_the_day_and_then_to_all_hours() 
     assert ordinary([], MONDAY_9) is None
 
 
-def test_an_outlier_moves_nothing_much_and_what_is_no_number_is_left_out() -> None:
+def test_ordinary_resists_an_outlier_and_skips_values_that_are_not_numbers() -> None:
     usual = ordinary([*weeks(19, 3.0), (MONDAY_9, 9e9), (MONDAY_9, float("nan"))], MONDAY_9)
     assert usual is not None
     assert (usual.samples, round(usual.median, 1)) == (20, 3.1)
@@ -51,7 +51,7 @@ def usual(median: float) -> UsualRange:
     return UsualRange(median=median, low=0.0, high=2 * median, samples=12, scope="hour of the week")
 
 
-def test_times_the_usual_needs_something_usual() -> None:
+def test_times_usual_needs_a_usual_value_above_zero() -> None:
     assert times_usual(6.0, usual(0.5)) == 12.0
     assert times_usual(6.0, usual(0.0)) is None
     assert against_usual(6.0, usual(0.5)) == "12.0 × the usual for this hour of the week"
@@ -61,7 +61,7 @@ def test_times_the_usual_needs_something_usual() -> None:
     assert (usual(0.5).holds(1.0), usual(0.5).holds(1.1)) == (True, False)
 
 
-def test_the_headline_says_how_many_times_and_nothing_else_changes() -> None:
+def test_headline_gains_times_the_usual_and_nothing_else_changes() -> None:
     delta = delta_of()
     plain = diagnose(delta)
     told = diagnose(delta, usual={"row_cache_wait_share": usual(0.025 / 12)})
@@ -72,7 +72,7 @@ def test_the_headline_says_how_many_times_and_nothing_else_changes() -> None:
     assert "8.3 × the usual" in diagnose(without, usual={"row_cache_waiting_sessions": usual(0.01)}).headline
 
 
-def test_figures_are_what_a_delta_can_tell_per_second() -> None:
+def test_figures_are_the_rates_and_shares_known_from_a_delta() -> None:
     assert figures(delta_of(RICH)) == pytest.approx(
         {
             "row_cache_wait_share": 0.025,
@@ -88,7 +88,7 @@ def test_figures_are_what_a_delta_can_tell_per_second() -> None:
     )
 
 
-def test_what_cannot_be_told_is_no_figure() -> None:
+def test_figures_omit_what_is_unknown() -> None:
     assert figures(delta_of(basis=TOTALS)) == {}
     assert "sleeps_per_second" not in figures(delta_of(refused=["v$latch", "v$latch_children"]))
     mutexes = figures(scripted("healthy-19c", 30.0))
@@ -97,7 +97,7 @@ def test_what_cannot_be_told_is_no_figure() -> None:
     assert figures(printed(scripted("undo-storm", 60.0))).keys() == figures(scripted("undo-storm", 60.0)).keys()
 
 
-def test_sleeps_are_those_of_what_guards_the_row_cache() -> None:
+def test_sleeps_of_counts_sleeps_of_what_guards_the_row_cache() -> None:
     nineteen = {"release": "19.0.0.0.0"}
     rows = {"v$mutex_sleep": RICH["v$mutex_sleep"], "v$latch": RICH["v$latch"]}
     assert sleeps_of(context_of(rows, **nineteen)) == 400

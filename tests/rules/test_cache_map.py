@@ -18,7 +18,7 @@ def mapped(views: Mapping[str, Sequence[Row]] = SICK, refused: Sequence[str] = (
     return cache_map(delta_of(views, refused=refused))
 
 
-def test_a_map_that_was_read_groups_parents_and_subordinates() -> None:
+def test_cache_map_read_from_x_kqrst_groups_parents_and_subordinates() -> None:
     users = mapped().children[8]
     assert users.identity is Identity.READ
     assert [(one.cache_id, one.type, one.subordinate) for one in users.caches] == [
@@ -30,7 +30,7 @@ def test_a_map_that_was_read_groups_parents_and_subordinates() -> None:
     assert mapped().disagreements == ()
 
 
-def test_the_recorded_incident_has_the_whole_published_map(incident: Capture) -> None:
+def test_cache_map_of_the_recorded_incident_is_the_whole_published_map(incident: Capture) -> None:
     delta = capture_delta(incident)
     assert isinstance(delta, Delta)
     found = cache_map(delta)
@@ -40,25 +40,25 @@ def test_the_recorded_incident_has_the_whole_published_map(incident: Capture) ->
     assert found.name(18) == "realm cache"
 
 
-def test_a_child_with_several_parents_bears_all_their_names() -> None:
+def test_name_of_a_child_with_several_parents_joins_their_names() -> None:
     shared = with_rows("x$kqrst", *({**row, "child#": 5} for row in SICK["x$kqrst"]))
     assert mapped(shared).name(5) == "dc_rollback_segments+dc_tablespaces+dc_users"
 
 
-def test_guarding_and_the_name_of_a_stranger() -> None:
+def test_guarding_lists_children_and_an_unlisted_child_is_unknown() -> None:
     assert mapped().guarding(["dc_users", "dc_tablespaces"]) == (5, 8)
     assert mapped().guarding(["dc_props"]) == ()
     assert mapped().name(99) == "unknown"
 
 
-def test_without_v_rowcache_a_map_that_was_read_knows_numbers_but_no_names() -> None:
+def test_cache_map_read_without_v_rowcache_has_numbers_but_no_names() -> None:
     found = mapped(refused=["v$rowcache"])
     assert [one.cache_id for one in found.children[1].caches] == [3]
     assert found.name(1) == "unknown"
     assert found.children[1].predicted_gets is None
 
 
-def test_inferred_where_the_gets_fit_one_group() -> None:
+def test_cache_map_is_inferred_where_the_gets_fit_one_group() -> None:
     found = mapped(refused=["x$kqrst"])
     assert {child: found.name(child) for child in found.children} == {
         1: "dc_rollback_segments",
@@ -68,44 +68,44 @@ def test_inferred_where_the_gets_fit_one_group() -> None:
     assert {guarded.identity for guarded in found.children.values()} == {Identity.INFERRED}
 
 
-def test_inferred_users_take_the_subordinates_of_another_number_by_name() -> None:
+def test_cache_map_inferred_for_dc_users_takes_subordinates_by_name() -> None:
     """11.2: dc_users is cache 10, its subordinates are rows of cache 7, which has no parent."""
     caches = mapped(refused=["x$kqrst"]).children[8].caches
     assert [(one.cache_id, one.type) for one in caches] == [(10, "PARENT"), (7, "SUBORDINATE")]
 
 
 @pytest.mark.parametrize("off", [0.981, 1.019])
-def test_inferred_within_two_percent(off: float) -> None:
+def test_cache_map_is_inferred_within_two_percent(off: float) -> None:
     rows = [{**row, "gets": (number(row["gets"]) or 0) * off} for row in SICK["v$latch_children"]]
     assert sorted(mapped(with_rows("v$latch_children", *rows), refused=["x$kqrst"]).children) == [1, 5, 8]
 
 
 @pytest.mark.parametrize("off", [0.97, 1.03])
-def test_not_inferred_beyond(off: float) -> None:
+def test_cache_map_is_not_inferred_beyond_two_percent(off: float) -> None:
     rows = [{**row, "gets": (number(row["gets"]) or 0) * off} for row in SICK["v$latch_children"]]
     assert mapped(with_rows("v$latch_children", *rows), refused=["x$kqrst"]).children == {}
 
 
-def test_ties_are_unknown() -> None:
+def test_cache_map_leaves_ties_unknown() -> None:
     twins = [row if row["parameter"] != "dc_tablespaces" else {**row, "gets": 12_000} for row in SICK["v$rowcache"]]
     assert sorted(mapped(with_rows("v$rowcache", *twins), refused=["x$kqrst"]).children) == [8]
     children = [*SICK["v$latch_children"], {"latch#": 270, "child#": 9, "gets": 36_100, "sleeps": 0}]
     assert sorted(mapped(with_rows("v$latch_children", *children), refused=["x$kqrst"]).children) == [5, 8]
 
 
-def test_idle_children_are_unknown() -> None:
+def test_cache_map_leaves_idle_children_unknown() -> None:
     few = with_rows("v$latch_children", {"latch#": 270, "child#": 1, "gets": 999, "sleeps": 990})
     rows = [{**row, "gets": 333} if row["parameter"] == "dc_rollback_segments" else row for row in SICK["v$rowcache"]]
     assert mapped({**few, "v$rowcache": rows}, refused=["x$kqrst"]).children == {}
 
 
-def test_gets_that_were_not_published_infer_nothing() -> None:
+def test_cache_map_infers_nothing_without_child_gets() -> None:
     rows = [{key: value for key, value in row.items() if key != "gets"} for row in SICK["v$latch_children"]]
     assert mapped(with_rows("v$latch_children", *rows), refused=["x$kqrst"]).children == {}
 
 
 @pytest.mark.parametrize("scenario", [name for name, one in scenarios().items() if not one.mutexes])
-def test_on_a_scripted_database_the_inferred_map_agrees_with_the_true_one(scenario: str) -> None:
+def test_cache_map_inferred_on_a_scripted_database_is_the_true_one(scenario: str) -> None:
     true_map = {cache.child: cache.name for cache in scenarios()[scenario].caches if cache.type == "PARENT"}
     delta = delta_from(scenario, 60, 90, refused=("x$kqrst",))
     busy = {row["child#"] for row in delta.rows("v$latch_children") if (number(row["gets"]) or 0) >= 1_000}
@@ -122,7 +122,7 @@ def gets_of_child_1(gets: int) -> Mapping[str, Sequence[Row]]:
 @pytest.mark.parametrize(
     ("gets", "doubted"), [(36_000, False), (31_000, False), (42_000, False), (30_000, True), (43_000, True)]
 )
-def test_a_map_whose_prediction_is_off_by_more_than_15_percent_is_reported(gets: int, doubted: bool) -> None:
+def test_disagreements_report_a_prediction_off_by_more_than_15_percent(gets: int, doubted: bool) -> None:
     disagreements = mapped(gets_of_child_1(gets)).disagreements
     assert bool(disagreements) is doubted
     if doubted:
@@ -130,14 +130,14 @@ def test_a_map_whose_prediction_is_off_by_more_than_15_percent_is_reported(gets:
         assert str(one).startswith(f"child 1 had {gets:,} latch gets where dc_rollback_segments predict 36,000")
 
 
-def test_a_quiet_child_is_not_checked() -> None:
+def test_disagreements_skip_a_quiet_child() -> None:
     idle = [{**row, "gets": 0} if row["parameter"] == "dc_rollback_segments" else row for row in SICK["v$rowcache"]]
     assert mapped({**gets_of_child_1(999), "v$rowcache": idle}).disagreements == ()
     (one,) = mapped({**gets_of_child_1(1_000), "v$rowcache": idle}).disagreements
     assert "(+inf%)" in str(one)
 
 
-def test_prediction_of_unknown_gets_is_unknown() -> None:
+def test_predicted_latch_gets_of_unknown_gets_are_unknown() -> None:
     assert predicted_latch_gets([]) is None
     assert predicted_latch_gets([{"type": "PARENT", "gets": 5}, {"type": "PARENT"}]) is None
     assert predicted_latch_gets([{"type": "PARENT", "gets": 5}, {"type": "SUBORDINATE", "gets": 7}]) == 22

@@ -12,7 +12,7 @@ CASES = all_cases()
 
 
 @pytest.mark.parametrize("told", CASES, ids=str)
-def test_the_catalogue_judges_the_case_as_it_should(told: Told) -> None:
+def test_catalogue_judges_the_case_as_expected(told: Told) -> None:
     assert complaints(told, catalogue()) == []
 
 
@@ -20,13 +20,13 @@ JUDGED = [name for name, cause in catalogue().items() if not cause.handbook]
 """Causes that are found or ruled out; handbook entries are only looked up."""
 
 
-def test_every_cases_file_belongs_to_a_cause_and_every_judged_cause_has_one() -> None:
+def test_cases_files_and_judged_causes_match_one_to_one() -> None:
     assert {told.cause for told in CASES} == set(JUDGED)
     assert {path.name.removesuffix(".cases.yaml") for path in HOME.glob("*.cases.yaml")} == set(JUDGED)
 
 
 @pytest.mark.parametrize("cause", JUDGED)
-def test_every_cause_has_a_case_that_fires_and_one_that_stays_quiet(cause: str) -> None:
+def test_cause_has_a_case_that_is_found_and_one_that_is_ruled_out(cause: str) -> None:
     verdicts = [told.case.expect.verdict for told in CASES if told.cause == cause]
     assert "found" in verdicts
     assert "ruled_out" in verdicts
@@ -61,21 +61,21 @@ MUTANTS = dict(without_each_condition())
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_missing_condition_is_noticed_by_some_case(name: str) -> None:
+def test_cases_notice_a_missing_condition(name: str) -> None:
     mutant = MUTANTS[name]
     causes = {**catalogue(), mutant.id: mutant}
     own_first = sorted(CASES, key=lambda told: told.cause != mutant.id)
     assert any(complaints(told, causes) for told in own_first), f"no case needs it: {name}"
 
 
-def test_there_are_as_many_mutants_as_conditions() -> None:
+def test_mutants_are_as_many_as_the_conditions_and_alternatives() -> None:
     alternatives = sum(
         len(one.any_of) for cause in catalogue().values() for one in cause.when if isinstance(one, AnyOf)
     )
     assert len(MUTANTS) == sum(len(cause.when) for cause in catalogue().values()) + alternatives
 
 
-def test_a_case_that_names_no_row_or_several_is_refused() -> None:
+def test_case_that_names_no_row_or_several_is_refused() -> None:
     told = CASES[0]
     for rows in ({"v$rowcache": ({"parameter": "dc_users", "gets": 1},)}, {"v$sysstat": ({"value": 1},)}):
         vague = Told(told.cause, told.case.model_copy(update={"rows": rows}))

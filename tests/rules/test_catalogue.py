@@ -20,7 +20,7 @@ def written(folder: Path, changes: dict[str, Any], name: str = "undo-segments") 
     return path
 
 
-def test_a_good_entry_is_read(tmp_path: Path) -> None:
+def test_read_accepts_a_good_entry(tmp_path: Path) -> None:
     assert read(written(tmp_path, {})) == catalogue()["undo-segments"]
 
 
@@ -51,7 +51,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_entry_is_one_clear_line(what: str, tmp_path: Path) -> None:
+def test_read_reports_a_wrong_entry_in_one_line(what: str, tmp_path: Path) -> None:
     changes, line = WRONG[what]
     with pytest.raises(BadCause, match=line) as caught:
         read(written(tmp_path, changes))
@@ -60,7 +60,7 @@ def test_a_wrong_entry_is_one_clear_line(what: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["id: [unclosed", "id: a\n\tkb: b", "- just\n- a list", "", "id: \x00"])
-def test_what_is_no_yaml_object_is_one_clear_line(text: str, tmp_path: Path) -> None:
+def test_read_reports_what_is_not_a_yaml_object_in_one_line(text: str, tmp_path: Path) -> None:
     path = tmp_path / "undo-segments.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadCause, match=r"^undo-segments\.yaml") as caught:
@@ -68,14 +68,14 @@ def test_what_is_no_yaml_object_is_one_clear_line(text: str, tmp_path: Path) -> 
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_no_text_is_one_clear_line(tmp_path: Path) -> None:
+def test_read_reports_a_file_that_is_not_text_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "undo-segments.yaml"
     path.write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(BadCause, match=r"^undo-segments\.yaml"):
         read(path)
 
 
-def test_cases_files_are_no_causes_and_the_order_is_that_of_the_knowledge_base(tmp_path: Path) -> None:
+def test_load_skips_cases_files_and_keeps_the_knowledge_base_order(tmp_path: Path) -> None:
     written(tmp_path, {"id": "second", "kb": "KB-02"}, "second")
     written(tmp_path, {"id": "first", "kb": "KB-03"}, "first")
     (tmp_path / "second.cases.yaml").write_text("[]", encoding="utf-8")
@@ -86,7 +86,7 @@ CAUSES = catalogue().values()
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=list(catalogue()))
-def test_every_entry_is_complete(cause: Cause) -> None:
+def test_entry_is_complete(cause: Cause) -> None:
     words = (cause.title, cause.explanation, cause.remedy, cause.risk, cause.expected_effect, cause.false_positives)
     assert all(words)
     assert cause.references
@@ -97,7 +97,7 @@ def test_every_entry_is_complete(cause: Cause) -> None:
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=list(catalogue()))
-def test_a_confirming_query_is_one_select_that_11_2_can_run(cause: Cause) -> None:
+def test_confirming_query_is_one_select_that_11_2_can_run(cause: Cause) -> None:
     if cause.confirm is None:
         assert cause.cap == "info" or cause.handbook, "what is found and not harmless needs a confirmation"
         return
@@ -108,7 +108,7 @@ def test_a_confirming_query_is_one_select_that_11_2_can_run(cause: Cause) -> Non
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=list(catalogue()))
-def test_words_that_must_go_together(cause: Cause) -> None:
+def test_entry_words_carry_their_required_cautions(cause: Cause) -> None:
     text = " ".join((cause.explanation, cause.remedy, *(one.title for one in cause.references)))
     if re.search(r"(?<![a-z0-9])_[a-z]+_[a-z_]+", cause.remedy):
         assert "under Oracle Support guidance" in cause.remedy
@@ -118,7 +118,7 @@ def test_words_that_must_go_together(cause: Cause) -> None:
     assert "_spin_count" not in text
 
 
-def test_the_causes_that_people_rely_on_are_there() -> None:
+def test_catalogue_contains_the_causes_that_people_rely_on() -> None:
     wanted = (
         "undo-segments undo-online-storm hard-parse-storm histogram-hard-parse sequence-nocache database-properties"
     )
@@ -127,13 +127,13 @@ def test_the_causes_that_people_rely_on_are_there() -> None:
     assert {one.id for one in CAUSES if one.cap == "info"} >= {"benign-internal", "spin-only"}
 
 
-def test_the_readme_lists_every_signal_as_it_is() -> None:
+def test_readme_lists_every_signal_as_it_is() -> None:
     text = (HOME / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (v\$[^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
     assert {row[0]: row[1:] for row in listed} == {one.name: (one.unit, one.of, one.about) for one in SIGNALS.values()}
 
 
-def test_the_readme_tells_every_field() -> None:
+def test_readme_mentions_every_field() -> None:
     text = (HOME / "README.md").read_text(encoding="utf-8")
     condition = next(conditions(catalogue()["undo-segments"]))
     fields = {*Cause.model_fields, *type(condition).model_fields, "any_of", "sql", "reading"}

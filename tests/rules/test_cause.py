@@ -7,7 +7,7 @@ from rules.cause import Condition, Releases
 
 
 @pytest.mark.parametrize("needs", ["> 1", "== 1", ">=1", ">= about 1", ">= 0x10"])
-def test_other_comparisons_are_refused(needs: str) -> None:
+def test_condition_refuses_other_comparisons(needs: str) -> None:
     with pytest.raises(ValidationError, match="should match pattern"):
         Condition(signal="s", needs=needs, because="b")
 
@@ -28,14 +28,14 @@ def test_other_comparisons_are_refused(needs: str) -> None:
         (None, "9.2", "11.2.0.4.0", False),
     ],
 )
-def test_releases_include_both_ends_as_far_as_they_are_written(
+def test_releases_include_both_ends_at_their_written_precision(
     since: str | None, until: str | None, release: str, included: bool
 ) -> None:
     assert Releases(since=since, until=until).include(release) is included
 
 
 @pytest.mark.parametrize("told", ["11", "11.2", "11.2.0"])
-def test_a_release_told_in_part_is_included_where_it_may_be(told: str) -> None:
+def test_releases_include_a_partial_release_that_may_match(told: str) -> None:
     assert Releases(since="11.2.0.1", until="11.2.0.3").include(told)
     assert Releases(since="11.2.0.4").include(told)
     assert not Releases(since="12.1").include(told)

@@ -22,12 +22,14 @@ from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
         ([], None, None),
     ],
 )
-def test_mechanism_by_events_then_by_release(events: list[str], release: str | None, mechanism: str | None) -> None:
+def test_mechanism_follows_the_events_then_the_release(
+    events: list[str], release: str | None, mechanism: str | None
+) -> None:
     rows = [{"name": event} for event in events]
     assert context_of(with_rows("v$event_name", *rows), release=release).mechanism == mechanism
 
 
-def test_the_hot_child_is_the_one_with_the_most_sleeps_and_the_lowest_of_several() -> None:
+def test_hot_child_has_the_most_sleeps_and_the_lowest_number_on_a_tie() -> None:
     assert context_of().hot_child == 1
     tie = [{"child#": 8, "sleeps": 500}, {"child#": 5, "sleeps": 500}, {"child#": 9, "sleeps": 1}]
     assert context_of(with_rows("v$latch_children", *tie)).hot_child == 5
@@ -35,19 +37,19 @@ def test_the_hot_child_is_the_one_with_the_most_sleeps_and_the_lowest_of_several
     assert context_of(refused=["v$latch_children"]).hot_child is None
 
 
-def test_the_latch_is_taken_from_its_children_where_v_latch_is_missing() -> None:
+def test_latch_is_summed_from_its_children_where_v_latch_is_missing() -> None:
     context = context_of(refused=["v$latch"])
     assert (context.latch.sleeps, context.latch.gets, context.latch.misses) == (1_000, 59_600, None)
 
 
-def test_cost_in_db_time_and_in_sessions() -> None:
+def test_impact_is_given_in_db_time_and_in_sessions() -> None:
     impact = context_of().impact
     assert impact is not None
     assert impact.share_of_db_time == pytest.approx(0.025)
     assert impact.waiting_sessions == pytest.approx(2.5 / 30)
 
 
-def test_cost_falls_back_from_events_to_the_latch() -> None:
+def test_row_cache_wait_seconds_fall_back_from_events_to_the_latch() -> None:
     assert context_of(refused=["v$system_event"]).row_cache_wait_seconds == 2.0
     assert context_of(refused=["v$system_event", "v$latch"]).row_cache_wait_seconds is None
 
@@ -69,7 +71,7 @@ def waited(seconds: float, db_time: float = 1_000) -> Mapping[str, Sequence[Row]
         (0.1001, Severity.CRITICAL),
     ],
 )
-def test_gate_by_share_of_db_time(share: float, severity: Severity) -> None:
+def test_gate_depends_on_the_share_of_db_time(share: float, severity: Severity) -> None:
     assert context_of(waited(share * 1_000)).gate is severity
 
 
@@ -84,16 +86,16 @@ def test_gate_by_share_of_db_time(share: float, severity: Severity) -> None:
         (5.1, Severity.CRITICAL),
     ],
 )
-def test_gate_by_waiting_sessions_without_db_time(sessions: float, severity: Severity) -> None:
+def test_gate_without_db_time_depends_on_waiting_sessions(sessions: float, severity: Severity) -> None:
     context = context_of(waited(sessions * 30), refused=["v$sys_time_model"])
     assert context.gate is severity
 
 
-def test_an_idle_instance_costs_nothing_whatever_its_share() -> None:
+def test_gate_of_an_idle_instance_is_info_whatever_its_share() -> None:
     assert context_of(waited(0.29, db_time=0.3)).gate is Severity.INFO
 
 
-def test_totals_have_no_cost_and_no_gate() -> None:
+def test_impact_and_gate_of_totals_are_none() -> None:
     context = context_of(basis=TOTALS)
     assert context.impact is None
     assert context.gate is None
@@ -118,12 +120,12 @@ def test_sum_of_is_unknown_when_one_row_lacks_the_column() -> None:
     assert context.sum_of([], "gets") is None
 
 
-def test_an_event_nobody_waited_for_adds_zero_and_a_missing_view_is_unknown() -> None:
+def test_waited_seconds_are_zero_without_waits_and_unknown_without_view() -> None:
     assert context_of().waited_seconds(["buffer busy waits"]) == 0.0
     assert context_of(refused=["v$system_event"]).waited_seconds(["row cache lock"]) is None
 
 
-def test_only_waits_of_sessions_are_weighed_against_db_time() -> None:
+def test_waited_seconds_count_only_session_waits_where_told_apart() -> None:
     apart: Row = {"event": "row cache lock", "time_waited_micro": 9_000_000, "time_waited_micro_fg": 2_000_000}
     whole: Row = {"event": "row cache mutex", "time_waited_micro": 1_000_000}
     context = context_of({"v$system_event": [apart, whole, {"event": "latch free"}]})
@@ -134,13 +136,13 @@ def test_only_waits_of_sessions_are_weighed_against_db_time() -> None:
     assert context.waited_seconds(["row cache lock", "latch free"]) is None
 
 
-def test_a_report_of_background_waits_alone_does_not_charge_them_to_sessions() -> None:
+def test_surface_wait_seconds_of_a_report_exclude_background_waits() -> None:
     row: Row = {"event": "latch: row cache objects", "time_waited_micro": 5_000_000, "time_waited_micro_fg": 0}
     printed = SignalContext(replace(delta_of(with_rows("v$system_event", row)), source="report"))
     assert printed.surface_wait_seconds("latch") == 0.0
 
 
-def test_cells_of_views_that_are_not_there() -> None:
+def test_context_cells_of_missing_views_are_none() -> None:
     context = context_of({})
     assert (context.cpus, context.host("BUSY_TIME"), context.seconds_of("DB time"), context.work("execute count")) == (
         None,
@@ -149,13 +151,13 @@ def test_cells_of_views_that_are_not_there() -> None:
     assert (context_of().cpus, context_of().level("LOAD"), context_of().work("execute count")) == (16, 24, 4_000)
 
 
-def test_children_stand_in_the_order_of_their_numbers() -> None:
+def test_children_are_in_the_order_of_their_numbers() -> None:
     scrambled = with_rows("v$latch_children", *reversed(SICK["v$latch_children"]))
     assert [row["child#"] for row in context_of(scrambled).children] == [1, 5, 8]
 
 
 @pytest.mark.parametrize("child", [None, "one", 1.5])
-def test_a_row_without_a_child_number_is_no_child(child: str | float | None) -> None:
+def test_children_exclude_a_row_without_a_child_number(child: str | float | None) -> None:
     rows: list[Row] = [{"latch#": 270, "child#": child, "sleeps": 9_000}, {"latch#": 270, "child#": 5, "sleeps": 200}]
     context = context_of(with_rows("v$latch_children", *rows))
     assert (len(context.children), context.hot_child) == (1, 5)

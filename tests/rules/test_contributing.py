@@ -26,18 +26,18 @@ def with_example(example: Path) -> Mapping[str, Cause]:
     return {**catalogue(), **load(example)}
 
 
-def test_the_example_is_exactly_two_files(example: Path) -> None:
+def test_example_is_exactly_two_files(example: Path) -> None:
     assert sorted(path.name for path in example.iterdir()) == ["file-tool.cases.yaml", "file-tool.yaml"]
     assert "file-tool" not in catalogue()
 
 
-def test_its_cases_are_judged_as_it_says_beside_the_whole_catalogue(example: Path) -> None:
+def test_example_cases_are_judged_as_stated_beside_the_catalogue(example: Path) -> None:
     told = all_cases(example)
     assert {one.case.expect.verdict for one in told} == {"found", "ruled_out"}
     assert [complaint for one in told for complaint in complaints(one, with_example(example))] == []
 
 
-def test_each_of_its_conditions_is_needed(example: Path) -> None:
+def test_example_needs_each_of_its_conditions(example: Path) -> None:
     (cause,) = load(example).values()
     for gone in cause.when:
         mutant = cause.model_copy(update={"when": tuple(one for one in cause.when if one is not gone)})

@@ -59,7 +59,7 @@ SICK_AT = {"undo-storm": 60.0}
 
 
 @pytest.mark.parametrize("name", VERDICTS)
-def test_a_sick_database_gets_its_one_cause_and_its_cache(name: str) -> None:
+def test_sick_database_gets_its_one_cause_and_its_cache(name: str) -> None:
     got = diagnosed(name, SICK_AT.get(name, 30.0))
     cause, cache_name = VERDICTS[name]
     assert above_info(got) == [cause]
@@ -69,24 +69,24 @@ def test_a_sick_database_gets_its_one_cause_and_its_cache(name: str) -> None:
     assert got.notes == ()
 
 
-def test_every_demo_database_has_its_verdict_here() -> None:
+def test_verdicts_cover_every_demo_database() -> None:
     assert {*VERDICTS, "busy-but-fine", "healthy-19c"} == set(scenarios())
 
 
 @pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm"])
-def test_what_hurts_is_at_least_a_warning_and_sure(name: str) -> None:
+def test_sick_database_is_at_least_a_warning_of_medium_confidence(name: str) -> None:
     got = diagnosed(name, SICK_AT.get(name, 30.0))
     assert got.severity.rank >= Severity.WARNING.rank
     assert got.findings[0].confidence.rank >= 1
 
 
 @pytest.mark.parametrize(("name", "at"), [("healthy-19c", 30.0), ("busy-but-fine", 30.0), ("undo-storm", 2.0)])
-def test_a_healthy_database_has_nothing_above_info(name: str, at: float) -> None:
+def test_healthy_database_has_nothing_above_info(name: str, at: float) -> None:
     got = diagnosed(name, at)
     assert (above_info(got), got.severity, got.candidates) == ([], Severity.INFO, ())
 
 
-def test_there_is_nothing_to_say_of_a_healthy_19c() -> None:
+def test_healthy_19c_has_nothing_to_report() -> None:
     got = diagnosed("healthy-19c")
     assert (got.findings, got.undetermined, got.who) == ((), (), ())
     assert got.headline.startswith("Nothing to do about the row cache")
@@ -117,7 +117,7 @@ def test_sampled_sessions_name_cache_statement_and_module() -> None:
 
 
 @pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm"])
-def test_the_sampled_groups_are_the_scripted_ones_in_their_proportion(name: str) -> None:
+def test_sampled_groups_match_the_scripted_ones_in_proportion(name: str) -> None:
     got, load = (
         diagnosed(name, SICK_AT.get(name, 30.0), 60),
         scenarios()[name].loop[-1 if name != "undo-storm" else 6][1],
@@ -128,7 +128,7 @@ def test_the_sampled_groups_are_the_scripted_ones_in_their_proportion(name: str)
         assert group.sessions == pytest.approx(one.sessions, abs=0.35)
 
 
-def test_who_is_a_step_of_the_walk() -> None:
+def test_who_is_one_of_the_steps() -> None:
     told = {step.step: step.statement for step in diagnosed("nocache-sequence-1").steps}
     assert "SQL 4m7m0t6fjcs5x" in told["who"]
     assert "module ORDERS" in told["who"]
@@ -136,14 +136,14 @@ def test_who_is_a_step_of_the_walk() -> None:
     assert "Waiters name their cache in P1: dc_sequences 100.0 %" in told["cache"]
 
 
-def test_without_samples_a_mutex_names_no_cache_for_certain() -> None:
+def test_mutex_without_samples_names_no_cache_for_certain() -> None:
     delta_only = diagnosed("users-mutex", 30.0, 0)
     assert all(one.identity in (None, "candidate") for one in delta_only.findings)
     told = {step.step: step.statement for step in delta_only.steps}
     assert told["cache"].startswith("Cannot tell for certain which cache")
 
 
-def test_a_storm_passes_and_what_is_left_is_said_without_alarm() -> None:
+def test_undo_storm_that_has_passed_raises_no_alarm() -> None:
     relieved = diagnosed("undo-storm", 172.0)
     assert above_info(relieved) == []
     assert relieved.severity.rank < Severity.CRITICAL.rank

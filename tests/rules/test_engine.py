@@ -50,7 +50,7 @@ def found(cause: Cause, delta: Delta | None = None, others: Sequence[Cause] = ()
     return verdict
 
 
-def test_found_with_its_evidence() -> None:
+def test_finding_carries_its_evidence() -> None:
     verdict = found(cause_of(CONDITION))
     (evidence,) = verdict.evidence
     assert evidence.value == pytest.approx(0.99)
@@ -61,14 +61,14 @@ def test_found_with_its_evidence() -> None:
 
 
 @pytest.mark.parametrize("role", ["required", "identity", "discriminating", "shape"])
-def test_a_number_that_speaks_against_it_rules_it_out_whatever_its_role(role: str) -> None:
+def test_condition_that_fails_rules_the_cause_out_whatever_its_role(role: str) -> None:
     verdict = judged(cause_of(CONDITION, {**PARSING, "needs": ">= 0.9", "role": role}))
     assert isinstance(verdict, RuledOut)
     assert verdict.value == pytest.approx(0.45)
     assert (verdict.signal, verdict.needs) == ("parse_share_of_db_time", ">= 0.9")
 
 
-def test_a_required_number_that_is_missing_leaves_it_undetermined_with_the_way_out() -> None:
+def test_missing_required_condition_leaves_undetermined_with_a_way_out() -> None:
     verdict = judged(cause_of(CONDITION, PARSING), delta_of(refused=["v$sys_time_model"]))
     assert isinstance(verdict, Undetermined)
     assert (verdict.missing, verdict.way_out) == (
@@ -77,7 +77,7 @@ def test_a_required_number_that_is_missing_leaves_it_undetermined_with_the_way_o
     )
 
 
-def test_what_speaks_against_it_outweighs_what_is_missing() -> None:
+def test_condition_that_fails_outweighs_one_that_is_missing() -> None:
     against = {**CONDITION, "needs": "<= 0.1"}
     assert isinstance(judged(cause_of(PARSING, against), delta_of(refused=["v$sys_time_model"])), RuledOut)
 
@@ -86,7 +86,7 @@ IDENTITY = {**CONDITION, "role": "identity"}
 SHAPE = {"signal": "share_of_holders", "needs": ">= 0.7", "because": "shape", "role": "shape"}
 
 
-def test_a_shape_stands_in_for_the_identity_at_low_confidence() -> None:
+def test_shape_replaces_the_identity_at_low_confidence() -> None:
     blind = delta_of(refused=["v$latch_children"])
     assert isinstance(judged(cause_of(IDENTITY), blind), Undetermined)
     verdict = found(cause_of(IDENTITY, SHAPE), blind)
@@ -95,7 +95,7 @@ def test_a_shape_stands_in_for_the_identity_at_low_confidence() -> None:
     assert verdict.unknown == ("v$latch_children: ORA-00942",)
 
 
-def test_without_anything_that_sets_it_apart_it_is_undetermined() -> None:
+def test_cause_without_known_identity_shape_or_proof_is_undetermined() -> None:
     proof = {**PARSING, "role": "discriminating"}
     blind = delta_of(refused=["v$sys_time_model"])
     assert isinstance(judged(cause_of(CONDITION, proof), blind), Undetermined)
@@ -105,7 +105,7 @@ def test_without_anything_that_sets_it_apart_it_is_undetermined() -> None:
 ALTERNATIVES = {"any_of": [{**PARSING, "needs": ">= 0.9"}, {"signal": "load_per_cpu", "needs": ">= 1", "because": "b"}]}
 
 
-def test_alternatives() -> None:
+def test_alternatives_are_judged_found_undetermined_or_ruled_out() -> None:
     verdict = found(cause_of(ALTERNATIVES))
     assert [one.signal for one in verdict.evidence] == ["load_per_cpu"]
     assert isinstance(judged(cause_of(ALTERNATIVES), delta_of(refused=["v$osstat"])), Undetermined)
@@ -122,7 +122,7 @@ def tie() -> Delta:
 
 
 @pytest.mark.parametrize(("cache", "child"), [("dc_rollback_segments", 1), ("dc_tablespaces", 5)])
-def test_of_two_children_as_hot_a_cause_takes_its_own(cache: str, child: int) -> None:
+def test_cause_takes_its_own_of_two_equally_hot_children(cache: str, child: int) -> None:
     verdict = found(cause_of(CONDITION, caches=(cache,)), tie())
     assert (verdict.child, verdict.cache) == (child, cache)
     assert [one.parameter for one in verdict.caches] == [cache]
@@ -132,21 +132,21 @@ def look_alike() -> Cause:
     return cause_of(PARSING, caches=(), look_alike=True).model_copy(update={"id": "look-alike"})
 
 
-def test_a_look_alike_explains_what_has_no_proof_of_its_own() -> None:
+def test_look_alike_rules_out_a_cause_without_proof_of_its_own() -> None:
     verdict = judged(cause_of(CONDITION), others=[look_alike()])
     assert isinstance(verdict, RuledOut)
     assert (verdict.signal, verdict.needs) == ("parse_share_of_db_time", "not >= 0.4")
     assert "(look-alike)" in verdict.because
 
 
-def test_proof_of_its_own_stands_beside_a_look_alike() -> None:
+def test_cause_with_proof_of_its_own_is_found_beside_a_look_alike() -> None:
     proof = {"signal": "hold_anomaly_index", "needs": ">= 40", "because": "long holds", "role": "discriminating"}
     assert found(cause_of(CONDITION, proof), others=[look_alike()]).severity is Severity.WARNING
     in_alternatives = {"any_of": [proof, {**ALTERNATIVES["any_of"][0], "role": "discriminating"}]}
     assert found(cause_of(CONDITION, in_alternatives), others=[look_alike()]).severity is Severity.WARNING
 
 
-def test_what_is_harmless_is_said_beside_a_look_alike() -> None:
+def test_harmless_cause_is_found_beside_a_look_alike() -> None:
     assert found(cause_of(CONDITION, cap="info"), others=[look_alike()]).severity is Severity.INFO
 
 
@@ -154,7 +154,7 @@ def cheap() -> Mapping[str, Sequence[Row]]:
     return with_rows("v$system_event", {"event": "latch: row cache objects", "time_waited_micro": 400_000})
 
 
-def test_what_cannot_be_told_apart_need_not_be_where_waits_cost_nothing() -> None:
+def test_undetermined_cause_is_ruled_out_where_waits_cost_nothing() -> None:
     by_share = judged(cause_of(CONDITION), delta_of(cheap(), refused=["v$latch_children"]))
     assert isinstance(by_share, RuledOut)
     assert by_share.value == pytest.approx(0.004)
@@ -165,11 +165,11 @@ def test_what_cannot_be_told_apart_need_not_be_where_waits_cost_nothing() -> Non
     assert (by_sessions.signal, by_sessions.unit) == ("impact", "waiting sessions")
 
 
-def test_a_finding_that_costs_nothing_is_info() -> None:
+def test_finding_that_costs_nothing_is_info() -> None:
     assert found(cause_of(CONDITION), delta_of(cheap())).severity is Severity.INFO
 
 
-def test_waits_without_a_known_cause_are_said_but_never_an_incident() -> None:
+def test_waits_without_a_known_cause_are_reported_but_never_critical() -> None:
     dear = delta_of(with_rows("v$system_event", {"event": "row cache lock", "time_waited_micro": 60_000_000}))
     got = diagnose(dear, {"probe": cause_of({**CONDITION, "needs": "<= 0.1"})})
     assert (got.findings, got.severity) == ((), Severity.WARNING)
@@ -177,14 +177,14 @@ def test_waits_without_a_known_cause_are_said_but_never_an_incident() -> None:
     assert "no known cause explains it" in got.headline
 
 
-def test_a_harmless_finding_does_not_hide_waits_without_a_known_cause() -> None:
+def test_harmless_finding_does_not_hide_waits_without_a_known_cause() -> None:
     got = diagnose(delta_of(), {"probe": cause_of(CONDITION, cap="info")})
     assert [one.severity for one in got.findings] == [Severity.INFO]
     assert got.severity is Severity.WARNING
     assert "no known cause explains it" in got.headline
 
 
-def test_a_confirmation_that_failed_costs_confidence() -> None:
+def test_failed_confirmation_lowers_confidence() -> None:
     proof = {"signal": "hold_anomaly_index", "needs": ">= 40", "because": "long holds", "role": "discriminating"}
     cause = cause_of(CONDITION, proof)
     levels = {
@@ -194,7 +194,7 @@ def test_a_confirmation_that_failed_costs_confidence() -> None:
     assert levels == {None: "medium", 14_838.0: "high", 12.0: "low"}
 
 
-def test_a_map_in_doubt_costs_confidence_and_is_noted() -> None:
+def test_doubtful_map_lowers_confidence_and_is_noted() -> None:
     proof = {"signal": "share_of_dictionary_gets", "needs": ">= 0.3", "because": "b", "role": "discriminating"}
     off = [{**row, "gets": 30_000} if row["child#"] == 1 else row for row in SICK["v$latch_children"]]
     delta = delta_of(with_rows("v$latch_children", *off))
@@ -203,7 +203,7 @@ def test_a_map_in_doubt_costs_confidence_and_is_noted() -> None:
     assert "child 1 had 30,000 latch gets" in diagnose(delta, {}).notes[0]
 
 
-def test_notes_tell_assumptions_oddities_and_refused_views() -> None:
+def test_notes_list_assumptions_oddities_and_refused_views() -> None:
     readings = {**delta_of().readings, "v$latch": Changes("v$latch", (), ("two rows of one name",))}
     fell = Oddity("v$rowcache", (3, "PARENT", None), "gets", "fell", 9, 3)
     got = diagnose(replace(delta_of(refused=["v$osstat"]), readings={**readings, **refused()}, oddities=(fell,)), {})
@@ -239,7 +239,7 @@ def test_totals_give_no_rate_anywhere(name: str) -> None:
 NUMBERS = ("hot child", "cache", "confirmation", "miss location")
 
 
-def test_what_is_not_comparable_leaves_everything_undetermined() -> None:
+def test_cannot_tell_leaves_every_cause_undetermined() -> None:
     got = cannot_tell(NotComparable("erp1", "11.2.0.4.0", "the instance restarted", "wait for the second poll"))
     assert (got.basis, got.impact, got.mechanism, got.findings, got.ruled_out, got.steps) == (
         None,
@@ -264,7 +264,7 @@ def test_what_is_not_comparable_leaves_everything_undetermined() -> None:
     ],
     ids=["by its events", "by its release"],
 )
-def test_where_mutexes_guard_the_cache_latch_causes_are_ruled_out_by_that(delta: Delta) -> None:
+def test_latch_causes_are_ruled_out_where_mutexes_guard_the_cache(delta: Delta) -> None:
     got = diagnose(delta)
     latch_only = [one for one in got.ruled_out if catalogue()[one.cause].surfaces == ("latch",)]
     assert latch_only
@@ -292,18 +292,18 @@ def as_json(got: Diagnosis) -> str:
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_the_order_of_rows_and_views_changes_nothing_in_any_case(name: str) -> None:
+def test_diagnose_ignores_the_order_of_rows_and_views_in_every_case(name: str) -> None:
     delta = delta_of_case(TOLD[name])
     assert as_json(diagnose(shuffled(delta, 1))) == as_json(diagnose(delta))
 
 
 @given(seed=st.integers(0, 2**32), at=st.sampled_from([2.0, 30.0, 90.0, 170.0]))
-def test_nor_in_the_demo_nor_on_a_tie(seed: int, at: float) -> None:
+def test_diagnose_ignores_the_order_of_rows_in_the_demo_and_on_a_tie(seed: int, at: float) -> None:
     for delta in (tie(), delta_from("undo-storm", at, at + 15, refused=("x$kqrst",) if seed % 2 else ())):
         assert as_json(diagnose(shuffled(delta, seed))) == as_json(diagnose(delta))
 
 
-def test_every_cause_gets_exactly_one_verdict_on_every_case() -> None:
+def test_diagnose_gives_each_cause_exactly_one_verdict_on_every_case() -> None:
     for told in TOLD.values():
         got = diagnose(delta_of_case(told))
         verdicts = [one.cause for kind in (got.findings, got.ruled_out, got.undetermined) for one in kind]
@@ -318,13 +318,13 @@ def test_every_cause_gets_exactly_one_verdict_on_every_case() -> None:
         ("busy-but-fine", "spin-only", "info"),
     ],
 )
-def test_the_demo_databases_show_what_they_are_for(scenario: str, cause: str, severity: str) -> None:
+def test_demo_databases_show_the_causes_they_are_made_for(scenario: str, cause: str, severity: str) -> None:
     for begin, end in ((60, 62), (60, 75), (60, 90)):
         got = diagnose(delta_from(scenario, begin, end))
         assert [(one.cause, one.severity) for one in got.findings] == [(cause, severity)], (begin, end)
 
 
-def test_the_demo_is_healthy_for_its_first_twenty_seconds_and_relieved_later() -> None:
+def test_demo_is_healthy_for_its_first_twenty_seconds_and_relieved_later() -> None:
     assert diagnose(delta_from("undo-storm", 0, 18)).findings == ()
     later = diagnose(delta_from("undo-storm", 172, 190))
     assert later.findings == ()
@@ -332,7 +332,7 @@ def test_the_demo_is_healthy_for_its_first_twenty_seconds_and_relieved_later() -
 
 
 @given(place=st.data())
-def test_a_capture_that_can_be_read_can_be_diagnosed(place: st.DataObject) -> None:
+def test_diagnose_accepts_every_capture_that_can_be_read(place: st.DataObject) -> None:
     document = json.loads(INCIDENT.read_text(encoding="utf-8"))
     views = document["snapshots"][0]["views"]
     view = place.draw(st.sampled_from(sorted(views)))

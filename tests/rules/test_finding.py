@@ -50,7 +50,7 @@ OTHERS = waiters(ROW_CACHE_LOCK_EVENT, {0: 30})
 OWN = waiters(ROW_CACHE_LOCK_EVENT, {3: 30})
 
 
-def test_it_costs_what_the_surface_costs_on_which_its_cache_was_named() -> None:
+def test_finding_costs_what_the_surface_that_named_its_cache_costs() -> None:
     events = waited(latch=1_000_000, lock=60_000_000)
     by_latch = found(cause_of(EVERYWHERE, PROOF), session=OTHERS, system_event=events)
     assert (by_latch.surface, by_latch.severity, by_latch.identity) == ("latch", Severity.NOTICE, "read")
@@ -58,7 +58,7 @@ def test_it_costs_what_the_surface_costs_on_which_its_cache_was_named() -> None:
     assert (by_both.surface, by_both.severity) == ("lock", Severity.CRITICAL)
 
 
-def test_a_surface_the_release_has_not_got_is_no_alternative() -> None:
+def test_surface_the_release_lacks_is_not_an_alternative() -> None:
     nineteen: dict[str, Any] = {"release": "19.0.0.0.0", "event_name": [{"name": "row cache mutex"}]}
     by_mutex = found(cause_of(EVERYWHERE, PROOF), session=RICH["v$session"][:20], **nineteen)
     assert (by_mutex.surface, by_mutex.identity, by_mutex.child) == ("mutex", "sampled", None)
@@ -67,7 +67,7 @@ def test_a_surface_the_release_has_not_got_is_no_alternative() -> None:
     assert isinstance(verdict(cause_of(EVERYWHERE, PROOF), session=elsewhere, **nineteen), RuledOut | Undetermined)
 
 
-def test_where_a_surface_costs_nothing_its_silence_leaves_the_word_to_the_others() -> None:
+def test_surface_that_costs_nothing_leaves_the_decision_to_the_others() -> None:
     few_sleeps = [{**row, "sleeps": 3} for row in RICH["v$latch_children"]]
     got = verdict(
         cause_of(EVERYWHERE, PROOF),
@@ -86,19 +86,19 @@ def test_where_a_surface_costs_nothing_its_silence_leaves_the_word_to_the_others
     assert isinstance(dear, Undetermined)
 
 
-def test_a_sampled_cache_brings_its_rows_and_no_child() -> None:
+def test_sampled_cache_has_its_rows_and_no_child() -> None:
     got = found(cause_of(LOCKS, PROOF), session=OWN, system_event=waited(0, 60_000_000))
     assert (got.cache, got.child, got.identity) == ("dc_rollback_segments", None, "sampled")
     assert [(one.cache_id, one.type) for one in got.caches] == [(3, "PARENT")]
 
 
-def test_of_several_caches_the_one_most_waiters_name_is_told() -> None:
+def test_finding_names_the_one_of_several_caches_with_most_waiters() -> None:
     both = cause_of({**LOCKS, "needs": ">= 0.4"}, PROOF, caches=("dc_rollback_segments", "dc_tablespaces", "dc_users"))
     crowd = waiters(ROW_CACHE_LOCK_EVENT, {3: 5, 0: 9, 10: 2})
     assert found(both, session=crowd).cache == "dc_tablespaces"
 
 
-def test_waiters_that_should_only_agree_are_no_candidate_when_nobody_looked() -> None:
+def test_discriminating_waiters_make_no_candidate_when_nobody_looked() -> None:
     agreeing = {**LOCKS, "role": "discriminating"}
     by_proof = found(cause_of(PROOF, agreeing), session=[])
     assert (by_proof.identity, by_proof.confidence, by_proof.cache) == (None, "medium", "dc_rollback_segments")
@@ -106,7 +106,7 @@ def test_waiters_that_should_only_agree_are_no_candidate_when_nobody_looked() ->
     assert isinstance(verdict(cause_of(PROOF, agreeing), session=OTHERS), RuledOut)
 
 
-def test_a_general_cause_gives_way_to_a_special_one_that_is_found() -> None:
+def test_general_cause_gives_way_to_a_special_one_that_is_found() -> None:
     special = cause_of(PROOF).model_copy(update={"id": "special"})
     general = cause_of(PROOF, gives_way_to=["special"])
     got = verdict(general, special)
@@ -117,12 +117,12 @@ def test_a_general_cause_gives_way_to_a_special_one_that_is_found() -> None:
 
 
 @pytest.mark.parametrize("cause", catalogue().values(), ids=list(catalogue()))
-def test_causes_give_way_only_to_causes_there_are(cause: Cause) -> None:
+def test_gives_way_to_names_only_existing_causes_and_never_mutually(cause: Cause) -> None:
     assert set(cause.gives_way_to) <= set(catalogue()) - {cause.id}
     assert all(cause.id not in catalogue()[one].gives_way_to for one in cause.gives_way_to)
 
 
-def test_handbook_entries_are_offered_by_surface_and_cache_or_by_surface_alone() -> None:
+def test_handbook_entries_are_offered_by_surface_with_or_without_cache() -> None:
     entry = {**catalogue()["undo-segments"].model_dump(), "handbook": True, "when": (), "surfaces": ("latch",)}
 
     def offered(**fields: Any) -> list[str]:

@@ -20,7 +20,7 @@ from rules.formatting import (
 )
 
 
-def test_counts_have_their_thousands_parted() -> None:
+def test_count_separates_thousands() -> None:
     assert (count(24_241_645), count(0), part_of(24_241_645, 24_242_220)) == (
         "24,241,645",
         "0",
@@ -41,11 +41,11 @@ def test_counts_have_their_thousands_parted() -> None:
         (0.994, "99.4 %"),
     ],
 )
-def test_a_share_keeps_the_digits_that_tell_it_from_all_or_nothing(share: float, words: str) -> None:
+def test_percent_keeps_enough_digits_to_differ_from_all_or_nothing(share: float, words: str) -> None:
     assert percent(share) == words
 
 
-def test_digits_may_be_asked_for() -> None:
+def test_percent_accepts_a_number_of_digits() -> None:
     assert percent(0.85028, 2) == "85.03 %"
 
 
@@ -59,16 +59,16 @@ def test_digits_may_be_asked_for() -> None:
         (3.4, "3.4 ×"),
     ],
 )
-def test_a_factor_is_an_estimate(factor: float, words: str) -> None:
+def test_times_writes_a_factor_as_an_estimate(factor: float, words: str) -> None:
     assert times(factor) == words
 
 
-def test_over_which_time() -> None:
+def test_over_names_the_time_covered() -> None:
     assert over(Basis("interval", None, None, 30.0)) == "over an interval of 30.0 s"
     assert over(Basis("totals", None, None, None)) == "in totals since an unknown instance start"
 
 
-def test_whole_numbers_are_written_without_a_fraction() -> None:
+def test_exact_writes_whole_numbers_without_a_fraction() -> None:
     assert (exact(5.0), exact(5.5)) == (5, 5.5)
     assert isinstance(exact(5.0), int)
 
@@ -77,11 +77,11 @@ def test_whole_numbers_are_written_without_a_fraction() -> None:
     ("value", "words"),
     [(14_838.0, "14,838"), (11_364.66, "11,364.7"), (0.785469, "0.7855"), (0.0000069, "6.9e-06"), (0, "0")],
 )
-def test_values_of_signals(value: float, words: str) -> None:
+def test_number_formats_values_of_signals(value: float, words: str) -> None:
     assert number(value) == words
 
 
-def test_only_the_first_letter_is_raised() -> None:
+def test_sentence_capitalizes_only_the_first_letter() -> None:
     assert sentence("row cache waits cost of DB time") == "Row cache waits cost of DB time"
     assert sentence("") == ""
 
@@ -100,17 +100,19 @@ def test_only_the_first_letter_is_raised() -> None:
         (1.0, "ms", "not >= 2", "1 ms", "not >= 2"),
     ],
 )
-def test_a_value_and_its_bound_have_one_form(value: float, unit: str, needs: str, told: str, bound: str) -> None:
+def test_measured_and_needed_give_a_value_and_its_bound_one_form(
+    value: float, unit: str, needs: str, told: str, bound: str
+) -> None:
     beside = None if needs.startswith("not") else float(needs.split()[1])
     assert measured(value, unit, beside) == told
     assert needed(needs, unit, value) == bound
 
 
-def test_a_share_of_given_digits_is_never_a_zero_that_is_none() -> None:
+def test_percent_with_digits_never_shows_a_nonzero_share_as_zero() -> None:
     assert (percent(0.0, 2), percent(0.00001, 2), percent(0.1532, 2)) == ("0 %", "< 0.01 %", "15.32 %")
 
 
-def test_a_title_within_a_sentence_keeps_its_abbreviations() -> None:
+def test_within_keeps_the_abbreviations_of_a_title() -> None:
     assert within("Too many undo segments") == "too many undo segments"
     assert within("A floor set high") == "a floor set high"
     assert within("DDL during the day") == "DDL during the day"
@@ -132,10 +134,10 @@ def test_a_title_within_a_sentence_keeps_its_abbreviations() -> None:
         ("", ""),
     ],
 )
-def test_one_of_something_is_singular(unit: str, single: str) -> None:
+def test_one_of_is_singular(unit: str, single: str) -> None:
     assert one_of(1, unit) == single
     assert one_of(2, unit) == unit
 
 
-def test_a_whole_percentage_says_no_fraction() -> None:
+def test_whole_percent_has_no_fraction() -> None:
     assert [whole_percent(one) for one in (0.999995, 0.514, 12.0)] == ["100 %", "51 %", "1,200 %"]

@@ -21,7 +21,7 @@ JUDGED = sorted(name for name, cause in catalogue().items() if not cause.handboo
 
 @given(one=instances())
 @settings(max_examples=100)
-def test_every_cause_gets_one_verdict_and_nothing_is_above_info_below_the_gate(one: Instance) -> None:
+def test_diagnose_gives_each_cause_one_verdict_and_respects_the_gate(one: Instance) -> None:
     delta = delta_of(one)
     got, context = diagnose(delta), SignalContext(delta)
     verdicts = [verdict.cause for kind in (got.findings, got.ruled_out, got.undetermined) for verdict in kind]
@@ -36,7 +36,7 @@ def test_every_cause_gets_one_verdict_and_nothing_is_above_info_below_the_gate(o
 
 @given(one=instances(), seed=st.integers(0, 2**16))
 @settings(max_examples=30)
-def test_the_order_of_rows_changes_nothing(one: Instance, seed: int) -> None:
+def test_diagnose_ignores_the_order_of_rows(one: Instance, seed: int) -> None:
     delta = delta_of(one)
     assert diagnose(shuffled(delta, seed)).model_dump_json() == diagnose(delta).model_dump_json()
 
@@ -57,7 +57,7 @@ compared: Counter[bool] = Counter()
 
 @given(one=instances(refusable=False), times=st.sampled_from((2, 10)))
 @settings(max_examples=40)
-def test_a_longer_interval_at_the_same_rates_has_the_same_verdicts(one: Instance, times: int) -> None:
+def test_verdicts_are_the_same_over_a_longer_interval_at_equal_rates(one: Instance, times: int) -> None:
     delta = delta_of(one)
     longer = scaled(delta, times)
     alike = known(delta) == known(longer)
@@ -66,10 +66,10 @@ def test_a_longer_interval_at_the_same_rates_has_the_same_verdicts(one: Instance
         assert verdicts_of(diagnose(longer)) == verdicts_of(diagnose(delta))
 
 
-def test_most_random_loads_were_above_the_evidence_minimum() -> None:
+def test_random_loads_are_often_enough_above_the_evidence_minimum() -> None:
     """Guards the comparison above against comparing nothing."""
     if not compared:
-        test_a_longer_interval_at_the_same_rates_has_the_same_verdicts()
+        test_verdicts_are_the_same_over_a_longer_interval_at_equal_rates()
     assert compared[True] >= 20, compared
 
 

@@ -58,13 +58,13 @@ def test_fingerprint_of_a_published_sample(fingerprint: str) -> None:
     ("held", "waited"),
     [("volume", "normal"), ("subordinate", "normal"), ("overload", "volume")],
 )
-def test_waiters_that_disagree_with_the_holders_leave_no_single_shape(held: str, waited: str) -> None:
+def test_fingerprint_is_not_single_when_waiters_and_holders_disagree(held: str, waited: str) -> None:
     shape = latch_shape(HELD[held], WAITED[waited])
     assert shape is not None
     assert shape.fingerprint in ("mixed", "normal")
 
 
-def test_without_the_waiters_the_holders_decide_but_never_on_an_overload() -> None:
+def test_fingerprint_without_waiters_follows_holders_except_overload() -> None:
     told = {name: latch_shape(HELD[name], {}) for name in ("volume", "subordinate", "overload")}
     assert {name: shape and shape.fingerprint for name, shape in told.items()} == {
         "volume": "volume",
@@ -89,7 +89,7 @@ def test_fingerprint_of_mutex_locations(fingerprint: str) -> None:
     assert (shape.fingerprint, shape.total) == (fingerprint, sum(MUTEX[fingerprint].values()))
 
 
-def test_the_number_of_a_mutex_location_does_not_count() -> None:
+def test_mutex_shape_ignores_the_number_of_a_location() -> None:
     twelve_two = mutex_shape({"[13] kqreqd": 90, "[19] kqrpre": 70, "[32] kqrsfd": 80})
     nineteen = mutex_shape({"[10] kqreqd": 90, "[19] kqrpre": 70, "[32] kqrsfd": 80})
     assert twelve_two == nineteen
@@ -97,13 +97,13 @@ def test_the_number_of_a_mutex_location_does_not_count() -> None:
     assert list(twelve_two.sleeps) == ["kqreqd", "kqrsfd", "kqrpre"]
 
 
-def test_other_latches_do_not_count() -> None:
+def test_shape_ignores_other_latches() -> None:
     shape = shape_of(context_of())
     assert shape is not None
     assert (shape.total, shape.fingerprint) == (1_000, "chain")
 
 
-def test_too_few_sleeps_have_no_shape() -> None:
+def test_shape_has_no_fingerprint_with_too_few_sleeps() -> None:
     few = "too few sleeps for a shape, at least 100 are needed"
     for shape in (latch_shape({"kqrpre: find obj": 99}, {}), mutex_shape({"[32] kqrsfd": 99})):
         assert shape is not None
@@ -113,7 +113,7 @@ def test_too_few_sleeps_have_no_shape() -> None:
     assert enough.fingerprint == "chain"
 
 
-def test_no_sleeps_or_no_view_is_no_shape_at_all() -> None:
+def test_shape_is_none_without_sleeps_or_view() -> None:
     assert shape_of(context_of(with_rows("v$latch_misses"))) is None
     assert shape_of(context_of(SICK, refused=["v$latch_misses"])) is None
     assert mutex_shape({"[19] kqrpre": 0}) is None

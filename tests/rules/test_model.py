@@ -18,7 +18,7 @@ def test_at_most_is_the_lower_of_two() -> None:
     assert Severity.NOTICE.at_most(Severity.CRITICAL) is Severity.NOTICE
 
 
-def test_the_worst_of_none_is_info() -> None:
+def test_worst_of_none_is_info() -> None:
     assert worst([]) is Severity.INFO
     assert worst([Severity.NOTICE, Severity.CRITICAL, Severity.INFO]) is Severity.CRITICAL
 
@@ -35,19 +35,19 @@ def test_the_worst_of_none_is_info() -> None:
         ("<= 1e3", 1_001.0, False),
     ],
 )
-def test_comparisons_include_their_bound(needs: str, value: float, holds: bool) -> None:
+def test_meets_includes_the_bound(needs: str, value: float, holds: bool) -> None:
     assert meets(value, needs) is holds
 
 
 @pytest.mark.parametrize("needs", ["> 1", "== 1", ">=1", "about 1", ">= one", ">= 1 %", ">= 1.2.3", ">= e", ">= -"])
-def test_other_comparisons_are_refused(needs: str) -> None:
+def test_condition_and_query_refuse_other_comparisons(needs: str) -> None:
     with pytest.raises(ValidationError):
         Condition(signal="x", needs=needs, because="so")
     with pytest.raises(ValidationError):
         Query(sql="select 1 from dual", reading="so", needs=needs)
 
 
-def test_values_are_frozen_and_know_their_members() -> None:
+def test_condition_is_frozen_and_refuses_unknown_members() -> None:
     one = Condition(signal="x", needs=">= 1", because="so")
     with pytest.raises(ValidationError):
         one.signal = "y"  # type: ignore[misc]
@@ -57,6 +57,6 @@ def test_values_are_frozen_and_know_their_members() -> None:
         AnyOf(any_of=(one,))
 
 
-def test_the_members_of_a_diagnosis_are_a_contract() -> None:
+def test_diagnosis_has_the_promised_members() -> None:
     promised = "database release mechanism basis severity headline impact steps findings ruled_out undetermined"
     assert set(promised.split()) <= set(Diagnosis.model_fields)

@@ -11,7 +11,7 @@ from rules.printed import REMEMBER
 from tests.rules.contexts import SICK, delta_of, with_rows
 
 
-def test_the_notes_stand_in_their_order() -> None:
+def test_notes_keep_their_order() -> None:
     delta = delta_of(refused=["v$osstat"], oddities=(Oddity("v$latch", ("x",), "gets", "fell", 9, 3),))
     readings = {**delta.readings, "v$latch": Changes("v$latch", tuple(SICK["v$latch"]), ("gets were cut off",))}
     told = notes(SignalContext(replace(delta, readings=readings, notes=("a long window",))))
@@ -20,12 +20,12 @@ def test_the_notes_stand_in_their_order() -> None:
     assert told[-1].startswith("v$osstat: ORA-00942; grant select on")
 
 
-def test_a_report_says_that_it_is_one() -> None:
+def test_notes_of_a_report_say_that_it_is_one() -> None:
     assert notes(SignalContext(replace(delta_of(), source="report")))[0] == REMEMBER
     assert REMEMBER not in notes(SignalContext(delta_of()))
 
 
-def test_more_misses_than_gets_cannot_be() -> None:
+def test_implausible_names_more_misses_than_gets() -> None:
     rows = [
         {"parameter": "dc_users", "gets": 500, "getmisses": 501},
         {"parameter": "dc_objects", "gets": 76_843, "getmisses": 508_432},
@@ -36,5 +36,5 @@ def test_more_misses_than_gets_cannot_be() -> None:
 
 
 @pytest.mark.parametrize(("gets", "misses"), [(500, 500), (0, 100), (None, 900), (900, None)])
-def test_as_many_misses_as_gets_or_a_few_more_can_be(gets: int | None, misses: int | None) -> None:
+def test_implausible_accepts_as_many_misses_as_gets_or_unknown_counts(gets: int | None, misses: int | None) -> None:
     assert implausible(delta_of(with_rows("v$rowcache", {"parameter": "x", "gets": gets, "getmisses": misses}))) == ()

@@ -113,13 +113,13 @@ def named_caches(diagnosis: Diagnosis) -> set[str | None]:
     return {one.cache for one in diagnosis.findings} | {one.cache for one in diagnosis.who}
 
 
-def test_every_published_case_has_an_answer(published: Mapping[str, Mapping[str, Any]]) -> None:
+def test_answers_cover_every_published_case(published: Mapping[str, Mapping[str, Any]]) -> None:
     assert set(ANSWERS) == set(published)
     assert {one.conclude for one in ANSWERS.values()} == {"found", "cannot tell", "quiet"}
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_we_conclude_what_the_numbers_bear(name: str, diagnoses: Mapping[str, Diagnosis]) -> None:
+def test_diagnosis_concludes_only_what_the_numbers_support(name: str, diagnoses: Mapping[str, Diagnosis]) -> None:
     answer, got = ANSWERS[name], diagnoses[name]
     loud = [one.cause for one in got.findings if one.severity is not Severity.INFO]
     assert got.severity is answer.severity, got.headline
@@ -135,7 +135,7 @@ def test_we_conclude_what_the_numbers_bear(name: str, diagnoses: Mapping[str, Di
         assert open_one.way_out
 
 
-def test_no_case_of_other_trouble_is_a_row_cache_incident(
+def test_cases_of_other_trouble_are_not_row_cache_incidents(
     published: Mapping[str, Mapping[str, Any]], diagnoses: Mapping[str, Diagnosis]
 ) -> None:
     quiet = {name for name, case in published.items() if case["row_cache_role"] in NO_TROUBLE}
@@ -143,14 +143,14 @@ def test_no_case_of_other_trouble_is_a_row_cache_incident(
     assert {name for name in quiet if ANSWERS[name].conclude != "quiet"} == set()
 
 
-def test_every_root_case_is_found_or_says_what_is_missing(published: Mapping[str, Mapping[str, Any]]) -> None:
+def test_root_cases_are_found_or_say_what_is_missing(published: Mapping[str, Mapping[str, Any]]) -> None:
     roots = {name for name, case in published.items() if case["row_cache_role"] == "ROOT"}
     assert {name for name in roots if ANSWERS[name].conclude == "quiet"} == set()
     assert {name for name in roots if ANSWERS[name].conclude == "found"} == {"C01", "C06", "C12"}
     assert all(ANSWERS[name].missing for name in roots if ANSWERS[name].conclude == "cannot tell")
 
 
-def test_a_cache_that_waiters_name_is_in_the_headline_though_its_cause_is_open(
+def test_headline_has_the_cache_waiters_name_though_its_cause_is_open(
     diagnoses: Mapping[str, Diagnosis],
 ) -> None:
     assert "dc_users" in diagnoses["C17"].headline
@@ -159,7 +159,7 @@ def test_a_cache_that_waiters_name_is_in_the_headline_though_its_cause_is_open(
 
 @pytest.mark.parametrize("action", ["create_1782_undo_segments_s(10.2,11.1)", "online_s"])
 @pytest.mark.parametrize(("column", "release"), [(0, "10.2.0.3"), (1, "11.1.0.6")])
-def test_undo_segments_going_online_are_one_trouble_whatever_the_event(
+def test_undo_online_storm_is_found_whatever_the_event(
     published: Mapping[str, Mapping[str, Any]], action: str, column: int, release: str
 ) -> None:
     given = published["C06"]["numbers"][action]
@@ -169,13 +169,13 @@ def test_undo_segments_going_online_are_one_trouble_whatever_the_event(
     assert got.severity is Severity.CRITICAL
 
 
-def test_a_row_that_contradicts_itself_is_said_to(diagnoses: Mapping[str, Diagnosis]) -> None:
+def test_notes_report_a_row_that_contradicts_itself(diagnoses: Mapping[str, Diagnosis]) -> None:
     assert [note for note in diagnoses["C31"].notes if "508,432 misses on 76,843 gets" in note]
     assert not [note for note in diagnoses["C32"].notes if "cannot be" in note]
 
 
 @pytest.mark.parametrize("setting", ["10.2.0.3 literals 1000 statements", "11g"])
-def test_the_published_laboratory_fits_the_load_model(published: Mapping[str, Mapping[str, Any]], setting: str) -> None:
+def test_load_model_fits_the_published_laboratory(published: Mapping[str, Mapping[str, Any]], setting: str) -> None:
     lab = published["C35"]["numbers"][setting]
     children = enumerate(zip(lab["dict_gets"].items(), lab["child_latch_gets"], strict=True), start=1)
     caches: list[Row] = []
@@ -191,8 +191,10 @@ def test_the_published_laboratory_fits_the_load_model(published: Mapping[str, Ma
     assert got.disagreements == ()
 
 
-def test_the_table(published: Mapping[str, Mapping[str, Any]], diagnoses: Mapping[str, Diagnosis]) -> None:
-    """The table of all cases, for people: `pytest -q -s -k the_table`."""
+def test_table_has_a_line_for_every_case(
+    published: Mapping[str, Mapping[str, Any]], diagnoses: Mapping[str, Diagnosis]
+) -> None:
+    """The table of all cases, for people: `pytest -q -s -k table_has_a_line`."""
     lines = [table_line(published[name], answer, diagnoses[name]) for name, answer in ANSWERS.items()]
     sys.stdout.write("\n".join(["", *lines, ""]))
     assert len(lines) == len(published)

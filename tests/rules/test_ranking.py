@@ -34,7 +34,7 @@ HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
         (None, 1, 0, 0, False, True, MEDIUM),
     ],
 )
-def test_confidence(
+def test_confidence_follows_identity_proof_shape_and_confirmation(
     identity: Identity | None,
     discriminating: int,
     shape: int,
@@ -55,7 +55,7 @@ def test_severity_is_the_gate_within_the_cap() -> None:
 
 
 @pytest.mark.parametrize(("sure", "most"), [(LOW, "notice"), (MEDIUM, "warning"), (HIGH, "warning")])
-def test_by_shares_alone_at_most_a_warning(sure: Confidence, most: str) -> None:
+def test_severity_from_shares_alone_is_at_most_a_warning(sure: Confidence, most: str) -> None:
     assert severity(context_of(basis=TOTALS), ("latch",), Severity.CRITICAL, sure) == most
 
 
@@ -67,7 +67,7 @@ def finding(cause: str, grade: Severity, sure: Confidence) -> Finding:
     return Finding.model_validate({"cause": cause, "severity": grade, "confidence": sure, **words, **known, **rest})
 
 
-def test_the_one_to_act_on_comes_first() -> None:
+def test_ranked_puts_the_finding_to_act_on_first() -> None:
     findings = [
         finding("d", Severity.INFO, HIGH),
         finding("c", Severity.WARNING, LOW),

@@ -28,7 +28,7 @@ def changed(delta: Delta, view: str, *rows: Row) -> Delta:
 
 
 @pytest.mark.parametrize("children", [False, True])
-def test_an_undo_storm_is_found_from_shares_and_shape_with_low_confidence(children: bool) -> None:
+def test_undo_storm_is_found_from_shares_and_shape_at_low_confidence(children: bool) -> None:
     (top,) = diagnose(storm(children)).findings
     assert (top.cause, top.severity, top.confidence) == ("undo-segments", Severity.CRITICAL, Confidence.LOW)
     assert (top.cache, top.identity, top.child, top.caches) == ("dc_rollback_segments", "candidate", None, ())
@@ -37,13 +37,13 @@ def test_an_undo_storm_is_found_from_shares_and_shape_with_low_confidence(childr
     )
 
 
-def test_the_same_rows_from_the_views_are_sure_where_the_report_is_not() -> None:
+def test_views_give_high_confidence_for_the_rows_of_the_report() -> None:
     (top,) = diagnose(scripted("undo-storm", 60.0)).findings
     assert (top.cause, top.confidence, top.child) == ("undo-segments", Confidence.HIGH, 1)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_report_gives_high_confidence_or_names_a_child(name: str) -> None:
+def test_report_never_gives_high_confidence_or_names_a_child(name: str) -> None:
     for children in (False, True):
         got = diagnose(printed(scripted(name, 60.0), children))
         assert all(one.confidence is not Confidence.HIGH and one.child is None for one in got.findings)
@@ -51,7 +51,7 @@ def test_no_report_gives_high_confidence_or_names_a_child(name: str) -> None:
         assert all(one.identity == "candidate" and one.confidence is Confidence.LOW for one in named)
 
 
-def test_a_cause_that_is_no_cache_is_medium_at_most_where_the_views_were_sure() -> None:
+def test_cause_without_a_cache_is_medium_where_views_give_high() -> None:
     delta = scripted("parse-storm", 60.0)
     sure = {one.cause: one.confidence for one in diagnose(delta).findings}
     told = {one.cause: one.confidence for one in diagnose(replace(delta, source="report")).findings}
@@ -60,14 +60,14 @@ def test_a_cause_that_is_no_cache_is_medium_at_most_where_the_views_were_sure() 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_way_out_fits_a_report(name: str) -> None:
+def test_way_outs_fit_a_report(name: str) -> None:
     got = diagnose(printed(scripted(name, 60.0)))
     outs = [one.way_out for one in got.undetermined] + [step.statement for step in got.steps if step.step != "remedy"]
     assert [out for out in outs if any(words in out for words in LIVE_WORDS)] == []
     assert not name.startswith("undo") or any(SCRIPT in one.way_out for one in got.undetermined)
 
 
-def test_every_signal_fits_a_report_in_its_way_out() -> None:
+def test_signal_way_outs_fit_a_report() -> None:
     quiet = printed(scripted("healthy-19c", 30.0, 10.0), children=True)
     tiny: list[Row] = [{"parameter": "dc_users", "gets": 9, "getmisses": 0, "modifications": 3, "usage": 4}]
     context = SignalContext(changed(changed(quiet, "v$rowcache", *tiny), "v$latch_misses"))
@@ -78,7 +78,7 @@ def test_every_signal_fits_a_report_in_its_way_out() -> None:
     assert "take a report of a busier hour" in outs
 
 
-def test_the_steps_say_what_cannot_be_told_and_go_on() -> None:
+def test_steps_say_what_cannot_be_told_and_go_on() -> None:
     told = steps_of(diagnose(storm()))
     assert told["hot child"].startswith("A report cannot name the child latch: it prints row cache objects as a whole")
     assert "The script that `latchscope script` prints adds the children" in told["hot child"]
@@ -89,7 +89,7 @@ def test_the_steps_say_what_cannot_be_told_and_go_on() -> None:
     assert "confirming query" in told
 
 
-def test_child_latches_without_a_map_are_never_tied_to_a_cache_by_gets() -> None:
+def test_child_latches_without_a_map_are_not_tied_to_a_cache_by_gets() -> None:
     delta = storm(children=True)
     assert cache_map(delta).children == {}
     assert cache_map(delta).disagreements == ()
@@ -100,7 +100,7 @@ def test_child_latches_without_a_map_are_never_tied_to_a_cache_by_gets() -> None
     assert "guess from shares" in told["cache"]
 
 
-def test_sums_infer_no_cache_even_where_a_sum_happens_to_fit() -> None:
+def test_cache_map_infers_no_cache_from_sums_even_where_one_fits() -> None:
     delta = storm(children=True)
     gets = delta.cell("v$rowcache", "parameter", "dc_users", "gets")
     assert gets is not None
@@ -110,7 +110,7 @@ def test_sums_infer_no_cache_even_where_a_sum_happens_to_fit() -> None:
     assert cache_map(changed(delta, "v$latch_children", fits_as_subordinate)).children == {}
 
 
-def test_the_notes_of_the_report_stand_first() -> None:
+def test_notes_put_those_of_the_report_first() -> None:
     delta = printed(scripted("undo-storm", 60.0), notes=("the window is 153 hours long",))
     notes = diagnose(delta).notes
     assert notes[0].startswith("judged from a printed report")
@@ -126,7 +126,7 @@ def test_summed_rows_are_each_counted_once() -> None:
             assert SIGNALS[name].read(told, subject) == SIGNALS[name].read(live, subject), (name, cache)
 
 
-def test_what_needs_children_map_or_sessions_is_unknown_and_not_zero() -> None:
+def test_signals_that_need_children_map_or_sessions_are_unknown_not_zero() -> None:
     context = SignalContext(storm())
     absent = (*NAMING, "hold_anomaly_index", "hottest_child_share_of_sleeps", "exclusive_share_of_lock_waiters")
     for name in (*absent, "row_cache_memory", "shared_pool_shrinks", "tuned_retention_ratio", "cluster_conflict_ratio"):
@@ -134,7 +134,7 @@ def test_what_needs_children_map_or_sessions_is_unknown_and_not_zero() -> None:
         assert isinstance(reading, Unknown) or name == "cluster_conflict_ratio", name
 
 
-def test_a_cache_the_report_leaves_out_had_no_traffic_and_as_many_entries_as_ever() -> None:
+def test_cache_the_report_omits_has_no_traffic_and_unknown_entries() -> None:
     context, subject = SignalContext(storm()), Subject(("dc_outlines_of_another_day",))
     assert SIGNALS["share_of_dictionary_gets"].read(context, subject) == Known(
         0.0, "0 of " + f"{context.sum_of(context.delta.rows('v$rowcache'), 'gets'):,.0f}"
@@ -145,7 +145,7 @@ def test_a_cache_the_report_leaves_out_had_no_traffic_and_as_many_entries_as_eve
     assert isinstance(SIGNALS["entries_used"].read(SignalContext(scripted("undo-storm", 60.0)), subject), Known)
 
 
-def test_a_parameter_the_report_does_not_print_was_not_set() -> None:
+def test_parameter_the_report_does_not_print_is_unknown() -> None:
     rows: Row = {"name": "undo_retention", "value": "900"}
     context = SignalContext(changed(storm(), "v$parameter", rows))
     assert SIGNALS["parameter_value"].read(context, Subject(parameter="undo_retention")) == Known(
@@ -156,7 +156,7 @@ def test_a_parameter_the_report_does_not_print_was_not_set() -> None:
     assert "the report does not print cursor_sharing" in absent.why
 
 
-def test_severity_comes_from_the_printed_latch_where_its_event_is_not_printed() -> None:
+def test_severity_follows_the_printed_latch_if_its_event_is_not_printed() -> None:
     delta = changed(storm(), "v$system_event", {"event": "row cache lock", "total_waits": 1, "time_waited_micro": 9})
     got = diagnose(delta)
     assert got.findings[0].severity is Severity.CRITICAL
@@ -164,14 +164,14 @@ def test_severity_comes_from_the_printed_latch_where_its_event_is_not_printed() 
     assert diagnose(views).impact != got.impact, "of the views, an event nobody waited for is zero"
 
 
-def test_a_second_of_rounding_makes_no_latch_slow() -> None:
+def test_slow_neighbours_ignore_a_second_of_rounding() -> None:
     row: Row = {"name": "shared pool", "sleeps": 12, "wait_time": 1_000_000}
     assert SIGNALS["slow_neighbours"].read(SignalContext(changed(storm(), "v$latch", row)), Subject()) == Known(0.0, "")
     live = SignalContext(changed(scripted("undo-storm", 60.0), "v$latch", row))
     assert SIGNALS["slow_neighbours"].read(live, Subject()) == Known(1.0, "shared pool 83 ms")
 
 
-def test_a_mutex_report_ranks_caches_and_says_who_would_name_one() -> None:
+def test_mutex_report_cannot_name_the_cache_and_says_what_would() -> None:
     got = diagnose(printed(scripted("users-mutex", 60.0)))
     told = steps_of(got)
     assert told["cache"].startswith("Cannot tell for certain which cache: a report does not hold v$session")
@@ -179,7 +179,7 @@ def test_a_mutex_report_ranks_caches_and_says_who_would_name_one() -> None:
     assert got.severity.rank >= Severity.NOTICE.rank
 
 
-def test_an_interval_of_a_report_is_told_in_whole_seconds() -> None:
+def test_report_interval_is_given_in_whole_seconds() -> None:
     delta = storm()
     hour = replace(delta, basis=replace(delta.basis, seconds=3614.0))
     assert "over an interval of 3,614 s" in diagnose(hour).headline
@@ -189,7 +189,7 @@ def test_an_interval_of_a_report_is_told_in_whole_seconds() -> None:
     assert basis.begin.tzinfo is None
 
 
-def test_nothing_is_asked_of_views_a_report_lacks_by_any_cause() -> None:
+def test_causes_all_get_a_verdict_on_a_report_without_views() -> None:
     empty = replace(storm(), readings={})
     got = diagnose(empty)
     assert got.findings == ()
@@ -199,7 +199,7 @@ def test_nothing_is_asked_of_views_a_report_lacks_by_any_cause() -> None:
     assert isinstance(empty.read("v$latch"), Missing)
 
 
-def test_a_latch_the_report_does_not_list_is_said_to_be_that() -> None:
+def test_latch_the_report_does_not_list_is_named_as_such() -> None:
     delta = storm()
     rows = tuple(row for row in delta.rows("v$latch") if row.get("name") != RESULT_CACHE_LATCH)
     got = diagnose(replace(delta, readings={**delta.readings, "v$latch": Changes("v$latch", rows)}))

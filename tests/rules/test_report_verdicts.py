@@ -37,7 +37,7 @@ UNDO = [*named("undo-storm"), "day-3.txt", "day-4.txt", "day-5.txt"]
 
 
 @pytest.mark.parametrize("name", UNDO)
-def test_undo_segments_are_named_with_care(name: str) -> None:
+def test_undo_segments_are_found_without_high_confidence(name: str) -> None:
     told = only(name)
     first = told.findings[0]
     assert (first.cause, first.cache, first.location) == ("undo-segments", "dc_rollback_segments", "kqrpre: find obj")
@@ -48,27 +48,27 @@ def test_undo_segments_are_named_with_care(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in UNDO if "level-10" not in name])
-def test_the_child_cannot_be_named_and_the_script_adds_it(name: str) -> None:
+def test_hot_child_cannot_be_named_and_the_script_adds_it(name: str) -> None:
     told = only(name)
     assert told.findings[0].child is None
     said = statement(told, "hot child")
     assert "cannot name the child" in said and "`latchscope script`" in said
 
 
-def test_where_children_are_printed_the_hot_one_is_named() -> None:
+def test_hot_child_is_named_where_children_are_printed() -> None:
     (name,) = named("level-10")
     said = statement(only(name), "hot child")
     assert said.startswith("Child 9 ") and "99.97" in said
 
 
 @pytest.mark.parametrize("name", [name for name in UNDO if "9.2.0" not in name])
-def test_what_undo_segments_cost(name: str) -> None:
+def test_undo_segments_cost_their_share_of_db_time(name: str) -> None:
     impact = only(name).impact
     assert impact is not None and impact.share_of_db_time == pytest.approx(0.1532, abs=0.0005)
 
 
 @pytest.mark.parametrize("name", named("users-mutex"))
-def test_a_logon_storm_on_mutexes(name: str) -> None:
+def test_logon_storm_on_mutexes_is_found(name: str) -> None:
     told = only(name)
     first = told.findings[0]
     assert told.mechanism == "mutex" and told.severity is Severity.CRITICAL
@@ -78,7 +78,7 @@ def test_a_logon_storm_on_mutexes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", named("sequence"))
-def test_a_sequence_without_a_cache(name: str) -> None:
+def test_sequence_without_a_cache_is_found(name: str) -> None:
     told = only(name)
     first = told.findings[0]
     assert (first.cause, first.cache, first.severity) == ("sequence-nocache", "dc_sequences", Severity.CRITICAL)
@@ -86,7 +86,7 @@ def test_a_sequence_without_a_cache(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", named("parse-storm"))
-def test_a_parse_storm_has_the_row_cache_as_its_victim(name: str) -> None:
+def test_parse_storm_has_the_row_cache_as_its_victim(name: str) -> None:
     told = only(name)
     assert told.findings[0].cause == "hard-parse-storm"
     assert told.findings[0].cache is None and told.findings[0].child is None
@@ -94,26 +94,26 @@ def test_a_parse_storm_has_the_row_cache_as_its_victim(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*named("healthy"), *named("idle"), "day-1.txt", "day-2.txt"])
-def test_nothing_is_found_where_nothing_is(name: str) -> None:
+def test_healthy_and_idle_reports_have_no_finding(name: str) -> None:
     told = only(name)
     assert told.severity is Severity.INFO
     assert [one.cause for one in told.findings if one.severity is not Severity.INFO] == []
 
 
 @pytest.mark.parametrize("name", named("restart"))
-def test_across_a_restart_nothing_can_be_told(name: str) -> None:
+def test_restart_report_leaves_everything_undetermined(name: str) -> None:
     told = only(name)
     assert told.findings == () and told.ruled_out == ()
     assert told.undetermined and all("restart" in one.why for one in told.undetermined)
     assert "restart" in told.headline
 
 
-def test_a_day_turns_with_its_third_hour() -> None:
+def test_day_reports_turn_critical_in_the_third_hour() -> None:
     severities = [only(f"day-{hour}.txt").severity for hour in range(1, 6)]
     assert severities == [Severity.INFO, Severity.INFO, *[Severity.CRITICAL] * 3]
 
 
-def test_the_compare_report_tells_the_hours_apart() -> None:
+def test_compare_report_distinguishes_the_hours() -> None:
     before, during = diagnosed(COMPARED)
     assert before.severity is Severity.INFO
     # It prints no miss locations, so no cause is found, and what is not explained is no incident.
@@ -124,5 +124,5 @@ def test_the_compare_report_tells_the_hours_apart() -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_no_report_makes_anybody_sure(name: str) -> None:
+def test_reports_never_give_high_confidence(name: str) -> None:
     assert [one.cause for one in only(name).findings if one.confidence is Confidence.HIGH] == []

@@ -16,7 +16,7 @@ MOST = {
 ORDER = [Severity.INFO, Severity.NOTICE, Severity.WARNING, Severity.CRITICAL]
 
 
-def test_no_shared_report_is_judged_above_its_verdict(shared_data: Path) -> None:
+def test_shared_reports_are_not_judged_above_their_verdicts(shared_data: Path) -> None:
     verdicts = json.loads((shared_data / "reports" / "verdicts.json").read_text(encoding="utf-8"))
     assert {one["row_cache_is"] for one in verdicts} == set(MOST)
     for one in verdicts:

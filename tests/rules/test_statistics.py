@@ -19,7 +19,7 @@ WORKED = {
 
 
 @pytest.mark.parametrize("name", WORKED)
-def test_worked_numbers(name: str) -> None:
+def test_latch_statistics_match_the_worked_numbers(name: str) -> None:
     seconds, rate, rho, kappa, wait, average = WORKED[name]
     gets = rate * seconds
     row = {"gets": gets, "misses": gets * rho, "sleeps": gets * rho * kappa, "wait_time": gets * rho * kappa * average}
@@ -41,14 +41,14 @@ def test_worked_numbers(name: str) -> None:
         ("result cache, i7, 12 processes", 1.06),
     ],
 )
-def test_hold_times_of_the_published_measurements(name: str, microseconds: float) -> None:
+def test_hold_seconds_match_the_published_measurements(name: str, microseconds: float) -> None:
     seconds, rate, rho, *_ = WORKED[name]
     got = latch_statistics({"gets": rate * seconds, "misses": rate * seconds * rho}, seconds)
     assert got.hold_seconds is not None
     assert got.hold_seconds * 1e6 == pytest.approx(microseconds, rel=0.02)
 
 
-def test_the_parse_heavy_public_report_number_by_number() -> None:
+def test_latch_statistics_match_the_parse_heavy_public_report() -> None:
     """awr-12.1.0.2: 333,340,108 gets, 1,283,882 misses, 1,488 sleeps, 1,282,460 spin gets in 3,614 s."""
     row = {"gets": 333_340_108, "misses": 1_283_882, "sleeps": 1_488, "spin_gets": 1_282_460}
     got = latch_statistics(row, 3_614)
@@ -57,7 +57,7 @@ def test_the_parse_heavy_public_report_number_by_number() -> None:
     assert got.spin_inefficiency == pytest.approx(0.00116, abs=0.00001)
 
 
-def test_a_requester_cannot_collide_with_itself() -> None:
+def test_collision_correction_excludes_the_requester_itself() -> None:
     assert collision_correction(8) == pytest.approx(8 / 7)
     assert [collision_correction(cpus) for cpus in (1, 0, None)] == [1.0, 1.0, 1.0]
     got = latch_statistics({"gets": 100, "misses": 35}, 10, cpus=8)
@@ -65,19 +65,19 @@ def test_a_requester_cannot_collide_with_itself() -> None:
     assert got.hold_seconds == pytest.approx(0.04)
 
 
-def test_wait_per_get_and_per_sleep() -> None:
+def test_wait_seconds_are_given_per_get_and_per_sleep() -> None:
     got = latch_statistics({"gets": 1_000, "misses": 100, "sleeps": 50, "wait_time": 2_000_000}, 4)
     assert (got.wait_seconds_per_get, got.wait_seconds_per_sleep, got.sleeping_sessions) == (0.002, 0.04, 0.5)
 
 
-def test_totals_of_unknown_age_give_ratios_and_no_rate() -> None:
+def test_latch_statistics_of_totals_give_ratios_and_no_rate() -> None:
     row = {"gets": 1_000, "misses": 100, "sleeps": 50, "spin_gets": 60, "wait_time": 10}
     got = latch_statistics(row, None)
     assert (got.miss_ratio, got.sleep_ratio, got.spin_ratio) == (0.1, 0.5, 0.6)
     assert (got.gets_per_second, got.hold_seconds, got.sleeping_sessions) == (None, None, None)
 
 
-def test_nothing_is_clamped() -> None:
+def test_latch_statistics_are_not_clamped() -> None:
     got = latch_statistics({"gets": 10, "misses": 10, "sleeps": 30, "spin_gets": 12}, 1)
     assert got.sleep_ratio == 3
     assert got.spin_ratio == 1.2
@@ -85,11 +85,11 @@ def test_nothing_is_clamped() -> None:
 
 
 @pytest.mark.parametrize("row", [{}, {"gets": 0, "misses": 0, "sleeps": 0, "spin_gets": 0, "wait_time": 0}])
-def test_no_division_has_a_meaning_without_events(row: dict[str, int]) -> None:
+def test_latch_statistics_without_events_are_none(row: dict[str, int]) -> None:
     got = latch_statistics(row, 0)
     derived = {field.name for field in fields(LatchStatistics)} - {"gets", "misses", "sleeps"}
     assert {name: getattr(got, name) for name in derived} == dict.fromkeys(derived)
 
 
-def test_ratio() -> None:
+def test_ratio_is_none_for_unknown_parts_or_a_zero_divisor() -> None:
     assert (ratio(1, 4), ratio(None, 4), ratio(1, None), ratio(1, 0), ratio(0, 4)) == (0.25, None, None, None, 0)

@@ -36,7 +36,7 @@ TEXTS = texts()
 
 
 @pytest.mark.parametrize("trap", TRAPS)
-def test_no_text_of_a_cause_or_a_signal_falls_into_the_trap(trap: str) -> None:
+def test_texts_of_causes_and_signals_avoid_the_trap(trap: str) -> None:
     words = {**TEXTS, **{name: one.about for name, one in SIGNALS.items()}}
     assert {name for name, text in words.items() if re.search(TRAPS[trap], text, re.IGNORECASE)} == set()
 
@@ -54,13 +54,13 @@ def test_no_text_of_a_cause_or_a_signal_falls_into_the_trap(trap: str) -> None:
         ("forbidden scans are not asked for", "select count(*) from v$rowcache_parent"),
     ],
 )
-def test_the_trap_would_be_noticed(trap: str, sentence: str) -> None:
+def test_trap_notices_a_planted_sentence(trap: str, sentence: str) -> None:
     assert re.search(TRAPS[trap], sentence, re.IGNORECASE)
     assert len(TRAPS) == 8
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_hidden_parameters_and_bug_numbers_stand_with_their_caution(name: str) -> None:
+def test_hidden_parameters_and_bug_numbers_carry_their_caution(name: str) -> None:
     text = TEXTS[name]
     if HIDDEN.search(catalogue()[name].remedy):
         assert "under Oracle Support guidance" in catalogue()[name].remedy
@@ -73,7 +73,7 @@ def test_hidden_parameters_and_bug_numbers_stand_with_their_caution(name: str) -
 
 
 @pytest.mark.parametrize("told", [one for one in all_cases() if one.case.release in ("12.2", "19")], ids=str)
-def test_no_diagnosis_of_a_mutex_release_makes_anything_of_the_silent_latch(told: Told) -> None:
+def test_diagnosis_of_a_mutex_release_ignores_the_silent_latch(told: Told) -> None:
     got = diagnose(delta_of_case(told))
     said = " ".join([got.headline, *(step.statement for step in got.steps)])
     assert "hot child" not in {step.step for step in got.steps}
@@ -81,7 +81,7 @@ def test_no_diagnosis_of_a_mutex_release_makes_anything_of_the_silent_latch(told
     assert all(finding.child is None and finding.surface != "latch" for finding in got.findings)
 
 
-def test_the_incident_matches_the_symptom_of_its_bug_and_is_not_called_the_bug(incident: Capture) -> None:
+def test_incident_matches_the_symptom_of_a_bug_without_being_called_it(incident: Capture) -> None:
     delta = delta_of(incident)
     assert isinstance(delta, Delta)
     said = diagnose(delta).model_dump_json()

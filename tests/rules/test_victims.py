@@ -18,12 +18,12 @@ LOOK_ALIKES = [name for name, cause in catalogue().items() if cause.look_alike]
 OF_LOOK_ALIKES = [one for one in all_cases() if one.cause in LOOK_ALIKES and one.case.expect.verdict == "found"]
 
 
-def test_parse_storm_starved_host_and_shrinking_pool_are_known() -> None:
+def test_look_alikes_include_parse_storm_starved_host_and_pool_shrink() -> None:
     assert {"hard-parse-storm", "starved-host", "shared-pool-shrink"} <= set(LOOK_ALIKES)
 
 
 @pytest.mark.parametrize("told", OF_LOOK_ALIKES, ids=str)
-def test_beside_a_victims_story_only_what_has_proof_of_its_own_is_found(told: Told) -> None:
+def test_causes_beside_a_look_alike_are_found_only_with_their_own_proof(told: Told) -> None:
     got = diagnose(delta_of_case(told))
     others = [one for one in got.findings if one.cause not in LOOK_ALIKES and one.severity is not Severity.INFO]
     assert [one.cause for one in others] == [one for one in told.case.also if one not in LOOK_ALIKES]
@@ -44,7 +44,7 @@ def judged(earlier: Snapshot, later: Snapshot) -> Diagnosis:
     return diagnose(delta)
 
 
-def test_across_a_restart_everything_is_undetermined() -> None:
+def test_restart_leaves_every_cause_undetermined() -> None:
     restarted = changed(sick(90), "v$instance", lambda row: {**row, "startup_time": "2026-03-02 09:01:20"})
     gap = between(sick(60), restarted)
     assert isinstance(gap, NotComparable)
@@ -58,7 +58,7 @@ def test_across_a_restart_everything_is_undetermined() -> None:
     ("before", "after", "what"),
     [(4_294_900_000, 12_000, "wrapped at 32 bits"), (90_000, 12_000, "fell"), (-4_018_470_645, 9_000, "is negative")],
 )
-def test_sleeps_that_wrap_fall_or_are_negative_are_left_out_and_said(before: int, after: int, what: str) -> None:
+def test_sleeps_that_wrap_fall_or_are_negative_are_left_out_and_noted(before: int, after: int, what: str) -> None:
     def with_sleeps(snapshot: Snapshot, sleeps: int) -> Snapshot:
         return changed(
             snapshot, "v$latch_children", lambda row: {**row, "sleeps": sleeps} if row["child#"] == 1 else row
@@ -70,7 +70,7 @@ def test_sleeps_that_wrap_fall_or_are_negative_are_left_out_and_said(before: int
     assert all(one.identity in (None, "candidate") and one.confidence == "low" for one in got.findings)
 
 
-def test_a_corrupt_wait_time_of_the_event_is_not_what_the_waits_cost() -> None:
+def test_impact_ignores_a_corrupt_wait_time_of_the_event() -> None:
     def corrupt(snapshot: Snapshot, waited: int) -> Snapshot:
         def change(row: Row) -> Row:
             both = {"time_waited_micro": waited, "time_waited_micro_fg": waited}
@@ -83,7 +83,7 @@ def test_a_corrupt_wait_time_of_the_event_is_not_what_the_waits_cost() -> None:
     assert got.impact is None or got.impact.share_of_db_time is None or got.impact.share_of_db_time < 1
 
 
-def test_a_healthy_instance_whose_counters_wrap_raises_nothing() -> None:
+def test_healthy_instance_whose_counters_wrap_has_no_finding() -> None:
     def wrapped(snapshot: Snapshot, base: int) -> Snapshot:
         return changed(snapshot, "v$latch", lambda row: {**row, "gets": base, "misses": base, "sleeps": base})
 

@@ -26,20 +26,20 @@ def told(*rows: Row, **changed: Sequence[Row]) -> list[tuple[str, str]]:
     return [(one.event, one.cache) for one in got.waiters]
 
 
-def test_nobody_looked_is_no_crowd_and_a_look_at_nobody_is_an_empty_one() -> None:
+def test_crowd_is_none_without_looks_and_empty_when_looks_met_nobody() -> None:
     assert crowd() is None
     empty = crowd({"sample": 1, "sid": None}, {"sample": 2, "sid": None})
     assert empty == SampledWaiters(2, ())
 
 
-def test_mutex_and_lock_name_the_cache_by_its_id() -> None:
+def test_mutex_and_lock_waiters_name_the_cache_by_its_id() -> None:
     for event in (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT):
         assert told({"sample": 1, "sid": 7, "event": event, "p1": 3}) == [(event, "dc_rollback_segments")]
         assert told({"sample": 1, "sid": 7, "event": event, "p1": 99}) == [(event, "unknown")]
         assert told({"sample": 1, "sid": 7, "event": event, "p1": None}) == [(event, "unknown")]
 
 
-def test_the_id_of_a_parent_is_called_by_the_parent_whatever_the_order_of_rows() -> None:
+def test_cache_id_of_a_parent_has_the_parent_name_in_any_row_order() -> None:
     rows: list[Row] = [
         {"cache#": 16, "type": "SUBORDINATE", "subordinate#": 0, "parameter": "dc_histogram_data"},
         {"cache#": 16, "type": "PARENT", "parameter": "dc_histogram_defs"},
@@ -49,7 +49,7 @@ def test_the_id_of_a_parent_is_called_by_the_parent_whatever_the_order_of_rows()
         assert told(waiter, rowcache=order) == [(ROW_CACHE_MUTEX_EVENT, "dc_histogram_defs")]
 
 
-def test_a_latch_leads_by_address_through_its_child_to_the_cache() -> None:
+def test_latch_waiter_leads_by_address_and_child_to_the_cache() -> None:
     assert told({"sample": 1, "sid": 7, "event": LATCH_WAIT, "p1raw": "0A8"}) == [(LATCH_WAIT, "dc_users")]
     assert told({"sample": 1, "sid": 7, "event": LATCH_WAIT, "p1raw": "FFF"}) == [(LATCH_WAIT, "unknown")]
 
@@ -60,11 +60,11 @@ def test_latch_free_counts_only_for_the_result_cache() -> None:
     assert told(*waiters, latchname=list(SICK["v$latchname"])) == []
 
 
-def test_other_waits_are_none_of_ours() -> None:
+def test_waiters_exclude_other_events() -> None:
     assert told({"sample": 1, "sid": 7, "event": "db file sequential read", "p1": 3}) == []
 
 
-def test_mode_five_on_the_lock_is_exclusive_and_on_a_mutex_it_means_nothing() -> None:
+def test_exclusive_is_mode_five_on_the_lock_and_never_on_a_mutex() -> None:
     def exclusive(event: str, mode: int) -> bool:
         got = crowd({"sample": 1, "sid": 7, "event": event, "p1": 3, "p3": mode})
         assert got is not None
@@ -83,7 +83,7 @@ def waiting(look: int, sid: int, sql_id: str | None, cache: int = 3) -> Row:
 ROWS = [waiting(1, 1, "a"), waiting(2, 1, "a"), waiting(2, 2, "b"), waiting(4, 1, "a", 0), {"sample": 3, "sid": None}]
 
 
-def test_groups_are_counted_over_all_looks_the_most_first() -> None:
+def test_groups_are_counted_over_all_looks_largest_first() -> None:
     got = groups(context_of({**SICK, "v$session": ROWS}))
     assert [(one.sql_id, one.cache, one.sessions, one.share) for one in got] == [
         ("a", "dc_rollback_segments", 0.5, 0.5),
@@ -93,7 +93,7 @@ def test_groups_are_counted_over_all_looks_the_most_first() -> None:
     assert (got[0].module, got[0].container, got[0].program, got[0].blocker) == ("M", "3", None, None)
 
 
-def test_the_order_of_the_rows_makes_no_difference() -> None:
+def test_groups_and_crowd_ignore_the_order_of_the_rows() -> None:
     context = context_of({**SICK, "v$session": ROWS})
     turned = context_of({**SICK, "v$session": ROWS[::-1]})
     assert groups(turned) == groups(context)
@@ -102,17 +102,17 @@ def test_the_order_of_the_rows_makes_no_difference() -> None:
     assert turned.crowd.caches().most_common() == context.crowd.caches().most_common()
 
 
-def test_a_long_tail_of_statements_is_cut() -> None:
+def test_groups_cut_a_long_tail_of_statements() -> None:
     rows = [waiting(1, sid, f"sql{sid}") for sid in range(MOST_GROUPS + 5)]
     assert len(groups(context_of({**SICK, "v$session": rows}))) == MOST_GROUPS
 
 
-def test_without_samples_there_are_no_groups() -> None:
+def test_groups_are_empty_without_samples() -> None:
     assert groups(context_of()) == ()
     assert groups(context_of({**SICK, "v$session": [{"sample": 1, "sid": None}]})) == ()
 
 
-def test_crowds_are_values() -> None:
+def test_crowd_is_a_value() -> None:
     got = crowd(*ROWS)
     assert got is not None
     assert replace(got) == got

@@ -76,7 +76,7 @@ def stored(place: Place) -> set[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(200, marks=pytest.mark.soak)])
-def test_a_killed_process_leaves_a_whole_store(place: Place, kills: int) -> None:
+def test_killed_process_leaves_a_sound_store(place: Place, kills: int) -> None:
     chance = random.Random(kills)
     began = time.time()
     for _ in range(kills):
@@ -94,7 +94,7 @@ def test_a_killed_process_leaves_a_whole_store(place: Place, kills: int) -> None
 
 
 @pytest.mark.parametrize("seconds", [1.0, pytest.param(300.0, marks=pytest.mark.soak)])
-def test_an_outage_under_load_loses_nothing(place: Place, seconds: float) -> None:
+def test_outage_under_load_loses_nothing(place: Place, seconds: float) -> None:
     with polling(place, time.time()):
         with place.away():
             time.sleep(seconds)

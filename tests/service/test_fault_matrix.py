@@ -103,7 +103,7 @@ def matrix(folder: Path, pace: Pace, *, running: bool) -> list[Outcome]:
 @pytest.mark.parametrize(
     "pace", [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=pytest.mark.soak)]
 )
-def test_standin_fault_matrix(pace: Pace, running: bool, tmp_path: Path) -> None:
+def test_standin_fault_matrix_detects_recovers_and_delays_no_other(pace: Pace, running: bool, tmp_path: Path) -> None:
     limit = 2 * pace.detect + pace.recover + pace.hold + 3 * pace.interval + 15
     outcomes = within(limit, lambda: matrix(tmp_path, pace, running=running))
     when = "while running" if running else "first connect"

@@ -48,7 +48,7 @@ def judge(fleet: Replicas, since: datetime, interval: float, capsys: pytest.Capt
     assert {name for _, name in found} == {one["name"] for one in fleet.databases}
 
 
-def test_a_killed_replica_is_replaced(shared: Place, tmp_path: Path) -> None:
+def test_replicas_share_databases_after_kill_cut_join_and_stop(shared: Place, tmp_path: Path) -> None:
     databases = [
         {"name": name, "dsn": f"demo:{SCRIPTS[place % 3]}", "interval": "2s"} for place, name in enumerate(NAMES)
     ]
@@ -77,7 +77,9 @@ def test_a_killed_replica_is_replaced(shared: Place, tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_sixty_databases_through_the_driver(shared: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replicas_poll_sixty_databases_through_the_driver(
+    shared: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The long form: real logins, intervals as configured in life; kill, join, cut, and an orderly end."""
     password = tmp_path / "password"
     password.write_text(PASSWORD, encoding="utf-8")

@@ -135,13 +135,13 @@ def standing(url: str) -> Iterator[FastAPI]:
 # The store
 
 
-def test_rows_of_every_table_are_there_after_the_upgrade(old: OldStore) -> None:
+def test_tables_keep_all_their_rows_after_the_upgrade(old: OldStore) -> None:
     Repository(old.url).close()
     wanted = EXPECTED["kept" if old.kind == "sqlite" else "postgresql"]["counts"]
     assert {name: old.rows(name) for name in wanted} == wanted
 
 
-def test_check_finds_the_store_whole(old: OldStore, tmp_path: Path) -> None:
+def test_store_check_finds_the_store_whole(old: OldStore, tmp_path: Path) -> None:
     config = tmp_path / "latchscope.yaml"
     config.write_text(yaml.safe_dump({"store": old.url}))
     told = run("store", "check", "--config", config)
@@ -149,7 +149,7 @@ def test_check_finds_the_store_whole(old: OldStore, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_snapshots_diagnoses_and_what_lasts_can_be_read(store: Repository, name: str) -> None:
+def test_snapshots_diagnoses_and_open_episodes_can_be_read(store: Repository, name: str) -> None:
     expected = EXPECTED["kept"]["databases"][name]
     newer, older = store.latest(name, 2)
     assert newer.taken_at is not None
@@ -175,7 +175,7 @@ def test_snapshots_diagnoses_and_what_lasts_can_be_read(store: Repository, name:
     )
 
 
-def test_rest_says_of_it_what_the_old_release_said(old: OldStore) -> None:
+def test_rest_answers_as_the_old_release_did(old: OldStore) -> None:
     expected = EXPECTED["rest"]
     with standing(old.url) as app:
         told = asked(app, *(f"/api/v1/{path}" for path in expected))
@@ -188,7 +188,7 @@ def test_rest_says_of_it_what_the_old_release_said(old: OldStore) -> None:
         agrees(answer.json(), wanted, path)
 
 
-def test_pages_show_it(old: OldStore) -> None:
+def test_pages_show_the_old_store(old: OldStore) -> None:
     (report,) = [path.removeprefix("reports/") for path in EXPECTED["rest"] if path.startswith("reports/")]
     within = f"begin={BEGIN:%Y-%m-%dT%H:%MZ}&end={END + timedelta(minutes=1):%Y-%m-%dT%H:%MZ}"
     paths = [
@@ -204,7 +204,7 @@ def test_pages_show_it(old: OldStore) -> None:
     assert "undo tablespace recreated" in told[3].text
 
 
-def test_receivers_get_what_still_waited_for_them_once_and_in_order(store: Repository) -> None:
+def test_receivers_get_what_still_waits_for_them_once_and_in_order(store: Repository) -> None:
     with receiver() as one:
         names = ("told", "down", "gone", "crashed")
         hooks = [{"url": f"{one.url}-{name}", "name": name} for name in names]
@@ -239,7 +239,7 @@ def test_deliveries_say_who_was_told_of_what(store: Repository) -> None:
 
 
 @pytest.mark.parametrize("old", ["postgresql"], indirect=True)
-def test_replicas_hear_the_last_word_of_one_that_died(old: OldStore, store: Repository) -> None:
+def test_replicas_see_the_last_status_of_one_that_died(old: OldStore, store: Repository) -> None:
     words = FleetStatusTable(store.engine)
     told = words.all()
     assert sorted(told) == sorted(NAMES)
@@ -255,7 +255,7 @@ def test_replicas_hear_the_last_word_of_one_that_died(old: OldStore, store: Repo
         leases.close()
 
 
-def test_retention_deletes_it_when_its_time_is_over(old: OldStore) -> None:
+def test_retention_deletes_old_rows_when_their_time_is_over(old: OldStore) -> None:
     store = Repository(old.url)
     roll_up(store.engine, store.partitions, END + timedelta(days=1))
     store.prune(END + timedelta(days=10_000))
@@ -301,7 +301,7 @@ def columns_of(path: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("old", ["sqlite"], indirect=True)
-def test_export_writes_of_an_old_store_what_the_old_release_wrote(tmp_path: Path, old: OldStore) -> None:
+def test_export_of_an_old_store_equals_that_of_the_old_release(tmp_path: Path, old: OldStore) -> None:
     store = Repository(old.url)
     write_history(store.engine, tmp_path / "today.gz")
     store.close()
@@ -380,7 +380,7 @@ def started(old: OldStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         loop.close()
 
 
-def test_polls_that_a_killed_process_left_on_disk_reach_the_store(
+def test_polls_a_killed_process_left_on_disk_reach_the_store(
     old: OldStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "waiting"
@@ -419,7 +419,7 @@ def test_polls_that_a_killed_process_left_on_disk_reach_the_store(
     assert (told.exit_code, told.stderr) == (0, "the store is whole\n")
 
 
-def test_a_trouble_goes_on_where_the_killed_process_left_it(store: Repository, tmp_path: Path) -> None:
+def test_episode_continues_where_the_killed_process_left_it(store: Repository, tmp_path: Path) -> None:
     name = "users-mutex"
     shutil.copytree(MADE / "spool", tmp_path / "spool")
     waiting = DiskQueue(tmp_path / "spool", 2**30).newest(name)
@@ -435,7 +435,7 @@ def test_a_trouble_goes_on_where_the_killed_process_left_it(store: Repository, t
 
 
 @pytest.mark.parametrize("old", ["sqlite"], indirect=True)
-def test_a_poll_is_taken_down_as_it_was(store: Repository) -> None:
+def test_poll_record_keeps_the_figures_and_keys_of_the_old_release(store: Repository) -> None:
     """Series go on under their names: a row whose key is written otherwise would begin a second one beside the first."""
     last = {name: store.last_snapshot(name) for name in NAMES}
     for file in sorted((MADE / "spool").iterdir()):
@@ -461,7 +461,7 @@ def test_a_poll_is_taken_down_as_it_was(store: Repository) -> None:
 
 
 @pytest.mark.parametrize("name", list(EXPECTED["captures"]))
-def test_captures_are_diagnosed_as_ever(name: str) -> None:
+def test_captures_are_diagnosed_as_by_the_old_release(name: str) -> None:
     told = run("diagnose", MADE / name, "--format", "json")
     assert told.exit_code == 0, told.output
     agrees(json.loads(told.stdout), EXPECTED["captures"][name])
@@ -486,11 +486,11 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return configuration.read(Path("latchscope.yaml"))
 
 
-def test_configuration_has_each_value_where_it_was(configured: Settings) -> None:
+def test_configuration_keeps_each_value_in_its_place(configured: Settings) -> None:
     agrees(configured.model_dump(mode="json"), EXPECTED["configuration"]["settings"])
 
 
-def test_configuration_leads_to_its_secrets(configured: Settings) -> None:
+def test_configuration_still_finds_its_secrets(configured: Settings) -> None:
     erp1, erp2, billing, _ = configured.databases
     assert password_of(erp1) == EXPECTED["configuration"]["passwords"]["erp1"] == "tiger"
     assert (password_of(erp2), password_of(billing)) == ("lion", "geheim")

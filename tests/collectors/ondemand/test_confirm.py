@@ -37,7 +37,7 @@ def giving(*rows: tuple[Value, ...]) -> Session:
     return Session(Answer(("count(*)",), list(rows)))
 
 
-def test_the_query_is_sent_once_marked_and_with_a_row_limit() -> None:
+def test_one_number_sends_the_query_once_marked_and_with_a_row_limit() -> None:
     session = giving((14838,))
     one_number(session, SQL)
     ((sent, binds),) = session.asked
@@ -48,7 +48,7 @@ def test_the_query_is_sent_once_marked_and_with_a_row_limit() -> None:
 
 
 @pytest.mark.parametrize(("value", "number"), [(14838, 14838.0), (0, 0.0), (2.5, 2.5), (-1, -1.0)])
-def test_the_number_is_the_first_cell(value: Value, number: float) -> None:
+def test_one_number_is_the_first_cell(value: Value, number: float) -> None:
     found = one_number(giving((value,)), SQL)
     assert (found, type(found)) == (number, float)
 
@@ -58,18 +58,18 @@ def test_the_number_is_the_first_cell(value: Value, number: float) -> None:
     [[], [()], [(None,)], [("14838",)], [(datetime(2026, 3, 2, tzinfo=UTC),)]],
     ids=["no row", "no cell", "NULL", "text", "a date"],
 )
-def test_what_is_no_number_never_becomes_one(rows: list[tuple[Value, ...]]) -> None:
+def test_one_number_rejects_an_answer_that_is_not_a_number(rows: list[tuple[Value, ...]]) -> None:
     with pytest.raises(StatementError, match="the query gave no number"):
         one_number(giving(*rows), SQL)
 
 
 @pytest.mark.parametrize("error", [ViewRefused("ORA-00942: no"), SessionError("ORA-03113: end of file")])
-def test_an_error_is_passed_on_as_it_is(error: Exception) -> None:
+def test_one_number_passes_an_error_on_unchanged(error: Exception) -> None:
     with pytest.raises(type(error), match=str(error)):
         one_number(Session(error), SQL)
 
 
-def test_a_scripted_database_answers_a_confirming_query_it_knows() -> None:
+def test_scripted_database_answers_a_confirming_query_it_knows() -> None:
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: 60.0)
     assert one_number(database, "select count(*) from dba_rollback_segs") == 14838
     with pytest.raises(StatementError, match="does not know this statement"):

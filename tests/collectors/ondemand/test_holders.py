@@ -59,20 +59,20 @@ def still() -> float:
     return 0.0
 
 
-def test_it_ends_when_the_looks_are_used_up() -> None:
+def test_profile_ends_when_the_looks_are_used_up() -> None:
     session = Session([NOBODY])
     found = profile(session, ROW_CACHE_LATCH, seconds=5, looks=7, clock=still)
     assert (found.looks, len(session.asked), found.held) == (7, 7, ())
 
 
-def test_it_ends_when_the_time_is_used_up() -> None:
+def test_profile_ends_when_the_time_is_used_up() -> None:
     session = Session([NOBODY])
     found = profile(session, ROW_CACHE_LATCH, seconds=5, looks=2000, clock=ticking(1.0))
     assert found.looks == len(session.asked) == 4
     assert found.seconds >= 5
 
 
-def test_nobody_can_ask_for_more_than_the_bounds() -> None:
+def test_profile_never_exceeds_its_bounds_whatever_is_asked() -> None:
     session = Session([NOBODY])
     found = profile(session, ROW_CACHE_LATCH, seconds=1e9, looks=10 * MOST_LOOKS, clock=still)
     assert found.looks == MOST_LOOKS == 2000
@@ -81,26 +81,26 @@ def test_nobody_can_ask_for_more_than_the_bounds() -> None:
     assert MOST_SECONDS <= found.seconds <= MOST_SECONDS + 1
 
 
-def test_it_rests_after_every_look(paused: list[float]) -> None:
+def test_profile_pauses_after_every_look(paused: list[float]) -> None:
     profile(Session([NOBODY]), ROW_CACHE_LATCH, seconds=5, looks=9, clock=still)
     assert paused == [holders.PAUSE_SECONDS] * 9
     assert holders.PAUSE_SECONDS > 0
 
 
-def test_no_look_is_taken_when_none_is_allowed() -> None:
+def test_profile_takes_no_look_when_none_is_allowed() -> None:
     session = Session([NOBODY])
     assert profile(session, ROW_CACHE_LATCH, seconds=5, looks=0, clock=still).looks == 0
     assert profile(session, ROW_CACHE_LATCH, seconds=0, looks=5, clock=still).looks == 0
     assert session.asked == []
 
 
-def test_each_look_is_the_same_statement_for_one_latch() -> None:
+def test_profile_sends_the_same_statement_for_one_latch_at_each_look() -> None:
     session = Session([NOBODY])
     assert profile(session, "row cache objects", seconds=5, looks=3, clock=still).latch == "row cache objects"
     assert session.asked == [(holders.STATEMENT, {"latch": "row cache objects"})] * 3
 
 
-def test_equal_holders_are_counted_together_and_the_most_met_come_first() -> None:
+def test_holders_that_are_equal_are_counted_together_most_frequent_first() -> None:
     session = Session([[ORDERS], [BILLING, ORDERS], NOBODY, [BILLING], [BILLING]])
     found = profile(session, ROW_CACHE_LATCH, seconds=5, looks=5, clock=still)
     assert found.held == ((Holder(*BILLING), 3), (Holder(*ORDERS), 2))
@@ -108,13 +108,13 @@ def test_equal_holders_are_counted_together_and_the_most_met_come_first() -> Non
 
 
 @pytest.mark.parametrize("place", range(len(COLUMNS)), ids=COLUMNS)
-def test_holders_that_differ_in_anything_are_not_the_same(place: int) -> None:
+def test_holders_that_differ_in_any_field_are_counted_apart(place: int) -> None:
     other = (*BILLING[:place], 9 if place == 0 else "OTHER", *BILLING[place + 1 :])
     found = profile(Session([[BILLING], [other]]), ROW_CACHE_LATCH, seconds=5, looks=2, clock=still)
     assert [times for _, times in found.held] == [1, 1]
 
 
-def test_a_holder_without_a_session_is_kept_with_what_is_known() -> None:
+def test_holder_without_a_session_is_kept_with_what_is_known() -> None:
     found = profile(Session([[(0, "07A8", None, None, None, None)]]), ROW_CACHE_LATCH, 5, 1, clock=still)
     assert found.held == ((Holder(0, "07A8", None, None, None, None), 1),)
     found = profile(Session([NOBODY], columns=("sid", "laddr")), ROW_CACHE_LATCH, 5, 1, clock=still)
@@ -124,7 +124,7 @@ def test_a_holder_without_a_session_is_kept_with_what_is_known() -> None:
 @pytest.mark.parametrize(
     "error", [ViewRefused("ORA-00942: no"), StatementError("ORA-00904: no"), SessionError("ORA-03113: no")]
 )
-def test_an_error_ends_the_profile_at_once(error: Exception) -> None:
+def test_profile_ends_at_once_on_an_error(error: Exception) -> None:
     session = Session([[BILLING], error])
     with pytest.raises(type(error), match=str(error)):
         profile(session, ROW_CACHE_LATCH, seconds=5, looks=100, clock=still)
@@ -132,7 +132,7 @@ def test_an_error_ends_the_profile_at_once(error: Exception) -> None:
 
 
 @pytest.mark.parametrize(("began", "sids"), [(60.0, [611, 618]), (2.0, [])], ids=["storm", "calm"])
-def test_a_scripted_database_has_the_holders_of_its_hour(began: float, sids: list[int]) -> None:
+def test_scripted_database_has_the_holders_of_its_hour(began: float, sids: list[int]) -> None:
     glances = iter(range(10**6))
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: began + next(glances) * 0.013)
     found = profile(database, ROW_CACHE_LATCH, seconds=5, looks=300, clock=still)

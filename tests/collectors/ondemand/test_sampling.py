@@ -51,7 +51,7 @@ def looks(reading: Reading) -> list[Value]:
     return [row["sample"] for row in reading.rows if row["sid"] is None]
 
 
-def test_looks_are_counted_and_say_whom_they_met() -> None:
+def test_burst_numbers_its_looks_and_records_whom_each_met() -> None:
     reading = after(Session([[WAITER, OTHER], [WAITER]]), 2).taken()
     assert reading == Rows(
         VIEW,
@@ -65,21 +65,21 @@ def test_looks_are_counted_and_say_whom_they_met() -> None:
     )
 
 
-def test_a_look_at_nobody_counts() -> None:
+def test_burst_counts_a_look_that_met_nobody() -> None:
     reading = after(Session([NOBODY, [WAITER], NOBODY]), 3).taken()
     assert looks(reading) == [1, 2, 3]
     assert isinstance(reading, Rows)
     assert [row["sample"] for row in reading.rows if row["sid"] is not None] == [2]
 
 
-def test_every_row_has_its_own_key() -> None:
+def test_rows_of_a_burst_have_unique_keys() -> None:
     reading = after(Session([[WAITER, OTHER]]), 5).taken()
     assert isinstance(reading, Rows)
     keys = [tuple(row[name] for name in collectors()[VIEW].key) for row in reading.rows]
     assert len(set(keys)) == len(keys) == 15
 
 
-def test_the_number_of_the_look_is_ours_and_part_of_the_key() -> None:
+def test_sample_number_is_made_by_us_and_part_of_the_key() -> None:
     reading = after(Session([NOBODY]), 1).taken()
     assert isinstance(reading, Rows)
     (row,) = reading.rows
@@ -87,7 +87,7 @@ def test_the_number_of_the_look_is_ours_and_part_of_the_key() -> None:
 
 
 @pytest.mark.parametrize("wanted", [None, 60, 61, 10_000])
-def test_there_are_sixty_looks_at_most(wanted: int | None) -> None:
+def test_burst_takes_at_most_sixty_looks(wanted: int | None) -> None:
     session = Session([[WAITER]])
     burst = after(session, 75, Burst("19.0.0.0.0") if wanted is None else Burst("19.0.0.0.0", wanted))
     assert burst.spent
@@ -95,7 +95,7 @@ def test_there_are_sixty_looks_at_most(wanted: int | None) -> None:
     assert looks(burst.taken()) == list(range(1, 61))
 
 
-def test_fewer_looks_can_be_asked_for() -> None:
+def test_burst_takes_fewer_looks_when_asked() -> None:
     session = Session([[WAITER]])
     burst = Burst("19.0.0.0.0", looks=2)
     spent = [burst.spent]
@@ -106,7 +106,7 @@ def test_fewer_looks_can_be_asked_for() -> None:
     assert len(session.asked) == 2
 
 
-def test_a_refused_view_ends_the_burst_and_names_its_grant() -> None:
+def test_burst_ends_at_a_refused_view_and_names_its_grant() -> None:
     session = Session([ViewRefused("ORA-00942: table or view does not exist")])
     burst = after(session, 5)
     assert burst.spent
@@ -119,7 +119,7 @@ def test_a_refused_view_ends_the_burst_and_names_its_grant() -> None:
     )
 
 
-def test_a_look_that_fails_ends_the_burst_and_is_no_missing_grant() -> None:
+def test_burst_ends_at_a_failed_look_without_naming_a_missing_grant() -> None:
     session = Session([[WAITER], StatementError("ORA-01555: snapshot too old")])
     burst = after(session, 5)
     assert burst.spent
@@ -130,7 +130,7 @@ def test_a_look_that_fails_ends_the_burst_and_is_no_missing_grant() -> None:
     assert "grant" not in reading.way_out
 
 
-def test_a_lost_session_is_passed_on_and_what_was_seen_is_kept() -> None:
+def test_burst_passes_a_lost_session_on_and_keeps_what_was_seen() -> None:
     session = Session([[WAITER], SessionError("ORA-03113: end of file")])
     burst = after(session, 1)
     with pytest.raises(SessionError, match="ORA-03113"):
@@ -139,14 +139,14 @@ def test_a_lost_session_is_passed_on_and_what_was_seen_is_kept() -> None:
     assert not burst.spent
 
 
-def test_without_a_look_nothing_was_sampled() -> None:
+def test_burst_without_a_look_is_not_sampled() -> None:
     reading = Burst("19.0.0.0.0").taken()
     assert reading == not_sampled()
     assert (not_sampled().view, not_sampled().kind) == (VIEW, "not_asked")
 
 
 @pytest.mark.parametrize(("release", "con_id"), [("11.2.0.4.0", False), ("12.1.0.2.0", True), (None, False)])
-def test_the_text_fits_the_release(release: str | None, con_id: bool) -> None:
+def test_burst_sends_the_statement_for_the_release(release: str | None, con_id: bool) -> None:
     session = Session([NOBODY])
     after(session, 1, Burst(release))
     ((sql, binds),) = session.asked
@@ -155,13 +155,13 @@ def test_the_text_fits_the_release(release: str | None, con_id: bool) -> None:
     assert ("con_id" in sql) is con_id
 
 
-def test_a_release_older_than_any_text_is_not_asked() -> None:
+def test_burst_asks_nothing_of_a_release_older_than_any_statement() -> None:
     session = Session([NOBODY])
     assert after(session, 3, Burst("9.2.0.8.0")).taken() == not_sampled()
     assert session.asked == []
 
 
-def test_a_scripted_database_shows_who_waits() -> None:
+def test_scripted_database_shows_who_waits() -> None:
     at = iter(range(100))
     database = ScriptedDatabase(scenarios()["users-mutex"], BEGAN, lambda: float(next(at)))
     burst = Burst("19.0.0.0.0", looks=10)

@@ -55,7 +55,7 @@ dc_histogram_defs                     41        5,387     12.2   29.0         0 
 {END}"""
 
 
-def test_each_period_is_a_delta_of_its_own() -> None:
+def test_compare_report_gives_a_delta_for_each_period() -> None:
     first, second = read(TEXT.encode(), "x.txt")
     assert isinstance(first, Delta) and isinstance(second, Delta)
     assert first.database == second.database == "erp1"
@@ -75,7 +75,7 @@ def test_each_period_is_a_delta_of_its_own() -> None:
     assert [one.cell("v$osstat", "stat_name", "NUM_CPUS", "level_now") for one in (first, second)] == [8, 16]
 
 
-def test_it_says_what_such_a_report_cannot_tell() -> None:
+def test_compare_report_notes_what_it_cannot_tell() -> None:
     (first, _) = read(TEXT.encode(), "x.txt")
     assert isinstance(first, Delta)
     assert first.notes[0] == "layout not verified for AWR compare-periods text of release 11.2.0.3.0"

@@ -18,11 +18,11 @@ def recorded(name: str) -> bytes:
     ["awr-11.2.0.4.0-undo-storm.html", "awr-11.2.0.4.0-undo-storm.txt", "statspack-11.2.0.3.0-undo-storm.txt",
      "awrdd-11.2.0.4.0-before-and-during.html", "awr-11.2.0.4.0-restart.txt"],
 )  # fmt: skip
-def test_the_db_id_is_read(name: str) -> None:
+def test_db_id_is_read(name: str) -> None:
     assert {one.dbid for one in read(recorded(name), name)} == {"3141592653"}
 
 
-def test_a_file_that_is_cut_off_is_known_and_its_notes_keep_that_apart() -> None:
+def test_cut_off_file_is_recognised_and_its_notes_tell_cut_from_missing() -> None:
     for name in ("awr-11.2.0.4.0-undo-storm.html", "awr-11.2.0.4.0-undo-storm.txt"):
         data = recorded(name)
         (whole,) = read(data, name)
@@ -34,7 +34,7 @@ def test_a_file_that_is_cut_off_is_known_and_its_notes_keep_that_apart() -> None
         assert diagnose(cut).headline.startswith(("As far as the file goes: ", "Cannot tell: ")), diagnose(cut).headline
 
 
-def test_a_file_cut_off_before_everything_that_matters_cannot_tell() -> None:
+def test_cut_off_file_without_what_matters_never_says_nothing_to_do() -> None:
     data = recorded("awr-11.2.0.4.0-undo-storm.txt")
     (cut,) = read(data[: data.index(b"Top 10 Foreground")], "x")
     assert isinstance(cut, Delta)

@@ -22,21 +22,21 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("what", REPORTS)
-def test_a_title_where_a_line_or_an_element_begins_is_a_report(what: str) -> None:
+def test_looks_like_report_accepts_a_title_opening_a_line_or_an_element(what: str) -> None:
     assert looks_like_report(REPORTS[what].encode())
 
 
 @pytest.mark.parametrize("what", OTHERS)
-def test_a_title_that_is_quoted_is_none(what: str) -> None:
+def test_looks_like_report_rejects_a_quoted_title(what: str) -> None:
     assert not looks_like_report(OTHERS[what].encode())
 
 
-def test_the_makers_of_reports_are_none_and_all_they_made_is() -> None:
+def test_looks_like_report_rejects_report_makers_and_accepts_their_output() -> None:
     for path in make.HOME.iterdir():
         if path.is_file():
             assert looks_like_report(path.read_bytes()) is (path.suffix in (".html", ".txt")), path.name
 
 
-def test_a_page_has_its_tags_at_the_start_of_a_line() -> None:
+def test_is_html_wants_a_tag_at_the_start_of_a_line() -> None:
     assert is_html("junk\n  <TABLE border=1>")
     assert not is_html("STATSPACK report for\nselect '<table>' from dual")

@@ -89,27 +89,27 @@ def check_cut(name: str, length: int) -> None:
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH)
-def test_cut_at_every_section(name: str) -> None:
+def test_report_reader_survives_a_cut_at_every_section(name: str) -> None:
     assert len(boundaries(name)) > 12
     for place in boundaries(name):
         check_cut(name, place)
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH)
-def test_cut_inside_a_section(name: str) -> None:
+def test_report_reader_survives_a_cut_inside_a_section(name: str) -> None:
     chance = random.Random(f"cut {name}")
     for _ in range(12):
         check_cut(name, chance.randrange(len(kept(name))))
 
 
-def test_a_cut_compare_report() -> None:
+def test_report_reader_survives_a_cut_compare_report() -> None:
     for place in boundaries(COMPARED):
         survives(kept(COMPARED)[:place])
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", ONE_OF_EACH)
-def test_cut_everywhere(name: str) -> None:
+def test_report_reader_survives_a_cut_anywhere(name: str) -> None:
     for length in range(0, len(kept(name)), 37):
         check_cut(name, length)
 
@@ -122,7 +122,7 @@ def flipped(data: bytes, chance: random.Random, most: int) -> bytes:
 
 
 @pytest.mark.parametrize("name", [*ONE_OF_EACH, COMPARED])
-def test_flipped_bytes(name: str) -> None:
+def test_report_reader_survives_flipped_bytes(name: str) -> None:
     chance = random.Random(f"flip {name}")
     for _ in range(15):
         survives(flipped(kept(name), chance, 400))
@@ -130,14 +130,14 @@ def test_flipped_bytes(name: str) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", [*ONE_OF_EACH, COMPARED])
-def test_flipped_bytes_for_long(name: str) -> None:
+def test_report_reader_survives_flipped_bytes_over_many_rounds(name: str) -> None:
     chance = random.Random(f"soak {name}")
     for _ in range(800):
         survives(flipped(kept(name), chance, 4_000))
 
 
 @pytest.mark.parametrize("repeated", [b"--- ---\n", b"<table><tr><td>1"])
-def test_more_tables_than_a_report_can_have_are_one_clear_line(repeated: bytes) -> None:
+def test_report_reader_rejects_too_many_tables_in_one_clear_line(repeated: bytes) -> None:
     with pytest.raises(InputError, match=r"^case has more than 5,000 tables; give one report at a time$"):
         read(b"STATSPACK report for\n" + repeated * 6_000, "case")
 
@@ -149,7 +149,7 @@ def shuffled(data: bytes, chance: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH)
-def test_lines_in_disorder(name: str) -> None:
+def test_report_reader_survives_shuffled_lines(name: str) -> None:
     chance = random.Random(f"lines {name}")
     for _ in range(5):
         survives(lines_of_head(kept(name)) + shuffled(kept(name), chance))
@@ -191,12 +191,12 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("what", STRANGE)
-def test_strange_things(what: str) -> None:
+def test_report_reader_survives_strange_input(what: str) -> None:
     survives(STRANGE[what])
 
 
 @pytest.mark.parametrize("what", ["script", "billion laughs", "outside entity", "some tables in tables"])
-def test_strange_things_before_a_good_report_change_nothing_of_it(what: str) -> None:
+def test_report_reader_ignores_strange_input_before_a_good_report(what: str) -> None:
     name = "awr-11.2.0.4.0-undo-storm.html"
     strange = STRANGE[what].replace(b"<title>AWR Report for DB: A</title>", b"").replace(b"WORKLOAD", b"")
     good = kept(name)
@@ -208,7 +208,7 @@ def test_strange_things_before_a_good_report_change_nothing_of_it(what: str) -> 
 
 
 @given(st.binary(max_size=2_000))
-def test_random_bytes(data: bytes) -> None:
+def test_report_reader_survives_random_bytes(data: bytes) -> None:
     survives(data)
     survives(b"WORKLOAD REPOSITORY report for\n" + data)
 
@@ -220,7 +220,7 @@ WORDS = st.sampled_from([*HEADS, *TEXTS, *TAGS, "####", "1e400", "9" * 60, "٣",
 
 
 @given(st.lists(WORDS, max_size=60))
-def test_random_text_of_the_words_of_reports(lines: list[str]) -> None:
+def test_report_reader_survives_random_text_in_report_words(lines: list[str]) -> None:
     survives("\n".join(["STATSPACK report for", *lines]).encode())
     survives(html("\n".join(lines)))
 
@@ -267,15 +267,15 @@ def peak(what: str, data: str) -> int:
 
 
 @pytest.mark.parametrize("what", HEAVY)
-def test_memory_is_bounded(what: str) -> None:
+def test_report_reader_memory_is_bounded(what: str) -> None:
     assert peak(what, HEAVY[what]) < MOST_MEGABYTES
 
 
-def test_what_is_too_large_is_refused_before_it_is_looked_at() -> None:
+def test_report_reader_refuses_a_too_large_file_before_looking_into_it() -> None:
     assert peak("refused", HEAVY["300 MB of zeros"]) < 150
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("what", HEAVIER)
-def test_memory_is_bounded_at_the_limit(what: str) -> None:
+def test_report_reader_memory_is_bounded_at_the_size_limit(what: str) -> None:
     assert peak(what, HEAVIER[what]) < MOST_MEGABYTES

@@ -56,7 +56,7 @@ def cells(one: ReportRow, *names: str) -> list[str]:
     return [one.text(name) for name in names]
 
 
-def test_begin_end_release_elapsed_and_db_time(
+def test_shared_reports_give_begin_end_release_elapsed_and_db_time(
     reports: Path, verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]
 ) -> None:
     for one in verdicts:
@@ -75,7 +75,9 @@ def test_begin_end_release_elapsed_and_db_time(
         assert (delta.rows("v$instance")[0]["parallel"] == "YES") is one["rac"], one["file"]
 
 
-def test_every_latch_figure(reports: Path, verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]) -> None:
+def test_shared_reports_give_every_latch_figure(
+    reports: Path, verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]
+) -> None:
     titles = ("latchname", "getrequests", "pctgetmiss", "avgslpsmiss", "waittimes", "nowaitrequests", "pctnowaitmiss")
     for one in (one for one in verdicts if one["format"] in WITH_FIGURES):
         (latch,) = deltas[one["file"]].rows("v$latch")[:0] or [
@@ -93,7 +95,7 @@ def test_every_latch_figure(reports: Path, verdicts: list[dict[str, Any]], delta
         assert told == exact if exact else latch["sleeps"] == 0, one["file"]
 
 
-def test_every_miss_source_mutex_and_cache(
+def test_shared_reports_give_every_miss_source_mutex_and_cache(
     reports: Path, verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]
 ) -> None:
     for one in (one for one in verdicts if one["format"] in WITH_FIGURES):
@@ -119,7 +121,9 @@ def test_every_miss_source_mutex_and_cache(
         assert top == one["dictionary_top4 (name/gets/miss %/mods/usage)"], one["file"]
 
 
-def test_every_row_cache_event(reports: Path, verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]) -> None:
+def test_shared_reports_give_every_row_cache_event(
+    reports: Path, verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]
+) -> None:
     for one in (one for one in verdicts if one["format"] in WITH_FIGURES):
         wanted = one["row_cache_events (event=waits/seconds/average/% of DB time)"]
         told = []
@@ -136,7 +140,7 @@ def test_every_row_cache_event(reports: Path, verdicts: list[dict[str, Any]], de
         assert "; ".join(told) == wanted, one["file"]
 
 
-def test_the_figures_in_the_words_of_the_text_reports(
+def test_text_reports_give_the_figures_their_verdicts_name(
     verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]
 ) -> None:
     said = {one["file"]: one["verdict"] for one in verdicts}
@@ -193,14 +197,14 @@ def agree(one: object, other: object, where: str) -> None:
                 assert a == b, f"{where} {name}: {left} {right}"
 
 
-def test_nothing_is_said_against_the_shared_reports_but_what_they_lack(deltas: Mapping[str, Delta]) -> None:
+def test_shared_reports_have_no_oddities_and_only_expected_notes(deltas: Mapping[str, Delta]) -> None:
     for name, delta in deltas.items():
         assert delta.oddities == (), name
         notes = [note for note in delta.notes if not note.startswith("sections the report does not have")]
         assert notes == (["a window of 153.0 hours: averages over it hide short storms"] if "153" in name else []), name
 
 
-def test_every_shared_report_looks_like_one(reports: Path, verdicts: list[dict[str, Any]]) -> None:
+def test_shared_reports_all_look_like_reports(reports: Path, verdicts: list[dict[str, Any]]) -> None:
     assert all(looks_like_report((reports / one["file"]).read_bytes()) for one in verdicts)
     assert not looks_like_report((reports / "verdicts.json").read_bytes())
 
@@ -220,7 +224,7 @@ def test_every_shared_report_looks_like_one(reports: Path, verdicts: list[dict[s
         (b"STATSPACK report for\n", "without its begin and end time"),
     ],
 )
-def test_what_cannot_be_read_is_refused_in_one_line(content: bytes, words: str) -> None:
+def test_unreadable_input_is_refused_in_one_line(content: bytes, words: str) -> None:
     with pytest.raises(InputError) as error:
         read(content, "x.html")
     assert str(error.value).startswith("x.html is ")
@@ -249,7 +253,7 @@ def head(kind: str = "", what: str = "", started: str = STARTED) -> str:
     return HEAD.format(kind=kind, what=what, started=started)
 
 
-def test_a_head_alone_gives_db_time_and_says_what_is_missing() -> None:
+def test_head_alone_gives_db_time_and_names_the_missing_sections() -> None:
     delta = only(read(head().encode(), "x.txt"))
     assert delta.database == "ERP/2"
     assert delta.cell("v$sys_time_model", "stat_name", "DB time", "value") == 106.74 * 60e6
@@ -259,7 +263,7 @@ def test_a_head_alone_gives_db_time_and_says_what_is_missing() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
-def test_encodings_read_alike(encoding: str) -> None:
+def test_encodings_all_read_the_same(encoding: str) -> None:
     text = head().replace("erp2 ", "erpé ").replace("\n", "\r\n")
     assert only(read(text.encode(encoding), "x.txt")).rows("v$instance")[0]["instance_name"] == "erpé"
 
@@ -271,18 +275,18 @@ def test_encodings_read_alike(encoding: str) -> None:
         head() + "\nERROR: Snapshots chosen span an instance shutdown: RESULTS ARE INVALID\n",
     ],
 )
-def test_a_restart_within_the_interval_makes_it_worthless(content: str) -> None:
+def test_restart_within_the_interval_makes_it_not_comparable(content: str) -> None:
     (found,) = read(content.encode(), "x.txt")
     assert isinstance(found, NotComparable)
     assert "restarted" in found.why and "after the restart" in found.way_out
 
 
-def test_a_report_of_a_pdb_without_latches_asks_for_the_root() -> None:
+def test_pdb_report_without_latches_asks_for_one_of_the_root() -> None:
     with pytest.raises(InputError, match=r"x\.txt is a report of one PDB.*CDB\$ROOT"):
         read(head(kind="PDB ", what=" (PDB snapshots)").encode(), "x.txt")
 
 
-def test_an_unknown_layout_and_a_short_window_are_said() -> None:
+def test_notes_name_an_unknown_layout_and_a_short_window() -> None:
     text = head().replace("11.2.0.4.0", "10.2.0.4.0").replace("15.03", "2.00")
     notes = only(read(text.encode(), "x.txt")).notes
     assert notes[0] == "layout not verified for AWR text of release 10.2.0.4.0"

@@ -17,7 +17,7 @@ ONE = Reader("{view}", lambda printed: Missing("{view}", "unread", "", ""))
 """
 
 
-def test_every_reader_reads_a_view_we_know() -> None:
+def test_readers_all_read_a_known_view() -> None:
     assert set(readers()) < set(collectors())
     assert {"v$latch", "v$latch_misses", "v$mutex_sleep", "v$rowcache", "v$system_event"} < set(readers())
 
@@ -31,7 +31,9 @@ def test_every_reader_reads_a_view_we_know() -> None:
         (ONE.format(view="v$latch"), "a second time"),
     ],
 )
-def test_a_wrong_module_is_said(text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_reject_a_wrong_module_and_say_why(
+    text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Named after everything else, so that what it repeats was found before it.
     name = f"zz_planted_{abs(hash(text))}"
     (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")

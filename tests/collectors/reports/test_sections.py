@@ -39,7 +39,7 @@ def latch(delta: Delta) -> dict[str, object]:
     return next(dict(row) for row in delta.rows("v$latch") if row["name"] == "row cache objects")
 
 
-def test_sleeps_are_zero_when_the_breakdown_lists_others_and_unknown_without_it() -> None:
+def test_sleeps_are_zero_if_the_breakdown_lists_others_unknown_without_it() -> None:
     listed = section("Latch Sleep Breakdown", BREAKDOWN + LISTED.replace("row cache objects", "messages         "))
     assert latch(of(section("Latch Activity", ACTIVITY + OURS), listed))["sleeps"] == 0
     alone = latch(of(section("Latch Activity", ACTIVITY + OURS)))
@@ -54,33 +54,33 @@ def test_misses_of_a_rounded_zero_are_unknown() -> None:
     assert "misses" not in zero
 
 
-def test_pages_of_one_section_are_joined() -> None:
+def test_section_pages_are_joined() -> None:
     first = section("Latch Activity", ACTIVITY + OURS.replace("row cache objects", "messages         "))
     pages = first.replace("          ---------------\n", "\f") + section("Latch Activity", ACTIVITY + OURS)
     assert {row["name"] for row in of(pages).rows("v$latch")} == {"messages", "row cache objects"}
 
 
-def test_an_overflow_is_unknown_and_said() -> None:
+def test_overflow_is_unknown_and_noted() -> None:
     delta = of(section("Latch Activity", ACTIVITY + OURS.replace("       100,000", "##############")))
     assert "gets" not in latch(delta)
     assert any("too wide" in note and "####" in note for note in delta.notes)
 
 
-def test_a_negative_counter_is_an_oddity_and_not_a_figure() -> None:
+def test_negative_counter_is_an_oddity_and_not_a_figure() -> None:
     delta = of(section("Latch Activity", ACTIVITY + OURS.replace("       100,000", "-4,018,470,645")))
     assert "gets" not in latch(delta)
     (odd,) = delta.oddities
     assert (odd.view, odd.column, odd.what, odd.after) == ("v$latch", "gets", "negative", -4_018_470_645)
 
 
-def test_a_section_that_the_file_ends_in_is_not_used() -> None:
+def test_section_that_the_file_ends_in_is_not_used() -> None:
     whole = section("Latch Activity", ACTIVITY + OURS)
     delta = of(whole[: whole.rindex("          ---")])
     assert isinstance(delta.read("v$latch"), Missing)
     assert any("ends inside Latch Activity" in note for note in delta.notes)
 
 
-def test_several_pdbs_of_one_latch_are_added() -> None:
+def test_latch_figures_of_several_pdbs_are_added_up() -> None:
     row = "<tr><td>row cache objects</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>"
     body = row.format("1,000", 10, 2, 8, "PDB1") + row.format("500", 5, 1, 4, "PDB2")
     titles = "".join(
@@ -103,7 +103,7 @@ Cache                         Requests   Miss    Reqs  Miss     Reqs      Usage
 """
 
 
-def test_dictionary_caches_keep_their_names_apart_and_their_misses_derived() -> None:
+def test_dictionary_caches_keep_their_names_and_have_their_misses_derived() -> None:
     body = (
         "dc_users                        10,000    0.5     100  10.0        7         50\n"
         "dc_objects                       2,000    N/A       0   N/A        0         40\n"
@@ -121,7 +121,7 @@ def test_dictionary_caches_keep_their_names_apart_and_their_misses_derived() -> 
     assert delta.oddities == ()
 
 
-def test_a_cache_that_stands_twice_with_other_figures_is_not_used() -> None:
+def test_cache_listed_twice_with_different_figures_is_not_used() -> None:
     row = "dc_users                        10,000    0.5     100  10.0        7         50"
     delta = of(section("Dictionary Cache Stats", f"{CACHES}{row}\n{row.replace('10,000', '11,000')}"))
     assert delta.rows("v$rowcache") == ()
@@ -135,7 +135,7 @@ Event                             Waits -outs   Time (s)    (ms)     /txn   time
 """
 
 
-def test_events_of_both_kinds_of_process_are_added_and_cut_names_restored() -> None:
+def test_events_of_both_process_kinds_are_added_and_cut_names_restored() -> None:
     front = "latch: cache buffers chain        1,000     0          3       2      0.0     .1"
     back = "latch: cache buffers chain          100     0          0       1      0.0     .1"
     delta = of(
@@ -151,7 +151,7 @@ def test_events_of_both_kinds_of_process_are_added_and_cut_names_restored() -> N
     )  # fmt: skip
 
 
-def test_an_event_that_only_background_processes_waited_for_took_no_time_of_sessions() -> None:
+def test_event_waited_for_by_background_only_takes_no_session_time() -> None:
     back = "row cache lock                      100     0          3      30      0.0     .1"
     (row,) = of(section("Foreground Wait Events", EVENTS), section("Background Wait Events", EVENTS + back)).rows(
         "v$system_event"
@@ -160,14 +160,14 @@ def test_an_event_that_only_background_processes_waited_for_took_no_time_of_sess
     assert "total_waits_fg" not in row, "the list leaves out short ones, so their number is not known"
 
 
-def test_one_list_of_all_processes_does_not_say_what_sessions_waited() -> None:
+def test_event_list_of_all_processes_does_not_tell_what_sessions_waited() -> None:
     (row,) = of(
         section("Wait Events", EVENTS + "row cache lock                      100     0          3      30")
     ).rows("v$system_event")
     assert "total_waits_fg" not in row and "time_waited_micro_fg" not in row
 
 
-def test_the_printed_share_of_db_time_narrows_what_sessions_waited() -> None:
+def test_share_of_db_time_as_printed_narrows_what_sessions_waited() -> None:
     model = """Statistic Name                                       Time (s) % of DB Time
 ------------------------------------------ ------------------ ------------
 DB time                                                  2.0"""
@@ -179,7 +179,7 @@ DB time                                                  2.0"""
     assert row["time_waited_micro_fg"] == 28_025
 
 
-def test_without_the_foreground_list_absence_is_not_told() -> None:
+def test_events_are_missing_without_the_foreground_list() -> None:
     reading = of(section("Background Wait Events", EVENTS)).read("v$system_event")
     assert isinstance(reading, Missing)
     assert "list of top events proves no absence" in reading.why
@@ -201,14 +201,14 @@ Row Cache             [19] kqrpre                             1,032 {printed:>12
     assert row == {"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 1032, "wait_time": micro}
 
 
-def test_a_section_that_says_it_has_no_data_is_an_empty_view() -> None:
+def test_section_that_says_it_has_no_data_is_an_empty_view() -> None:
     reading = of(section("Mutex Sleep Summary", "    No data exists for this section of the report.")).read(
         "v$mutex_sleep"
     )
     assert isinstance(reading, Changes) and reading.rows == ()
 
 
-def test_child_latches_are_read_where_somebody_took_them() -> None:
+def test_child_latches_are_read_where_printed_and_missing_elsewhere() -> None:
     assert isinstance(missing := of().read("v$latch_children"), Missing)
     assert "empty at the default statistics level" in missing.why and "latchscope script" in missing.way_out
     body = """                          Child          Get                               Spin
@@ -231,7 +231,7 @@ DB time                                               6,404.5"""
     assert delta.cell("v$sys_time_model", "stat_name", "failed parse elapsed time", "value") == 0
 
 
-def test_settings_take_the_end_value_and_only_those_we_read() -> None:
+def test_parameters_take_the_end_value_and_only_those_we_read_are_kept() -> None:
     body = """                                                                End value
 Parameter Name                Begin value                       (if different)
 ----------------------------- --------------------------------- --------------
@@ -255,7 +255,7 @@ End Time          Blocks Transactions Len (s)   Concy  (mins) OOS     eS/eR/eU
     )  # fmt: skip
 
 
-def test_every_reader_gives_columns_its_view_declares() -> None:
+def test_readers_give_only_columns_their_view_declares() -> None:
     assert set(osstat.LEVELS) < set(asked("v$osstat"))
     for view in readers():
         names = {column.name for column in collectors()[view].columns}

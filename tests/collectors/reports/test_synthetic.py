@@ -52,19 +52,19 @@ def is_text(name: str) -> bool:
     return name.endswith(".txt")
 
 
-def test_the_maker_writes_these_very_files() -> None:
+def test_maker_writes_exactly_the_kept_files() -> None:
     kept = {path.name: path.read_bytes() for path in make.HOME.iterdir() if path.suffix in (".html", ".txt")}
     made = {name: text.encode() for name, text in make.written().items()}
     assert sorted(kept) == sorted(made)
     assert [name for name in kept if kept[name] != made[name]] == []
 
 
-def test_they_stay_small() -> None:
+def test_synthetic_reports_stay_small() -> None:
     assert sum(len(text) for text in make.written().values()) < 600_000
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_which_database_and_when(name: str) -> None:
+def test_head_gives_the_database_and_the_interval(name: str) -> None:
     told, delta = TOLD[name], report(name)
     assert delta.source == "report"
     assert delta.database.partition("/")[0] == told.database
@@ -78,7 +78,7 @@ def test_which_database_and_when(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_latches(name: str) -> None:
+def test_latches_are_read_back(name: str) -> None:
     found = rows_of(report(name), "v$latch", "name")
     wanted = [one for one in TOLD[name].latches if f"'{one.name}'" in asked("v$latch")]
     assert sorted(found) == sorted(one.name for one in wanted)
@@ -101,7 +101,7 @@ def check_without_sleeps(row: Row, one: Latch) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_miss_sources(name: str) -> None:
+def test_miss_sources_are_read_back(name: str) -> None:
     wanted = [one for one in TOLD[name].sources if one.latch == "row cache objects"]
     if not wanted:
         assert [row for row in report(name).rows("v$latch_misses") if row["parent_name"] == "row cache objects"] == []
@@ -114,7 +114,7 @@ def test_miss_sources(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_caches(name: str) -> None:
+def test_caches_are_read_back(name: str) -> None:
     told, found = TOLD[name], rows_of(report(name), "v$rowcache", "parameter")
     assert sorted(found) == sorted(one.name for one in told.caches)
     for one in told.caches:
@@ -128,7 +128,7 @@ def test_caches(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].cluster])
-def test_caches_in_a_cluster(name: str) -> None:
+def test_caches_in_a_cluster_are_read_back_with_their_dlm_columns(name: str) -> None:
     told, found = TOLD[name], rows_of(report(name), "v$rowcache", "parameter")
     for one in told.caches:
         printed = one.cluster if told.version < (12, 2) else None
@@ -137,7 +137,7 @@ def test_caches_in_a_cluster(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].version >= (11,)])
-def test_mutexes(name: str) -> None:
+def test_mutexes_are_read_back(name: str) -> None:
     wanted = {one.location: one for one in TOLD[name].mutexes if one.kind == "Row Cache"}
     if not wanted:
         assert report(name).rows("v$mutex_sleep") == ()
@@ -150,7 +150,7 @@ def test_mutexes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_events_of_sessions_and_background_processes_together(name: str) -> None:
+def test_events_of_sessions_and_background_processes_are_read_together(name: str) -> None:
     found = rows_of(report(name), "v$system_event", "event")
     told = TOLD[name]
     # Before 11g the first list has the background processes in it already.
@@ -163,7 +163,7 @@ def test_events_of_sessions_and_background_processes_together(name: str) -> None
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_events_of_sessions_alone_where_they_are_printed(name: str) -> None:
+def test_events_of_sessions_alone_are_read_where_printed(name: str) -> None:
     told, own = TOLD[name], {wait.event: wait for wait in TOLD[name].foreground}
     for event, row in rows_of(report(name), "v$system_event", "event").items():
         if told.version < (11,):
@@ -176,7 +176,7 @@ def test_events_of_sessions_alone_where_they_are_printed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].time_model])
-def test_time_model(name: str) -> None:
+def test_time_model_is_read_back(name: str) -> None:
     found = rows_of(report(name), "v$sys_time_model", "stat_name")
     told = {**TOLD[name].time_model, "DB time": TOLD[name].db_time}
     wanted = {stat: seconds for stat, seconds in told.items() if f"'{stat}'" in asked("v$sys_time_model")}
@@ -185,19 +185,19 @@ def test_time_model(name: str) -> None:
         assert near(found[stat]["value"], 1e6 * seconds, 50_000 if is_text(name) else 5_000), stat
 
 
-def test_9i_has_no_time_model_and_says_so() -> None:
+def test_time_model_is_missing_on_9i() -> None:
     assert isinstance(report("statspack-9.2.0.6.0-undo-storm.txt").read("v$sys_time_model"), Missing)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_activity(name: str) -> None:
+def test_activity_is_read_back(name: str) -> None:
     found = rows_of(report(name), "v$sysstat", "name")
     wanted = {stat: value for stat, value in TOLD[name].activity.items() if f"'{stat}'" in asked("v$sysstat")}
     assert {stat: row["value"] for stat, row in found.items()} == wanted
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].host])
-def test_host(name: str) -> None:
+def test_host_figures_are_read_back(name: str) -> None:
     found = rows_of(report(name), "v$osstat", "stat_name")
     for stat, (begin, end) in TOLD[name].host.items():
         if f"'{stat}'" not in asked("v$osstat"):
@@ -209,13 +209,13 @@ def test_host(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].parameters])
-def test_parameters(name: str) -> None:
+def test_parameters_are_read_back(name: str) -> None:
     found = rows_of(report(name), "v$parameter", "name")
     wanted = {key: value for key, value in TOLD[name].parameters.items() if f"'{key}'" in asked("v$parameter")}
     assert {key: row["value"] for key, row in found.items()} == wanted
 
 
-def test_children_where_they_are_printed() -> None:
+def test_children_are_read_where_printed() -> None:
     name = "statspack-11.2.0.3.0-undo-storm-level-10.txt"
     found = {row["child#"]: row for row in report(name).rows("v$latch_children")}
     for one in TOLD[name].children:
@@ -228,14 +228,14 @@ def test_children_where_they_are_printed() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if not TOLD[name].children])
-def test_children_are_missing_elsewhere_and_the_script_is_named(name: str) -> None:
+def test_children_not_printed_are_missing_and_the_script_is_named(name: str) -> None:
     missing = report(name).read("v$latch_children")
     assert isinstance(missing, Missing)
     assert "latchscope script" in missing.way_out
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_layout_without_a_real_report_says_so(name: str) -> None:
+def test_layout_without_a_real_report_is_noted_as_not_verified(name: str) -> None:
     said = [note for note in report(name).notes if "not verified" in note]
     if name.startswith(VERIFIED):
         assert said == []
@@ -244,13 +244,13 @@ def test_a_layout_without_a_real_report_says_so(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RESTARTED)
-def test_a_report_across_a_restart_compares_nothing(name: str) -> None:
+def test_report_across_a_restart_is_not_comparable(name: str) -> None:
     (found,) = read((make.HOME / name).read_bytes(), name)
     assert isinstance(found, NotComparable)
     assert "restart" in found.why and found.way_out
 
 
-def test_the_compare_report_gives_both_hours() -> None:
+def test_compare_report_gives_both_hours() -> None:
     found = read((make.HOME / COMPARED).read_bytes(), COMPARED)
     assert len(found) == 2
     for told, delta in zip(make.compared(), found, strict=True):
@@ -279,14 +279,14 @@ def wanted_latches(latches: Iterable[Latch]) -> list[Latch]:
 
 @pytest.mark.parametrize("ends", ["\r\n", "\r"])
 @pytest.mark.parametrize("name", ["awr-11.2.0.4.0-undo-storm.txt", "awr-11.2.0.4.0-undo-storm.html"])
-def test_copies_with_other_line_ends_and_without_form_feeds_read_the_same(name: str, ends: str) -> None:
+def test_line_ends_and_missing_form_feeds_do_not_change_what_is_read(name: str, ends: str) -> None:
     text = (make.HOME / name).read_text(encoding="utf-8")
     (copied,) = read(text.replace("\f", "").replace("\n", ends).encode(), name)
     assert copied == report(name)
 
 
 @pytest.mark.parametrize("name", ["awr-11.2.0.4.0-undo-storm.txt", "awr-11.2.0.4.0-undo-storm.html"])
-def test_the_encoding_does_not_matter(name: str) -> None:
+def test_encoding_does_not_change_what_is_read(name: str) -> None:
     text = (make.HOME / name).read_text(encoding="utf-8")
     for encoding in ("utf-16", "utf-8-sig"):
         assert read(text.encode(encoding), name) == (report(name),)

@@ -21,12 +21,12 @@ def statement(view: str) -> str:
     return text
 
 
-def test_it_is_a_connection() -> None:
+def test_scripted_database_is_a_connection() -> None:
     connection: Connection = ScriptedDatabase(SCENARIO, BEGAN, lambda: 0.0)
     connection.close()
 
 
-def test_every_view_of_one_poll_speaks_of_one_moment() -> None:
+def test_scripted_database_answers_one_poll_as_of_one_moment() -> None:
     moments = iter([10.0, 500.0])
     database = ScriptedDatabase(SCENARIO, BEGAN, lambda: next(moments))
     database.query(statement("v$instance"), {})
@@ -36,25 +36,25 @@ def test_every_view_of_one_poll_speaks_of_one_moment() -> None:
     assert database.query(statement("v$latch"), {}).rows != before
 
 
-def test_a_refused_view_answers_as_without_a_grant() -> None:
+def test_refused_view_answers_as_without_a_grant() -> None:
     database = ScriptedDatabase(SCENARIO, BEGAN, lambda: 0.0, refused=("x$kqrst",))
     with pytest.raises(ViewRefused, match="ORA-00942"):
         database.query(statement("x$kqrst"), {})
     assert database.query(statement("v$latch"), {}).rows
 
 
-def test_a_statement_that_is_not_ours_is_not_answered() -> None:
+def test_unknown_statement_is_not_answered() -> None:
     with pytest.raises(StatementError, match="ORA-00900"):
         ScriptedDatabase(SCENARIO, BEGAN, lambda: 0.0).query("select * from v$latch", {})
 
 
-def test_the_clock_of_the_database_is_utc_whatever_ours_is() -> None:
+def test_database_clock_is_utc_whatever_the_local_zone_is() -> None:
     elsewhere = datetime(2026, 3, 2, 14, 30, tzinfo=timezone(timedelta(hours=5, minutes=30)))
     database = ScriptedDatabase(SCENARIO, elsewhere, lambda: 7.0)
     assert poll("erp1", database).taken_at == datetime(2026, 3, 2, 9, 0, 7, tzinfo=UTC)
 
 
-def test_the_columns_are_those_we_declared() -> None:
+def test_columns_are_those_declared() -> None:
     database = ScriptedDatabase(SCENARIO, BEGAN, lambda: 0.0)
     for view, collector in collectors().items():
         answer = database.query(statement(view), {})

@@ -40,7 +40,7 @@ def test_latch_gets_are_three_per_parent_get_and_one_per_subordinate_get(name: s
 
 
 @given(name=st.sampled_from(NAMES), at=TIMES)
-def test_every_miss_ends_in_a_spin_get_or_begins_with_a_sleep(name: str, at: float) -> None:
+def test_misses_each_end_in_a_spin_get_or_begin_with_a_sleep(name: str, at: float) -> None:
     for row in poll_at(name, at).rows("v$latch_children"):
         gets, misses, sleeps, spin_gets = (
             number(row[column]) or 0 for column in ("gets", "misses", "sleeps", "spin_gets")
@@ -51,7 +51,7 @@ def test_every_miss_ends_in_a_spin_get_or_begins_with_a_sleep(name: str, at: flo
 
 
 @given(name=st.sampled_from(LATCHED), at=TIMES)
-def test_the_latch_is_the_sum_of_its_children(name: str, at: float) -> None:
+def test_latch_is_the_sum_of_its_children(name: str, at: float) -> None:
     one = poll_at(name, at)
     latch = by_key(one, "v$latch")["row cache objects",]
     for column in MOVING:
@@ -59,9 +59,7 @@ def test_the_latch_is_the_sum_of_its_children(name: str, at: float) -> None:
 
 
 @given(name=st.sampled_from(MUTEXED), at=TIMES)
-def test_where_mutexes_guard_the_row_cache_no_child_latch_does_and_the_latch_lives_on_by_name(
-    name: str, at: float
-) -> None:
+def test_mutex_scenario_has_no_child_latches_and_a_latch_in_name_only(name: str, at: float) -> None:
     one = poll_at(name, at)
     assert (one.rows("v$latch_children"), one.rows("v$latch_misses")) == ((), ())
     assert number(by_key(one, "v$latch")["row cache objects",]["sleeps"]) == 0
@@ -72,14 +70,14 @@ def test_where_mutexes_guard_the_row_cache_no_child_latch_does_and_the_latch_liv
 
 
 @given(name=st.sampled_from(NAMES), at=TIMES)
-def test_nobody_who_waits_is_met_twice_in_one_look(name: str, at: float) -> None:
+def test_waiting_sessions_are_met_once_in_a_look(name: str, at: float) -> None:
     waiting = session(ScenarioState(scenarios()[name], at, BEGAN))
     assert len({row["sid"] for row in waiting}) == len(waiting)
 
 
 @given(name=st.sampled_from(NAMES), at=TIMES, later=st.floats(0, 900))
 @example(name="undo-storm", at=57, later=1)
-def test_every_counter_only_grows(name: str, at: float, later: float) -> None:
+def test_counters_only_grow(name: str, at: float, later: float) -> None:
     first, second = poll_at(name, at), poll_at(name, at + later)
     for view, collector in collectors().items():
         before, after = by_key(first, view), by_key(second, view)
@@ -90,7 +88,7 @@ def test_every_counter_only_grows(name: str, at: float, later: float) -> None:
 
 
 @given(name=st.sampled_from(LATCHED), at=TIMES)
-def test_sleeps_by_location_and_by_event_are_the_sleeps_of_the_children(name: str, at: float) -> None:
+def test_sleeps_by_location_and_by_event_equal_those_of_the_children(name: str, at: float) -> None:
     one = poll_at(name, at)
     children = one.rows("v$latch_children")
     sleeps = sum(number(row["sleeps"]) or 0 for row in children)
@@ -104,13 +102,13 @@ def test_sleeps_by_location_and_by_event_are_the_sleeps_of_the_children(name: st
 
 
 @given(name=st.sampled_from(NAMES), first=st.floats(0, 900), second=st.floats(0, 900))
-def test_polls_agree_whoever_takes_them_and_however_many_there_were(name: str, first: float, second: float) -> None:
+def test_polls_agree_whoever_takes_them_and_however_many_came_before(name: str, first: float, second: float) -> None:
     assert poll_at(name, first).readings == poll_at(name, first).readings
     assert poll_at(name, second, previous=poll_at(name, first)).readings == poll_at(name, second).readings
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_clock_and_the_uptime_go_together(name: str) -> None:
+def test_clock_and_uptime_advance_together(name: str) -> None:
     one = poll_at(name, 40)
     assert one.taken_at == BEGAN + timedelta(seconds=40)
     assert one.uptime_seconds == scenarios()[name].uptime_seconds + 40
@@ -133,7 +131,7 @@ def moment(at: float) -> ScenarioState:
     return ScenarioState(TOY, at, BEGAN)
 
 
-def test_a_counter_is_the_integral_of_its_rate() -> None:
+def test_counter_is_the_integral_of_its_rate() -> None:
     parent = CACHES[0]
     assert [moment(at).gets(parent) for at in (0, 5, 10, 20, 30, 40)] == [
         100 * 42,
@@ -147,19 +145,19 @@ def test_a_counter_is_the_integral_of_its_rate() -> None:
     assert moment(30).wait_us(8) == 110 * 900 + 200 * 100
 
 
-def test_before_the_script_begins_nothing_runs_backwards() -> None:
+def test_counters_do_not_run_backwards_before_the_script_begins() -> None:
     assert moment(-5).gets(CACHES[0]) == moment(0).gets(CACHES[0])
 
 
-def test_the_load_in_force() -> None:
+def test_load_is_the_one_in_force_at_the_moment() -> None:
     assert [moment(at).load for at in (0, 9.9, 10, 29.9, 30, 45)] == [CALM, CALM, BUSY, BUSY, CALM, BUSY]
 
 
-def test_the_rows_of_one_name_share_its_gets() -> None:
+def test_rows_of_one_name_share_its_gets() -> None:
     assert [share(cache, TOY) for cache in CACHES] == [pytest.approx(4 / 7), pytest.approx(2 / 7), pytest.approx(1 / 7)]
 
 
-def test_a_ramp_leads_from_one_load_to_the_other() -> None:
+def test_ramp_leads_from_one_load_to_the_other() -> None:
     steps = ramp(CALM, BUSY, 10, steps=2)
     assert [seconds for seconds, _ in steps] == [5, 5]
     assert [load.gets["dc_users"] for _, load in steps] == [70 + 630 * 0.25, 70 + 630 * 0.75]
@@ -167,7 +165,7 @@ def test_a_ramp_leads_from_one_load_to_the_other() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_scenario_says_what_it_is_for(name: str) -> None:
+def test_scenario_says_what_it_is_for_and_is_consistent(name: str) -> None:
     scenario = scenarios()[name]
     assert scenario.about
     assert all(seconds > 0 for seconds, _ in scenario.loop)
@@ -182,7 +180,7 @@ def test_every_scenario_says_what_it_is_for(name: str) -> None:
         assert set(load.usage) <= guarded
 
 
-def test_half_of_all_gets_of_the_busy_but_fine_database_miss() -> None:
+def test_busy_but_fine_scenario_misses_half_of_its_gets() -> None:
     first, second = (by_key(poll_at("busy-but-fine", at), "v$latch")["row cache objects",] for at in (10, 40))
     misses, gets = ((number(second[column]) or 0) - (number(first[column]) or 0) for column in ("misses", "gets"))
     assert misses / gets == pytest.approx(0.5, abs=0.02)

@@ -57,7 +57,7 @@ def same(one: Snapshot, other: Snapshot) -> None:
 
 
 @pytest.mark.parametrize("name", SICK)
-def test_a_spooled_run_is_what_a_live_poll_reads(name: str) -> None:
+def test_spooled_run_reads_like_a_live_poll(name: str) -> None:
     at, cause = SICK[name]
     capture = read(spooled(name))
     assert capture.database == name.replace("-", "_")
@@ -68,7 +68,7 @@ def test_a_spooled_run_is_what_a_live_poll_reads(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SICK)
-def test_looks_are_counted_and_stand_in_the_later_snapshot(name: str) -> None:
+def test_looks_are_counted_and_belong_to_the_later_snapshot(name: str) -> None:
     rows = read(spooled(name)).snapshots[-1].rows("v$session")
     assert {row["sample"] for row in rows} == set(range(1, 16))
     assert sum(row["sid"] is None for row in rows) == 15
@@ -103,18 +103,18 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", SICK)
-def test_what_happens_to_files_on_their_way_does_no_harm(name: str, damage: str) -> None:
+def test_damage_in_transit_does_not_change_what_is_read(name: str, damage: str) -> None:
     capture = read(DAMAGE[damage](spooled(name)))
     assert capture == read(spooled(name))
 
 
 @pytest.mark.parametrize("linesize", [40, 80])
-def test_a_line_size_that_was_not_obeyed_does_no_harm(linesize: int) -> None:
+def test_line_size_not_obeyed_does_not_change_what_is_read(linesize: int) -> None:
     assert read(spooled(linesize=linesize)) == read(spooled())
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
-def test_encodings(encoding: str) -> None:
+def test_encodings_are_all_recognised_and_read(encoding: str) -> None:
     text = "Sitzung geöffnet\n" + spooled() if encoding == "latin-1" else spooled()
     data = text.encode(encoding)
     assert looks_like_spool(data)
@@ -122,7 +122,7 @@ def test_encodings(encoding: str) -> None:
     assert decoded(data) == text
 
 
-def test_texts_come_through_whatever_they_hold() -> None:
+def test_texts_are_read_back_whatever_they_hold() -> None:
     odd = 'Zoë|~\\ {ls|1|x|end|0|} „日本" 😀'
 
     def rewrite(view: str, answer: Answer) -> Answer:
@@ -142,7 +142,7 @@ REFUSABLE = [view for view, one in collectors().items() if one.granted_on and vi
 
 
 @pytest.mark.parametrize("view", REFUSABLE)
-def test_a_missing_privilege_costs_that_view_alone(view: str) -> None:
+def test_missing_privilege_costs_only_that_view(view: str) -> None:
     text = SqlPlus(scenarios()["undo-storm"], 60.0, refused=(view,)).run(sqlplus_script(10, 3))
     last = read(mail(text, 60)).snapshots[-1]
     missing = last.read(view)
@@ -153,7 +153,7 @@ def test_a_missing_privilege_costs_that_view_alone(view: str) -> None:
     assert others == [], "and no other view"
 
 
-def test_the_map_is_read_by_sys_without_the_view_of_ours() -> None:
+def test_x_kqrst_is_read_by_sys_without_our_view() -> None:
     with_sys = SqlPlus(scenarios()["undo-storm"], 60.0, refused=("x$kqrst",)).run(sqlplus_script(10, 0))
     missing = read(with_sys).snapshots[-1].read("x$kqrst")
     assert isinstance(missing, Missing) and "create or replace view sys.x_$kqrst" in missing.way_out
@@ -162,7 +162,7 @@ def test_the_map_is_read_by_sys_without_the_view_of_ours() -> None:
     assert read(refused).snapshots[-1].read("x$kqrst") == read(ours).snapshots[-1].read("x$kqrst")
 
 
-def test_an_old_release_loses_the_columns_it_does_not_have() -> None:
+def test_old_release_fails_only_views_whose_columns_it_lacks() -> None:
     """10.2 gets the texts of 11.2; a view of which it does not know every column has failed, the others are there."""
     old = SqlPlus(scenarios()["undo-storm"], 60.0, lacks=("location", "wait_time_micro"))
     last = read(old.run(sqlplus_script(10, 3))).snapshots[-1]
@@ -181,7 +181,7 @@ def stopped(part: str, view: str, error: Exception) -> str:
     return SqlPlus(scenarios()["undo-storm"], 60.0, hook=hook).run(sqlplus_script(10, 2))
 
 
-def test_a_statement_ended_by_ctrl_c_is_failed_and_the_rest_is_there() -> None:
+def test_statement_ended_by_ctrl_c_is_failed_and_the_rest_is_read() -> None:
     cancelled = StatementError("ORA-01013: user requested cancel of current operation")
     capture = read(stopped("2", "v$latch_children", cancelled))
     missing = capture.snapshots[-1].read("v$latch_children")
@@ -194,7 +194,7 @@ OPENED = re.findall(r"\{ls\|(1|2|once|sys|look)\|([^|]+)\|open", spooled(looks=2
 
 
 @pytest.mark.parametrize(("part", "view"), sorted(set(OPENED)))
-def test_a_program_killed_in_a_hung_statement_leaves_what_was_there(part: str, view: str) -> None:
+def test_spool_of_a_killed_program_keeps_what_was_there_before_it_hung(part: str, view: str) -> None:
     text = stopped(part, view, Killed())
     if (part, view) == ("1", "v$instance"):
         with pytest.raises(InputError, match=r"holds no rows of any view.*run the script again"):
@@ -217,7 +217,7 @@ def test_a_program_killed_in_a_hung_statement_leaves_what_was_there(part: str, v
     assert isinstance(delta_of(capture), Delta)
 
 
-def test_cut_at_any_line_it_is_partial_or_one_clear_error() -> None:
+def test_spool_cut_at_any_line_is_partial_or_one_clear_error() -> None:
     lines = mail(spooled(looks=2, seconds=10), 80).splitlines(keepends=True)
     whole = read("".join(lines))
     refusals: list[str] = []
@@ -240,7 +240,7 @@ def test_cut_at_any_line_it_is_partial_or_one_clear_error() -> None:
     assert not [said for said in refusals if "\n" in said]
 
 
-def test_cut_at_any_character_of_a_record_the_view_is_missing() -> None:
+def test_record_missing_any_character_makes_its_view_missing() -> None:
     text = spooled(looks=1, seconds=10)
     begin = text.index("{ls|1|v$latch|2/5|")
     for place in range(begin, text.index("\n", begin)):
@@ -260,14 +260,14 @@ def test_records_that_do_not_fit_together_are_not_used(old: str, new: str) -> No
     assert isinstance(read(text.replace(old, new)).snapshots[0].read("v$latch"), Missing)
 
 
-def test_a_number_that_is_none_is_said() -> None:
+def test_invalid_number_makes_its_view_missing_and_is_named() -> None:
     text = re.sub(r"(\{ls\|1\|v\$latch\|1/5\|\d+\|270\|[^|]+\|)\d", r"\1O", spooled(looks=1, seconds=10))
     missing = read(text).snapshots[0].read("v$latch")
     assert isinstance(missing, Missing)
     assert "gets is" in missing.why and "no number" in missing.why
 
 
-def test_no_way_to_wait_is_told() -> None:
+def test_notes_tell_that_there_was_no_way_to_wait() -> None:
     capture = read(SqlPlus(scenarios()["undo-storm"], 60.0, packages=()).run(sqlplus_script(10, 5)))
     (notes,) = {reading.notes for reading in capture.snapshots[-1].readings.values() if getattr(reading, "notes", ())}
     assert "grant execute on sys.dbms_lock" in notes[0]
@@ -290,14 +290,14 @@ def test_confirmations_are_read() -> None:
     assert notes == ("confirming queries without a number: nothing, later",)
 
 
-def test_a_hidden_instance_leaves_totals() -> None:
+def test_hidden_v_instance_leaves_totals() -> None:
     capture = read(SqlPlus(scenarios()["undo-storm"], 60.0, refused=("v$instance",)).run(sqlplus_script(10, 0)))
     delta = delta_of(capture)
     assert isinstance(delta, Delta) and delta.basis.kind == "totals"
     assert capture.database == "spool"
 
 
-def test_an_instance_without_the_latch_was_not_asked_for_its_children() -> None:
+def test_children_are_not_asked_of_an_instance_without_the_latch() -> None:
     text = re.sub(
         r"row~cache~objects(?=\}\n\{ls\|once\|v\$latchname)", "row~cache~objectz", spooled(looks=1, seconds=10)
     )
@@ -318,30 +318,30 @@ def test_an_instance_without_the_latch_was_not_asked_for_its_children() -> None:
         (b"x" * (16 * 2**20 + 1), "at most 16 MiB"),
     ],
 )
-def test_what_cannot_be_read_is_one_line(data: bytes, message: str) -> None:
+def test_unreadable_input_is_refused_in_one_line(data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)) as error:
         load(data, "spool.txt")
     assert "\n" not in str(error.value) and str(error.value).startswith("spool.txt ")
 
 
-def test_views_of_a_newer_script_are_named() -> None:
+def test_notes_name_the_views_of_a_newer_script() -> None:
     newer = spooled(looks=1, seconds=10) + "{ls|once|v$newer|open|0|}\n{ls|once|v$newer|end|1|a}\n"
     notes = [getattr(one, "notes", ()) for one in read(newer).snapshots[-1].readings.values()]
     assert ("views that this latchscope does not know: v$newer",) in notes
 
 
-def test_the_example_of_the_document_is_whole() -> None:
+def test_document_example_is_whole() -> None:
     page = (Path(__file__).resolve().parents[3] / "docs" / "script.md").read_text(encoding="utf-8")
     (latch,) = (section for key, section in sections(page).items() if key == ("1", "v$latch"))
     assert latch.whole and [row["sleeps"] for row in latch.table()] == ["658", "0"]
 
 
-def test_an_echoed_script_proves_nothing() -> None:
+def test_echoed_script_does_not_pass_for_its_results() -> None:
     """Where ECHO is on, the file holds the statements too; they must not pass for their own results."""
     assert all(section.columns is None for section in sections(sqlplus_script(30, 1)).values())
 
 
-def test_other_files_do_not_look_like_one(incident: Capture) -> None:
+def test_looks_like_spool_rejects_other_files(incident: Capture) -> None:
     root = Path(__file__).resolve().parents[3]
     for path in [*(root / "tests" / "golden").iterdir(), root / "README.md", root / "docs" / "captures.md"]:
         assert not looks_like_spool(path.read_bytes()), path

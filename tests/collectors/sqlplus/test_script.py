@@ -40,7 +40,7 @@ def code(text: str) -> str:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_every_statement_fits_the_release_it_is_sent_to(release: str) -> None:
+def test_statements_fit_the_release_they_are_sent_to(release: str) -> None:
     assert len(sent(release)) > 30 + len(QUESTIONS)
     for text in sent(release):
         assert mistakes(text.replace(":ls_wait", "null"), release, polled=False) == [], text
@@ -55,7 +55,7 @@ def test_statements_without_confirmations_read_the_views_of_collectors_only() ->
 
 
 @pytest.mark.parametrize("floor", ["11.2", "12.1", "18"])
-def test_each_release_gets_its_own_text(floor: str) -> None:
+def test_statement_text_is_the_one_for_the_release(floor: str) -> None:
     """The stand-in compares each statement with the one a live poll would send."""
     instance = next(text for text in sent(floor) if "latchscope v$instance */" in text)
     assert ("version_full" in instance) == (floor == "18")
@@ -63,14 +63,14 @@ def test_each_release_gets_its_own_text(floor: str) -> None:
     assert ("fastgets" in rowcache) == (floor != "11.2")
 
 
-def test_no_licence_is_needed() -> None:
+def test_script_needs_no_licence() -> None:
     text = code(sqlplus_script(30, 30, QUESTIONS)).lower()
     assert not re.search(r"active_session_history|dba_hist|dba_addm|workload|sql_monitor|gv\$|x\$ash|awr", text)
     tables = {table.name.lower() for one in sent("11.2") for table in parsed(one).find_all(exp.Table)}
     assert not [table for table in tables if LICENSED.match(table)]
 
 
-def test_it_holds_selects_blocks_and_commands_that_only_show() -> None:
+def test_script_holds_only_selects_blocks_and_commands_that_show() -> None:
     """What is no SELECT (the test above parses each) and no block (the test below names each) is a command."""
     text = re.sub(r"^(begin|declare|select)$.*?^/$", "", code(sqlplus_script(30, 30, QUESTIONS)), flags=re.M | re.S)
     text = re.sub(r"^select .*?^/$", "", text, flags=re.M | re.S)
@@ -79,7 +79,7 @@ def test_it_holds_selects_blocks_and_commands_that_only_show() -> None:
     assert code(sqlplus_script(leave=True)).endswith("\nexit")
 
 
-def test_blocks_sleep_open_a_look_or_name_the_session_and_do_nothing_else() -> None:
+def test_blocks_only_sleep_open_a_look_or_name_the_session() -> None:
     text = code(sqlplus_script())
     blocks = re.findall(r"^(?:begin|declare)$.*?^/$", text, re.M | re.S)
     assert len(blocks) == 5
@@ -90,7 +90,7 @@ def test_blocks_sleep_open_a_look_or_name_the_session_and_do_nothing_else() -> N
     assert re.findall(r"execute immediate (.+)", text) == ["how using 0;", ":ls_wait using 1;"]
 
 
-def test_no_line_is_misread_by_sqlplus() -> None:
+def test_lines_are_never_misread_by_sqlplus() -> None:
     text = sqlplus_script(30, 30, QUESTIONS)
     defined = set(re.findall(r"^define (\w+) = ", text, re.M))
     for line in text.splitlines():
@@ -102,7 +102,7 @@ def test_no_line_is_misread_by_sqlplus() -> None:
         assert ";" not in block and "\n\n" not in block
 
 
-def test_each_switch_is_used_and_defined() -> None:
+def test_switches_are_all_used_and_defined() -> None:
     text = sqlplus_script()
     defined = set(re.findall(r"^define (ls_(?:from|below)\w+) = ", text, re.M))
     assert defined == set(re.findall(r"&(ls_(?:from|below)\w+)", text))
@@ -117,7 +117,7 @@ def test_records_hold_the_columns_of_the_statement(collector: Collector) -> None
         assert sorted(module._columns(section, as_sent(text))) == sorted(names)
 
 
-def test_counters_are_read_twice_and_the_rest_once() -> None:
+def test_counter_views_are_read_twice_and_the_rest_once() -> None:
     opened = re.findall(r"\{ls\|(1|2|once|sys)\|([^|]+)\|open", sqlplus_script())
     twice = {view for view, one in collectors().items() if any(c.kind is ColumnKind.COUNTER for c in one.columns)}
     for part in "12":
@@ -131,7 +131,7 @@ def test_counters_are_read_twice_and_the_rest_once() -> None:
     assert parts == sorted(parts), "both snapshots come before what is read once"
 
 
-def test_a_bind_nobody_can_answer_is_said_when_the_script_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bind_without_an_answer_is_reported_when_the_script_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BINDS", {})
     with pytest.raises(BadCollector, match="latch_children binds 'latch'"):
         sqlplus_script()
@@ -140,7 +140,7 @@ def test_a_bind_nobody_can_answer_is_said_when_the_script_is_made(monkeypatch: p
 @pytest.mark.parametrize(
     ("packages", "waits"), [(("dbms_session", "dbms_lock"), 10), (("dbms_lock",), 10), (("dbms_session",), 10), ((), 0)]
 )
-def test_it_waits_by_whatever_the_release_has(packages: tuple[str, ...], waits: int) -> None:
+def test_script_waits_by_whatever_the_release_has(packages: tuple[str, ...], waits: int) -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0, packages=packages)
     text = run.run(sqlplus_script(20, 10))
     assert (len(run.waits), sum(run.waits)) == (waits, 20 if waits else 0)
@@ -149,20 +149,20 @@ def test_it_waits_by_whatever_the_release_has(packages: tuple[str, ...], waits: 
         assert f"sys.{packages[0]}.sleep" in text
 
 
-def test_without_looks_it_sleeps_once() -> None:
+def test_script_without_looks_sleeps_once() -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0)
     text = run.run(sqlplus_script(25, 0))
     assert run.waits == [25]
     assert "look" not in text
 
 
-def test_the_file_is_named_for_instance_and_time() -> None:
+def test_spool_file_is_named_for_instance_and_time() -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0)
     run.run(sqlplus_script(10, 1))
     assert run.file == "latchscope_undo_storm_20260302_090100.txt"
 
 
-def test_questions_are_asked_of_their_releases_only() -> None:
+def test_confirming_queries_are_sent_to_their_releases_only() -> None:
     asked = (ScriptQuery(("a",), "select count(*) from v$pdbs", "12.1", "12.2"),)
     sizes = {}
     for release in RELEASES:
@@ -180,7 +180,7 @@ def test_confirming_queries_come_last_and_only_on_demand() -> None:
     assert len(re.findall(r"\{ls\|confirm\|[^|]+\|open", text)) == len(QUESTIONS)
 
 
-def test_the_second_snapshot_is_no_new_statement_to_be_parsed() -> None:
+def test_second_snapshot_sends_no_new_statement_to_parse() -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0)
     run.run(sqlplus_script(10, 0))
     for view in ("v$latch", "v$rowcache", "v$latch_children", "v$instance"):
@@ -188,7 +188,7 @@ def test_the_second_snapshot_is_no_new_statement_to_be_parsed() -> None:
         assert len(texts) == 2 and len(set(texts)) == 1, view
 
 
-def test_a_directory_that_cannot_be_written_to_ends_it_before_it_reads() -> None:
+def test_unwritable_directory_ends_the_script_before_it_reads() -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0, unwritable=True)
     assert run.run(sqlplus_script(10, 1)).strip() == ""
     assert not [text for text in run.sent if "latchscope v$" in text] and run.waits == []
@@ -197,14 +197,14 @@ def test_a_directory_that_cannot_be_written_to_ends_it_before_it_reads() -> None
     assert "latchscope_undo_storm_20260302_090100.txt in the directory you started from" in run.screen[-3]
 
 
-def test_the_last_line_claims_no_file_that_a_program_went_on_without() -> None:
+def test_last_line_claims_no_file_where_a_program_went_on_without_one() -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0, unwritable=True, minds=False)
     run.run(sqlplus_script(10, 1))
     assert run.screen[-2].startswith("latchscope: read to the end. Unless an error above says")
     assert not [line for line in run.screen if "done" in line]
 
 
-def test_confirming_queries_are_called_what_they_are() -> None:
+def test_confirming_queries_are_announced_as_what_they_are() -> None:
     text = sqlplus_script(30, 30, QUESTIONS)
     head = text.partition("\n\n")[0]
     assert "small" not in head
@@ -215,7 +215,7 @@ def test_confirming_queries_are_called_what_they_are() -> None:
     assert "confirming" not in sqlplus_script()
 
 
-def test_the_head_counts_the_statements_that_are_sent() -> None:
+def test_head_counts_the_statements_that_are_sent() -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0)
     text = sqlplus_script(10, 4, QUESTIONS[:3])
     run.run(text)
@@ -223,7 +223,7 @@ def test_the_head_counts_the_statements_that_are_sent() -> None:
     assert told is not None and int(told[1]) == len(run.sent) - 3
 
 
-def test_the_session_gets_its_module_back_and_the_head_says_what_stays() -> None:
+def test_session_gets_its_module_back_and_the_head_says_what_stays() -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0)
     run.module = "nightly"
     run.run(sqlplus_script(10, 1))
@@ -234,7 +234,7 @@ def test_the_session_gets_its_module_back_and_the_head_says_what_stays() -> None
     assert "It leaves SQL*Plus when it is done." in sqlplus_script(leave=True).partition("\n\n")[0]
 
 
-def test_what_a_login_script_may_have_changed_is_put_back_before_anything_is_spooled() -> None:
+def test_settings_a_login_script_may_change_are_reset_before_spooling() -> None:
     text = sqlplus_script()
     for option in (
         "sqlformat default", "markup html off", "markup csv off", "serveroutput off", "null ''", "colsep ' '",
@@ -243,14 +243,14 @@ def test_what_a_login_script_may_have_changed_is_put_back_before_anything_is_spo
         assert text.index("set termout off") < text.index(f"\nset {option}\n") < text.index("spool &ls_file"), option
 
 
-def test_advice_for_a_statement_that_hangs_stands_in_the_head_and_on_the_screen() -> None:
+def test_advice_for_a_hanging_statement_is_in_the_head_and_on_the_screen() -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0)
     run.run(sqlplus_script(10, 1))
     assert any("if the prompt comes back, type  spool off  and then  exit" in line for line in run.screen)
     assert "kill -9 loses what was not yet written" in sqlplus_script()
 
 
-def test_the_reading_of_x_kqrst_that_must_fail_is_announced() -> None:
+def test_x_kqrst_reading_that_must_fail_is_announced() -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0, refused=("x$kqrst",))
     run.run(sqlplus_script(10, 1))
     place = next(at for at, line in enumerate(run.screen) if "once|x$kqrst|open" in line)

@@ -27,7 +27,7 @@ def change(got: Comparison, name: str, of: str | None = None) -> FigureChange:
 
 @settings(max_examples=25)
 @given(instances())
-def test_against_itself_nothing_changed(one: Instance) -> None:
+def test_compare_of_a_delta_with_itself_shows_no_change(one: Instance) -> None:
     delta = delta_of(one)
     got = compare(delta, delta)
     assert {change.direction for change in got.changes} <= {"same", "cannot tell"}
@@ -39,7 +39,7 @@ def test_against_itself_nothing_changed(one: Instance) -> None:
 
 @settings(max_examples=25)
 @given(instances(), instances())
-def test_the_other_way_round_every_factor_is_inverted(one: Instance, other: Instance) -> None:
+def test_compare_with_sides_swapped_inverts_every_factor(one: Instance, other: Instance) -> None:
     first, second = delta_of(one), delta_of(other)
     there, back = compare(first, second), compare(second, first)
     turned = {"rose": "fell", "fell": "rose"}
@@ -54,7 +54,7 @@ def test_the_other_way_round_every_factor_is_inverted(one: Instance, other: Inst
             assert change.factor * mirrored.factor == pytest.approx(1.0)
 
 
-def test_the_recreated_undo_tablespace_in_one_sentence() -> None:
+def test_sentence_describes_the_recreated_undo_tablespace() -> None:
     got = compare(scripted(*STORM), scripted(*RELIEVED), mark="undo tablespace recreated")
     assert got.sentence == (
         "After the mark `undo tablespace recreated`, sleeps on dc_rollback_segments fell 137-fold per execution "
@@ -69,7 +69,7 @@ def test_the_recreated_undo_tablespace_in_one_sentence() -> None:
     assert "the windows are unequal" not in " ".join(got.notes)
 
 
-def test_of_reports_the_latch_is_compared_and_the_child_cannot_be() -> None:
+def test_compare_of_reports_covers_the_latch_and_not_the_child() -> None:
     got = compare(printed(scripted(*STORM)), printed(scripted(*RELIEVED)))
     assert got.sentence.startswith("Sleeps of the row cache latch fell ")
     assert got.find("child_sleeps") is None
@@ -81,7 +81,7 @@ def test_of_reports_the_latch_is_compared_and_the_child_cannot_be() -> None:
     assert "printed report" in " ".join(mixed.notes)
 
 
-def test_a_view_absent_on_one_side_is_unknown_and_never_zero() -> None:
+def test_compare_treats_a_view_absent_on_one_side_as_unknown_not_zero() -> None:
     got = compare(sick(), sick(refused=["v$latch_misses", "v$rowcache", "v$system_event"]))
     for name in ("location_sleeps", "cache_gets", "lock_waits", "hold_anomaly"):
         told = change(got, name)
@@ -93,7 +93,7 @@ def test_a_view_absent_on_one_side_is_unknown_and_never_zero() -> None:
     assert change(got, "latch_sleeps").verdict == "within noise"
 
 
-def test_a_cache_of_another_release_or_that_a_report_leaves_out_is_not_zero() -> None:
+def test_compare_treats_a_cache_missing_on_one_side_as_unknown_not_zero() -> None:
     more: list[Row] = [
         *sick().rows("v$rowcache"),
         {"cache#": 9, "type": "PARENT", "parameter": "dc_new", "gets": 5_000, "modifications": 60, "getmisses": 0},
@@ -109,7 +109,7 @@ def test_a_cache_of_another_release_or_that_a_report_leaves_out_is_not_zero() ->
     assert left_out.why == "not known before: the report does not list dc_new"
 
 
-def test_latches_against_mutexes_are_said_not_to_be_comparable() -> None:
+def test_compare_says_that_latches_and_mutexes_are_not_comparable() -> None:
     got = compare(scripted(*STORM), scripted("users-mutex", 30.0), mark="upgrade")
     assert not got.comparable
     assert got.sentence.startswith(
@@ -123,7 +123,7 @@ def test_latches_against_mutexes_are_said_not_to_be_comparable() -> None:
     assert any("the release is 11.2.0.4.0 before and 19.0.0.0.0 after" in note for note in got.notes)
 
 
-def test_totals_of_unknown_age_have_shares_and_ratios_and_no_rate() -> None:
+def test_compare_of_totals_of_unknown_age_gives_shares_ratios_and_no_rate() -> None:
     got = compare(sick(basis=TOTALS), sick(basis=TOTALS))
     units = {one.unit for one in got.changes if one.unit}
     assert not any("per second" in unit for unit in units)
@@ -137,7 +137,7 @@ def test_totals_of_unknown_age_have_shares_and_ratios_and_no_rate() -> None:
     assert any("only shares" in note for note in got.notes)
 
 
-def test_a_side_without_work_is_put_per_second() -> None:
+def test_compare_uses_per_second_when_a_side_has_no_work() -> None:
     idle = sick(with_rows("v$sysstat", {"name": "execute count", "value": 0}))
     assert change(compare(sick(), idle), "latch_sleeps").unit == "per second"
 
@@ -148,14 +148,14 @@ def slept(times: int, **more: Any) -> Delta:
 
 
 @pytest.mark.parametrize(("before", "after", "verdict"), [(3, 9, "within noise"), (1_000, 90, "changed")])
-def test_a_handful_of_sleeps_is_no_change(before: int, after: int, verdict: str) -> None:
+def test_compare_treats_a_handful_of_sleeps_as_noise(before: int, after: int, verdict: str) -> None:
     told = change(compare(slept(before), slept(after)), "latch_sleeps")
     assert told.verdict == verdict
     assert (told.counted_before, told.counted_after) == (before, after)
     assert ("within noise" in told.sentence) == (verdict == "within noise")
 
 
-def test_what_is_ordinary_here_is_no_change() -> None:
+def test_compare_within_the_usual_range_reports_no_change() -> None:
     wide = UsualRange(median=20.0, low=1.0, high=60.0, samples=40, scope="hour of the week")
     told = change(compare(slept(1_000), slept(90), usual={"sleeps_per_second": wide}), "latch_sleeps")
     assert (told.verdict, told.outside_usual) == ("within the usual", False)
@@ -186,11 +186,11 @@ def instance(started: str) -> list[Row]:
         ({"database": "other", "basis": later(30.0)}, "two databases are compared: sick and other"),
     ],
 )
-def test_what_makes_the_sides_differ_is_noted(after: dict[str, Any], note: str) -> None:
+def test_compare_notes_differing_windows_and_databases(after: dict[str, Any], note: str) -> None:
     assert note in " ".join(compare(sick(), replace(sick(), **after)).notes)
 
 
-def test_a_restart_and_another_load_are_noted() -> None:
+def test_compare_notes_a_restart_and_a_different_load() -> None:
     first = sick(with_rows("v$instance", *instance("monday")))
     second = sick(with_rows("v$instance", *instance("tuesday")), basis=later(30.0))
     assert "the instance restarted between the two sides" in " ".join(compare(first, second).notes)
@@ -199,16 +199,16 @@ def test_a_restart_and_another_load_are_noted() -> None:
     assert compare(sick(), sick(basis=later(30.0))).notes == ()
 
 
-def test_times_with_and_without_a_zone_are_not_compared() -> None:
+def test_compare_does_not_order_times_with_and_without_a_zone() -> None:
     got = compare(sick(), printed(scripted(*STORM)))
     assert not any("overlap" in note or "earlier" in note for note in got.notes)
 
 
-def test_what_costs_nothing_on_either_side_is_said() -> None:
+def test_sentence_says_when_waits_cost_next_to_nothing_on_both_sides() -> None:
     got = compare(scripted("healthy-19c", 20.0), scripted("healthy-19c", 120.0))
     assert got.sentence.endswith("row cache waits cost next to nothing on either side.")
 
 
-def test_a_comparison_is_plain_json() -> None:
+def test_comparison_round_trips_through_json() -> None:
     got = compare(scripted(*STORM), scripted(*RELIEVED))
     assert Comparison.model_validate_json(got.model_dump_json()) == got

@@ -30,21 +30,21 @@ def sentence(before: float, after: float) -> str:
         (0, 0, "Sleeps on dc_users stayed at none."),
     ],
 )
-def test_each_form_of_the_sentence(before: float, after: float, said: str) -> None:
+def test_counted_writes_each_form_of_the_sentence(before: float, after: float, said: str) -> None:
     assert sentence(before, after) == said
 
 
-def test_what_would_have_been_counted_after_at_the_rate_before() -> None:
+def test_due_after_is_the_count_expected_at_the_rate_before() -> None:
     assert counted(ITEM, PAIR, (Known(4_000), Known(10)), (EXECUTIONS,)).due_after == 4_000
 
 
-def test_seconds_are_as_noisy_as_the_waits_they_are_made_of() -> None:
+def test_counted_judges_the_noise_of_seconds_by_the_size_of_each_wait() -> None:
     many = counted(ITEM, PAIR, (Known(10.0), Known(2.0)), (SECONDS,), size=0.01)
     few = counted(ITEM, PAIR, (Known(10.0), Known(2.0)), (SECONDS,), size=5.0)
     assert (many.verdict, few.verdict) == ("changed", "within noise")
 
 
-def test_without_a_measure_of_work_a_share_is_taken_and_without_that_nothing() -> None:
+def test_counted_without_work_falls_back_to_a_share_then_to_cannot_tell() -> None:
     bare = context_of(basis=TOTALS, refused=["v$sysstat"])
     pair = ComparedSides(bare, bare)
     part = counted(ITEM, pair, (Known(10), Known(900)), OF_WORK, (Known(1_000), Known(1_000), "all sleeps"))
@@ -54,7 +54,7 @@ def test_without_a_measure_of_work_a_share_is_taken_and_without_that_nothing() -
         assert (none.verdict, none.counted_before, none.before) == ("cannot tell", 10, None)
 
 
-def test_a_level_changes_by_a_factor_at_least() -> None:
+def test_level_changes_only_beyond_a_minimum_factor() -> None:
     item = ComparedFigure("entries", "entries of dc_users")
     assert level(item, PAIR, (Known(14_600), Known(112)), "entries", 1.1).sentence == (
         "Entries of dc_users fell 130-fold (14,600 → 112 entries)."
@@ -64,7 +64,7 @@ def test_a_level_changes_by_a_factor_at_least() -> None:
     assert level(item, PAIR, (Known(5), UNKNOWN), "entries", 1.1).verdict == "cannot tell"
 
 
-def test_what_a_side_cannot_tell_says_which_and_why() -> None:
+def test_untold_says_which_side_is_unknown_and_why() -> None:
     got = untold(ITEM, UNKNOWN, Known(3.0))
     assert (got.counted_before, got.counted_after, got.outside_usual) == (None, 3.0, None)
     assert got.sentence == ("Sleeps on dc_users cannot be compared: not known before: v$latch: ORA-00942.")

@@ -8,7 +8,7 @@ from rules.comparison.model import NotVerified
 from tests.rules.contexts import delta_of
 
 
-def test_a_change_is_found_by_its_name_and_what_it_is_about() -> None:
+def test_find_returns_a_change_by_its_name_and_its_of() -> None:
     got = compare(delta_of(), delta_of())
     gets = got.find("cache_gets", "dc_tablespaces")
     assert gets is not None
@@ -17,7 +17,7 @@ def test_a_change_is_found_by_its_name_and_what_it_is_about() -> None:
     assert got.find("cache_gets", "dc_nothing") is None
 
 
-def test_nobody_changes_it() -> None:
+def test_not_verified_is_frozen() -> None:
     got = NotVerified(cause="undo-segments", reason="no data after", because="nothing was read")
     with pytest.raises(ValidationError):
         got.because = "all is well"  # type: ignore[misc]

@@ -24,24 +24,24 @@ EXPOSURES = st.floats(1, 1e9)
         (0, 0, False),
     ],
 )
-def test_counts_over_equal_windows(before: int, after: int, beyond: bool) -> None:
+def test_beyond_noise_of_counts_over_equal_windows(before: int, after: int, beyond: bool) -> None:
     assert beyond_noise(before, after, 1000, 1000) is beyond
 
 
-def test_unequal_windows_are_weighed() -> None:
+def test_beyond_noise_weighs_unequal_windows() -> None:
     assert not beyond_noise(400, 100, 4000, 1000), "the same rate"
     assert not beyond_noise(40, 0, 4000, 100), "one was due"
     assert beyond_noise(4000, 0, 4000, 100), "a hundred were due"
 
 
 @given(COUNTS, COUNTS, EXPOSURES, EXPOSURES)
-def test_it_is_the_same_with_the_sides_exchanged(before: int, after: int, first: float, second: float) -> None:
+def test_deviations_are_the_same_with_the_sides_swapped(before: int, after: int, first: float, second: float) -> None:
     there, back = deviations(before, after, first, second), deviations(after, before, second, first)
     assert there == pytest.approx(back, rel=1e-6, abs=1e-6)
     assert deviations(before, before, first, first) == 0.0
 
 
-def test_levels_differ_by_a_factor_and_by_so_much() -> None:
+def test_factor_apart_requires_a_factor_and_a_minimum_difference() -> None:
     assert factor_apart(100, 126)
     assert not factor_apart(100, 124)
     assert factor_apart(0, 1)

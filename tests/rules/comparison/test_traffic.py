@@ -11,7 +11,7 @@ from tests.rules.printed import scripted
 from tests.rules.rich import RICH
 
 
-def test_caches_are_told_by_name_the_busiest_first_and_the_tiny_not_at_all() -> None:
+def test_cache_changes_list_caches_busiest_first_without_tiny_ones() -> None:
     tiny: Row = {"cache#": 46, "type": "PARENT", "parameter": "outstanding_alerts", "gets": 9, "modifications": 9}
     pair = ComparedSides(context_of(with_rows("v$rowcache", *SICK["v$rowcache"], tiny)), context_of())
     assert list(dict.fromkeys(one.of for one in cache_changes(pair))) == [
@@ -21,13 +21,13 @@ def test_caches_are_told_by_name_the_busiest_first_and_the_tiny_not_at_all() -> 
     ]
 
 
-def test_a_parent_and_its_subordinates_are_one_name() -> None:
+def test_cache_changes_join_a_parent_and_its_subordinates_by_name() -> None:
     pair = ComparedSides(context_of(), context_of())
     users = next(one for one in cache_changes(pair) if one.of == "dc_users")
     assert users.counted_before == 1_000
 
 
-def test_places_are_those_of_the_row_cache_latch_and_one_not_listed_has_none() -> None:
+def test_location_changes_of_the_latch_count_an_unlisted_location_as_zero() -> None:
     other = [row for row in SICK["v$latch_misses"] if row["location"] != "kqreqd"]
     pair = ComparedSides(context_of(), context_of(with_rows("v$latch_misses", *other)))
     told = {one.of: one for one in location_changes(pair)}
@@ -36,7 +36,7 @@ def test_places_are_those_of_the_row_cache_latch_and_one_not_listed_has_none() -
     assert told["kqrpre: find obj"].counted_before == 850
 
 
-def test_mutex_places_go_by_function_as_their_numbers_move() -> None:
+def test_places_of_mutexes_are_grouped_by_function_ignoring_their_numbers() -> None:
     rows: list[Row] = [
         {"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 300},
         {"mutex_type": "Row Cache", "location": "[13] kqreqd", "sleeps": 100},
@@ -49,18 +49,18 @@ def test_mutex_places_go_by_function_as_their_numbers_move() -> None:
     assert places(context_of({"v$latch_misses": [broken]}), "latch") is None
 
 
-def test_a_missing_view_of_places_is_unknown_on_its_side() -> None:
+def test_location_changes_are_unknown_on_a_side_without_the_view() -> None:
     told = list(location_changes(ComparedSides(context_of(), context_of(refused=["v$latch_misses"]))))
     assert {one.verdict for one in told} == {"cannot tell"}
     assert {one.counted_after for one in told} == {None}
 
 
-def test_mutexes_and_latches_have_no_places_in_common() -> None:
+def test_location_changes_between_a_latch_and_a_mutex_side_are_empty() -> None:
     pair = ComparedSides(context_of(), SignalContext(scripted("users-mutex", 30.0)))
     assert list(location_changes(pair)) == []
 
 
-def test_work_is_per_second_and_of_totals_unknown() -> None:
+def test_work_is_per_second_and_unknown_for_totals() -> None:
     rich = context_of(RICH)
     assert work_per_second(rich) == pytest.approx(
         {"executions": 4_000 / 30, "hard_parses": 20, "logons": 2, "db_time": 100 / 30}
@@ -71,6 +71,6 @@ def test_work_is_per_second_and_of_totals_unknown() -> None:
     assert told["transactions"].why.startswith("not known before: v$sysstat has no user commits and user rollbacks")
 
 
-def test_the_top_cache_and_its_share() -> None:
+def test_top_cache_has_a_name_and_a_share() -> None:
     assert top_cache(context_of()) == ("dc_rollback_segments", 0.6)
     assert top_cache(context_of({})) is None

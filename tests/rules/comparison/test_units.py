@@ -14,14 +14,14 @@ def working(**done: int) -> SignalContext:
     return context_of(with_rows("v$sysstat", *rows))
 
 
-def test_executions_are_the_first_choice_and_the_second_the_last() -> None:
+def test_common_measure_prefers_executions_and_uses_seconds_last() -> None:
     measure = common(OF_WORK, working(executions=4_000), working(executions=900, commits=3, rollbacks=1))
     assert measure is not None
     assert (measure.unit, measure.before, measure.after) == (EXECUTIONS, 4_000, 900)
 
 
 @pytest.mark.parametrize("done", [{}, {"executions": 0}, {"executions": 99}])
-def test_work_that_one_side_has_not_got_is_no_measure(done: dict[str, int]) -> None:
+def test_common_measure_falls_back_to_seconds_if_a_side_lacks_work(done: dict[str, int]) -> None:
     measure = common(OF_WORK, working(executions=4_000), working(**done))
     assert measure is not None
     assert measure.unit is SECONDS
@@ -35,7 +35,7 @@ def test_transactions_are_commits_and_rollbacks_and_need_both() -> None:
     assert measure.unit is TRANSACTIONS
 
 
-def test_totals_have_no_seconds() -> None:
+def test_common_measure_of_totals_has_no_seconds() -> None:
     totals = SignalContext(delta_of(with_rows("v$sysstat"), basis=TOTALS))
     assert common(OF_WORK, totals, totals) is None
     assert common(OF_TIME, totals, context_of()) is not None, "DB time is there on both sides"
@@ -50,6 +50,6 @@ def test_totals_have_no_seconds() -> None:
         ("dc_users", "per execution"),
     ],
 )
-def test_a_cache_is_put_per_the_work_that_asks_for_it(cache: str, each: str) -> None:
+def test_fitting_measures_a_cache_per_the_work_that_requests_it(cache: str, each: str) -> None:
     assert fitting(cache)[0].each == each
     assert fitting(cache)[-1] is SECONDS

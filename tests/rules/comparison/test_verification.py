@@ -30,7 +30,7 @@ def scaled(delta: Delta, view: str, column: str, factor: float, **match: Any) ->
     return replace(delta, readings={**delta.readings, view: Changes(view, tuple(rows))})
 
 
-def test_the_recreated_undo_tablespace_is_verified() -> None:
+def test_verified_accepts_the_recreated_undo_tablespace() -> None:
     got = judged(RELIEVED)
     assert isinstance(got, ChangeVerification)
     assert got.change.name == "child_sleeps"
@@ -38,7 +38,7 @@ def test_the_recreated_undo_tablespace_is_verified() -> None:
     assert "transactions went on at 100 % and executions went on at 100 % of before" in got.because
 
 
-def test_of_reports_the_latch_as_a_whole_is_what_fell() -> None:
+def test_verified_for_reports_uses_the_sleeps_of_the_whole_latch() -> None:
     got = judged(printed(RELIEVED), printed(STORM))
     assert isinstance(got, ChangeVerification)
     assert got.change.name == "latch_sleeps"
@@ -46,24 +46,24 @@ def test_of_reports_the_latch_as_a_whole_is_what_fell() -> None:
 
 @pytest.mark.parametrize("kept", [0.1, 0.49])
 @pytest.mark.parametrize("work", ["execute count", "user commits"])
-def test_sleeps_that_went_with_the_load_prove_nothing(work: str, kept: float) -> None:
+def test_verified_rejects_sleeps_that_fell_with_the_load(work: str, kept: float) -> None:
     got = judged(scaled(RELIEVED, "v$sysstat", "value", kept, name=work))
     assert isinstance(got, NotVerified)
     assert got.reason == "the load went too"
     assert ("transactions fell" if work == "user commits" else "executions fell") in got.because
 
 
-def test_half_of_the_work_is_enough() -> None:
+def test_verified_accepts_half_of_the_work_as_enough() -> None:
     assert isinstance(judged(scaled(RELIEVED, "v$sysstat", "value", 0.51)), ChangeVerification)
 
 
-def test_sleeps_that_stay_are_not_verified() -> None:
+def test_verified_rejects_sleeps_that_did_not_fall() -> None:
     got = judged(scripted("undo-storm", 90.0))
     assert isinstance(got, NotVerified)
     assert got.reason == "sleeps did not fall"
 
 
-def test_too_few_sleeps_before_or_due_after() -> None:
+def test_verified_rejects_too_few_sleeps_before_or_due_after() -> None:
     few = judged(RELIEVED, scaled(STORM, "v$latch_children", "sleeps", 1e-4))
     assert isinstance(few, NotVerified)
     assert (few.reason, few.because) == (
@@ -78,7 +78,7 @@ def test_too_few_sleeps_before_or_due_after() -> None:
     assert due.because.startswith("only 4.1")
 
 
-def test_no_data_after() -> None:
+def test_verified_reports_no_data_after() -> None:
     for comparison in (
         None,
         compare(STORM, replace(RELIEVED, readings={})),
@@ -96,14 +96,14 @@ def _without(delta: Delta, *views: str) -> Delta:
     return replace(delta, readings={**delta.readings, **missing})
 
 
-def test_unknown_work_is_not_work_that_went_on() -> None:
+def test_verified_does_not_take_unknown_work_for_work_that_went_on() -> None:
     blind = compare(*(_without(one, "v$sysstat", "v$sys_time_model") for one in (STORM, RELIEVED)))
     got = verified(blind, UNDO)
     assert isinstance(got, NotVerified)
     assert got.because == "how much work was done is not known on both sides"
 
 
-def test_a_lock_is_judged_by_its_waits_and_a_mutex_by_its_sleeps() -> None:
+def test_verified_judges_a_lock_by_its_waits_and_a_mutex_by_its_sleeps() -> None:
     sick, well = scripted("nocache-sequence-1", 60.0), scripted("nocache-sequence-1", 1.0, 5.0)
     lock = verified(compare(sick, well), catalogue()["undo-lock-smon"])
     assert isinstance(lock, NotVerified) or lock.change.name == "lock_waits"

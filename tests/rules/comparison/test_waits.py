@@ -13,7 +13,7 @@ STORM, RELIEVED = SignalContext(scripted("undo-storm", 60.0)), SignalContext(scr
 MUTEXES = SignalContext(scripted("users-mutex", 30.0))
 
 
-def test_costs_are_shares_of_db_time_together_and_by_surface() -> None:
+def test_cost_changes_are_shares_of_db_time_in_total_and_by_surface() -> None:
     told = {one.name: one for one in cost_changes(ComparedSides(STORM, RELIEVED))}
     assert list(told) == ["row_cache_wait_share", "latch_wait_share", "lock_wait_share"]
     assert told["row_cache_wait_share"].unit == "of DB time"
@@ -21,13 +21,13 @@ def test_costs_are_shares_of_db_time_together_and_by_surface() -> None:
     assert told["latch_wait_share"].direction == "fell"
 
 
-def test_a_cost_without_db_time_is_sessions_waiting() -> None:
+def test_cost_changes_without_db_time_count_waiting_sessions() -> None:
     blind = context_of(refused=["v$sys_time_model"])
     (first, *_) = cost_changes(ComparedSides(blind, blind))
     assert (first.unit, first.before) == ("per second", pytest.approx(2.5 / 30))
 
 
-def test_less_than_a_printed_second_is_noise() -> None:
+def test_cost_changes_below_a_printed_second_are_noise() -> None:
     rows = [
         delta_of(
             with_rows("v$system_event", {"event": "row cache lock", "total_waits": 900, "time_waited_micro": micro})
@@ -42,7 +42,7 @@ def test_less_than_a_printed_second_is_noise() -> None:
     assert report.verdict == "within noise"
 
 
-def test_only_surfaces_that_both_sides_have_are_compared() -> None:
+def test_surface_changes_cover_only_surfaces_present_on_both_sides() -> None:
     def names(pair: ComparedSides) -> set[str]:
         return {one.name for one in surface_changes(pair)}
 
@@ -52,7 +52,7 @@ def test_only_surfaces_that_both_sides_have_are_compared() -> None:
     assert list(child_changes(ComparedSides(STORM, MUTEXES))) == []
 
 
-def test_the_result_cache_is_compared_where_a_side_has_it() -> None:
+def test_result_cache_is_compared_when_at_least_one_side_has_it() -> None:
     latch: Row = {"name": RESULT_CACHE_LATCH, "sleeps": 400}
     with_it, without = context_of(with_rows("v$latch", *SICK["v$latch"], latch)), context_of()
     (told,) = (one for one in surface_changes(ComparedSides(with_it, without)) if one.name == "result_cache_sleeps")
@@ -60,7 +60,7 @@ def test_the_result_cache_is_compared_where_a_side_has_it() -> None:
     assert not any(one.name == "result_cache_sleeps" for one in surface_changes(ComparedSides(without, without)))
 
 
-def test_the_sick_cache_is_that_of_the_side_that_slept_more() -> None:
+def test_sick_cache_is_that_of_the_side_with_more_sleeps() -> None:
     assert (
         sick_cache(ComparedSides(STORM, RELIEVED))
         == sick_cache(ComparedSides(RELIEVED, STORM))
@@ -69,7 +69,7 @@ def test_the_sick_cache_is_that_of_the_side_that_slept_more() -> None:
     assert sick_cache(ComparedSides(context_of(refused=["x$kqrst", "v$rowcache"]), context_of({}))) is None
 
 
-def test_a_child_is_followed_by_its_cache_and_not_by_its_number() -> None:
+def test_child_changes_follow_the_cache_not_the_child_number() -> None:
     moved: list[Row] = [
         {**row, "child#": {1: 5, 5: 1}.get(int(str(row["child#"])), row["child#"])} for row in SICK["x$kqrst"]
     ]
@@ -82,13 +82,13 @@ def test_a_child_is_followed_by_its_cache_and_not_by_its_number() -> None:
     assert (slept.of, slept.counted_before, slept.counted_after) == ("dc_rollback_segments", 990, 7)
 
 
-def test_a_child_that_nothing_ties_to_the_cache_is_unknown() -> None:
+def test_child_sleeps_are_unknown_when_no_child_is_tied_to_the_cache() -> None:
     reading = child_sleeps(context_of(), "dc_sequences")
     assert isinstance(reading, Unknown)
     assert reading.why == "which child guards dc_sequences is not known"
 
 
-def test_the_anomaly_of_a_child_that_hardly_slept_cannot_be_told() -> None:
+def test_hold_anomaly_of_a_child_with_few_sleeps_is_cannot_tell() -> None:
     quiet = context_of(with_rows("v$latch_children", {"latch#": 270, "child#": 1, "gets": 36_000, "sleeps": 9}))
     _, held = child_changes(ComparedSides(context_of(), quiet))
     assert held.verdict == "cannot tell"
@@ -97,7 +97,7 @@ def test_the_anomaly_of_a_child_that_hardly_slept_cannot_be_told() -> None:
 
 @pytest.mark.parametrize("at", [30.0, 180.0])
 @pytest.mark.parametrize("seconds", [(4.0, 100.0), (100.0, 4.0)])
-def test_at_equal_rates_the_anomaly_does_not_move_with_the_window(at: float, seconds: tuple[float, float]) -> None:
+def test_hold_anomaly_at_equal_rates_does_not_change_with_the_window(at: float, seconds: tuple[float, float]) -> None:
     first, second = (
         SignalContext(scripted("undo-storm", at, min(one, 160.0 - at) if at < 100 else one)) for one in seconds
     )
@@ -107,7 +107,7 @@ def test_at_equal_rates_the_anomaly_does_not_move_with_the_window(at: float, sec
     assert "sleeps per get of dc_rollback_segments itself are" in held.why
 
 
-def test_a_lower_bound_over_like_windows_moves_only_with_the_child_itself() -> None:
+def test_hold_anomaly_lower_bound_over_like_windows_follows_only_the_child() -> None:
     def held(own: int, other: int) -> str:
         rows: list[Row] = [{**row, "sleeps": own if row["child#"] == 1 else other} for row in SICK["v$latch_children"]]
         _, told = child_changes(ComparedSides(context_of(), context_of(with_rows("v$latch_children", *rows))))

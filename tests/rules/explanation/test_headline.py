@@ -19,7 +19,7 @@ def headline(*causes: str, basis: Any = None, release: str = "11.2.0.4.0", **cha
     return diagnose(delta_of(views, release=release, **more), known).headline
 
 
-def test_the_cause_its_cache_and_the_cost() -> None:
+def test_headline_names_the_cause_its_cache_and_the_cost() -> None:
     undo = catalogue()["undo-segments"]
     sleeps_alone = undo.model_copy(update={"when": undo.when[:1]})
     assert diagnose(delta_of(RICH), {undo.id: sleeps_alone}).headline == (
@@ -32,7 +32,7 @@ def test_the_cause_its_cache_and_the_cost() -> None:
     )
 
 
-def test_the_result_cache_is_told_with_its_own_cost() -> None:
+def test_headline_gives_the_result_cache_its_own_cost() -> None:
     rows: list[Row] = [
         {"name": RESULT_CACHE_LATCH, "gets": 50_000, "misses": 5_000, "sleeps": 2_000, "wait_time": 30_000_000}
     ]
@@ -41,7 +41,7 @@ def test_the_result_cache_is_told_with_its_own_cost() -> None:
     )
 
 
-def test_waits_without_a_cause_are_told_with_the_cache_their_waiters_name() -> None:
+def test_headline_without_a_cause_names_the_cache_given_by_the_waiters() -> None:
     events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 90, "time_waited_micro": 60_000_000}]
     crowd = waiters(ROW_CACHE_LOCK_EVENT, {0: 20, 3: 4})
     nineteen: dict[str, Any] = {"release": "19.0.0.0.0", "event_name": [{"name": "row cache mutex"}]}
@@ -53,16 +53,16 @@ def test_waits_without_a_cause_are_told_with_the_cache_their_waiters_name() -> N
     assert "where cannot be told" in headline(system_event=events, session=[], latch_children=[], **nineteen)
 
 
-def test_a_quiet_instance_has_nothing_to_do() -> None:
+def test_headline_of_a_quiet_instance_says_nothing_to_do() -> None:
     quiet = headline(system_event=[{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}])
     assert quiet.startswith("Nothing to do about the row cache; row cache waits cost < 0.001 % of DB time")
 
 
-def test_totals_of_unknown_age_cost_what_nobody_can_tell() -> None:
+def test_headline_cannot_tell_the_cost_of_totals_of_unknown_age() -> None:
     assert "what it costs cannot be told from totals of unknown age" in headline(basis=TOTALS).lower()
 
 
-def test_without_any_view_that_tells_nothing_is_said_to_be_fine() -> None:
+def test_headline_without_any_useful_view_says_cannot_tell() -> None:
     blind = delta_of({})
     assert diagnose(blind).headline == (
         "Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and they could not be read"
@@ -71,7 +71,7 @@ def test_without_any_view_that_tells_nothing_is_said_to_be_fine() -> None:
     assert cut.headline.endswith("and the file is cut off before them")
 
 
-def test_a_file_that_is_cut_off_before_what_is_needed_speaks_as_far_as_it_goes() -> None:
+def test_headline_of_a_file_cut_off_too_early_says_as_far_as_it_goes() -> None:
     quiet: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}]
     whole = delta_of({**RICH, "v$system_event": quiet, "v$latch": [], "v$latch_children": [], "v$session": []})
     lacking = {name: one for name, one in whole.readings.items() if name != "v$rowcache"}

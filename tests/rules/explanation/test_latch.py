@@ -7,7 +7,7 @@ from rules.engine import diagnose
 from tests.rules.contexts import SICK, delta_of, steps_of, with_rows
 
 
-def test_subordinates_are_counted_and_a_doubtful_map_is_said() -> None:
+def test_cache_step_counts_subordinates_and_reports_a_doubtful_map() -> None:
     users = [{**row, "sleeps": 5_000 if row["child#"] == 8 else 1} for row in SICK["v$latch_children"]]
     told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *users))))
     assert told["cache"].startswith("Child 8 → cache# 10 dc_users, with 1 subordinate (read")
@@ -16,7 +16,7 @@ def test_subordinates_are_counted_and_a_doubtful_map_is_said() -> None:
     assert "But child 1 had 60,000 latch gets where dc_rollback_segments predict 36,000 (+67%)" in told["cache"]
 
 
-def test_few_sleeps_mean_nothing_and_no_sleeps_no_child() -> None:
+def test_hot_child_step_dismisses_few_sleeps_and_names_none_without_sleeps() -> None:
     few = [{**row, "sleeps": 3} for row in SICK["v$latch_children"]]
     assert (
         "Fewer than 100 sleeps mean nothing."
@@ -27,13 +27,13 @@ def test_few_sleeps_mean_nothing_and_no_sleeps_no_child() -> None:
     assert told["hot child"] == "No child of `row cache objects` slept over an interval of 30.0 s."
 
 
-def test_a_child_whose_latch_has_no_number_is_told_without_it() -> None:
+def test_hot_child_step_omits_an_unknown_latch_number() -> None:
     bare = [{name: cell for name, cell in row.items() if name != "latch#"} for row in SICK["v$latch_children"]]
     told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *bare))))
     assert told["hot child"].startswith("Child 1 (row cache objects) has 99.0 % of the sleeps")
 
 
-def test_without_the_map_and_without_a_fit_the_cache_is_not_told() -> None:
+def test_cache_step_cannot_tell_without_a_map_or_a_fit() -> None:
     odd: list[Row] = [{**row, "gets": 77_777} for row in SICK["v$latch_children"]]
     told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *odd), refused=["x$kqrst"])))
     assert told["cache"].startswith(
@@ -49,7 +49,7 @@ def test_without_the_map_and_without_a_fit_the_cache_is_not_told() -> None:
         ({"kqreqd: reget": 800, "kqrpre: find obj": 100, "kqreqd": 100}, "(normal: the ordinary mix"),
     ],
 )
-def test_the_shape_of_the_holders_is_said_in_words(held: dict[str, int], said: str) -> None:
+def test_miss_location_step_describes_the_shape_of_the_holders(held: dict[str, int], said: str) -> None:
     rows: list[Row] = [
         {"parent_name": ROW_CACHE_LATCH, "location": place, "sleep_count": slept} for place, slept in held.items()
     ]

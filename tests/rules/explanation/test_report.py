@@ -23,14 +23,14 @@ def context(**views: list[Row]) -> SignalContext:
     return SignalContext(replace(delta_of(rows), source="report"))
 
 
-def test_the_latch_is_told_as_a_whole() -> None:
+def test_no_child_describes_the_latch_as_a_whole() -> None:
     step = no_child(context())
     assert "as a whole, with 1,000 sleeps over an interval of 30.0 s." in step.statement
     assert [(one.name, one.value) for one in step.figures] == [("sleeps", 1_000)]
     assert no_child(context(latch=[])).figures == ()
 
 
-def test_the_busiest_cache_comes_first_with_its_share() -> None:
+def test_guessed_cache_lists_the_busiest_cache_first_with_its_share() -> None:
     step = guessed_cache(context())
     assert "of 10,000 dictionary gets dc_users 90.0 %, dc_segments 10.0 %" in step.statement
     assert "too few sleeps by location" in step.statement
@@ -47,7 +47,7 @@ def test_the_busiest_cache_comes_first_with_its_share() -> None:
         (8_000, "where one to three are possible"),
     ],
 )
-def test_latch_gets_check_the_figures_and_name_no_cache(gets: int, words: str) -> None:
+def test_guessed_cache_uses_latch_gets_only_to_check_the_figures(gets: int, words: str) -> None:
     assert words in guessed_cache(context(latch=[{"name": ROW_CACHE_LATCH, "gets": gets}])).statement
 
 
@@ -58,17 +58,17 @@ def test_latch_gets_check_the_figures_and_name_no_cache(gets: int, words: str) -
         ("kqrso", "subordinate entries are searched"),
     ],
 )
-def test_the_shape_adds_what_it_means(place: str, words: str) -> None:
+def test_guessed_cache_adds_the_meaning_of_the_shape(place: str, words: str) -> None:
     held: Row = {"parent_name": ROW_CACHE_LATCH, "location": place, "sleep_count": 900}
     assert words in guessed_cache(context(latch_misses=[held])).statement
 
 
-def test_without_gets_the_cache_cannot_be_told() -> None:
+def test_guessed_cache_cannot_tell_without_gets() -> None:
     assert guessed_cache(context(rowcache=[])).statement.startswith("Cannot tell which cache: v$rowcache has no gets")
     assert "10,000" not in guessed_cache(SignalContext(delta_of(with_rows("v$rowcache")))).statement
 
 
-def test_the_figures_of_the_report_are_told_as_they_stand_there() -> None:
+def test_as_printed_repeats_the_figures_of_the_report_unchanged() -> None:
     latch = {"name": ROW_CACHE_LATCH, "gets": 9, "misses": 8, "sleeps": 7, "spin_gets": 1, "wait_time": 3_000_000}
     held: Row = {"parent_name": ROW_CACHE_LATCH, "location": "kqrso", "sleep_count": 7, "wtr_slp_count": 5}
     waits: Row = {
@@ -92,7 +92,7 @@ def test_the_figures_of_the_report_are_told_as_they_stand_there() -> None:
     assert "dc_users: modifications" not in figures
 
 
-def test_what_the_report_does_not_print_is_said_and_is_no_zero() -> None:
+def test_as_printed_says_what_is_not_printed_instead_of_zero() -> None:
     views = ["v$system_event", "v$sys_time_model", "v$latch_misses", "v$rowcache", "v$latch"]
     step = as_printed(SignalContext(replace(delta_of(refused=views), source="report")))
     assert step is not None and step.figures == ()
@@ -105,7 +105,7 @@ def test_what_the_report_does_not_print_is_said_and_is_no_zero() -> None:
     assert "misses not known" in empty.statement, "a share of the gets is no printed figure"
 
 
-def test_background_waits_are_not_told_as_those_of_sessions() -> None:
+def test_as_printed_keeps_background_waits_apart_from_session_waits() -> None:
     apart: Row = {
         "event": "row cache lock",
         "total_waits": 90,
@@ -119,18 +119,18 @@ def test_background_waits_are_not_told_as_those_of_sessions() -> None:
     assert step is not None and "90 waits, 9 s, background processes perhaps among them." in step.statement
 
 
-def test_from_mutexes_on_their_locations_are_told_and_of_the_latch_its_gets() -> None:
+def test_as_printed_with_mutexes_gives_their_locations_and_the_latch_gets() -> None:
     slept: Row = {"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 101, "wait_time": 142_000}
     step = as_printed(context(event_name=[{"name": "row cache mutex"}], mutex_sleep=[slept]))
     assert step is not None and "Row Cache mutexes: [19] kqrpre 101 sleeps, 142 ms." in step.statement
     assert "Latch row cache objects 20,000 gets." in step.statement and "iss source" not in step.statement
 
 
-def test_of_views_that_were_read_nothing_is_printed() -> None:
+def test_as_printed_is_none_for_views() -> None:
     assert as_printed(SignalContext(delta_of())) is None
 
 
-def test_where_nothing_is_lost_no_cache_is_guessed_and_no_script_advised() -> None:
+def test_quiet_report_gives_no_guessed_cache_and_no_script_advice() -> None:
     event: Row = {"event": "latch: row cache objects", "total_waits": 1, "time_waited_micro": 9}
     calm = context(system_event=[event])
     assert quiet(calm)
@@ -140,6 +140,6 @@ def test_where_nothing_is_lost_no_cache_is_guessed_and_no_script_advised() -> No
     assert not quiet(SignalContext(replace(calm.delta, source="views")))
 
 
-def test_one_of_something_is_singular() -> None:
+def test_as_printed_uses_the_singular_for_one() -> None:
     step = as_printed(context(rowcache=[{"parameter": "dc_users", "gets": 1, "modifications": 2, "usage": 1}]))
     assert step is not None and "dc_users 1 get, 2 modifications, 1 entry" in step.statement

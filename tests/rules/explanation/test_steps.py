@@ -51,11 +51,11 @@ INCIDENT = {
 
 
 @pytest.mark.parametrize("step", INCIDENT)
-def test_the_incident_figure_by_figure(step: str, incident: Capture) -> None:
+def test_incident_steps_match_figure_by_figure(step: str, incident: Capture) -> None:
     assert steps_of(judged(incident))[step] == INCIDENT[step]
 
 
-def test_the_incident_from_cause_to_references(incident: Capture) -> None:
+def test_incident_steps_run_from_the_hot_child_to_the_references(incident: Capture) -> None:
     got = judged(incident)
     told = steps_of(got)
     walk = ["hot child", "cache", "confirmation", "miss location", "cause", "confirming query", "remedy", "references"]
@@ -73,7 +73,7 @@ def test_the_incident_from_cause_to_references(incident: Capture) -> None:
     assert finding.confirm.result == 14_838
 
 
-def test_the_figures_of_the_incident_are_the_published_ones(incident: Capture, shared_data: Path) -> None:
+def test_incident_figures_are_the_published_ones(incident: Capture, shared_data: Path) -> None:
     seed = json.loads((shared_data / "seeds" / "row-cache-incident-2010.json").read_text(encoding="utf-8"))
     figures = {figure.name: figure.value for step in judged(incident).steps for figure in step.figures}
     sleeps = {row["child#"]: row["sleeps"] for row in seed["latch_children"]}
@@ -89,7 +89,7 @@ def test_the_figures_of_the_incident_are_the_published_ones(incident: Capture, s
     assert figures["hold anomaly index"] == pytest.approx((sleeps[1] / max(gets)) / (sleeps[5] / tablespaces))
 
 
-def test_totals_of_unknown_age_name_no_rate(incident: Capture) -> None:
+def test_incident_totals_of_unknown_age_give_no_rate(incident: Capture) -> None:
     got = judged(incident)
     words = got.model_dump_json()
     assert got.impact is None
@@ -98,7 +98,7 @@ def test_totals_of_unknown_age_name_no_rate(incident: Capture) -> None:
     assert not re.search(r"per second|/s\b|on average|% of DB time", words)
 
 
-def test_without_x_kqrst_the_incident_has_a_candidate_of_low_confidence_and_says_why(incident: Capture) -> None:
+def test_incident_without_x_kqrst_explains_its_low_confidence_candidate(incident: Capture) -> None:
     got = judged(without(incident, "x$kqrst"))
     (finding,) = got.findings
     assert (finding.confidence, finding.identity, finding.child, finding.caches) == ("low", "candidate", None, ())
@@ -114,7 +114,7 @@ def test_without_x_kqrst_the_incident_has_a_candidate_of_low_confidence_and_says
     assert "Low confidence." in told["cause"]
 
 
-def test_without_v_rowcache_it_cannot_tell_which_cache_and_names_the_grant(incident: Capture) -> None:
+def test_incident_without_v_rowcache_names_the_grant_but_not_the_cache(incident: Capture) -> None:
     got = judged(without(incident, "v$rowcache", no_grant("v$rowcache")))
     cure = "grant select on sys.v_$rowcache to <user>"
     assert got.findings == ()
@@ -128,19 +128,19 @@ def test_without_v_rowcache_it_cannot_tell_which_cache_and_names_the_grant(incid
     assert "dc_" not in told["cache"]
 
 
-def test_without_the_children_nothing_is_said_of_a_hot_one(incident: Capture) -> None:
+def test_incident_without_v_latch_children_cannot_tell_the_hot_child(incident: Capture) -> None:
     got = judged(without(incident, "v$latch_children", no_grant("v$latch_children")))
     told = steps_of(got)
     assert told["hot child"].startswith("Cannot tell which child is hot: v$latch_children: ORA-00942")
     assert "cache" not in told
 
 
-def test_without_the_miss_locations_the_step_says_so(incident: Capture) -> None:
+def test_miss_location_step_says_that_v_latch_misses_is_missing(incident: Capture) -> None:
     got = judged(without(incident, "v$latch_misses", no_grant("v$latch_misses")))
     assert steps_of(got)["miss location"].startswith("No miss locations: v$latch_misses: ORA-00942")
 
 
-def test_with_x_kqrst_refused_the_demo_is_inferred_and_says_so() -> None:
+def test_cache_step_of_the_demo_without_x_kqrst_says_inferred() -> None:
     got = diagnose(delta_from("undo-storm", 60, 90, refused=("x$kqrst",)))
     (finding,) = got.findings
     assert (finding.identity, finding.child, finding.cache) == ("inferred", 1, "dc_rollback_segments")
@@ -148,7 +148,7 @@ def test_with_x_kqrst_refused_the_demo_is_inferred_and_says_so() -> None:
     assert "(inferred from its gets by the load model)" in steps_of(got)["cache"]
 
 
-def test_an_interval_tells_cost_seconds_and_entries() -> None:
+def test_interval_diagnosis_states_cost_seconds_and_entries() -> None:
     got = diagnose(delta_from("undo-storm", 60, 90))
     assert re.fullmatch(
         r"Too many undo segments on dc_rollback_segments; row cache waits cost \d+\.\d % of DB time over an interval of 30\.0 s",
@@ -157,14 +157,14 @@ def test_an_interval_tells_cost_seconds_and_entries() -> None:
     assert "It holds 14,600 entries." in steps_of(got)["confirmation"]
 
 
-def test_headlines_where_the_cost_is_in_sessions_or_unknown() -> None:
+def test_headline_gives_the_cost_in_sessions_or_says_it_is_unknown() -> None:
     sessions = diagnose(delta_of(refused=["v$sys_time_model"]))
     assert "0.08 sessions wait for the row cache on average over an interval of 30.0 s" in sessions.headline
     blind = diagnose(delta_of(refused=["v$system_event", "v$latch"]))
     assert "what it costs cannot be told without v$system_event or v$latch" in blind.headline.lower()
 
 
-def test_quiet_totals_have_nothing_to_do() -> None:
+def test_headline_of_quiet_totals_says_nothing_to_do() -> None:
     few = [{**row, "sleeps": 3} for row in SICK["v$latch_children"]]
     only = {"undo-segments": catalogue()["undo-segments"]}
     quiet = {**with_rows("v$latch_children", *few), "v$latch_misses": []}
@@ -172,7 +172,7 @@ def test_quiet_totals_have_nothing_to_do() -> None:
     assert headline.startswith("Nothing to do about the row cache")
 
 
-def test_totals_since_a_known_start_may_tell_rates() -> None:
+def test_totals_since_a_known_start_have_rates() -> None:
     got = diagnose(since_startup(poll_at("undo-storm", 60)))
     assert got.basis is not None
     assert got.basis.kind == "since_startup"

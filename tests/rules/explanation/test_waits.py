@@ -19,7 +19,7 @@ def told(steps: Any, refused: tuple[str, ...] = (), **changed: Sequence[Row]) ->
     return {step.step: step.statement for step in steps(context) if step is not None}
 
 
-def test_mutexes_are_told_by_location_with_their_shape() -> None:
+def test_mutex_steps_give_locations_with_their_shape() -> None:
     assert told(mutex_steps)["hot location"] == (
         "Row cache mutexes: 400 sleeps and 1.2 s waited over an interval of 30.0 s, at [19] kqrpre 75.0 % / "
         "[10] kqreqd 25.0 % (normal: look-ups by key, through which nearly everything passes: no sign of its own)."
@@ -28,7 +28,7 @@ def test_mutexes_are_told_by_location_with_their_shape() -> None:
     assert "(too few sleeps for a shape, at least 100 are needed)" in told(mutex_steps, mutex_sleep=few)["hot location"]
 
 
-def test_mutexes_nobody_slept_for_or_nobody_may_see() -> None:
+def test_mutex_steps_without_sleeps_or_without_access() -> None:
     nobody = "No session slept for a row cache mutex over an interval of 30.0 s."
     assert told(mutex_steps, mutex_sleep=[])["hot location"] == nobody
     assert told(mutex_steps, mutex_sleep=[{"location": "x", "sleeps": 0}])["hot location"] == nobody
@@ -36,14 +36,14 @@ def test_mutexes_nobody_slept_for_or_nobody_may_see() -> None:
     assert blind.startswith("Cannot tell where sessions sleep: v$mutex_sleep: ORA-00942. grant select on")
 
 
-def test_the_silent_latch_is_named_and_its_silence_means_nothing() -> None:
+def test_mutex_steps_say_that_the_silent_latch_means_nothing() -> None:
     said = told(mutex_steps, latch=[LATCH_ROW])["not the latch"]
     assert "(41 gets over an interval of 30.0 s)" in said
     assert "their silence means nothing" in said
     assert "not the latch" not in told(mutex_steps, latch=[])
 
 
-def test_waiters_name_the_cache_and_without_them_nobody_does() -> None:
+def test_mutex_steps_take_the_cache_from_the_waiters_only() -> None:
     assert told(mutex_steps)["cache"] == (
         "Waiters name their cache in P1: dc_rollback_segments 80.0 %, dc_tablespaces 20.0 % of 20 met in 1 looks."
     )
@@ -54,7 +54,7 @@ def test_waiters_name_the_cache_and_without_them_nobody_does() -> None:
     assert "only its waiters name one" in told(mutex_steps, session=other)["cache"]
 
 
-def test_of_a_mutex_the_busiest_caches_and_of_the_lock_the_most_changed_ones() -> None:
+def test_confirmation_step_ranks_by_gets_for_mutex_and_changes_for_lock() -> None:
     assert told(mutex_steps)["confirmation"] == (
         "Most gets in v$rowcache: dc_rollback_segments 60.0 %, dc_tablespaces 35.0 %, dc_users 5.0 % of 20,000 over an "
         "interval of 30.0 s."
@@ -67,7 +67,7 @@ def test_of_a_mutex_the_busiest_caches_and_of_the_lock_the_most_changed_ones() -
     assert told(lock_steps, refused=("v$rowcache",))["confirmation"].startswith("v$rowcache cannot confirm it")
 
 
-def test_the_lock_is_told_by_its_wait() -> None:
+def test_lock_steps_describe_the_wait() -> None:
     assert told(lock_steps)["hot wait"] == (
         "row cache lock: 10 waits and 0.5 s over an interval of 30.0 s, 50.0 ms each."
     )
@@ -77,7 +77,7 @@ def test_the_lock_is_told_by_its_wait() -> None:
     assert told(lock_steps, system_event=once)["hot wait"].endswith("0.0 s over an interval of 30.0 s.")
 
 
-def test_waits_of_sessions_are_told_where_others_waited_too() -> None:
+def test_lock_steps_count_foreground_waits_when_others_waited_too() -> None:
     row: Row = {
         "event": ROW_CACHE_LOCK_EVENT,
         "total_waits": 20_139,
@@ -90,7 +90,7 @@ def test_waits_of_sessions_are_told_where_others_waited_too() -> None:
     assert told(lock_steps, system_event=[alone])["hot wait"].startswith("row cache lock: 20,139 waits and 25.9 s over")
 
 
-def test_in_a_cluster_the_worst_cache_is_told_and_alone_none() -> None:
+def test_lock_steps_name_the_worst_cache_only_in_a_cluster() -> None:
     assert told(lock_steps)["cluster"] == (
         "Between instances, dc_rollback_segments had 40 conflicts on 400 cluster lock requests (10.0 %) over an "
         "interval of 30.0 s."
@@ -99,7 +99,7 @@ def test_in_a_cluster_the_worst_cache_is_told_and_alone_none() -> None:
     assert "cluster" not in told(lock_steps, rowcache=alone)
 
 
-def test_the_latch_of_the_result_cache() -> None:
+def test_result_cache_steps_describe_its_latch() -> None:
     said = told(result_cache_steps)
     assert said["hot latch"] == (
         "Result Cache: RC Latch: 50,000 gets, 200 sleeps, 3.0 s waited over an interval of 30.0 s. "
@@ -117,7 +117,7 @@ def diagnosed(**changed: Sequence[Row]) -> Diagnosis:
     return diagnose(delta_of(views, release="19.0.0.0.0"), {})
 
 
-def test_without_a_finding_the_walk_follows_the_costliest_surface() -> None:
+def test_steps_without_a_finding_follow_the_costliest_surface() -> None:
     events: list[Row] = [
         {"event": ROW_CACHE_MUTEX_EVENT, "total_waits": 9, "time_waited_micro": 9},
         {"event": ROW_CACHE_LOCK_EVENT, "total_waits": 90, "time_waited_micro": 9_000_000},
@@ -130,7 +130,7 @@ def test_without_a_finding_the_walk_follows_the_costliest_surface() -> None:
     assert diagnosed(system_event=mutex, event_name=names).steps[0].step == "hot location"
 
 
-def test_who_waits_is_told_with_statement_and_module() -> None:
+def test_who_step_gives_statement_and_module() -> None:
     crowd: list[Row] = [
         {**row, "module": "ORDERS", "program": "orders@app", "blocking_session": 312}
         for row in waiters(ROW_CACHE_LOCK_EVENT, {3: 12})

@@ -10,7 +10,7 @@ def read(*rows: Row, cache: str = "dc_sequences") -> SignalValue:
     return SIGNALS["share_of_cluster_requests"].read(context_of(with_rows("v$rowcache", *rows)), Subject((cache,)))
 
 
-def test_it_is_a_share_of_all_caches() -> None:
+def test_share_of_cluster_requests_is_a_share_of_all_caches() -> None:
     rows: list[Row] = [
         {"parameter": "dc_sequences", "dlm_requests": 300},
         {"parameter": "dc_objects", "dlm_requests": 80},
@@ -21,7 +21,7 @@ def test_it_is_a_share_of_all_caches() -> None:
     assert read(*rows, cache="dc_users") == Known(0.0, "0 of 400")
 
 
-def test_without_requests_there_is_no_share() -> None:
+def test_share_of_cluster_requests_is_unknown_without_enough_requests() -> None:
     few = read({"parameter": "dc_sequences", "dlm_requests": 19})
     assert isinstance(few, Unknown)
     assert "19 cluster lock requests" in few.why

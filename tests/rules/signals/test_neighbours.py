@@ -38,18 +38,18 @@ def result_cache(**figures: int) -> list[Row]:
         ("average_result_cache_sleep", {"sleeps": 99, "wait_time": 5}, {"sleeps": 100, "wait_time": 5}),
     ],
 )
-def test_ratios_of_the_result_cache_need_events(name: str, few: dict[str, int], enough: dict[str, int]) -> None:
+def test_result_cache_ratios_need_enough_events(name: str, few: dict[str, int], enough: dict[str, int]) -> None:
     assert "too few events" in why(read(name, latch=result_cache(**few)))
     assert isinstance(read(name, latch=result_cache(**enough)), Known)
 
 
-def test_an_instance_whose_result_cache_latch_was_not_read_is_unknown_not_quiet() -> None:
+def test_result_cache_signals_are_unknown_when_the_latch_was_not_read() -> None:
     only_row_cache: list[Row] = [{"name": ROW_CACHE_LATCH, "sleeps": 1_000, "wait_time": 2_000_000}]
     for name in ("result_cache_sleeps", "result_cache_share_of_db_time", "average_result_cache_sleep"):
         assert why(read(name, latch=only_row_cache)).startswith("v$latch has no")
 
 
-def test_holders_of_the_result_cache_need_a_hundred_sleeps() -> None:
+def test_share_of_result_cache_holders_needs_a_hundred_sleeps() -> None:
     rows: list[Row] = [{"parent_name": RESULT_CACHE_LATCH, "location": "x", "sleep_count": 99}]
     assert "too few events" in why(read("share_of_result_cache_holders", Subject(location="x"), latch_misses=rows))
     rows = [{"parent_name": RESULT_CACHE_LATCH, "location": "x", "sleep_count": 100}]
@@ -60,14 +60,14 @@ def test_holders_of_the_result_cache_need_a_hundred_sleeps() -> None:
     ("sleeps", "wait_time", "slow"),
     [(10, 500_000, 1), (10, 499_000, 0), (9, 900_000, 0), (2_000, 100_000_000, 1), (2_000, 99_000_000, 0)],
 )
-def test_a_neighbour_is_slow_from_ten_sleeps_of_fifty_ms(sleeps: int, wait_time: int, slow: int) -> None:
+def test_slow_neighbours_count_from_ten_sleeps_of_fifty_ms(sleeps: int, wait_time: int, slow: int) -> None:
     rows: list[Row] = [{"name": "shared pool", "sleeps": sleeps, "wait_time": wait_time}]
     reading = read("slow_neighbours", latch=rows)
     assert isinstance(reading, Known)
     assert reading.value == slow
 
 
-def test_neither_the_row_cache_nor_the_result_cache_is_its_own_neighbour() -> None:
+def test_slow_neighbours_exclude_the_row_cache_and_the_result_cache() -> None:
     rows: list[Row] = [
         {"name": name, "sleeps": 900, "wait_time": 90_000_000} for name in (ROW_CACHE_LATCH, RESULT_CACHE_LATCH)
     ]
@@ -76,13 +76,13 @@ def test_neither_the_row_cache_nor_the_result_cache_is_its_own_neighbour() -> No
     assert both == Known(2.0, "messages 100 ms, shared pool 100 ms")
 
 
-def test_a_shared_pool_that_only_grew_did_not_shrink_and_no_resize_is_none() -> None:
+def test_shared_pool_shrinks_is_zero_after_growth_or_no_resize() -> None:
     grew: list[Row] = [{"component": "shared pool", "initial_size": 1, "final_size": 2}]
     assert read("shared_pool_shrinks", sga_resize_ops=grew) == Known(0.0)
     assert read("shared_pool_shrinks", sga_resize_ops=[]) == Known(0.0)
 
 
-def test_too_few_dictionary_gets_have_no_overall_ratio() -> None:
+def test_overall_getmiss_ratio_needs_enough_gets() -> None:
     rows: list[Row] = [{"parameter": "dc_users", "gets": 9_999, "getmisses": 900}]
     assert "too few events" in why(read("overall_getmiss_ratio", rowcache=rows))
 
@@ -90,12 +90,12 @@ def test_too_few_dictionary_gets_have_no_overall_ratio() -> None:
 @pytest.mark.parametrize(
     ("value", "number"), [("TRUE", 1.0), ("false", 0.0), ("FORCE", 1.0), ("MANUAL", 0.0), ("11", 11.0), ("0.5", 0.5)]
 )
-def test_a_parameter_as_a_number(value: str, number: float) -> None:
+def test_parameter_value_is_a_number(value: str, number: float) -> None:
     rows: list[Row] = [{"name": "p", "value": value}]
     assert read("parameter_value", Subject(parameter="p"), parameter=rows) == Known(number, f"p = {value}")
 
 
-def test_a_parameter_that_is_no_number_or_not_of_this_release_is_unknown_a_hidden_one_is_not_set() -> None:
+def test_parameter_value_of_text_or_absent_is_unknown_hidden_is_not_set() -> None:
     rows: list[Row] = [{"name": "undo_tablespace", "value": "UNDOTBS1"}]
     assert "is no number" in why(read("parameter_value", Subject(parameter="undo_tablespace"), parameter=rows))
     assert "has no parameter" in why(read("parameter_value", Subject(parameter="optimizer_adaptive_features")))
@@ -103,7 +103,7 @@ def test_a_parameter_that_is_no_number_or_not_of_this_release_is_unknown_a_hidde
     assert hidden == Known(0.0, "_rollback_segment_count is not set")
 
 
-def test_the_newest_ten_minutes_of_undo_count_in_any_order() -> None:
+def test_undo_signals_use_the_newest_ten_minutes_in_any_row_order() -> None:
     rows = list(reversed(RICH["v$undostat"]))
     assert read("tuned_retention_ratio", undostat=rows) == read("tuned_retention_ratio")
     idle = [{**rows[0], "unexpiredblks": 0, "expiredblks": 0}]
@@ -111,33 +111,33 @@ def test_the_newest_ten_minutes_of_undo_count_in_any_order() -> None:
 
 
 @pytest.mark.parametrize("name", ["logons_per_second", "hard_parses_per_second", "commits_per_second"])
-def test_totals_of_unknown_age_give_no_rate(name: str) -> None:
+def test_rates_are_unknown_for_totals_of_unknown_age(name: str) -> None:
     assert "give no rate" in why(read(name, context={"basis": TOTALS}))
 
 
 @pytest.mark.parametrize("name", ["gets_per_logon", "gets_per_commit", "gets_per_parse", "hard_share_of_parses"])
-def test_nothing_done_is_no_divisor(name: str) -> None:
+def test_ratios_per_work_are_unknown_when_no_work_was_done(name: str) -> None:
     idle = [{**row, "value": 0} for row in RICH["v$sysstat"]]
     assert isinstance(read(name, sysstat=idle), Unknown)
 
 
-def test_few_modifications_and_few_cluster_requests_make_no_share() -> None:
+def test_shares_need_enough_modifications_or_cluster_requests() -> None:
     rows = [{**row, "modifications": 4, "dlm_requests": 4} for row in RICH["v$rowcache"]]
     assert "too few events: 16 modifications" in why(read("share_of_modifications", rowcache=rows))
     assert "too few events: 4 cluster lock requests" in why(read("cluster_conflict_ratio", rowcache=rows))
 
 
-def test_a_single_instance_has_no_cluster_conflicts() -> None:
+def test_cluster_conflict_ratio_is_zero_for_a_single_instance() -> None:
     alone = read("cluster_conflict_ratio", instance=[{"instance_number": 1, "parallel": "NO"}])
     assert alone == Known(0.0, "a single instance, no cluster")
 
 
-def test_caches_nobody_asks_are_not_looked_up_together() -> None:
+def test_evenness_of_gets_is_zero_without_gets() -> None:
     idle = [{**row, "gets": 0} for row in RICH["v$rowcache"]]
     assert read("evenness_of_gets", Subject(("dc_users", "dc_tablespaces")), rowcache=idle) == Known(0.0, "no gets")
 
 
-def test_places_that_change_entries_count_together() -> None:
+def test_share_of_changing_holders_sums_locations_that_change_entries() -> None:
     rows: list[Row] = [
         {"parent_name": ROW_CACHE_LATCH, "location": place, "sleep_count": slept}
         for place, slept in (("kqrpup", 30), ("kqrcmt: while loop", 20), ("kqrpfl: not dirty", 50), ("kqreqd", 100))
@@ -150,7 +150,7 @@ def test_places_that_change_entries_count_together() -> None:
     assert "too few events" in why(read("evenness_of_holders", latch_misses=few))
 
 
-def test_three_even_places_of_a_parent_get_are_told_by_the_least() -> None:
+def test_evenness_of_holders_is_the_least_of_three_locations() -> None:
     rows: list[Row] = [
         {"parent_name": ROW_CACHE_LATCH, "location": place, "sleep_count": slept}
         for place, slept in (("kqrpre: find obj", 400), ("kqreqd: reget", 310), ("kqreqd", 290))

@@ -104,12 +104,12 @@ def why(reading: SignalValue) -> str:
     return reading.why
 
 
-def test_every_signal_has_a_known_value_here() -> None:
+def test_known_values_cover_every_signal() -> None:
     assert set(KNOWN) == set(SIGNALS)
 
 
 @pytest.mark.parametrize(("name", "value"), KNOWN.items())
-def test_known_value(name: str, value: float) -> None:
+def test_signal_has_its_known_value(name: str, value: float) -> None:
     reading = read(name, SUBJECTS.get(name, UNDO), views=RICH)
     assert isinstance(reading, Known), reading
     assert reading.value == pytest.approx(value)
@@ -118,7 +118,7 @@ def test_known_value(name: str, value: float) -> None:
 @pytest.mark.parametrize(
     ("name", "view"), [(one.name, view) for one in SIGNALS.values() for view in one.of.split(", ")]
 )
-def test_unknown_without_its_view(name: str, view: str) -> None:
+def test_signal_is_unknown_without_its_view(name: str, view: str) -> None:
     reading = read(name, SUBJECTS.get(name, UNDO), views=RICH, refused=(view, *STAND_INS.get(view, ())))
     assert isinstance(reading, Unknown), reading
     assert reading.missing == view
@@ -127,20 +127,20 @@ def test_unknown_without_its_view(name: str, view: str) -> None:
 
 
 @pytest.mark.parametrize("name", SIGNALS)
-def test_a_source_that_never_held_a_view_is_unknown_as_well(name: str) -> None:
+def test_signal_is_unknown_for_a_source_that_never_held_the_view(name: str) -> None:
     reading = read(name, views={})
     assert isinstance(reading, Unknown), reading
     assert reading.way_out
 
 
 @pytest.mark.parametrize("one", SIGNALS.values(), ids=list(SIGNALS))
-def test_every_signal_says_what_it_is(one: Signal) -> None:
+def test_signal_describes_itself(one: Signal) -> None:
     assert SIGNALS[one.name] is one
     assert one.about.endswith(".") and len(one.about) > 20
     assert one.unit and all(view in RICH for view in one.of.split(", "))
 
 
-def test_two_signals_of_one_name_are_refused() -> None:
+def test_signal_refuses_a_duplicate_name() -> None:
     with pytest.raises(ValueError, match="two signals are named miss_ratio"):
         signal(unit="ratio", of="v$latch")(SIGNALS["miss_ratio"].read)
 
@@ -164,16 +164,16 @@ def test_two_signals_of_one_name_are_refused() -> None:
         ),
     ],
 )
-def test_too_few_events_are_unknown(name: str, view: str, rows: list[dict[str, object]]) -> None:
+def test_signal_is_unknown_with_too_few_events(name: str, view: str, rows: list[dict[str, object]]) -> None:
     assert "too few events" in why(read(name, views=with_rows(view, *rows)))
 
 
-def test_nobody_waited_for_the_row_cache_is_unknown_not_infinite() -> None:
+def test_parsing_waits_ratio_without_row_cache_waits_is_unknown() -> None:
     views = with_rows("v$system_event", {"event": "library cache: mutex X", "time_waited_micro": 4_000_000})
     assert why(read("parsing_waits_to_row_cache_waits", views=views)) == "nobody waited for the row cache"
 
 
-def test_a_cache_this_instance_has_not_got_is_zero_and_says_so() -> None:
+def test_signals_of_a_cache_the_instance_lacks_are_zero_and_say_so() -> None:
     reading = read("share_of_dictionary_gets", Subject(("dc_props",)))
     assert isinstance(reading, Known)
     assert reading.value == 0
@@ -182,7 +182,7 @@ def test_a_cache_this_instance_has_not_got_is_zero_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("name", ["modification_ratio", "getmiss_ratio"])
-def test_a_cache_nobody_asked_has_no_ratio_to_blame(name: str) -> None:
+def test_modification_and_getmiss_ratio_of_a_cache_without_gets_are_zero(name: str) -> None:
     idle = {
         "cache#": 3,
         "type": "PARENT",
@@ -194,7 +194,7 @@ def test_a_cache_nobody_asked_has_no_ratio_to_blame(name: str) -> None:
     assert read(name, views=with_rows("v$rowcache", idle)) == Known(0.0, "no gets")
 
 
-def test_parents_and_subordinates_of_one_name_count_together() -> None:
+def test_shares_sum_parents_and_subordinates_of_one_name() -> None:
     reading = read("share_of_dictionary_gets", USERS)
     assert isinstance(reading, Known)
     assert reading.value == pytest.approx(1_000 / 20_000)
@@ -203,7 +203,7 @@ def test_parents_and_subordinates_of_one_name_count_together() -> None:
     assert sleeps.value == pytest.approx(0.003)
 
 
-def test_sleeps_without_a_map_are_unknown_and_say_which_child() -> None:
+def test_share_of_sleeps_without_a_map_is_unknown_and_names_the_child() -> None:
     no_gets = [{"latch#": 270, "child#": 1, "sleeps": 990}, {"latch#": 270, "child#": 5, "sleeps": 10}]
     assert "child 1" in why(read("share_of_sleeps", views=with_rows("v$latch_children", *no_gets), refused=["x$kqrst"]))
     assert "no child gets to infer it from" in why(
@@ -232,12 +232,12 @@ def test_hold_anomaly_needs_another_child_with_one_percent_of_the_gets() -> None
     assert "no other child has 1 %" in why(read("hold_anomaly_index", views=with_rows("v$rowcache", *alone)))
 
 
-def test_totals_give_shares_but_no_rate() -> None:
+def test_signals_of_totals_give_shares_but_no_rate() -> None:
     assert isinstance(read("paging_rate", basis=TOTALS), Unknown)
     assert isinstance(read("share_of_sleeps", basis=TOTALS), Known)
 
 
 @pytest.mark.parametrize("name", ["modification_ratio", "getmiss_ratio"])
-def test_a_ratio_whose_parts_were_not_read_is_unknown_even_without_gets(name: str) -> None:
+def test_ratio_whose_parts_were_not_read_is_unknown_even_without_gets(name: str) -> None:
     bare = {"cache#": 3, "type": "PARENT", "parameter": "dc_rollback_segments", "gets": 0}
     assert isinstance(read(name, views=with_rows("v$rowcache", bare)), Unknown)

@@ -28,7 +28,7 @@ def test_gets_per_parse_counts_parents_and_subordinates() -> None:
     assert "ORA-00942" in why(read("gets_per_parse", "v$sysstat", *PARSES, refused=["v$rowcache"]))
 
 
-def test_failed_share_of_parses_is_zero_only_where_failures_were_counted() -> None:
+def test_failed_share_of_parses_is_unknown_unless_failures_are_counted() -> None:
     assert read("failed_share_of_parses", "v$sysstat", *PARSES) == Known(0.04, "2 of 50 parses")
     assert isinstance(read("failed_share_of_parses", "v$sysstat", PARSES[0]), Unknown)
     assert isinstance(read("failed_share_of_parses", "v$sysstat", PARSES[1]), Unknown)
@@ -38,7 +38,7 @@ def waiters(times: int, **cells: Any) -> list[Row]:
     return [{"sample": 1, "sid": sid, "event": "row cache lock", "p1": 10, **cells} for sid in range(times)]
 
 
-def test_waiters_without_a_statement_are_those_that_log_on() -> None:
+def test_lock_waiters_without_statement_is_their_share_of_lock_waiters() -> None:
     rows = [*waiters(9, sql_id=None), *waiters(3, sql_id="9babjv8yq8ru3")]
     other: Row = {"sample": 1, "sid": 99, "event": "row cache mutex", "p1": 10, "sql_id": "9babjv8yq8ru3"}
     assert read("lock_waiters_without_statement", "v$session", *rows, other) == Known(0.75, "9 of 12 waiters")
@@ -52,20 +52,20 @@ def test_waiters_without_a_statement_are_those_that_log_on() -> None:
         ([{"sample": 1, "sid": None}], "too few waiters: 0 met"),
     ],
 )
-def test_too_few_waiters_or_waiters_without_that_column_tell_nothing(rows: list[Row], because: str) -> None:
+def test_lock_waiters_without_statement_needs_enough_waiters_and_sql_id(rows: list[Row], because: str) -> None:
     assert because in why(read("lock_waiters_without_statement", "v$session", *rows))
 
 
-def test_nobody_looked_who_waits() -> None:
+def test_lock_waiters_without_statement_is_unknown_without_v_session() -> None:
     reading = SIGNALS["lock_waiters_without_statement"].read(context_of(SICK), USERS)
     assert "v$session was not read" in why(reading)
 
 
 @pytest.mark.parametrize(("full", "update"), [("19.7.0.0.0", 7.0), ("19.21.0.0.0", 21.0), ("18.0.0", 0.0)])
-def test_the_release_update_is_the_second_number(full: str, update: float) -> None:
+def test_release_update_is_the_second_number_of_version_full(full: str, update: float) -> None:
     assert read("release_update", "v$instance", {"version_full": full}) == Known(update, f"release {full}")
 
 
 @pytest.mark.parametrize("row", [{}, {"version": "19.0.0.0.0"}, {"version_full": "19"}, {"version_full": "19.x"}])
-def test_no_release_update_is_read_out_of_anything_else(row: Row) -> None:
+def test_release_update_is_unknown_without_a_usable_version_full(row: Row) -> None:
     assert "version_full" in why(read("release_update", "v$instance", row))

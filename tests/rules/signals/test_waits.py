@@ -31,7 +31,7 @@ def why(reading: SignalValue) -> str:
 
 
 @pytest.mark.parametrize("name", OF_WAITERS)
-def test_nine_waiters_tell_nothing_ten_do(name: str) -> None:
+def test_waiter_signals_need_ten_waiters(name: str) -> None:
     event = OF_WAITERS[name]
     told = why(read(name, session=waiters(event, {3: 9})))
     assert told == f"too few waiters: 9 met waiting for {event}, at least 10 are needed"
@@ -39,36 +39,36 @@ def test_nine_waiters_tell_nothing_ten_do(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OF_WAITERS)
-def test_looks_that_met_nobody_are_looks_and_no_looks_are_none(name: str) -> None:
+def test_waiter_signals_distinguish_empty_looks_from_no_looks(name: str) -> None:
     met_nobody: list[Row] = [{"sample": look, "sid": None} for look in range(1, 11)]
     assert why(read(name, session=met_nobody)).startswith("too few waiters: 0 met")
     assert why(read(name, session=[])) == "v$session has no such row here"
 
 
-def test_waiters_of_one_event_do_not_speak_for_the_other() -> None:
+def test_share_of_lock_waiters_ignores_waiters_of_another_event() -> None:
     mutexes_only = waiters(ROW_CACHE_MUTEX_EVENT, {3: 30})
     assert why(read("share_of_lock_waiters", session=mutexes_only)).startswith("too few waiters: 0 met")
 
 
-def test_shares_of_waiters_count_the_caches_of_the_cause_and_the_modes_asked_for() -> None:
+def test_waiter_shares_count_the_caches_of_the_cause_and_the_modes() -> None:
     crowd = waiters(ROW_CACHE_LOCK_EVENT, {3: 5, 10: 15}, exclusive=4)
     assert read("share_of_lock_waiters", session=crowd) == Known(0.25, "5 of 20 waiters")
     assert read("share_of_lock_waiters", Subject(("dc_users",)), session=crowd) == Known(0.75, "15 of 20 waiters")
     assert read("exclusive_share_of_lock_waiters", session=crowd) == Known(0.2, "4 of 20 waiters")
 
 
-def test_a_cache_id_without_a_name_belongs_to_no_cause_and_still_counts() -> None:
+def test_share_of_mutex_waiters_counts_a_nameless_cache_in_the_total_only() -> None:
     crowd = waiters(ROW_CACHE_MUTEX_EVENT, {3: 5, 99: 5})
     assert read("share_of_mutex_waiters", session=crowd) == Known(0.5, "5 of 10 waiters")
 
 
-def test_the_number_of_a_mutex_location_is_ignored() -> None:
+def test_share_of_mutex_sleeps_ignores_the_number_of_a_location() -> None:
     rows: list[Row] = [{"location": "[13] kqreqd", "sleeps": 60}, {"location": "[10] kqreqd", "sleeps": 40}]
     assert read("share_of_mutex_sleeps", Subject(location="kqreqd"), mutex_sleep=rows) == Known(1.0, "100 of 100")
     assert read("share_of_mutex_sleeps", Subject(location="kqrpre"), mutex_sleep=rows) == Known(0.0, "0 of 100")
 
 
-def test_a_view_without_rows_is_nobody_who_ever_slept() -> None:
+def test_mutex_signals_of_a_view_without_rows_count_zero_sleeps() -> None:
     assert "too few events: 0 sleeps" in why(read("share_of_mutex_sleeps", mutex_sleep=[]))
     sleeps = read("row_cache_mutex_sleeps", mutex_sleep=[])
     assert isinstance(sleeps, Known)
@@ -77,17 +77,17 @@ def test_a_view_without_rows_is_nobody_who_ever_slept() -> None:
 
 
 @pytest.mark.parametrize(("sleeps", "known"), [(99, False), (100, True)])
-def test_an_average_sleep_needs_a_hundred_of_them(sleeps: int, known: bool) -> None:
+def test_average_mutex_sleep_needs_a_hundred_sleeps(sleeps: int, known: bool) -> None:
     rows: list[Row] = [{"location": "[19] kqrpre", "sleeps": sleeps, "wait_time": 200_000}]
     assert isinstance(read("average_mutex_sleep", mutex_sleep=rows), Known) is known
 
 
-def test_a_wait_time_that_is_not_known_has_no_average() -> None:
+def test_average_mutex_sleep_is_unknown_without_a_wait_time() -> None:
     rows: list[Row] = [{"location": "[19] kqrpre", "sleeps": 500}]
     assert why(read("average_mutex_sleep", mutex_sleep=rows)) == "v$mutex_sleep has no wait_time here"
 
 
-def test_nine_waits_for_the_lock_have_no_average() -> None:
+def test_average_lock_wait_is_unknown_with_nine_waits() -> None:
     rows: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 9, "time_waited_micro": 500_000}]
     assert "too few events: 9 waits" in why(read("average_lock_wait", system_event=rows))
     assert read("average_lock_wait", system_event=[{**rows[0], "total_waits": 500}]) == Known(

@@ -35,7 +35,7 @@ def morning() -> list[Given]:
     return [at(10 * place, delta) for place, delta in enumerate(storm)]
 
 
-def test_points_stand_in_order_with_their_figures() -> None:
+def test_points_are_in_order_with_their_figures() -> None:
     got = series(list(reversed(morning())))
     assert [one.name for one in got.points] == ["at 0", "at 10", "at 20", "at 30"]
     first, second = got.points[:2]
@@ -45,7 +45,7 @@ def test_points_stand_in_order_with_their_figures() -> None:
     assert second.gets_per_second == pytest.approx(38_700, rel=0.01)
 
 
-def test_the_first_bad_interval_is_compared_with_the_last_good() -> None:
+def test_first_bad_interval_is_compared_with_the_last_good_one() -> None:
     got = series(morning())
     assert (got.first_bad, got.why_bad.split(":")[0]) == ("at 10", "the first of severity critical")
     assert got.before_after is not None
@@ -57,7 +57,7 @@ def test_the_first_bad_interval_is_compared_with_the_last_good() -> None:
     assert series(morning()[1:]).before_after is None
 
 
-def test_a_rate_that_leaves_the_others_is_bad_without_a_severity() -> None:
+def test_first_bad_is_a_rate_outlier_even_without_a_severity() -> None:
     calm = [at(10 * place, quiet(30 + place)) for place in range(5)]
     got = series([*calm, at(60, quiet(900))])
     assert (got.first_bad, got.points[-1].severity) == ("at 60", Severity.INFO)
@@ -81,7 +81,7 @@ def notes(*given: Given) -> str:
     return " | ".join(series(given).notes)
 
 
-def test_duplicates_overlaps_and_restarts_are_noted() -> None:
+def test_notes_name_duplicates_overlaps_gaps_restarts_and_release_changes() -> None:
     first = at(0, quiet(), "a")
     twice = series([first, at(0, quiet(), "b")])
     assert [one.name for one in twice.points] == ["a"]
@@ -97,21 +97,21 @@ def test_duplicates_overlaps_and_restarts_are_noted() -> None:
     assert notes(first, at(180.5, quiet(), "b")) == "nothing is known of 3 h 0 min between a and b"
 
 
-def test_without_a_gap_it_begins_with_the_first_bad_interval_or_was_there_before() -> None:
+def test_sentence_without_a_gap_begins_at_the_first_bad_or_first_interval() -> None:
     given = morning()
     follow = [at(0.25 * place, one[1], f"n{place}") for place, one in enumerate(given)]
     assert "; it begins with n1, the first of severity critical" in series(follow).sentence
     assert "; it is there from the first interval on, n1, " in series(follow[1:]).sentence
 
 
-def test_intervals_of_one_name_and_two_databases_are_named_and_no_duplicates() -> None:
+def test_intervals_of_two_databases_of_one_name_are_noted_not_dropped() -> None:
     twins = [(str(id), replace(at(0, quiet())[1], dbid=str(id)), at(0, quiet())[2]) for id in (1, 2)]
     got = series(twins)
     assert len(got.points) == 2
     assert "intervals of several databases stand together: DB Id 1, 2" in got.notes
 
 
-def test_of_two_inputs_of_one_interval_the_one_that_says_more_is_kept() -> None:
+def test_series_keeps_the_richer_of_two_inputs_of_one_interval() -> None:
     less, more = at(0, quiet(), "a"), at(0, delta_of(), "b")
     poor = replace(
         less[1], readings={**less[1].readings, "v$rowcache": delta_of(refused=["v$rowcache"]).read("v$rowcache")}
@@ -129,14 +129,14 @@ def _instance(started: str, number: int = 1) -> dict[str, object]:
     return dict(delta_of({"v$instance": [{"instance_number": number, "startup_time": started}]}).readings)
 
 
-def test_two_instances_of_a_cluster_are_not_taken_for_one() -> None:
+def test_series_does_not_merge_two_instances_of_a_cluster() -> None:
     both = [replace(quiet(), readings={**quiet().readings, **_instance("monday", one)}) for one in (1, 2)]
     got = series([at(0, both[0], "a"), at(0, both[1], "b")])
     assert len(got.points) == 2
     assert "several instances stand together: sick instance 1, sick instance 2" in " ".join(got.notes)
 
 
-def test_reports_without_a_zone_and_totals_without_a_begin_have_their_place() -> None:
+def test_series_places_reports_without_a_zone_and_totals_without_a_begin() -> None:
     report = printed(scripted("undo-storm", 60.0))
     totals = delta_of(basis=TOTALS)
     got = series([("t", totals, diagnose(totals)), at(0, quiet(), "a"), ("r", report, diagnose(report))])
@@ -146,7 +146,7 @@ def test_reports_without_a_zone_and_totals_without_a_begin_have_their_place() ->
     assert (got.points[-1].sleeps_per_second, got.points[-1].share_of_db_time) == (None, None)
 
 
-def test_one_interval_is_a_series_and_none_is_not() -> None:
+def test_series_accepts_one_interval_and_refuses_none() -> None:
     got = series([at(0, quiet())])
     assert (len(got.points), got.first_bad, got.before_after) == (1, None, None)
     assert ReportSeries.model_validate_json(got.model_dump_json()) == got

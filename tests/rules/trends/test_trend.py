@@ -10,7 +10,7 @@ def direction(*values: float) -> str:
     return trend("x", "sleeps", list(enumerate(values))).direction
 
 
-def test_rising_falling_steady_and_too_few() -> None:
+def test_trend_is_rising_falling_steady_or_too_few() -> None:
     assert direction(1, 2, 4) == "too few"
     assert direction() == "too few"
     assert direction(1, 2, 3, 4) == "rising"
@@ -19,16 +19,16 @@ def test_rising_falling_steady_and_too_few() -> None:
     assert direction(0, 0, 0, 0, 0) == "steady"
 
 
-def test_one_outlier_makes_no_trend_and_hides_none() -> None:
+def test_trend_is_neither_made_nor_hidden_by_one_outlier() -> None:
     assert direction(1, 1, 1, 1, 1, 900) == "steady"
     assert direction(1, 2, 3, 900, 5, 6, 7, 8) == "rising"
 
 
-def test_a_slope_nobody_would_notice_is_none() -> None:
+def test_trend_of_an_unnoticeable_slope_is_steady() -> None:
     assert direction(1000, 1001, 1002, 1003, 1004) == "steady"
 
 
-def test_the_slope_is_per_hour_and_robust() -> None:
+def test_slope_is_per_hour_and_robust() -> None:
     told = trend("x", "sleeps", [(0, 10), (2, 30), (4, 50), (6, 5000), (8, 90)])
     assert told.per_hour is not None
     assert told.sentence == f"sleeps rise by {told.per_hour:.3g} per hour over 5 points."
@@ -37,7 +37,7 @@ def test_the_slope_is_per_hour_and_robust() -> None:
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=4, max_size=12))
-def test_read_backwards_a_rise_is_a_fall(values: list[float]) -> None:
+def test_trend_read_backwards_turns_a_rise_into_a_fall(values: list[float]) -> None:
     other = {"rising": "falling", "falling": "rising"}
     there, back = direction(*values), direction(*reversed(values))
     assert back == other.get(there, there)

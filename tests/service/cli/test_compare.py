@@ -30,7 +30,7 @@ def kept(store: Repository, stage: Stage, place: Place) -> Place:
     return place
 
 
-def test_two_reports_one_sentence_then_a_table() -> None:
+def test_compare_prints_a_sentence_then_a_table_for_two_reports() -> None:
     told = run("compare", STORM, DAY)
     assert told.exit_code == 0, told.output
     lines = told.stdout.splitlines()
@@ -46,7 +46,7 @@ def test_two_reports_one_sentence_then_a_table() -> None:
     assert any(line.startswith("gets of dc_rollback_segments") for line in lines)
 
 
-def test_exchanged_sides_turn_the_factors() -> None:
+def test_compare_inverts_factors_when_the_sides_are_swapped() -> None:
     there, back = (
         Comparison.model_validate_json(run("compare", *each, "--format", "json").stdout)
         for each in ((STORM, DAY), (DAY, STORM))
@@ -57,13 +57,13 @@ def test_exchanged_sides_turn_the_factors() -> None:
             assert other is not None and other.factor == pytest.approx(1 / one.factor)
 
 
-def test_a_capture_and_markdown(incident: Path) -> None:
+def test_compare_takes_a_capture_and_prints_markdown(incident: Path) -> None:
     told = run("compare", STORM, str(incident), "--format", "markdown")
     assert told.exit_code == 0 and told.stdout.startswith("**") and "| figure | before |" in told.stdout
     assert "Cannot tell: " in told.stdout, "what a side does not have is no zero"
 
 
-def test_a_mark_of_the_store(kept: Place) -> None:
+def test_compare_takes_a_mark_from_the_store(kept: Place) -> None:
     told = run("compare", "--db", DB, "--mark", "last", "--store", kept.url)
     assert told.exit_code == 0, told.output
     assert told.stdout.startswith("After the mark `undo tablespace recreated`, sleeps on dc_rollback_segments fell ")
@@ -71,7 +71,7 @@ def test_a_mark_of_the_store(kept: Place) -> None:
     assert "mark:   undo tablespace recreated" in told.stdout
 
 
-def test_windows_of_the_store_by_the_configuration(kept: Place, tmp_path: Path) -> None:
+def test_compare_takes_windows_from_the_configured_store(kept: Place, tmp_path: Path) -> None:
     config = tmp_path / "latchscope.yaml"
     config.write_text(f"store: {json.dumps(kept.url)}\n", encoding="utf-8")
     before, after = f"{iso(at(100))}/{iso(at(130))}", f"{iso(at(160))}/{iso(at(190))}"
@@ -81,7 +81,7 @@ def test_windows_of_the_store_by_the_configuration(kept: Place, tmp_path: Path) 
     assert slept is not None and slept.direction == "fell"
 
 
-def test_a_mark_is_seen_by_whoever_reads_the_store(kept: Place, store: Repository) -> None:
+def test_mark_command_writes_a_mark_that_readers_of_the_store_see(kept: Place, store: Repository) -> None:
     told = run("mark", DB, "parameter set", "--at", iso(at(120)), "--store", kept.url)
     assert told.exit_code == 0 and told.stdout == "" and "parameter set" in told.stderr
     marks = store.marks.between(DB, at(0), at(999)).items
@@ -107,7 +107,7 @@ def test_a_mark_is_seen_by_whoever_reads_the_store(kept: Place, store: Repositor
         (("mark", DB, "text", "--store", "nonsense"), "--store"),
     ],
 )
-def test_bad_input_is_one_line(arguments: tuple[str, ...], says: str) -> None:
+def test_compare_and_mark_report_bad_input_in_one_line(arguments: tuple[str, ...], says: str) -> None:
     told = run(*arguments)
     assert told.exit_code == 2 and told.stdout == ""
     assert says in told.stderr and told.stderr.count("\n") == 1 and "Traceback" not in told.stderr
@@ -123,6 +123,8 @@ def test_bad_input_is_one_line(arguments: tuple[str, ...], says: str) -> None:
         (("mark", DB, "text", "--at", "soon"), "soon is no time"),
     ],
 )
-def test_what_the_store_has_not_is_one_line(kept: Place, arguments: tuple[str, ...], says: str) -> None:
+def test_compare_and_mark_report_what_the_store_refuses_in_one_line(
+    kept: Place, arguments: tuple[str, ...], says: str
+) -> None:
     told = run(*arguments, "--store", kept.url)
     assert told.exit_code == 2 and says in told.stderr and told.stderr.count("\n") == 1

@@ -41,36 +41,36 @@ def one_line(told: Result) -> str:
     return told.stderr
 
 
-def test_text_is_the_default(incident: Path) -> None:
+def test_diagnose_prints_text_by_default(incident: Path) -> None:
     told = run("diagnose", incident)
     assert (told.exit_code, told.stderr) == (0, "")
     assert "Child 1 of latch# 270" in told.stdout
 
 
-def test_json_stands_alone_on_stdout(incident: Path) -> None:
+def test_diagnose_json_is_all_of_stdout(incident: Path) -> None:
     told = run("diagnose", incident, "--format", "json")
     assert (told.exit_code, told.stderr) == (0, "")
     assert Diagnosis.model_validate_json(told.stdout).findings[0].cause == "undo-segments"
 
 
-def test_markdown(incident: Path) -> None:
+def test_diagnose_prints_markdown(incident: Path) -> None:
     told = run("diagnose", incident, "--format", "markdown")
     assert told.exit_code == 0
     assert told.stdout.startswith("## undo-segments (")
 
 
-def test_standard_input(incident: Path) -> None:
+def test_diagnose_reads_standard_input(incident: Path) -> None:
     told = run("diagnose", "-", "--format", "json", stdin=incident.read_bytes())
     assert json.loads(told.stdout)["database"] == "undo-segments"
     assert "standard input is empty" in one_line(run("diagnose", "-", stdin=b""))
 
 
-def test_several_files_are_a_list(incident: Path, capture_file: Callable[..., Path]) -> None:
+def test_diagnose_json_of_several_files_is_a_list(incident: Path, capture_file: Callable[..., Path]) -> None:
     told = run("diagnose", incident, capture_file(), "--format", "json")
     assert [one["database"] for one in json.loads(told.stdout)] == ["undo-segments", "written"]
 
 
-def test_what_could_be_read_is_told_even_when_a_file_could_not(incident: Path, tmp_path: Path) -> None:
+def test_diagnose_reports_readable_files_when_another_is_unreadable(incident: Path, tmp_path: Path) -> None:
     told = run("diagnose", tmp_path / "none.json", incident, "--format", "json")
     assert told.exit_code == 2
     assert [one["database"] for one in json.loads(told.stdout)] == ["undo-segments"]
@@ -80,13 +80,13 @@ def test_what_could_be_read_is_told_even_when_a_file_could_not(incident: Path, t
 @pytest.mark.parametrize(
     ("severity", "code"), [("info", 1), ("notice", 1), ("warning", 1), ("critical", 0)], ids=list(Severity)
 )
-def test_fail_on(incident: Path, severity: str, code: int) -> None:
+def test_fail_on_sets_the_exit_code_by_severity(incident: Path, severity: str, code: int) -> None:
     told = run("diagnose", incident, "--fail-on", severity, "--format", "json")
     assert told.exit_code == code
     assert json.loads(told.stdout)["severity"] == "warning"
 
 
-def test_nothing_to_do_never_fails(incident: Path) -> None:
+def test_fail_on_ignores_diagnoses_without_anything_to_do(incident: Path) -> None:
     reports = incident.parents[1] / "reports"
     for name in ("day-1.txt", "awr-11.2.0.4.0-restart.txt"):
         told = run("diagnose", reports / name, "--fail-on", "info")
@@ -95,7 +95,7 @@ def test_nothing_to_do_never_fails(incident: Path) -> None:
     assert "1 only by --fail-on" in " ".join(run("diagnose", "--help").stdout.replace("│", " ").split())
 
 
-def test_an_unreadable_input_counts_for_more_than_a_finding(incident: Path, tmp_path: Path) -> None:
+def test_exit_code_of_an_unreadable_input_outranks_a_finding(incident: Path, tmp_path: Path) -> None:
     assert run("diagnose", incident, tmp_path / "none", "--fail-on", "info").exit_code == 2
 
 
@@ -112,7 +112,9 @@ def test_an_unreadable_input_counts_for_more_than_a_finding(incident: Path, tmp_
     ],
     ids=["empty", "binary", "words", "malformed", "truncated", "another version"],
 )
-def test_a_bad_file_is_one_line_and_exit_code_2(tmp_path: Path, content: bytes, said: str, format: str) -> None:
+def test_diagnose_reports_a_bad_file_in_one_line_with_exit_code_2(
+    tmp_path: Path, content: bytes, said: str, format: str
+) -> None:
     path = tmp_path / "bad.json"
     path.write_bytes(content)
     line = one_line(run("diagnose", path, "--format", format))
@@ -120,18 +122,18 @@ def test_a_bad_file_is_one_line_and_exit_code_2(tmp_path: Path, content: bytes, 
     assert str(path) in line
 
 
-def test_a_file_of_200_megabytes_is_one_line(tmp_path: Path) -> None:
+def test_diagnose_refuses_a_file_of_200_megabytes_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         file.truncate(200 * 2**20)
     assert "is 200 MiB; an input is at most 64 MiB" in one_line(run("diagnose", path))
 
 
-def test_a_folder_without_files_is_one_line(tmp_path: Path) -> None:
+def test_diagnose_reports_a_folder_without_files_in_one_line(tmp_path: Path) -> None:
     assert "is a directory without files" in one_line(run("diagnose", tmp_path))
 
 
-def test_a_folder_is_read_and_what_is_not_ours_is_said(incident: Path, tmp_path: Path) -> None:
+def test_diagnose_reads_a_folder_and_names_foreign_files_as_skipped(incident: Path, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(incident.read_bytes())
     (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
     told = run("diagnose", tmp_path, "--format", "json")
@@ -140,7 +142,7 @@ def test_a_folder_is_read_and_what_is_not_ours_is_said(incident: Path, tmp_path:
     assert re.fullmatch(r"latchscope: skipped: .*alert\.log is not an AWR or Statspack report.*\n", told.stderr)
 
 
-def test_json_of_a_folder_with_a_bad_file_is_a_list(incident: Path, tmp_path: Path) -> None:
+def test_diagnose_json_of_a_folder_with_a_bad_file_is_a_list(incident: Path, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(incident.read_bytes())
     (tmp_path / "b.json").write_bytes(incident.read_bytes()[:500])
     told = run("diagnose", tmp_path, "--format", "json")
@@ -148,13 +150,13 @@ def test_json_of_a_folder_with_a_bad_file_is_a_list(incident: Path, tmp_path: Pa
     assert [one["database"] for one in json.loads(told.stdout)] == ["undo-segments"]
 
 
-def test_a_compare_report_is_one_input_and_two_diagnoses() -> None:
+def test_diagnose_makes_two_diagnoses_of_one_compare_report() -> None:
     told = run("diagnose", REPORTS / "awrdd-11.2.0.4.0-before-and-during.html", "--format", "json")
     before, during = json.loads(told.stdout)
     assert before["basis"]["end"] <= during["basis"]["begin"]
 
 
-def test_several_reports_are_a_table_a_sentence_and_the_details() -> None:
+def test_diagnose_prints_table_sentence_and_details_of_several_reports() -> None:
     told = run("diagnose", *(REPORTS / f"day-{day}.txt" for day in range(1, 6)))
     assert (told.exit_code, told.stderr) == (0, "")
     lines = told.stdout.splitlines()
@@ -163,7 +165,7 @@ def test_several_reports_are_a_table_a_sentence_and_the_details() -> None:
     assert told.stdout.count("figures are of an interval") == 5
 
 
-def test_html_goes_where_it_is_wanted(incident: Path, tmp_path: Path) -> None:
+def test_diagnose_writes_html_to_stdout_or_to_the_named_file(incident: Path, tmp_path: Path) -> None:
     told = run("diagnose", incident, "--format", "html")
     assert told.exit_code == 0 and told.stdout.startswith("<!doctype html>")
     path = tmp_path / "told.html"
@@ -172,7 +174,7 @@ def test_html_goes_where_it_is_wanted(incident: Path, tmp_path: Path) -> None:
     assert "cannot be written" in one_line(run("diagnose", incident, "-o", tmp_path / "none" / "x"))
 
 
-def test_what_comes_from_a_file_sends_nothing_to_the_terminal(capture_file: Callable[..., Path]) -> None:
+def test_diagnose_strips_terminal_control_characters_of_a_file(capture_file: Callable[..., Path]) -> None:
     rows = {"columns": ["cache#", "type", "parameter", "gets"], "rows": [[1, "PARENT", "dc_\x1b]0;owned\x07", 9]]}
     path = capture_file(snapshots=[{"taken_at": None, "views": {"v$rowcache": rows}}])
     for format in ("text", "markdown"):
@@ -197,7 +199,7 @@ def configured(tmp_path: Path, text: str) -> Path:
         ("listen: here", "is no address"),
     ],
 )
-def test_a_configuration_that_makes_no_sense_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_serve_reports_an_invalid_configuration_in_one_line(tmp_path: Path, text: str, said: str) -> None:
     assert said in one_line(run("serve", "--config", configured(tmp_path, text)))
 
 
@@ -209,17 +211,17 @@ def test_a_configuration_that_makes_no_sense_is_one_line(tmp_path: Path, text: s
         ("listen: 127.0.0.1:0\nstore: postgresql+nodriver://u:geheim@h/db", "postgresql+nodriver://u:***@h/db"),
     ],
 )
-def test_a_store_that_cannot_be_opened_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_serve_reports_a_store_that_cannot_be_opened_in_one_line(tmp_path: Path, text: str, said: str) -> None:
     line = one_line(run("serve", "--config", configured(tmp_path, text)))
     assert said in line
     assert "geheim" not in line
 
 
-def test_a_configuration_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+def test_serve_reports_a_missing_configuration_in_one_line(tmp_path: Path) -> None:
     assert "does not exist" in one_line(run("serve", "--config", tmp_path / "none.yaml"))
 
 
-def test_a_port_in_use_is_one_line(tmp_path: Path) -> None:
+def test_serve_reports_a_port_in_use_in_one_line(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -228,21 +230,21 @@ def test_a_port_in_use_is_one_line(tmp_path: Path) -> None:
     assert line == f"latchscope: cannot listen on 127.0.0.1:{port}: Address already in use; choose another port\n"
 
 
-def test_without_a_command_there_is_help() -> None:
+def test_command_line_prints_help_without_a_command() -> None:
     told = run()
     for command in ("demo", "serve", "diagnose"):
         assert command in told.output
 
 
 @pytest.mark.parametrize("wrong", [("diagnose",), ("diagnose", "x", "--format", "pdf"), ("serve", "--port", "x")])
-def test_wrong_usage_is_exit_code_2_without_a_traceback(wrong: tuple[str, ...]) -> None:
+def test_command_line_misuse_exits_with_2_and_no_traceback(wrong: tuple[str, ...]) -> None:
     told = run(*wrong)
     assert told.exit_code == 2
     assert isinstance(told.exception, SystemExit)
     assert "Traceback" not in told.output
 
 
-def test_the_installed_command_keeps_stdout_and_stderr_apart(incident: Path, tmp_path: Path) -> None:
+def test_installed_command_keeps_stdout_and_stderr_apart(incident: Path, tmp_path: Path) -> None:
     """Once as a real process, as a shell would run it."""
     done = subprocess.run(
         [sys.executable, "-m", "service", "diagnose", str(incident), str(tmp_path / "none"), "--format", "json"],
@@ -258,7 +260,7 @@ def test_the_installed_command_keeps_stdout_and_stderr_apart(incident: Path, tmp
     assert done.stderr == f"latchscope: {tmp_path / 'none'} does not exist\n"
 
 
-def test_causes_are_listed_and_shown() -> None:
+def test_causes_command_lists_and_shows_every_cause() -> None:
     listed = CliRunner().invoke(cli, ["causes", "list"])
     assert listed.exit_code == 0
     assert [line.split()[1] for line in listed.output.splitlines()] == list(catalogue())

@@ -84,7 +84,7 @@ def test_standin_check_names_exactly_the_missing_grant(site: Site, view: str) ->
     assert site.check("erp")[0] == 0
 
 
-def test_standin_check_of_a_user_without_any_grant_is_green_after_what_it_prints(site: Site) -> None:
+def test_standin_check_without_any_grant_is_green_after_what_it_prints(site: Site) -> None:
     site.backend.refused = set(GRANTED)
     for expected in (1, 1, 0):  # v$latch_children is not asked before v$latchname has told the latch number
         code, told, _ = site.check()
@@ -94,7 +94,9 @@ def test_standin_check_of_a_user_without_any_grant_is_green_after_what_it_prints
     assert not site.backend.refused
 
 
-def test_what_cannot_be_checked_is_one_line(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_reports_a_database_without_a_session_in_one_line(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OTHER", "wrong")
     port = site.listener.port
     for changes, expected in (
@@ -112,21 +114,21 @@ def test_what_cannot_be_checked_is_one_line(site: Site, tmp_path: Path, monkeypa
     assert code == 2 and "no answer to the login within 0.5 s" in told
 
 
-def test_unknown_names_and_missing_configurations_are_one_line(site: Site, tmp_path: Path) -> None:
+def test_check_reports_unknown_names_and_missing_files_in_one_line(site: Site, tmp_path: Path) -> None:
     code, told, errors = site.check("erp2")
     assert (code, told, errors.count("\n")) == (2, "", 1) and "erp2" in errors and "erp" in errors
     result = CliRunner().invoke(cli, ["check", "--config", str(tmp_path / "none.yaml")])
     assert result.exit_code == 2 and result.stderr.count("\n") == 1 and "none.yaml does not exist" in result.stderr
 
 
-def test_standin_check_ends_although_the_database_hangs(site: Site) -> None:
+def test_standin_check_ends_even_if_the_database_hangs(site: Site) -> None:
     site.listener.services["erp"].faults.hang(Stage.LOGIN)
     command = [sys.executable, "-m", "service", "check", "--config", str(site.configure())]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS, env=os.environ.copy())
     assert done.returncode == 2 and "no answer" in done.stdout
 
 
-def test_standin_text_of_a_preflight_reads_well(site: Site) -> None:
+def test_standin_preflight_text_reads_well(site: Site) -> None:
     database = DatabaseSettings(name="erp", dsn=site.listener.dsn("erp"), user=USER, password_env="ERP_PASSWORD")
     site.backend.refused = {"v$latchname"}
     text = as_text(within(HANGS, lambda: check(database, Settings(oracle=QUICK, databases=[database]))))
@@ -135,7 +137,7 @@ def test_standin_text_of_a_preflight_reads_well(site: Site) -> None:
     assert text.count("grant select on sys.v_$latchname to LATCHSCOPE;") == 1
 
 
-def test_a_capture_takes_along_who_waited_between_its_snapshots() -> None:
+def test_capture_includes_who_waited_between_its_snapshots() -> None:
     database = DatabaseSettings(name="mutexes", dsn="demo:users-mutex")
     taken = capture(database, Settings(databases=[database]), seconds=1.2)
     change = delta_of(taken)

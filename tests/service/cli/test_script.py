@@ -35,7 +35,7 @@ def spool(script: str, folder: Path) -> Path:
         ("--exit", "--confirm", "logon-storm,undo-segments"),
     ],
 )
-def test_what_it_spools_is_diagnosed(options: tuple[str, ...], tmp_path: Path) -> None:
+def test_script_output_is_diagnosed(options: tuple[str, ...], tmp_path: Path) -> None:
     made = run("script", *options)
     assert (made.exit_code, made.stderr) == (0, "")
     told = run("diagnose", str(spool(made.stdout, tmp_path)), "--format", "json")
@@ -48,7 +48,7 @@ def test_what_it_spools_is_diagnosed(options: tuple[str, ...], tmp_path: Path) -
     assert first.confirm.result == (14838 if "--confirm" in options else None)
 
 
-def test_only_the_queries_that_were_named_are_asked() -> None:
+def test_script_confirm_includes_only_the_named_queries() -> None:
     text = run("script", "--confirm", "undo-segments, logon-storm").stdout
     assert text.count("latchscope confirm") == 2 * 1 and "{ls|confirm|undo-segments" in text
 
@@ -64,25 +64,25 @@ def test_only_the_queries_that_were_named_are_asked() -> None:
         ("NONE", "has no confirming query; leave it out"),
     ],
 )
-def test_an_id_without_a_query_is_one_clear_line(ids: str, said: str) -> None:
+def test_script_confirm_refuses_an_id_without_a_query_in_one_line(ids: str, said: str) -> None:
     without = next(one.id for one in catalogue().values() if one.confirm is None)
     made = run("script", "--confirm", ids.replace("NONE", without))
     assert (made.exit_code, made.stdout) == (2, "")
     assert said in made.stderr and made.stderr.count("\n") == 1
 
 
-def test_never_more_than_one_look_a_second() -> None:
+def test_script_samples_at_most_once_a_second() -> None:
     assert run("script", "--seconds", "10", "--samples", "60").stdout.count("print ls_look") == 10
 
 
 @pytest.mark.parametrize(
     "options", [("--seconds", "5"), ("--seconds", "601"), ("--samples", "61"), ("--samples", "-1")]
 )
-def test_bounds(options: tuple[str, ...]) -> None:
+def test_script_options_have_bounds(options: tuple[str, ...]) -> None:
     assert run("script", *options).exit_code == 2
 
 
-def test_a_query_that_causes_share_is_asked_once() -> None:
+def test_questions_include_a_query_shared_by_causes_once() -> None:
     asked = list(questions(catalogue().values()))
     assert len({(one.sql, one.since, one.until) for one in asked}) == len(asked)
     assert sorted(id for one in asked for id in one.ids) == sorted(

@@ -63,7 +63,7 @@ def latchscope(folder: Path, url: str, *words: str) -> Result:
     return CliRunner().invoke(cli, ["store", *words, "--config", str(config)])
 
 
-def test_a_whole_store_is_whole(filled: Repository, place: Place, tmp_path: Path) -> None:
+def test_check_finds_no_problem_in_a_sound_store(filled: Repository, place: Place, tmp_path: Path) -> None:
     assert list(problems(filled.engine)) == []
     done = latchscope(tmp_path, place.url, "check")
     assert (done.exit_code, done.stderr, done.stdout) == (0, "the store is whole\n", "")
@@ -82,7 +82,7 @@ def test_a_whole_store_is_whole(filled: Repository, place: Place, tmp_path: Path
         ("delete from buckets where width = 300", "are in no roll-up and not due for one"),
     ],
 )
-def test_damage_is_told(filled: Repository, place: Place, damage: str, said: str, tmp_path: Path) -> None:
+def test_check_reports_damaged_data(filled: Repository, place: Place, damage: str, said: str, tmp_path: Path) -> None:
     place.execute(damage)
     told = list(problems(filled.engine))
     assert any(said in line for line in told), told
@@ -90,7 +90,7 @@ def test_damage_is_told(filled: Repository, place: Place, damage: str, said: str
     assert done.exit_code == 1 and said in done.stderr
 
 
-def test_a_damaged_file_is_told(tmp_path: Path, stage: Stage) -> None:
+def test_check_reports_a_damaged_file(tmp_path: Path, stage: Stage) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
     stage.keeper = store  # type: ignore[assignment]
@@ -107,7 +107,7 @@ def test_a_damaged_file_is_told(tmp_path: Path, stage: Stage) -> None:
     assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) >= 1
 
 
-def test_prune_says_what_went(filled: Repository, place: Place, tmp_path: Path) -> None:
+def test_prune_reports_what_it_deleted(filled: Repository, place: Place, tmp_path: Path) -> None:
     done = latchscope(tmp_path, place.url, "prune")
     assert done.exit_code == 0
     assert done.stderr.startswith("deleted: ") and "of snapshots" in done.stderr and "of deltas" in done.stderr
@@ -117,7 +117,7 @@ def test_prune_says_what_went(filled: Repository, place: Place, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("target", ["sqlite", "postgresql"])
-def test_a_history_moves_between_engines(
+def test_export_and_import_move_a_history_between_engines(
     filled: Repository, place: Place, target: str, tmp_path: Path, postgres: Postgres
 ) -> None:
     folder = tmp_path / "other"
@@ -154,7 +154,7 @@ def _rows(file: Path, table: str) -> list[str]:
     return lines[at + 1 : after]
 
 
-def test_one_database_alone(filled: Repository, place: Place, tmp_path: Path) -> None:
+def test_export_can_be_limited_to_one_database(filled: Repository, place: Place, tmp_path: Path) -> None:
     file = tmp_path / "one.gz"
     done = latchscope(tmp_path, place.url, "export", str(file), "--database", "undo-storm")
     assert "1 of databases" in done.stderr and "14 of polls" in done.stderr and "14 of snapshots" in done.stderr
@@ -167,7 +167,7 @@ def test_one_database_alone(filled: Repository, place: Place, tmp_path: Path) ->
     assert refused.exit_code == 2 and "nothing of a database named nobody" in refused.stderr
 
 
-def test_every_table_takes_part(filled: Repository, tmp_path: Path) -> None:
+def test_export_covers_every_table(filled: Repository, tmp_path: Path) -> None:
     counts = write_history(filled.engine, tmp_path / "all.gz")
     assert set(counts) == set(Base.metadata.tables) - set(OWN)
 
@@ -184,7 +184,7 @@ def test_every_table_takes_part(filled: Repository, tmp_path: Path) -> None:
     ],
     ids=("empty", "text", "other", "table", "row", "cut"),
 )
-def test_what_is_no_history_is_one_line(tmp_path: Path, content: bytes, said: str) -> None:
+def test_import_refuses_what_is_not_a_history_in_one_line(tmp_path: Path, content: bytes, said: str) -> None:
     file = tmp_path / "file.gz"
     file.write_bytes(content)
     done = latchscope(tmp_path, f"sqlite:///{tmp_path}/store.db", "import", str(file))
@@ -204,7 +204,7 @@ def test_what_is_no_history_is_one_line(tmp_path: Path, content: bytes, said: st
         (("export", "here.gz"), "here.gz is there already; name another file, or replace it with --force"),
     ],
 )
-def test_a_file_that_cannot_be_is_told_in_plain_words(
+def test_export_and_import_name_an_unusable_file_in_plain_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -219,7 +219,7 @@ def test_a_file_that_cannot_be_is_told_in_plain_words(
     assert (tmp_path / "store.db").exists() == (words[0] == "export"), "no store is made for nothing"
 
 
-def test_an_export_replaces_a_file_when_told_to(tmp_path: Path) -> None:
+def test_export_replaces_a_file_with_force(tmp_path: Path) -> None:
     file, url = tmp_path / "here.gz", f"sqlite:///{tmp_path}/store.db"
     file.write_bytes(b"mine")
     Repository(url).close()
@@ -228,7 +228,7 @@ def test_an_export_replaces_a_file_when_told_to(tmp_path: Path) -> None:
     assert gzip.decompress(file.read_bytes())
 
 
-def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+def test_check_does_not_create_a_missing_store(tmp_path: Path) -> None:
     done = latchscope(tmp_path, f"sqlite:///{tmp_path}/none.db", "check")
     assert done.exit_code == 2 and "there is no store" in done.stderr
     assert not (tmp_path / "none.db").exists()

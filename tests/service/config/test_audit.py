@@ -10,7 +10,7 @@ import pytest
 from service.config.audit import Audit
 
 
-def test_every_action_is_a_line_of_json(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_audit_file_has_one_json_line_per_action(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "audit.jsonl"
     audit = Audit(file)
     with caplog.at_level(logging.INFO, "latchscope.audit"):
@@ -24,14 +24,14 @@ def test_every_action_is_a_line_of_json(tmp_path: Path, caplog: pytest.LogCaptur
     assert "night shift: resume login on erp1: resumed" in caplog.text
 
 
-def test_a_file_that_cannot_be_written_does_not_stop_the_action(
+def test_audit_file_that_cannot_be_written_does_not_stop_the_action(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     Audit(tmp_path / "no" / "folder").record("somebody", "resume login", "erp1", "resumed")
     assert "the audit file cannot be written: No such file or directory" in caplog.text
 
 
-def test_without_a_file_the_log_has_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_audit_goes_to_the_log_without_a_file(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "latchscope.audit"):
         Audit().record("this machine", "resume login", "erp1", "resumed")
     assert len(caplog.records) == 1

@@ -21,7 +21,9 @@ def command(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
-def test_from_a_file_the_environment_and_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_password_comes_from_a_file_the_environment_or_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "password"
     file.write_bytes(f" {WORD} ü\r\n".encode())
     monkeypatch.setenv("ERP1_PASSWORD", WORD)
@@ -30,7 +32,7 @@ def test_from_a_file_the_environment_and_a_command(tmp_path: Path, monkeypatch: 
     assert password_of(database(password_command=command(f"print({WORD!r})"))) == WORD
 
 
-def test_a_changed_file_is_a_changed_password(tmp_path: Path) -> None:
+def test_password_follows_a_changed_file(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text("first", encoding="utf-8")
     before = password_of(database(password_file=file))
@@ -38,7 +40,7 @@ def test_a_changed_file_is_a_changed_password(tmp_path: Path) -> None:
     assert (before, password_of(database(password_file=file))) == ("first", "second")
 
 
-def test_a_password_that_cannot_be_had_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_password_failure_is_one_line_without_the_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe" + WORD.encode())
     said_aloud = f"import sys; print({WORD!r}); print({WORD!r}, file=sys.stderr); "
     wrong = {
@@ -60,7 +62,7 @@ def test_a_password_that_cannot_be_had_is_one_line(tmp_path: Path, monkeypatch: 
         assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-def test_fingerprints_tell_credentials_apart_and_nothing_else() -> None:
+def test_fingerprint_distinguishes_credentials_and_reveals_nothing() -> None:
     assert fingerprint("A", "B") == fingerprint("A", "B")
     assert len({fingerprint("A", "B"), fingerprint("A", "C"), fingerprint("AB", ""), fingerprint("", "AB")}) == 4
     assert WORD not in fingerprint("A", WORD)

@@ -63,7 +63,7 @@ def everything(port: int) -> str:
     return "\n".join(shown)
 
 
-def test_standin_password_is_nowhere_to_be_seen(tmp_path: Path) -> None:
+def test_standin_password_appears_nowhere(tmp_path: Path) -> None:
     port, service = free_port(), idle()
     service.accounts[USER] = Account(RIGHT)
     environment = os.environ | {"MARKED": RIGHT, "PYTHONFAULTHANDLER": "1"}
@@ -96,7 +96,7 @@ def _settled(port: int) -> bool:
     return len(re.findall(r"^latchscope_up\{.*\} 1$", page, re.MULTILINE)) == 3 and "latchscope_login_stopped" in page
 
 
-def test_passwords_are_in_no_repr_of_what_holds_them(tmp_path: Path) -> None:
+def test_password_is_in_no_repr_of_its_holders(tmp_path: Path) -> None:
     (tmp_path / "p").write_text(WRONG, encoding="utf-8")
     service = idle()
     with Listener({"erp": service}) as listener:

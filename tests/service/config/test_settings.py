@@ -29,7 +29,7 @@ def refused(tmp_path: Path, text: str) -> str:
     return str(error.value)
 
 
-def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
+def test_settings_of_an_empty_file_are_the_defaults(tmp_path: Path) -> None:
     told = read(tmp_path, "")
     assert (told.host, told.port, told.loopback) == ("127.0.0.1", 8000, True)
     assert told.store == "sqlite:///latchscope.db"
@@ -40,33 +40,33 @@ def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
     ("written", "seconds"),
     [("15s", 15.0), ("15", 15.0), ("1500ms", 1.5), ("2m", 120.0), ("1h", 3600.0), ("1.5 m", 90.0), (20, 20.0)],
 )
-def test_durations(written: object, seconds: float) -> None:
+def test_durations_are_read_as_seconds(written: object, seconds: float) -> None:
     assert units.seconds(written) == seconds
 
 
 @pytest.mark.parametrize(("written", "size"), [("16MiB", 2**24), ("500 KiB", 512_000), ("77", 77), (77, 77)])
-def test_sizes(written: object, size: int) -> None:
+def test_sizes_are_read_as_bytes(written: object, size: int) -> None:
     assert units.size(written) == size
 
 
 @pytest.mark.parametrize("written", ["much", "", "16MB", "-1MiB", "1.5MiB"])
-def test_what_is_no_size_says_how_to_write_one(tmp_path: Path, written: str) -> None:
+def test_size_error_shows_how_to_write_one(tmp_path: Path, written: str) -> None:
     said = refused(tmp_path, f'reports: {{max_bytes: "{written}"}}')
     assert f"reports.max_bytes: '{written}' is no size; write 16MiB or 500KiB" in said
 
 
 @pytest.mark.parametrize("wrong", ["0", "65MiB"])
-def test_a_size_nobody_could_use(tmp_path: Path, wrong: str) -> None:
+def test_max_bytes_outside_its_bounds_is_refused(tmp_path: Path, wrong: str) -> None:
     assert "reports.max_bytes" in refused(tmp_path, f"reports: {{max_bytes: {wrong}}}")
 
 
 @pytest.mark.parametrize("written", ["soon", "", "15 parsecs", "-5s", "1e3s", "5s5s"])
-def test_what_is_no_duration_says_how_to_write_one(tmp_path: Path, written: str) -> None:
+def test_duration_error_shows_how_to_write_one(tmp_path: Path, written: str) -> None:
     said = refused(tmp_path, f'defaults: {{interval: "{written}"}}')
     assert f"defaults.interval: '{written}' is no duration; write 15s, 500ms or 2m" in said
 
 
-def test_an_interval_of_its_own(tmp_path: Path) -> None:
+def test_interval_of_a_database_overrides_the_default(tmp_path: Path) -> None:
     told = read(
         tmp_path,
         "defaults: {interval: 30s}\ndatabases: [{name: a, dsn: h/s}, {name: b, dsn: h/s, interval: 1m}]",
@@ -74,19 +74,19 @@ def test_an_interval_of_its_own(tmp_path: Path) -> None:
     assert [told.interval_of(one) for one in told.databases] == [30.0, 60.0]
 
 
-def test_the_environment_wins_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_overrides_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LATCHSCOPE_LISTEN", "127.0.0.1:9000")
     monkeypatch.setenv("LATCHSCOPE_DEFAULTS__INTERVAL", "45s")
     told = read(tmp_path, "listen: 127.0.0.1:8001\ndefaults: {interval: 30s}\nstore: sqlite:///kept.db")
     assert (told.port, told.defaults.interval, told.store) == (9000, 45.0, "sqlite:///kept.db")
 
 
-def test_databases_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_can_name_databases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LATCHSCOPE_DATABASES", '[{"name": "a", "dsn": "demo:undo-storm"}]')
     assert [one.scripted for one in read(tmp_path, "").databases] == ["undo-storm"]
 
 
-def test_a_mistake_in_the_environment_is_one_line_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_mistake_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LATCHSCOPE_DEFAULTS__INTERVAL", "soon")
     assert "defaults.interval: 'soon' is no duration" in refused(tmp_path, "")
 
@@ -101,7 +101,9 @@ def test_a_mistake_in_the_environment_is_one_line_too(tmp_path: Path, monkeypatc
         ("192.0.2.7:0", "192.0.2.7", 0, False),
     ],
 )
-def test_addresses(tmp_path: Path, listen: str, host: str, port: int, loopback: bool) -> None:
+def test_listen_addresses_are_read_and_loopback_is_recognised(
+    tmp_path: Path, listen: str, host: str, port: int, loopback: bool
+) -> None:
     told = read(tmp_path, f'listen: "{listen}"')
     assert (told.host, told.port, told.loopback) == (host, port, loopback)
 
@@ -109,7 +111,7 @@ def test_addresses(tmp_path: Path, listen: str, host: str, port: int, loopback: 
 @pytest.mark.parametrize(
     "listen", ["localhost", "db.example.com:80", "127.0.0.1:99999", "127.0.0.1:", ":8000", "a:b:c"]
 )
-def test_what_is_no_address_says_how_to_write_one(tmp_path: Path, listen: str) -> None:
+def test_listen_error_shows_how_to_write_an_address(tmp_path: Path, listen: str) -> None:
     assert f"listen: {listen!r} is no address; write 127.0.0.1:8000" in refused(tmp_path, f'listen: "{listen}"')
 
 
@@ -137,10 +139,10 @@ def test_what_is_no_address_says_how_to_write_one(tmp_path: Path, listen: str) -
         ("listen:\n\t- x", "is not valid YAML"),
     ],
 )
-def test_a_mistake_is_one_line_with_the_setting(tmp_path: Path, text: str, said: str) -> None:
+def test_settings_mistake_is_one_line_naming_the_setting(tmp_path: Path, text: str, said: str) -> None:
     assert said in refused(tmp_path, text)
 
 
-def test_a_scripted_database_may_be_polled_often(tmp_path: Path) -> None:
+def test_interval_of_a_scripted_database_may_be_short(tmp_path: Path) -> None:
     told = read(tmp_path, "databases: [{name: a, dsn: 'demo:undo-storm', interval: 500ms}]")
     assert told.interval_of(told.databases[0]) == 0.5

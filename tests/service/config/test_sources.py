@@ -8,19 +8,19 @@ from service.config import sources
 from service.config.settings import BadSettings
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_read_refuses_bytes_that_are_not_text(tmp_path: Path) -> None:
     path = tmp_path / "latchscope.yaml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadSettings, match=r"latchscope\.yaml is not valid YAML"):
         sources.read(path)
 
 
-def test_a_file_that_is_not_there_says_where_to_look(tmp_path: Path) -> None:
+def test_read_names_the_documentation_for_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match=r"does not exist; write one after docs/configuration\.md"):
         sources.read(tmp_path / "none.yaml")
 
 
-def test_the_demo_serves_loopback_only() -> None:
+def test_demo_serves_loopback_only() -> None:
     told = sources.demo(["undo-storm"], 8123, "sqlite:///x.db", 2.0)
     assert told.loopback
     assert told.port == 8123

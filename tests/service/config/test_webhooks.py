@@ -16,14 +16,14 @@ def read(tmp_path: Path, text: str) -> Settings:
     return sources.read(path)
 
 
-def test_the_bare_word_on_is_a_word(tmp_path: Path) -> None:
+def test_webhook_setting_on_may_be_written_bare(tmp_path: Path) -> None:
     """YAML 1.1 takes it for true."""
     for written in ("on", '"on"'):
         (one,) = read(tmp_path, f"webhooks: [{{url: 'https://a.example.com/x', {written}: [end]}}]").webhooks
         assert one.on == ["end"]
 
 
-def test_a_name_of_its_own_or_one_made_of_the_host(tmp_path: Path) -> None:
+def test_webhook_name_is_its_own_or_made_from_the_host(tmp_path: Path) -> None:
     hooks = "{url: 'https://a.example.com/x'}, {url: 'https://a.example.com/y'}, {url: 'http://[::1]:9/', name: n}"
     one, two, three = (each.target for each in read(tmp_path, f"webhooks: [{hooks}]").webhooks)
     assert one.startswith("a.example.com-") and two.startswith("a.example.com-") and one != two
@@ -49,7 +49,7 @@ def test_a_name_of_its_own_or_one_made_of_the_host(tmp_path: Path) -> None:
         ("url: 'https://a.example.com/'}, {url: 'https://a.example.com/'", "two webhooks are named a.example.com-"),
     ],
 )
-def test_a_mistake_is_one_line(tmp_path: Path, hook: str, said: str) -> None:
+def test_webhook_mistake_is_one_line_without_the_address(tmp_path: Path, hook: str, said: str) -> None:
     with pytest.raises(BadSettings) as error:
         read(tmp_path, f"webhooks: [{{{hook}}}]")
     assert said in str(error.value)

@@ -132,7 +132,7 @@ class Site:
 
 
 @given(st.integers(0, 40), st.lists(st.sampled_from("+-"), max_size=8))
-def test_shares_are_fair_complete_and_come_to_rest(databases: int, changes: list[str]) -> None:
+def test_coordinator_shares_are_fair_complete_and_settle(databases: int, changes: list[str]) -> None:
     site = Site(databases)
     site.join("r0")
     for number, change in enumerate(changes, 1):
@@ -150,7 +150,7 @@ def test_shares_are_fair_complete_and_come_to_rest(databases: int, changes: list
         assert site.hub.moves == moves, "nothing goes to and fro"
 
 
-def test_polled_by_is_said_by_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_polled_by_is_the_same_on_every_replica(capsys: pytest.CaptureFixture[str]) -> None:
     site = Site(6)
     site.join("a"), site.join("b")
     site.rounds(4)
@@ -158,7 +158,7 @@ def test_polled_by_is_said_by_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert told[0] == told[1] and sorted(told[0].values()) == ["a"] * 3 + ["b"] * 3  # type: ignore[type-var]
 
 
-def test_what_is_taken_is_polled_a_round_later() -> None:
+def test_coordinator_polls_a_taken_database_one_round_later() -> None:
     site = Site(2)
     fleet = site.join("a")
     site.rounds(1)
@@ -171,7 +171,7 @@ def test_what_is_taken_is_polled_a_round_later() -> None:
     assert fleet.owned == 1 and fleet.worker("db-0") is None, "what was lost again meanwhile is not begun"
 
 
-def test_what_a_worker_hangs_at_is_not_given_away_before_it_ends() -> None:
+def test_coordinator_keeps_the_lease_of_a_hanging_worker_until_it_ends() -> None:
     site = Site(4)
     site.hangs = True
     first = site.join("a")
@@ -186,7 +186,7 @@ def test_what_a_worker_hangs_at_is_not_given_away_before_it_ends() -> None:
     assert site.owned() == {"a": 2, "b": 2}
 
 
-def test_without_leases_nothing_is_polled_or_exported_and_all_comes_back() -> None:
+def test_coordinator_polls_and_exports_nothing_until_leases_return() -> None:
     site = Site(4)
     fleet = site.join("a")
     site.rounds(2)
@@ -200,7 +200,7 @@ def test_without_leases_nothing_is_polled_or_exported_and_all_comes_back() -> No
     assert fleet.owned == 4 and len(site.workers) == 8
 
 
-def test_after_a_cut_of_all_sessions_nobody_takes_what_is_anothers_share() -> None:
+def test_coordinator_takes_only_its_share_after_all_sessions_are_cut() -> None:
     site = Site(6)
     for name in "abc":
         site.join(name)
@@ -224,7 +224,7 @@ def test_after_a_cut_of_all_sessions_nobody_takes_what_is_anothers_share() -> No
     assert site.owned() == {"a": 6}, "and if they are not, theirs are taken too"
 
 
-def test_a_lease_that_went_to_another_is_noticed() -> None:
+def test_coordinator_notices_a_lease_taken_by_another_replica() -> None:
     site = Site(2)
     fleet = site.join("a")
     site.rounds(2)
@@ -235,7 +235,7 @@ def test_a_lease_that_went_to_another_is_noticed() -> None:
     assert {one.name: one.polled_by for one in site.boards["a"].every()} == {"db-0": "b", "db-1": "a"}
 
 
-def test_a_worker_that_ended_by_itself_is_replaced() -> None:
+def test_coordinator_replaces_a_worker_that_ended_by_itself() -> None:
     site = Site(1)
     fleet = site.join("a")
     site.rounds(2)
@@ -244,7 +244,7 @@ def test_a_worker_that_ended_by_itself_is_replaced() -> None:
     assert len(site.workers) == 2 and fleet.owned == 1
 
 
-def test_what_nobody_polls_is_counted_and_taken_beyond_the_share(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unowned_databases_are_counted_and_taken_beyond_the_share(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr("service.fleet.coordinator.time", SimpleNamespace(monotonic=lambda: now))
     site = Site(4)
@@ -270,7 +270,7 @@ def test_what_nobody_polls_is_counted_and_taken_beyond_the_share(monkeypatch: py
     assert b"latchscope_databases_unowned 4.0" in generate_latest(registry)
 
 
-def test_a_poll_on_its_way_when_the_lease_is_lost_is_neither_shown_nor_kept(stage: Stage) -> None:
+def test_poll_in_flight_when_the_lease_is_lost_is_not_shown_or_kept(stage: Stage) -> None:
 
     answers = [True, False]
     worker = RealWorker(stage["busy-but-fine"], Dear(stage), stage.keeper, holds=lambda: answers.pop(0))
@@ -281,14 +281,14 @@ def test_a_poll_on_its_way_when_the_lease_is_lost_is_neither_shown_nor_kept(stag
     assert answers == [], "and has not even asked again"
 
 
-def test_a_database_that_is_not_ours_is_not_even_connected_to(stage: Stage) -> None:
+def test_worker_without_the_lease_does_not_connect(stage: Stage) -> None:
 
     worker = RealWorker(stage["busy-but-fine"], None, stage.keeper, holds=lambda: False)  # type: ignore[arg-type]
     worker.step()
     assert stage["busy-but-fine"].failure is None, "no failure of the database"
 
 
-def test_a_round_that_fails_is_logged_and_the_next_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_coordinator_logs_a_failed_round_and_continues(caplog: pytest.LogCaptureFixture) -> None:
     site = Site(1)
     fleet = site.join("a")
     make_workers, fleet._make_workers = fleet._make_workers, lambda taken: 1 / 0  # type: ignore[assignment,return-value]

@@ -93,13 +93,13 @@ def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
     place.close()
 
 
-def test_before_the_first_poll_nothing_is_known(pair: Pair) -> None:
+def test_follower_knows_nothing_before_the_first_poll(pair: Pair) -> None:
     assert not pair.follower.up and "no poll has come back" in presenters.diagnosis_of(
         pair.follower
     ).headline.lower() + str(presenters.diagnosis_of(pair.follower).undetermined)
 
 
-def test_both_say_the_same(pair: Pair) -> None:
+def test_follower_and_owner_give_the_same_answers(pair: Pair) -> None:
     for so_far in range(1, len(POLLS) + 1):
         pair.poll(POLLS[so_far - 1])
         pair.publish()
@@ -110,7 +110,7 @@ def test_both_say_the_same(pair: Pair) -> None:
     assert pair.follower.episodes.open == pair.owner.episodes.open != ()
 
 
-def test_the_list_asks_for_words_alone(pair: Pair) -> None:
+def test_database_list_of_a_follower_reads_no_snapshot(pair: Pair) -> None:
     pair.poll(*POLLS)
     pair.publish()
     (watched,) = pair.board
@@ -118,7 +118,7 @@ def test_the_list_asks_for_words_alone(pair: Pair) -> None:
     assert pair.short(watched) == pair.short(pair.owner)
 
 
-def test_a_failure_is_told_to_all(pair: Pair) -> None:
+def test_failure_of_a_database_reaches_the_follower(pair: Pair) -> None:
     pair.poll(*POLLS)
     pair.owner.failure = Failure("credential", "ORA-01017: invalid username/password", time.time(), None)
     pair.publish()
@@ -127,14 +127,14 @@ def test_a_failure_is_told_to_all(pair: Pair) -> None:
     assert presenters.diagnosis_of(pair.follower) == presenters.diagnosis_of(pair.owner)
 
 
-def test_only_who_polls_exports(pair: Pair) -> None:
+def test_exposition_includes_only_databases_polled_here(pair: Pair) -> None:
     pair.poll(*POLLS)
     pair.publish()
     assert pair.follower.up
     assert exposition(pair.board.own(), None)[0] == b""
 
 
-def test_what_is_ours_meanwhile_is_left_alone(pair: Pair) -> None:
+def test_refresh_leaves_a_database_owned_meanwhile_alone(pair: Pair) -> None:
     pair.poll(*POLLS)
     pair.publish()
     watched = pair.follower
@@ -144,7 +144,7 @@ def test_what_is_ours_meanwhile_is_left_alone(pair: Pair) -> None:
     assert watched.published is published
 
 
-def test_while_the_store_is_away_what_is_known_stays(pair: Pair) -> None:
+def test_follower_keeps_what_it_knows_while_the_store_is_away(pair: Pair) -> None:
     pair.poll(*POLLS)
     pair.publish()
     before = presenters.diagnosis_of(pair.follower)
@@ -167,7 +167,7 @@ def actions(pair: Pair, leases: SoleLeases | None = None, messenger: object = No
     )  # type: ignore[arg-type]
 
 
-def test_requests_reach_the_owner_once(pair: Pair) -> None:
+def test_requests_to_the_owner_are_carried_out_once(pair: Pair) -> None:
     pair.poll(*POLLS)
     pair.owner.failure = Failure("credential", "ORA-01017", time.time(), None)
     pair.publish()
@@ -183,7 +183,7 @@ def test_requests_reach_the_owner_once(pair: Pair) -> None:
     assert not can.resume_login(pair.follower), "login was not stopped"
 
 
-def test_a_result_found_here_counts_there(pair: Pair) -> None:
+def test_confirmation_run_by_a_follower_counts_for_the_owner(pair: Pair) -> None:
     pair.poll(*POLLS)
     pair.publish()
     result = actions(pair).confirm(pair.follower, catalogue()["undo-segments"])
@@ -196,7 +196,7 @@ def test_a_result_found_here_counts_there(pair: Pair) -> None:
         assert finding.confirm is not None and finding.confirm.result == result.value
 
 
-def test_an_action_waits_for_no_other_replica(pair: Pair) -> None:
+def test_action_running_on_another_replica_is_refused_at_once(pair: Pair) -> None:
     class Taken(SoleLeases):
         def acting(self, database: str) -> Any:
             from contextlib import nullcontext
@@ -208,7 +208,7 @@ def test_an_action_waits_for_no_other_replica(pair: Pair) -> None:
     assert not pair.follower.action_lock.locked()
 
 
-def test_what_cannot_be_passed_on_is_said(pair: Pair) -> None:
+def test_action_that_cannot_reach_the_owner_says_so(pair: Pair) -> None:
     class Away:
         def ask(self, request: object) -> None:
             raise OperationalError("insert", {}, Exception("no"))
@@ -224,7 +224,7 @@ def crew_of(pair: Pair, tmp_path: Path) -> WorkerFactory:
     )
 
 
-def test_a_successor_goes_on_where_the_other_left_off(pair: Pair, tmp_path: Path) -> None:
+def test_successor_continues_where_the_previous_owner_stopped(pair: Pair, tmp_path: Path) -> None:
     pair.poll(*POLLS)
     pair.publish()
     watched = MonitoredDatabase(pair.settings, 15.0)
@@ -238,14 +238,14 @@ def test_a_successor_goes_on_where_the_other_left_off(pair: Pair, tmp_path: Path
     assert published.delta is not None and published.delta.basis.seconds == 2.0 and not published.delta.notes
 
 
-def test_a_successor_of_nobody_polls_at_once(pair: Pair, tmp_path: Path) -> None:
+def test_successor_without_a_predecessor_polls_at_once(pair: Pair, tmp_path: Path) -> None:
     (worker,) = crew_of(pair, tmp_path).make_workers(
         [(MonitoredDatabase(pair.settings, 15.0), Lease(NAME, lambda _: True))]
     )
     assert worker._first is not None and worker._first <= time.monotonic()
 
 
-def test_credentials_are_not_told(pair: Pair) -> None:
+def test_status_in_the_store_holds_no_credentials(pair: Pair) -> None:
     pair.owner.failure = Failure("credential", str(CredentialError("ORA-01017")), time.time(), None)
     pair.publish()
     ((body,),) = [[one.model_dump_json()] for one in pair.status_table.all().values()]

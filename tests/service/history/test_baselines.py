@@ -22,14 +22,14 @@ def hours(store: Repository, monkeypatch: pytest.MonkeyPatch, days: int) -> None
     monkeypatch.setattr(store.baselines, "samples", lambda *asked: told)
 
 
-def test_sources_are_the_figures_of_the_rules(stage: Stage) -> None:
+def test_sources_match_the_figures_of_the_rules(stage: Stage) -> None:
     published = [stage.poll(DB, moment) for moment in (40, 42)][-1]
     assert published.delta is not None
     assert set(SOURCES) == set(figures(published.delta))
     assert set(RATES) <= set(SOURCES)
 
 
-def test_samples_are_the_figures_of_the_rules(store: Repository, stage: Stage) -> None:
+def test_samples_match_the_figures_of_the_rules(store: Repository, stage: Stage) -> None:
     polled(store, stage, 40, 60, 5)
     roll_up(store.engine, store.partitions, at(86400))
     whole = store.changes.delta_over(DB, at(40), at(60))
@@ -40,7 +40,7 @@ def test_samples_are_the_figures_of_the_rules(store: Repository, stage: Stage) -
 
 
 @pytest.mark.parametrize(("days", "scope"), [(3, "all hours"), (20, "hour of the day"), (80, "hour of the week")])
-def test_the_closest_scope_with_enough_hours_is_told(
+def test_usual_comes_from_the_closest_scope_with_enough_hours(
     store: Repository, monkeypatch: pytest.MonkeyPatch, days: int, scope: str
 ) -> None:
     hours(store, monkeypatch, days)
@@ -50,13 +50,13 @@ def test_the_closest_scope_with_enough_hours_is_told(
     assert usual.median == (15 if scope != "all hours" else pytest.approx(11.5))
 
 
-def test_too_little_history_is_no_baseline(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_baseline_is_absent_with_too_little_history(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     hours(store, monkeypatch, 0)
     assert learn(store, DB, BEGAN) == 0 and usual_at(store, DB, BEGAN) == {}
     assert list(slots(BEGAN)) == [6 * 24 + 12, DAYS + 12, WEEK]
 
 
-def test_polls_are_told_how_many_times_the_usual_they_are(
+def test_headline_of_a_poll_tells_how_many_times_the_usual_it_is(
     store: Repository, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = BEGAN.replace(hour=0)

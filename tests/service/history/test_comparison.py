@@ -11,7 +11,7 @@ from tests.service.marked import DB, MARKED, at, marked, polled
 from tests.service.stage import Stage
 
 
-def test_after_the_mark_sleeps_and_anomaly_fell_and_some_remain(store: Repository, stage: Stage) -> None:
+def test_comparison_at_a_mark_shows_sleeps_and_anomaly_fell_in_part(store: Repository, stage: Stage) -> None:
     polled(store, stage, 60, 200)
     marked(store)
     told = at_mark(store, DB)
@@ -27,7 +27,9 @@ def test_after_the_mark_sleeps_and_anomaly_fell_and_some_remain(store: Repositor
 
 
 @pytest.mark.parametrize("asked", [172.0, 240.0, 400.0])
-def test_whenever_it_is_asked_the_windows_hold_storm_and_relief(stage: Stage, tmp_path: object, asked: float) -> None:
+def test_windows_hold_storm_and_relief_whenever_they_are_asked_for(
+    stage: Stage, tmp_path: object, asked: float
+) -> None:
     store = Repository(f"sqlite:///{tmp_path}/store.db")
     polled(store, stage, 0, asked, 4)
     told = at_mark(store, DB) if marked(store) else None
@@ -36,7 +38,7 @@ def test_whenever_it_is_asked_the_windows_hold_storm_and_relief(stage: Stage, tm
     store.close()
 
 
-def test_windows_are_equally_long_and_leave_out_what_settles(store: Repository, stage: Stage) -> None:
+def test_windows_are_equally_long_and_skip_the_settling_time(store: Repository, stage: Stage) -> None:
     polled(store, stage, 60, 200)
     windows = around(store, marked(store))
     assert windows.before.end == at(MARKED - 2), "the last poll that showed the trouble"
@@ -46,7 +48,7 @@ def test_windows_are_equally_long_and_leave_out_what_settles(store: Repository, 
     assert (asked.before.begin, asked.after) == (at(108), Window(at(150), at(180)))
 
 
-def test_a_span_sets_the_length_alone_and_a_shorter_one_is_noted(store: Repository, stage: Stage) -> None:
+def test_span_sets_only_the_length_and_a_shorter_window_is_noted(store: Repository, stage: Stage) -> None:
     polled(store, stage, 0, 400, 5)
     mark = marked(store, 100)
     usual, asked = around(store, mark), around(store, mark, timedelta(minutes=10))
@@ -56,7 +58,7 @@ def test_a_span_sets_the_length_alone_and_a_shorter_one_is_noted(store: Reposito
     assert not any("asked for" in one for one in (*usual.notes, *around(store, mark, timedelta(seconds=20)).notes))
 
 
-def test_too_few_polls_before_the_mark_do_not_ask_to_wait(store: Repository, stage: Stage) -> None:
+def test_too_few_polls_before_the_mark_do_not_suggest_waiting(store: Repository, stage: Stage) -> None:
     polled(store, stage, 140, 200)
     with pytest.raises(CannotCompare, match=r"before the mark .*; name a longer span or two windows$"):
         around(store, marked(store))
@@ -79,7 +81,7 @@ def test_windows_do_not_reach_across_a_restart(store: Repository, stage: Stage) 
     assert around(store, marked(store)).before.begin >= restart
 
 
-def test_a_trouble_that_comes_back_ends_the_window_and_is_told(store: Repository, stage: Stage) -> None:
+def test_windows_end_where_a_trouble_returns_and_a_note_says_so(store: Repository, stage: Stage) -> None:
     polled(store, stage, 0, 400, 5)
     told = at_mark(store, DB) if marked(store, 100) else None
     windows = around(store, store.marks.get(DB, "last"))  # type: ignore[arg-type]
@@ -88,7 +90,7 @@ def test_a_trouble_that_comes_back_ends_the_window_and_is_told(store: Repository
     assert told is not None and any("came back at" in one for one in told.notes)
 
 
-def test_what_cannot_be_compared_says_why_and_what_to_do(store: Repository, stage: Stage) -> None:
+def test_comparison_that_is_impossible_says_why_and_what_to_do(store: Repository, stage: Stage) -> None:
     with pytest.raises(NoMark, match="undo-storm has no mark yet; set one"):
         at_mark(store, DB)
     polled(store, stage, 100, 150)
@@ -104,7 +106,7 @@ def test_what_cannot_be_compared_says_why_and_what_to_do(store: Repository, stag
         comparison(store, DB, Window(at(-900), at(-800)), Window(at(100), at(140)))
 
 
-def test_two_windows_and_what_they_were_made_from(store: Repository, stage: Stage) -> None:
+def test_comparison_of_two_windows_notes_what_they_were_made_from(store: Repository, stage: Stage) -> None:
     polled(store, stage, 60, 110)
     told = comparison(store, DB, Window(at(60), at(80)), Window(at(90), at(110)))
     slept = told.find("child_sleeps")

@@ -17,7 +17,7 @@ def found(store: Repository) -> list[float]:
     return sorted((one.at - at(0)).total_seconds() for one in marks)
 
 
-def test_each_loop_is_marked_once(store: Repository) -> None:
+def test_demo_marks_mark_each_loop_once(store: Repository) -> None:
     marks = DemoMarks(store, dict(scenarios()), at(0))
     for moment, expected in ((139, []), (140, [MARKED]), (141, [MARKED]), (SCRIPT.length + 139, [MARKED])):
         marks.do(at(moment))
@@ -26,7 +26,7 @@ def test_each_loop_is_marked_once(store: Repository) -> None:
     assert found(store) == [MARKED, MARKED + SCRIPT.length, MARKED + 2 * SCRIPT.length]
 
 
-def test_a_round_that_failed_is_made_good(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_marks_catch_up_after_a_failed_round(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     marks = DemoMarks(store, {DB: SCRIPT}, at(0))
     with monkeypatch.context() as broken:
         broken.setattr(store.marks, "add", lambda *mark: 1 / 0)
@@ -36,7 +36,7 @@ def test_a_round_that_failed_is_made_good(store: Repository, monkeypatch: pytest
     assert found(store) == [MARKED]
 
 
-def test_the_mark_stands_where_the_script_turns() -> None:
+def test_demo_mark_is_at_the_turn_of_the_script() -> None:
     from collectors.simulator.scenario import ScenarioState
 
     before, after = (ScenarioState(SCRIPT, second, at(0)).load for second in (MARKED - 1, MARKED + 16))

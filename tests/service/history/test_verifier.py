@@ -16,21 +16,21 @@ def verdict_after(store: Repository, stage: Stage, mark: float, end: float = 200
     return episode.verdict
 
 
-def test_a_trouble_that_a_change_ended_is_verified(store: Repository, stage: Stage) -> None:
+def test_verifier_verifies_a_trouble_that_a_change_ended(store: Repository, stage: Stage) -> None:
     told = verdict_after(store, stage, MARKED)
     assert told is not None
     assert told.startswith("verified: after the mark `undo tablespace recreated`, sleeps on dc_rollback_segments fell ")
     assert "The work went on meanwhile" in told
 
 
-def test_a_change_that_did_nothing_yet_is_not_verified(store: Repository, stage: Stage) -> None:
+def test_verifier_does_not_verify_a_change_without_effect_yet(store: Repository, stage: Stage) -> None:
     told = verdict_after(store, stage, 110, end=165)
     assert told is not None and told.startswith(
         "not verified because after the mark `undo tablespace recreated` sleeps"
     )
 
 
-def test_too_little_after_the_mark_is_said_and_made_good_later(store: Repository, stage: Stage) -> None:
+def test_verifier_says_it_is_too_early_and_looks_again_later(store: Repository, stage: Stage) -> None:
     told = verdict_after(store, stage, MARKED, end=158)
     assert told is not None and told == "not verified yet: too early to tell; looked at again as polls come"
     polled(store, stage, 160, 200)
@@ -42,13 +42,13 @@ def test_too_little_after_the_mark_is_said_and_made_good_later(store: Repository
 @pytest.mark.parametrize(
     ("mark", "end"), [(70.0, 200), (199.0, 200), (100.0, 120)], ids=["earlier", "later", "lasting"]
 )
-def test_without_a_mark_while_it_lasted_or_while_it_lasts_nothing_is_said(
+def test_verifier_is_silent_without_a_mark_inside_an_ended_episode(
     store: Repository, stage: Stage, mark: float, end: float
 ) -> None:
     assert verdict_after(store, stage, mark, end) is None
 
 
-def test_the_last_mark_of_an_episode_counts(store: Repository, stage: Stage) -> None:
+def test_mark_of_an_episode_is_its_last_one(store: Repository, stage: Stage) -> None:
     polled(store, stage, 100, 170)
     marked(store, 110)
     last = marked(store, 141)

@@ -53,7 +53,7 @@ def encrypted() -> bytes:
     return bytes(data)
 
 
-def test_members_come_out_as_they_went_in_and_hidden_ones_stay() -> None:
+def test_members_are_returned_unchanged_and_hidden_ones_are_left_out() -> None:
     data = zipped(("a.txt", b"one"), ("folder/b.txt", b"two"), (".c", b"x"), ("__MACOSX/a.txt", b"x"), ("d/.e/f", b"x"))
     assert [(one.label, one.data) for one in members(data, "x.zip")] == [
         ("x.zip!a.txt", b"one"),
@@ -61,12 +61,14 @@ def test_members_come_out_as_they_went_in_and_hidden_ones_stay() -> None:
     ]
 
 
-def test_a_gzipped_file_of_several_pieces() -> None:
+def test_gunzipped_joins_a_file_of_several_members() -> None:
     assert gunzipped(gzip.compress(b"one") + gzip.compress(b"two"), "x.gz") == b"onetwo"
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "C:\\x", "a\nb", "\x1b[31mred", "n" * 9000])
-def test_names_are_labels_of_one_line(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_member_names_become_one_line_labels_and_never_paths(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (one,) = members(zipped((name, b"some")), "x.zip")
     assert one.data == b"some"
@@ -74,7 +76,7 @@ def test_names_are_labels_of_one_line(name: str, tmp_path: Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == [], "nothing is unpacked to a folder"
 
 
-def test_a_label_of_what_no_terminal_should_get() -> None:
+def test_label_replaces_what_no_terminal_should_get() -> None:
     assert label("a\x1b]0;x\x07\udcff\u202e") == "a?]0;x???"
 
 
@@ -107,7 +109,7 @@ def refusals(data: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize(("data", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_is_one_line(data: bytes, said: str) -> None:
+def test_archive_refusal_is_one_line(data: bytes, said: str) -> None:
     (why,) = refusals(data)
     assert said in why and "x.zip" in why and "\n" not in why
 
@@ -123,13 +125,13 @@ def test_what_is_refused_is_one_line(data: bytes, said: str) -> None:
     ],
     ids=["a bomb", "too large", "cut off", "a wrong sum", "no gzip"],
 )
-def test_a_gzipped_file_that_is_refused(data: bytes, said: str, kind: type[InputError]) -> None:
+def test_gunzipped_refuses_bad_data_in_one_line(data: bytes, said: str, kind: type[InputError]) -> None:
     with pytest.raises(kind, match=said) as refused:
         gunzipped(data, "x.gz", SMALL)
     assert "\n" not in str(refused.value)
 
 
-def test_random_damage_never_escapes_as_anything_but_an_input_error() -> None:
+def test_archive_with_random_damage_raises_only_an_input_error() -> None:
     whole = zipped(("a.txt", b"some words " * 40), ("b.txt", b"others " * 40))
     for place in range(len(whole)):
         damaged = bytearray(whole)
@@ -185,7 +187,7 @@ print(outcome.errors[0])
 
 
 @pytest.mark.parametrize("make", [flat, nested, lying_bomb, million, gzip_bomb])
-def test_a_bomb_costs_little_memory(make: Callable[[], bytes], tmp_path: Path) -> None:
+def test_archive_bomb_costs_little_memory(make: Callable[[], bytes], tmp_path: Path) -> None:
     """In a process of its own, because only that has a highest mark; the bound is generous, a bomb is not."""
     path = tmp_path / "bomb"
     path.write_bytes(make())
@@ -210,5 +212,5 @@ def test_a_bomb_costs_little_memory(make: Callable[[], bytes], tmp_path: Path) -
         (b"", None),
     ],
 )
-def test_archives_that_are_not_read_are_known_by_how_they_begin(data: bytes, kind: str | None) -> None:
+def test_unread_kind_knows_unsupported_archives_by_how_they_begin(data: bytes, kind: str | None) -> None:
     assert unread_kind(data) == kind

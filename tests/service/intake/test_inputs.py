@@ -33,7 +33,7 @@ def causes(outcome: InputResults) -> list[str]:
     return [one.diagnosis.findings[0].cause for one in outcome.diagnosed]
 
 
-def test_a_recording_becomes_a_diagnosis(incident: Path) -> None:
+def test_recording_becomes_a_diagnosis(incident: Path) -> None:
     outcome = told(incident)
     (one,) = outcome.diagnosed
     assert causes(outcome) == ["undo-segments"]
@@ -41,14 +41,14 @@ def test_a_recording_becomes_a_diagnosis(incident: Path) -> None:
     assert one.diagnosis.basis is not None and one.diagnosis.basis.kind == "totals"
 
 
-def test_snapshots_that_cannot_be_compared_are_undetermined_and_no_error(capture_file: Callable[..., Path]) -> None:
+def test_incomparable_snapshots_are_undetermined_and_not_an_error(capture_file: Callable[..., Path]) -> None:
     (one,) = told(capture_file(snapshots=[FIRST, FIRST])).diagnosed
     assert one.diagnosis.basis is None
     assert "not later" in one.diagnosis.headline
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda data: zipped(("x", data))], ids=["plain", "gz", "zip"])
-def test_standard_input_is_known_by_its_content(
+def test_standard_input_is_recognised_by_its_content(
     monkeypatch: pytest.MonkeyPatch, incident: Path, pack: Callable[[bytes], bytes]
 ) -> None:
     for source in (incident, REPORT):
@@ -59,26 +59,26 @@ def test_standard_input_is_known_by_its_content(
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.json", "report", "x.gz", "x.zip", "x.pdf"])
-def test_the_name_of_a_file_says_nothing(name: str, tmp_path: Path, incident: Path) -> None:
+def test_file_name_does_not_affect_how_a_file_is_read(name: str, tmp_path: Path, incident: Path) -> None:
     for data in (REPORT.read_bytes(), incident.read_bytes(), gzip.compress(REPORT.read_bytes())):
         (tmp_path / name).write_bytes(data)
         assert causes(told(tmp_path / name)) == ["undo-segments"]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda data: zipped(("x", data))], ids=["plain", "gz", "zip"])
-def test_the_output_of_the_script_is_read(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+def test_script_output_is_read(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     (tmp_path / "latchscope.txt").write_bytes(pack(spooled().encode()))
     outcome = told(tmp_path / "latchscope.txt")
     assert causes(outcome) == ["undo-segments"]
     assert outcome.diagnosed[0].diagnosis.findings[0].child == 1
 
 
-def test_a_compare_report_is_two_periods() -> None:
+def test_compare_report_becomes_two_periods() -> None:
     first, second = told(REPORTS / "awrdd-11.2.0.4.0-before-and-during.html").diagnosed
     assert first.name.endswith(".html, period 1 of 2") and second.name.endswith(".html, period 2 of 2")
 
 
-def test_a_directory_is_read_one_level_deep_and_says_what_it_left(tmp_path: Path, incident: Path) -> None:
+def test_directory_is_read_one_level_deep_and_names_what_it_skipped(tmp_path: Path, incident: Path) -> None:
     (tmp_path / "deeper").mkdir()
     (tmp_path / "deeper" / "c.json").write_bytes(incident.read_bytes())
     (tmp_path / "a.html").write_bytes(REPORT.read_bytes())
@@ -109,7 +109,7 @@ def test_a_directory_is_read_one_level_deep_and_says_what_it_left(tmp_path: Path
     assert ".hidden" not in left
 
 
-def test_in_a_directory_what_is_ours_and_broken_is_an_error(tmp_path: Path, incident: Path) -> None:
+def test_directory_with_a_broken_input_of_ours_reports_an_error(tmp_path: Path, incident: Path) -> None:
     (tmp_path / "a.json").write_bytes(incident.read_bytes()[:900])
     (tmp_path / "b.zip").write_bytes(encrypted())
     (tmp_path / "c.json").write_bytes(incident.read_bytes())
@@ -118,7 +118,7 @@ def test_in_a_directory_what_is_ours_and_broken_is_an_error(tmp_path: Path, inci
     assert ["ends too early" in str(one) or "encrypted" in str(one) for one in outcome.errors] == [True, True]
 
 
-def test_one_encrypted_member_does_not_hide_the_others(tmp_path: Path, incident: Path) -> None:
+def test_archive_with_an_encrypted_member_still_gives_the_others(tmp_path: Path, incident: Path) -> None:
     whole = zipped(("good.json", incident.read_bytes()), ("secret.txt", b"some"))
     data, name = bytearray(whole), b"secret.txt"
     data[whole.index(name) - 30 + 6] |= 1
@@ -129,7 +129,7 @@ def test_one_encrypted_member_does_not_hide_the_others(tmp_path: Path, incident:
     assert "x.zip!secret.txt is encrypted" in str(outcome.errors[0])
 
 
-def test_an_archive_within_an_archive_is_not_opened(tmp_path: Path, incident: Path) -> None:
+def test_archive_within_an_archive_is_not_opened(tmp_path: Path, incident: Path) -> None:
     path = tmp_path / "x.zip"
     for inner in (zipped(("x", incident.read_bytes())), gzip.compress(gzip.compress(incident.read_bytes()))):
         path.write_bytes(zipped(("inner", inner)))
@@ -140,7 +140,7 @@ def test_an_archive_within_an_archive_is_not_opened(tmp_path: Path, incident: Pa
     assert str(told(path).errors[0]) == f"{path} is an archive within an archive; unpack it first"
 
 
-def test_a_gzipped_file_in_a_zip_is_read_within_the_same_bounds(tmp_path: Path, incident: Path) -> None:
+def test_gzip_inside_a_zip_is_read_within_the_same_limits(tmp_path: Path, incident: Path) -> None:
     path = tmp_path / "x.zip"
     packed = gzip.compress(incident.read_bytes())
     path.write_bytes(zipped(("inner.gz", packed), ("bad.gz", packed[:-9])))
@@ -161,9 +161,7 @@ def sparse(folder: Path) -> str:
     return str(path)
 
 
-def test_garbage_beyond_the_limit_is_refused_without_being_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_beyond_the_limit_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = sparse(tmp_path)
     monkeypatch.setattr(Path, "open", lambda *_: pytest.fail("it was opened"))
     assert "is 300 MiB; an input is at most 64 MiB" in str(told(name).errors[0])
@@ -239,7 +237,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("make", "said"), BAD.values(), ids=BAD)
-def test_a_bad_input_is_one_line_that_names_it(make: Callable[[Path], str], said: str, tmp_path: Path) -> None:
+def test_bad_input_is_one_line_that_names_it(make: Callable[[Path], str], said: str, tmp_path: Path) -> None:
     name = make(tmp_path)
     outcome = told(name)
     assert outcome.diagnosed == []
@@ -251,7 +249,7 @@ def test_a_bad_input_is_one_line_that_names_it(make: Callable[[Path], str], said
     assert name.replace("\0", "?")[:200] in text
 
 
-def test_a_name_with_lines_and_colours_is_shown_as_one_plain_line(tmp_path: Path, incident: Path) -> None:
+def test_input_name_with_control_characters_is_shown_as_one_plain_line(tmp_path: Path, incident: Path) -> None:
     folder = tmp_path / "a\nb\x1b[31m"
     folder.mkdir()
     (folder / "c\rd.json").write_bytes(incident.read_bytes())
@@ -261,13 +259,13 @@ def test_a_name_with_lines_and_colours_is_shown_as_one_plain_line(tmp_path: Path
     assert len(shown) == 3 and all(one.isprintable() for one in shown)
 
 
-def test_one_bad_input_does_not_hide_the_others(incident: Path, tmp_path: Path) -> None:
+def test_bad_input_does_not_hide_the_others(incident: Path, tmp_path: Path) -> None:
     outcome = told(tmp_path / "none", incident, sparse(tmp_path))
     assert [one.name for one in outcome.diagnosed] == [str(incident)]
     assert len(outcome.errors) == 2
 
 
-def test_a_folder_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directory_without_read_permission_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -275,7 +273,7 @@ def test_a_folder_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch: 
     assert "cannot be read: Permission denied" in str(told(tmp_path).errors[0])
 
 
-def test_never_more_is_read_than_an_input_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_read_only_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     class Endless:
         asked = 0
 
@@ -289,7 +287,7 @@ def test_never_more_is_read_than_an_input_may_have(monkeypatch: pytest.MonkeyPat
     assert endless.asked == LIMIT_BYTES + 1
 
 
-def test_the_step_hears_of_every_file(tmp_path: Path, incident: Path) -> None:
+def test_progress_callback_is_called_for_every_file(tmp_path: Path, incident: Path) -> None:
     for name in "abc":
         (tmp_path / name).write_bytes(incident.read_bytes())
     heard: list[tuple[int, int]] = []
@@ -297,7 +295,7 @@ def test_the_step_hears_of_every_file(tmp_path: Path, incident: Path) -> None:
     assert heard == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def test_a_directory_with_many_files_of_others_says_so_in_one_line() -> None:
+def test_directory_with_many_foreign_files_names_them_in_one_line() -> None:
     outcome = told(REPORTS)
     assert outcome.errors == [], "programs that write reports are none"
     assert len(outcome.diagnosed) == len([one for one in REPORTS.iterdir() if one.suffix in (".html", ".txt")]) + 1

@@ -17,7 +17,7 @@ def delta(**views: list[Row]) -> Delta:
     return Delta("x", None, Basis("totals", None, None, None), readings)
 
 
-def test_gets_by_cache_with_its_subordinates_highest_first() -> None:
+def test_gets_are_summed_by_cache_name_and_sorted_highest_first() -> None:
     rows: list[Row] = [
         {"parameter": "dc_users", "gets": 5},
         {"parameter": "dc_objects", "gets": 7},
@@ -30,13 +30,13 @@ def test_gets_by_cache_with_its_subordinates_highest_first() -> None:
     assert (one.title, one.unit, one.left_out) == ("Dictionary cache gets", "gets", 0)
 
 
-def test_only_so_many_bars_and_the_rest_is_counted() -> None:
+def test_bars_are_limited_and_the_rest_is_counted() -> None:
     rows: list[Row] = [{"parameter": str(i), "gets": i} for i in range(1, MOST + 4)]
     (one,) = figures(delta(rowcache=rows))
     assert len(one.bars) == MOST and one.left_out == 3
 
 
-def test_locations_are_those_of_the_row_cache_alone() -> None:
+def test_locations_include_only_those_of_the_row_cache() -> None:
     rows: list[Row] = [
         {"parent_name": "row cache objects", "location": "kqreqd", "sleep_count": 3, "wtr_slp_count": 9},
         {"parent_name": "Result Cache: RC Latch", "location": "qesrc", "sleep_count": 8},
@@ -46,7 +46,7 @@ def test_locations_are_those_of_the_row_cache_alone() -> None:
 
 
 @pytest.mark.parametrize("change", [NotComparable("x", None, "", ""), delta(), delta(rowcache=[], misses=[], mutex=[])])
-def test_without_figures_there_is_no_chart(change: Delta | NotComparable) -> None:
+def test_figures_are_empty_without_data(change: Delta | NotComparable) -> None:
     assert figures(change) == ()
 
 
@@ -54,7 +54,7 @@ def test_without_figures_there_is_no_chart(change: Delta | NotComparable) -> Non
     ("name", "title"),
     [("awr-11.2.0.4.0-undo-storm.html", "Row cache latch"), ("awr-19.0.0.0.0-users-mutex.html", "Row cache mutexes")],
 )
-def test_a_report_has_gets_and_the_locations_of_its_release(name: str, title: str) -> None:
+def test_report_has_charts_of_gets_and_the_locations_of_its_release(name: str, title: str) -> None:
     (one,) = diagnose_all([str(REPORTS / name)]).diagnosed
     caches, locations = figures(one.change)
     assert caches.title == "Dictionary cache gets" and locations.title.startswith(title)

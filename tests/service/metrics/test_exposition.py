@@ -88,7 +88,7 @@ def busy(stage: Stage) -> Stage:
     return stage
 
 
-def test_families_labels_and_types_are_the_contracts(busy: Stage) -> None:
+def test_families_have_the_labels_and_types_of_the_contract(busy: Stage) -> None:
     text = scrape(busy)
     told = samples(text)
     assert set(told) <= set(FAMILIES)
@@ -110,11 +110,11 @@ def test_counters_end_in_total_and_gauges_do_not() -> None:
         assert family.help.endswith(".")
 
 
-def test_the_family_list_is_frozen(golden: Callable[[str, str], None]) -> None:
+def test_family_list_is_frozen(golden: Callable[[str, str], None]) -> None:
     golden("metrics-families.txt", "".join(f"{one.type} {one.name}: {one.help}\n" for one in FAMILIES.values()))
 
 
-def test_values_are_oracles_own_totals_in_base_units(busy: Stage) -> None:
+def test_values_are_oracle_totals_in_base_units(busy: Stage) -> None:
     snapshot = busy["undo-storm"].published.snapshot  # type: ignore[union-attr]
     row = next(one for one in snapshot.rows("v$latch_children") if one["child#"] == 1)
     told = samples(scrape(busy))
@@ -147,23 +147,23 @@ def test_sleeps_by_location_have_two_sides(busy: Stage) -> None:
     assert {labels["side"] for labels, _ in each} == {"holder", "waiter"}
 
 
-def test_no_sample_stands_twice(busy: Stage) -> None:
+def test_samples_are_unique(busy: Stage) -> None:
     lines = [line.rpartition(" ")[0] for line in scrape(busy).splitlines() if not line.startswith("#")]
     assert len(lines) == len(set(lines))
 
 
-def test_a_scrape_is_the_same_for_the_same_state(busy: Stage) -> None:
+def test_scrape_is_the_same_for_the_same_state(busy: Stage) -> None:
     assert scrape(busy) == scrape(busy)
 
 
-def test_cluster_is_a_label_where_one_is_configured(stage: Stage) -> None:
+def test_cluster_is_a_label_when_configured(stage: Stage) -> None:
     stage.watch(ERP)
     stage.poll_all(40, 42)
     told = samples(scrape(stage))
     assert {(labels["db"], labels["cluster"]) for each in told.values() for labels, _ in each} == {("erp1", "erp")}
 
 
-def test_a_stale_database_keeps_only_up_age_and_last_poll(busy: Stage) -> None:
+def test_stale_database_keeps_only_up_age_and_last_poll(busy: Stage) -> None:
     busy.at += 60
     told = samples(scrape(busy))
     assert set(told) <= OURS
@@ -171,13 +171,13 @@ def test_a_stale_database_keeps_only_up_age_and_last_poll(busy: Stage) -> None:
     assert {value for _, value in told["latchscope_data_age_seconds"]} == {"60"}
 
 
-def test_before_the_first_poll_nothing_is_said_of_oracle(stage: Stage) -> None:
+def test_exposition_has_no_oracle_samples_before_the_first_poll(stage: Stage) -> None:
     told = samples(scrape(stage))
     assert set(told) <= OURS - {"latchscope_data_age_seconds", "latchscope_last_poll_timestamp_seconds"}
     assert {value for _, value in told["latchscope_up"]} == {"0"}
 
 
-def test_a_failing_database_does_not_disturb_the_others(busy: Stage) -> None:
+def test_failing_database_does_not_affect_the_others(busy: Stage) -> None:
     busy["parse-storm"].failure = Failure("network", "ORA-12541: no listener", since=0.0, next_attempt=None)
     told = samples(scrape(busy))
     assert {labels["db"]: value for labels, value in told["latchscope_up"]} == {
@@ -187,7 +187,7 @@ def test_a_failing_database_does_not_disturb_the_others(busy: Stage) -> None:
     assert "parse-storm" not in {labels["db"] for labels, _ in told["latchscope_latch_gets_total"]}
 
 
-def test_a_refused_view_has_no_samples_and_says_so(stage: Stage) -> None:
+def test_refused_view_has_no_samples_and_a_failed_collector(stage: Stage) -> None:
     stage.refused = {"undo-storm": ("v$latch_children",)}
     stage.poll("undo-storm", at=40)
     stage.poll("undo-storm", at=42)
@@ -203,7 +203,7 @@ def rendered(stage: Stage, snapshot: Snapshot) -> Mapping[str, list[Sample]]:
     return samples(b"".join(render(ERP, snapshot, CacheMap(), diagnosis).values()).decode())
 
 
-def test_absent_and_null_never_become_zero(busy: Stage) -> None:
+def test_absent_and_null_values_never_become_zero(busy: Stage) -> None:
     """Take away every cell of every view in turn: the samples that remain are those of before, and nothing is 0 for it."""
     snapshot = busy["undo-storm"].published.snapshot  # type: ignore[union-attr]
     before = {
@@ -235,7 +235,7 @@ def null(row: Mapping[str, Any], column: str) -> dict[str, Any]:
     return {name: None if name == column else value for name, value in row.items()}
 
 
-def test_a_missing_view_removes_its_samples(busy: Stage) -> None:
+def test_missing_view_removes_its_samples(busy: Stage) -> None:
     snapshot = busy["undo-storm"].published.snapshot  # type: ignore[union-attr]
     gone = Missing("v$rowcache", "refused", "ORA-00942", "grant it")
     after = rendered(busy, replace(snapshot, readings={**snapshot.readings, "v$rowcache": gone}))
@@ -254,7 +254,7 @@ def test_labels_are_escaped() -> None:
     ("value", "text"),
     [(0, "0"), (1.0, "1"), (24241645, "24241645"), (0.31, "0.31"), (2**53 + 0.0, "9007199254740992.0"), (-1, "-1")],
 )
-def test_numbers_lose_nothing(value: float, text: str) -> None:
+def test_numbers_are_written_without_loss(value: float, text: str) -> None:
     block = Block(ERP)
     block.add(families.UP, value)
     told = block.text()["latchscope_up"].decode().split()[-1]
@@ -262,7 +262,7 @@ def test_numbers_lose_nothing(value: float, text: str) -> None:
     assert float(told) == value
 
 
-def test_promtool_has_no_complaint(busy: Stage) -> None:
+def test_promtool_accepts_the_exposition(busy: Stage) -> None:
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("promtool is not installed (Debian package prometheus)")
@@ -272,7 +272,7 @@ def test_promtool_has_no_complaint(busy: Stage) -> None:
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
 
 
-def test_openmetrics_is_served_where_it_is_asked_for(busy: Stage) -> None:
+def test_openmetrics_is_served_on_request(busy: Stage) -> None:
     page, content_type = exposition(busy.board, own_registry(), "application/openmetrics-text; version=1.0.0")
     assert content_type.startswith("application/openmetrics-text")
     families = list(openmetrics(page.decode()))
@@ -283,5 +283,5 @@ def test_openmetrics_is_served_where_it_is_asked_for(busy: Stage) -> None:
     )
 
 
-def test_the_process_speaks_of_itself_too(busy: Stage) -> None:
+def test_exposition_includes_process_metrics(busy: Stage) -> None:
     assert "process_resident_memory_bytes " in scrape(busy, own_registry())

@@ -38,7 +38,7 @@ def follow(feed: EpisodeFeed, position: int) -> list[LoggedChange]:
         told += page
 
 
-def test_memory_reaches_back_to_the_start_and_not_further(store: Repository) -> None:
+def test_feed_memory_reaches_back_to_its_start_and_no_further(store: Repository) -> None:
     write(store, change(minutes=0), change(minutes=1))
     feed = EpisodeFeed(store.episode_log)
     assert feed.remembered(0) is None, "nothing is known before the first look"
@@ -50,7 +50,7 @@ def test_memory_reaches_back_to_the_start_and_not_further(store: Repository) -> 
     assert feed.remembered(3) == []
 
 
-def test_a_listener_far_behind_reads_the_rest_from_the_store(store: Repository) -> None:
+def test_listener_far_behind_reads_the_rest_from_the_store(store: Repository) -> None:
     feed = EpisodeFeed(store.episode_log, recent=3)
     feed.look()
     for each in range(10):
@@ -62,7 +62,7 @@ def test_a_listener_far_behind_reads_the_rest_from_the_store(store: Repository) 
         assert [one.seq for one in follow(feed, position)] == list(range(position + 1, 11)), position
 
 
-def test_our_own_news_wake_at_once_and_those_of_others_soon(store: Repository, path: str) -> None:
+def test_feed_wakes_at_once_for_own_changes_and_soon_for_others(store: Repository, path: str) -> None:
     feed, woken = EpisodeFeed(store.episode_log), threading.Semaphore(0)
     other = Repository(path)
     with feed.listening(lambda: woken.release()):
@@ -79,7 +79,7 @@ def test_our_own_news_wake_at_once_and_those_of_others_soon(store: Repository, p
     assert not feed._thread.is_alive()
 
 
-def test_a_store_in_trouble_is_said_once_and_nothing_is_missed(
+def test_feed_logs_a_failing_store_once_and_misses_nothing(
     store: Repository, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.notify.feed.LOOK_SECONDS", 0.01)
@@ -105,7 +105,7 @@ def test_a_store_in_trouble_is_said_once_and_nothing_is_missed(
     assert caplog.text.count("no route to the store") == 1
 
 
-def test_places_are_limited_and_given_back(store: Repository) -> None:
+def test_listeners_are_limited_and_their_places_are_freed(store: Repository) -> None:
     feed = EpisodeFeed(store.episode_log, most=2)
 
     def one() -> None: ...

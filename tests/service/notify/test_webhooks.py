@@ -85,7 +85,7 @@ def events(to: Receiver) -> list[tuple[str, str]]:
     return [(one["database"], one["event"]) for one in to.taken]
 
 
-def test_a_receiver_that_fails_gets_each_change_once_and_in_order(url: str, secret: Path) -> None:
+def test_webhook_gives_a_failing_receiver_each_change_once_in_order(url: str, secret: Path) -> None:
     with receiver(500, 0, 302, 404) as to, running(url, hook(to, secret_file=secret)) as one:
         to.headers = {"Location": to.url}
         write(one.store, change())
@@ -100,7 +100,7 @@ def test_a_receiver_that_fails_gets_each_change_once_and_in_order(url: str, secr
         assert (one.metric("told"), one.metric("failed"), one.metric("gave_up")) == (3, 4, 0)
 
 
-def test_every_attempt_is_signed_and_keeps_its_id(url: str, secret: Path) -> None:
+def test_webhook_signs_every_attempt_and_keeps_its_id(url: str, secret: Path) -> None:
     with receiver(503, 503) as to, running(url, hook(to, secret_file=secret)) as one:
         write(one.store, change(), change("end"))
         to.wait(asked=4, taken=2)
@@ -115,7 +115,7 @@ def test_every_attempt_is_signed_and_keeps_its_id(url: str, secret: Path) -> Non
     assert [one["id"] for one in to.taken] == ids[2:]
 
 
-def test_without_a_key_nothing_is_signed_and_an_unreadable_one_is_no_key(url: str, tmp_path: Path) -> None:
+def test_webhook_signs_only_with_a_key_and_waits_for_a_readable_one(url: str, tmp_path: Path) -> None:
     with receiver() as to, running(url, hook(to)) as one:
         write(one.store, change())
         to.wait(taken=1)
@@ -129,7 +129,7 @@ def test_without_a_key_nothing_is_signed_and_an_unreadable_one_is_no_key(url: st
             one.store.deliveries.settle(one.store.deliveries.next_of("one")[0], "told", datetime.now(UTC))
 
 
-def test_what_waits_survives_a_restart(url: str) -> None:
+def test_webhook_queue_survives_a_restart(url: str) -> None:
     with receiver(*[503] * 3) as to:
         with running(url, hook(to)) as one:
             write(one.store, change(), change("end"))
@@ -142,7 +142,7 @@ def test_what_waits_survives_a_restart(url: str) -> None:
         assert left <= 2 and events(to) == [("erp1", "begin"), ("erp1", "end"), ("erp1", "begin")]
 
 
-def test_what_a_process_was_sending_when_it_died_is_sent_again(url: str) -> None:
+def test_webhook_resends_what_a_dead_process_was_sending(url: str) -> None:
     with receiver() as to:
         with running(url, hook(to), pace=replace(QUICK, lease=3600.0), started=False) as dead:
             write(dead.store, change(), change("end"))
@@ -156,7 +156,7 @@ def test_what_a_process_was_sending_when_it_died_is_sent_again(url: str) -> None
     assert events(to) == [("erp1", "begin"), ("erp1", "end")]
 
 
-def test_of_many_processes_exactly_one_tells(url: str) -> None:
+def test_webhook_change_is_sent_by_exactly_one_of_many_processes(url: str) -> None:
     with receiver(500, 500, 500) as to:
         calm = replace(QUICK, lease=60.0)
         with running(url, hook(to), pace=calm) as one, running(url, hook(to), pace=calm) as two:
@@ -174,7 +174,7 @@ def test_of_many_processes_exactly_one_tells(url: str) -> None:
         assert begun == sorted(begun), "each database in its order"
 
 
-def test_of_two_who_read_the_same_one_gets_the_claim(url: str) -> None:
+def test_webhook_claim_goes_to_one_of_two_readers(url: str) -> None:
     with receiver() as to, running(url, hook(to), started=False) as one:
         write(one.store, change())
         (head,) = one.store.deliveries.next_of("one")
@@ -182,7 +182,7 @@ def test_of_two_who_read_the_same_one_gets_the_claim(url: str) -> None:
         assert [claim is None for claim in claims] == [False, True]
 
 
-def test_one_that_is_not_taken_holds_up_its_own_database_only(url: str) -> None:
+def test_webhook_failure_delays_only_its_own_database(url: str) -> None:
     slow = DeliverySchedule(first=3600.0)
     with receiver(500) as to, running(url, hook(to), pace=slow, started=False) as one:
         write(one.store, change(), change("end"), change(database="erp2"), change("end", database="erp2"))
@@ -192,7 +192,7 @@ def test_one_that_is_not_taken_holds_up_its_own_database_only(url: str) -> None:
         assert one.outcomes() == [("waiting", 1), ("waiting", 0)]
 
 
-def test_a_receiver_that_is_down_holds_up_no_other(url: str) -> None:
+def test_webhook_receiver_that_is_down_delays_no_other(url: str) -> None:
     with receiver() as to, receiver(*[500] * 1000) as down, running(url, hook(to), hook(down, name="down")) as one:
         write(one.store, change(), change("end"))
         to.wait(taken=2)
@@ -200,7 +200,7 @@ def test_a_receiver_that_is_down_holds_up_no_other(url: str) -> None:
 
 
 @pytest.mark.parametrize(("answer", "patience", "why"), [(500, 0.0, "it answers 500"), (410, 3600.0, "it answers 410")])
-def test_what_is_given_up_is_reported(
+def test_webhook_reports_what_it_gives_up(
     url: str, caplog: pytest.LogCaptureFixture, answer: int, patience: float, why: str
 ) -> None:
     pace = replace(QUICK, patience=timedelta(seconds=patience))
@@ -214,7 +214,7 @@ def test_what_is_given_up_is_reported(
     assert said == f"webhook one: gave up on begin of undo-segments on erp1 after 1 attempts: {why}"
 
 
-def test_nothing_shows_the_key_or_the_address(
+def test_webhook_key_and_address_appear_nowhere(
     url: str, secret: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -234,7 +234,7 @@ def test_nothing_shows_the_key_or_the_address(
     assert "webhook one: told again" in caplog.text
 
 
-def test_who_wants_what() -> None:
+def test_webhook_wants_changes_by_kind_database_and_severity() -> None:
     url = "https://alerts.example.com/"
     everything = WebhookSettings(url=url)
     assert all(wants(everything, change(what)) for what in ("begin", "worse", "end"))
@@ -245,14 +245,14 @@ def test_who_wants_what() -> None:
     assert not wants(some, change(database="erp2", severity="warning"))
 
 
-def test_an_end_is_told_to_whom_the_peak_was_told() -> None:
+def test_webhook_that_got_the_peak_also_gets_the_end() -> None:
     some = WebhookSettings(url="https://alerts.example.com/", min_severity="critical")  # type: ignore[arg-type]
     ended = change("end", severity="critical")
     calm = replace(ended, episode=replace(ended.episode, severity=change(severity="notice").episode.severity))
     assert wants(some, calm)
 
 
-def test_pauses_grow_to_a_limit_and_are_the_same_for_all(url: str) -> None:
+def test_webhook_pauses_grow_to_a_limit_and_are_the_same_for_all(url: str) -> None:
     with receiver() as to, running(url, hook(to), started=False) as one:
         write(one.store, change())
         (head,) = one.store.deliveries.next_of("one")

@@ -65,30 +65,30 @@ SHOWN = (
 
 
 @pytest.mark.parametrize("words", SHOWN)
-def test_the_model_incident_is_told_with_its_numbers(told: list[DiagnosedInput], words: str) -> None:
+def test_model_incident_is_rendered_with_its_numbers(told: list[DiagnosedInput], words: str) -> None:
     assert words.lower() in as_text(told).lower()
     assert words.lower() in as_markdown(told).lower()
 
 
-def test_there_is_no_rate_without_an_interval(told: list[DiagnosedInput]) -> None:
+def test_rates_are_absent_without_an_interval(told: list[DiagnosedInput]) -> None:
     for text in (as_text(told), as_markdown(told)):
         assert not re.search(r"per second|/s\b|sessions wait(ing)? on average", text)
         assert "totals since an unknown instance start" in text
 
 
-def test_the_text_of_the_model_incident_is_frozen(
+def test_text_of_the_model_incident_is_frozen(
     judged_then: list[DiagnosedInput], golden: Callable[[str, str], None]
 ) -> None:
     golden("incident-2010.txt", as_text(judged_then))
 
 
-def test_the_json_of_the_model_incident_is_frozen(
+def test_json_of_the_model_incident_is_frozen(
     judged_then: list[DiagnosedInput], golden: Callable[[str, str], None]
 ) -> None:
     golden("incident-2010.json", judged_then[0].diagnosis.model_dump_json(indent=2) + "\n")
 
 
-def test_the_json_is_the_contracts(told: list[DiagnosedInput]) -> None:
+def test_json_has_the_fields_of_the_contract(told: list[DiagnosedInput]) -> None:
     document = json.loads(told[0].diagnosis.model_dump_json())
     assert {
         "database",
@@ -127,7 +127,7 @@ def test_the_json_is_the_contracts(told: list[DiagnosedInput]) -> None:
     assert Diagnosis.model_validate(document) == told[0].diagnosis
 
 
-def test_markdown_has_the_same_walk(told: list[DiagnosedInput]) -> None:
+def test_markdown_has_the_same_steps_as_the_diagnosis(told: list[DiagnosedInput]) -> None:
     text = as_markdown(told)
     steps = [one.step for one in told[0].diagnosis.steps]
     assert re.findall(r"^\d+\. \*\*(.+?)\*\*:", text, re.M) == steps
@@ -135,7 +135,7 @@ def test_markdown_has_the_same_walk(told: list[DiagnosedInput]) -> None:
         assert line.endswith("|"), line
 
 
-def test_a_diagnosis_that_cannot_tell_reads_so(stage: Stage) -> None:
+def test_diagnosis_without_a_basis_says_it_cannot_tell(stage: Stage) -> None:
     one = [polled(stage)]
     for text in (as_text(one), as_markdown(one)):
         assert "Cannot tell yet: the first poll has nothing to compare with" in text
@@ -150,7 +150,7 @@ def polled(stage: Stage) -> DiagnosedInput:
     return DiagnosedInput("poll", NotComparable("undo-storm", None, "", ""), diagnosis)
 
 
-def test_several_inputs_are_a_table_and_then_one_after_the_other(told: list[DiagnosedInput], stage: Stage) -> None:
+def test_several_inputs_are_rendered_as_a_table_then_one_by_one(told: list[DiagnosedInput], stage: Stage) -> None:
     several = [*told, polled(stage)]
     text, markdown = as_text(several), as_markdown(several)
     assert re.findall(r"^## (\S+) \((.+)\)$", markdown, re.M) == [("undo-segments", NAME), ("undo-storm", "poll")]
@@ -163,7 +163,7 @@ def test_several_inputs_are_a_table_and_then_one_after_the_other(told: list[Diag
     assert markdown.startswith("| file | database | period | release | severity | DB time lost | headline |\n|---|")
 
 
-def test_a_bar_in_a_name_does_not_break_the_table(told: list[DiagnosedInput]) -> None:
+def test_markdown_table_escapes_a_bar_in_a_name(told: list[DiagnosedInput]) -> None:
     hostile = [replace(one, name="a|b") for one in (*told, *told)]
     assert "| a\\|b | undo-segments |" in as_markdown(hostile)
 
@@ -171,7 +171,7 @@ def test_a_bar_in_a_name_does_not_break_the_table(told: list[DiagnosedInput]) ->
 DAYS = [str(Path(__file__).parents[2] / "recordings" / "reports" / f"day-{day}.txt") for day in (1, 2, 3)]
 
 
-def test_what_was_ruled_out_is_one_line_with_the_nearest_unless_all_is_wanted(incident: Path) -> None:
+def test_ruled_out_is_one_line_with_the_nearest_unless_verbose(incident: Path) -> None:
     told = diagnose_all(DAYS[:1]).diagnosed
     brief, whole = as_text(told), as_text(told, verbose=True)
     out = [one for one in told[0].diagnosis.ruled_out if one.signal not in ("release", "mechanism")]
@@ -185,7 +185,7 @@ def test_what_was_ruled_out_is_one_line_with_the_nearest_unless_all_is_wanted(in
     assert not [one for one in whole.splitlines() if one.startswith("Ruled out") and ("e-0" in one or " ratio" in one)]
 
 
-def test_notes_that_all_inputs_share_are_said_once_at_the_end() -> None:
+def test_notes_shared_by_all_inputs_appear_once_at_the_end() -> None:
     told = diagnose_all(DAYS).diagnosed
     for text in (as_text(told), as_markdown(told)):
         assert text.count("judged from a printed report") == 1
@@ -193,7 +193,7 @@ def test_notes_that_all_inputs_share_are_said_once_at_the_end() -> None:
     assert as_text(told[:1]).count("Note: judged from a printed report") == 1
 
 
-def test_the_notes_of_a_series_are_told_in_text_and_markdown() -> None:
+def test_notes_of_a_series_appear_in_text_and_markdown() -> None:
     told = diagnose_all([DAYS[0], DAYS[2]]).diagnosed
     note = f"nothing is known of 1 h 0 min between {DAYS[0]} and {DAYS[2]}"
     assert f"  Note: {note}\n" in as_text(told)
@@ -201,14 +201,14 @@ def test_the_notes_of_a_series_are_told_in_text_and_markdown() -> None:
     assert f"it begins between {DAYS[0]} and {DAYS[2]}" in as_text(told)
 
 
-def test_a_report_across_a_restart_is_told_in_one_sentence() -> None:
+def test_report_across_a_restart_is_told_in_one_sentence() -> None:
     told = diagnose_all([str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))]).diagnosed
     for text in (as_text(told), as_markdown(told)):
         assert "yet" not in text and "undo-segments" not in text
         assert "Nothing could be judged: the instance restarted between the two snapshots" in text
 
 
-def test_a_series_lists_the_report_across_a_restart_as_no_part_of_it() -> None:
+def test_series_lists_a_report_across_a_restart_as_not_part_of_it() -> None:
     restart = str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))
     assert f"Note: {restart} tells of no interval: the instance restarted" in as_text(
         diagnose_all([*DAYS, restart]).diagnosed

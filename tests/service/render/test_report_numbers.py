@@ -67,14 +67,14 @@ def wanted(one: Verdict) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_figure_of_the_shared_reports_is_printed(shared_data: Path, verdicts: list[Verdict], form: str) -> None:
+def test_figures_of_the_shared_reports_are_all_printed(shared_data: Path, verdicts: list[Verdict], form: str) -> None:
     for one in verdicts:
         text = printed(shared_data / "reports" / one["file"], form)
         lacking = [words for words in wanted(one) if words not in text]
         assert lacking == [], one["file"]
 
 
-def test_db_time_period_and_figures_in_json(shared_data: Path, verdicts: list[Verdict]) -> None:
+def test_json_has_db_time_period_and_figures(shared_data: Path, verdicts: list[Verdict]) -> None:
     for one in verdicts:
         told = json.loads(printed(shared_data / "reports" / one["file"], "json"))
         begin, end = (datetime.strptime(one[key], "%d-%b-%y %H:%M:%S") for key in ("begin", "end"))  # noqa: DTZ007
@@ -96,6 +96,6 @@ def test_text_of_the_same_snapshots_prints_the_same_figures(shared_data: Path, v
         assert [words for words in wanted(one) if words not in text and "% of DB time" not in words] == [], name
 
 
-def test_the_idle_cluster_costs_what_its_report_says(shared_data: Path) -> None:
+def test_text_of_the_idle_cluster_gives_the_cost_in_its_report(shared_data: Path) -> None:
     text = printed(shared_data / "reports" / "awr-11.2.0.4-rac-idle.html", "text")
     assert "row cache waits cost 1.5 % of the 1.9 s of DB time of an idle instance" in text

@@ -31,11 +31,11 @@ NEXT = datetime(2026, 3, 2, 1, 30, tzinfo=UTC)
         (DiagnosisBasis(kind="totals", begin=None, end=NEXT, seconds=None), "totals to 2026-03-02 01:30 UTC"),
     ],
 )
-def test_a_period_in_words(basis: DiagnosisBasis | None, words: str) -> None:
+def test_period_is_written_in_words(basis: DiagnosisBasis | None, words: str) -> None:
     assert period(basis) == words
 
 
-def test_lines_stand_in_the_order_of_the_inputs_and_groups_in_that_of_time(incident: Path) -> None:
+def test_lines_keep_the_order_of_inputs_and_groups_that_of_time(incident: Path) -> None:
     told = diagnose_all([DAYS[0], str(incident), *DAYS[1:]]).diagnosed
     assert [one.file for one in lines(told)] == [DAYS[0], str(incident), *DAYS[1:]]
     assert all(len(one.cells) == len(HEADINGS) for one in lines(told))
@@ -45,7 +45,7 @@ def test_lines_stand_in_the_order_of_the_inputs_and_groups_in_that_of_time(incid
     assert (other.database, other.series) == ("undo-segments", None)
 
 
-def test_what_cannot_be_compared_is_listed_and_no_part_of_a_series() -> None:
+def test_incomparable_input_is_listed_but_not_part_of_a_series() -> None:
     (one,) = diagnose_all(DAYS[:1]).diagnosed
     gap = NotComparable("ORDERS", None, "a restart", "wait")
     (group,) = groups([one, DiagnosedInput("gap", gap, cannot_tell(gap))])
@@ -58,7 +58,7 @@ def with_id(one: DiagnosedInput, dbid: str | None) -> DiagnosedInput:
     return replace(one, change=replace(one.change, dbid=dbid))
 
 
-def test_two_databases_of_one_name_are_told_apart_by_their_id() -> None:
+def test_groups_tell_databases_of_one_name_apart_by_their_id() -> None:
     told = diagnose_all(sorted(DAYS)).diagnosed
     assert {one.change.dbid for one in told} == {"3141592653"}
     other = [with_id(told[0], "7"), *told[1:]]
@@ -71,7 +71,7 @@ def test_two_databases_of_one_name_are_told_apart_by_their_id() -> None:
     assert [len(one.diagnosed) for one in groups(unknown)] == [3], "what is not told fits anything"
 
 
-def test_two_instances_of_one_database_are_two_series() -> None:
+def test_groups_make_two_series_of_two_instances_of_one_database() -> None:
     told = diagnose_all(sorted(DAYS)).diagnosed
     change = told[0].change
     assert isinstance(change, Delta)
@@ -80,14 +80,14 @@ def test_two_instances_of_one_database_are_two_series() -> None:
     assert [len(one.diagnosed) for one in groups([replace(told[0], change=second), *told[1:]])] == [1, 2]
 
 
-def test_an_interval_that_was_given_twice_is_said() -> None:
+def test_groups_note_an_interval_that_was_given_twice() -> None:
     (group,) = groups(
         [*diagnose_all(DAYS[:1]).diagnosed, *(replace(one, name="copy") for one in diagnose_all(DAYS).diagnosed)]
     )
     assert any("is left out" in note for note in group.notes)
 
 
-def test_a_report_across_a_restart_is_grouped_by_its_id_too() -> None:
+def test_groups_place_a_report_across_a_restart_by_its_id() -> None:
     told = [*diagnose_all(DAYS[:2]).diagnosed]
     gap = NotComparable("ORDERS", None, "a restart", "wait", "3141592653")
     (group,) = groups([*told, DiagnosedInput("gap", gap, cannot_tell(gap))])

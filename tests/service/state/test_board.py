@@ -7,14 +7,14 @@ from service.state.board import Board, Failure, MonitoredDatabase
 from tests.service.stage import Stage
 
 
-def test_nothing_is_known_before_the_first_poll(stage: Stage) -> None:
+def test_board_knows_nothing_before_the_first_poll(stage: Stage) -> None:
     watched = stage["undo-storm"]
     assert watched.age is None
     assert not watched.up
     assert watched.current is None
 
 
-def test_a_poll_is_shown_as_now_until_it_is_stale(stage: Stage) -> None:
+def test_poll_is_current_until_it_is_stale(stage: Stage) -> None:
     watched, published = stage["undo-storm"], stage.poll("undo-storm", at=10)
     assert watched.up
     assert watched.current is published
@@ -26,7 +26,7 @@ def test_a_poll_is_shown_as_now_until_it_is_stale(stage: Stage) -> None:
     assert watched.published is published, "the last poll stays, for its age"
 
 
-def test_a_failure_hides_what_was_known_and_a_poll_brings_it_back(stage: Stage) -> None:
+def test_failure_hides_what_was_known_until_the_next_poll(stage: Stage) -> None:
     watched = stage["undo-storm"]
     stage.poll("undo-storm", at=1)
     watched.failure = Failure("network", "ORA-12541: no listener", since=0.0, next_attempt=None)
@@ -37,7 +37,7 @@ def test_a_failure_hides_what_was_known_and_a_poll_brings_it_back(stage: Stage) 
     assert watched.up
 
 
-def test_the_order_is_that_of_the_configuration() -> None:
+def test_board_keeps_the_order_of_the_configuration() -> None:
     databases = [DatabaseSettings(name=name, dsn="demo:undo-storm") for name in ("zulu", "alpha")]
     board = Board([MonitoredDatabase(one, 15.0) for one in databases])
     assert [one.name for one in board] == ["zulu", "alpha"]

@@ -62,19 +62,19 @@ def worker_on(database: Storm, confirms: bool = True) -> Worker:
     return Worker(watched, Door(database), Kept([]), 1.0, confirms)
 
 
-def test_a_result_says_what_was_asked_and_how_long_it_counts() -> None:
+def test_confirmation_says_what_was_asked_and_how_long_it_counts() -> None:
     told = confirmations.run(CAUSE, Storm(), "2026-02-20")
     assert (told.cause, told.value, told.startup_time) == ("undo-segments", 14838, "2026-02-20")
     assert CAUSE.confirm is not None and told.sql == CAUSE.confirm.sql
     assert told.expires == pytest.approx(monotonic() + confirmations.VALID_SECONDS, abs=5)
 
 
-def test_a_cause_without_a_query_cannot_be_confirmed() -> None:
+def test_confirmation_needs_a_cause_with_a_query() -> None:
     with pytest.raises(StatementError, match="no confirming query"):
         confirmations.run(CAUSE.model_copy(update={"confirm": None}), Storm(), None)
 
 
-def test_a_result_ends_with_its_hour_and_with_the_life_of_the_instance(stage: Stage) -> None:
+def test_confirmation_expires_after_an_hour_or_an_instance_restart(stage: Stage) -> None:
     started = stage.poll("undo-storm", at=40).snapshot.startup_time
     watched = stage["undo-storm"]
     one = replace(confirmations.run(CAUSE, Storm(), started), expires=1000.0 + stage.at + 3600)
@@ -87,7 +87,7 @@ def test_a_result_ends_with_its_hour_and_with_the_life_of_the_instance(stage: St
     assert watched.confirmations() == {}
 
 
-def test_a_trouble_is_confirmed_once_as_its_episode_begins() -> None:
+def test_confirmation_runs_once_as_an_episode_begins() -> None:
     database = Storm()
     worker = worker_on(database)
     counts = []
@@ -101,7 +101,7 @@ def test_a_trouble_is_confirmed_once_as_its_episode_begins() -> None:
     assert query is not None and query.result == 14838
 
 
-def test_nothing_is_confirmed_by_itself_unless_configured() -> None:
+def test_confirmation_is_not_automatic_unless_configured() -> None:
     database = Storm()
     worker = worker_on(database, confirms=False)
     for _ in range(5):
@@ -112,7 +112,7 @@ def test_nothing_is_confirmed_by_itself_unless_configured() -> None:
 @pytest.mark.parametrize(
     ("fault", "sessions_lost"), [(StatementError("ORA-00942: no"), 0), (SessionError("ORA-03113: gone"), 1)]
 )
-def test_a_query_that_fails_is_told_and_the_polls_go_on(
+def test_confirmation_failure_is_logged_and_polls_continue(
     fault: StatementError | SessionError, sessions_lost: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     database = Storm(fault=fault)

@@ -55,7 +55,7 @@ def what(changes: list[EpisodeChange]) -> list[str]:
     return [one.what for one in changes]
 
 
-def test_it_opens_with_the_second_poll_and_begins_with_the_first(polls: Polls) -> None:
+def test_episode_opens_at_the_second_poll_and_begins_at_the_first(polls: Polls) -> None:
     assert polls.found() == [] and polls.episodes.open == ()
     assert what(polls.found()) == ["begin"]
     (one,) = polls.episodes.open
@@ -63,7 +63,7 @@ def test_it_opens_with_the_second_poll_and_begins_with_the_first(polls: Polls) -
     assert one.last_seen == polls.began + timedelta(minutes=1)
 
 
-def test_it_ends_with_the_third_poll_without_it_and_when_it_was_last_seen(polls: Polls) -> None:
+def test_episode_ends_after_three_quiet_polls_at_its_last_sighting(polls: Polls) -> None:
     polls.found(), polls.found()
     assert polls.quiet() == [] and polls.quiet() == []
     assert len(polls.episodes.open) == 1
@@ -73,7 +73,7 @@ def test_it_ends_with_the_third_poll_without_it_and_when_it_was_last_seen(polls:
     assert polls.episodes.all == (change.episode,)
 
 
-def test_polls_that_cannot_tell_change_nothing(polls: Polls) -> None:
+def test_undetermined_polls_change_no_episode(polls: Polls) -> None:
     polls.found(), polls.found()
     before = polls.episodes.open
     polls.quiet(), polls.quiet()
@@ -83,32 +83,32 @@ def test_polls_that_cannot_tell_change_nothing(polls: Polls) -> None:
     assert what(polls.quiet()) == ["end"], "the third poll that speaks"
 
 
-def test_a_poll_that_shows_it_starts_the_count_of_quiet_ones_anew(polls: Polls) -> None:
+def test_finding_restarts_the_count_of_quiet_polls(polls: Polls) -> None:
     polls.found(), polls.found()
     for _ in range(4):
         polls.quiet(), polls.quiet(), polls.found()
     assert len(polls.episodes.all) == len(polls.episodes.open) == 1
 
 
-def test_one_poll_with_it_now_and_then_never_opens(polls: Polls) -> None:
+def test_episode_does_not_open_for_single_polls_now_and_then(polls: Polls) -> None:
     for _ in range(10):
         assert polls.found() == [] and polls.quiet() == []
     assert polls.episodes.all == ()
 
 
-def test_on_and_off_is_one_episode_that_does_not_flap(polls: Polls) -> None:
+def test_episode_that_comes_and_goes_stays_one_and_does_not_flap(polls: Polls) -> None:
     changes = polls.found() + polls.found()
     for _ in range(10):
         changes += polls.quiet() + polls.found()
     assert what(changes) == ["begin"]
 
 
-def test_what_is_only_worth_a_note_is_no_episode(polls: Polls) -> None:
+def test_info_finding_opens_no_episode(polls: Polls) -> None:
     assert [polls.found(Severity.INFO) for _ in range(4)] == [[]] * 4
     assert polls.episodes.all == ()
 
 
-def test_the_peak_is_kept_when_it_eases(polls: Polls) -> None:
+def test_peak_is_kept_when_the_episode_eases(polls: Polls) -> None:
     polls.found(), polls.found(share=0.1)
     assert polls.found(share=0.3, headline="peak") == [], "more of the same severity is not worse"
     polls.found(Severity.NOTICE, share=0.02)
@@ -119,7 +119,7 @@ def test_the_peak_is_kept_when_it_eases(polls: Polls) -> None:
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5])
-def test_a_higher_severity_is_worse_whatever_its_share(polls: Polls, share: float) -> None:
+def test_higher_severity_is_worse_whatever_its_share(polls: Polls, share: float) -> None:
     polls.found(), polls.found(share=0.1)
     assert what(polls.found(Severity.CRITICAL, share)) == ["worse"]
     (one,) = polls.episodes.open
@@ -127,7 +127,7 @@ def test_a_higher_severity_is_worse_whatever_its_share(polls: Polls, share: floa
     assert polls.found(Severity.CRITICAL, share) == [], "it is told once"
 
 
-def test_the_newest_is_first(polls: Polls) -> None:
+def test_episodes_are_sorted_newest_first(polls: Polls) -> None:
     for _ in range(2):
         polls.found(), polls.found()
         polls.quiet(), polls.quiet(), polls.quiet()

@@ -45,12 +45,12 @@ def join(shared: Place) -> Iterator[Join]:
         one.close()
 
 
-def test_a_key_is_the_same_everywhere_and_for_ever() -> None:
+def test_lease_key_is_the_same_everywhere_and_never_changes() -> None:
     assert key_of("poll", "erp") == 1321479318506802095
     assert len({key_of(kind, name) for kind in ("poll", "act", "replica") for name in DATABASES}) == 9
 
 
-def test_a_lease_is_exclusive_until_it_is_given_back(join: Join) -> None:
+def test_lease_is_exclusive_until_it_is_given_back(join: Join) -> None:
     a, b = join("a"), join("b")
     (erp,) = a.take(["erp"])
     assert [one.database for one in b.take(DATABASES)] == ["crm", "dwh"]
@@ -69,7 +69,7 @@ def test_a_lease_is_exclusive_until_it_is_given_back(join: Join) -> None:
     assert taken.held(), "an old lease gives nothing away"
 
 
-def test_a_session_that_is_cut_loses_everything_at_once(join: Join, shared: Place) -> None:
+def test_session_that_is_cut_loses_all_leases_at_once(join: Join, shared: Place) -> None:
     a = join("a")
     held = a.take(DATABASES)
     shared.execute(CUT.format(shared.name))
@@ -82,7 +82,7 @@ def test_a_session_that_is_cut_loses_everything_at_once(join: Join, shared: Plac
     assert len(shared.execute("select * from replicas")) == 2, "the dead are swept"
 
 
-def test_a_lease_that_was_lost_and_taken_again_is_another(join: Join, shared: Place) -> None:
+def test_lease_lost_and_taken_again_is_a_new_one(join: Join, shared: Place) -> None:
     a = join("a")
     (before,) = a.take(["erp"])
     shared.execute(CUT.format(shared.name))
@@ -93,7 +93,7 @@ def test_a_lease_that_was_lost_and_taken_again_is_another(join: Join, shared: Pl
     assert after.held() and not before.held(), "a poll of the first term must not be shown in the second"
 
 
-def test_whoever_says_nothing_for_too_long_is_replaced(join: Join) -> None:
+def test_silent_replica_loses_its_lease_to_another(join: Join) -> None:
     silent = join("silent", lasting=0.3)
     (erp,) = silent.take(["erp"])
     other = join("other")
@@ -102,7 +102,7 @@ def test_whoever_says_nothing_for_too_long_is_replaced(join: Join) -> None:
     assert not erp.held()
 
 
-def test_a_store_that_is_away_lends_nothing(join: Join, shared: Place) -> None:
+def test_leases_are_not_given_while_the_store_is_away(join: Join, shared: Place) -> None:
     a = join("a")
     (erp,) = a.take(["erp"])
     with shared.away():
@@ -114,7 +114,7 @@ def test_a_store_that_is_away_lends_nothing(join: Join, shared: Place) -> None:
     assert a.look(DATABASES).owners == {}
 
 
-def test_one_action_on_a_database_in_the_whole_fleet(join: Join) -> None:
+def test_action_on_a_database_is_exclusive_in_the_whole_fleet(join: Join) -> None:
     a, b = join("a"), join("b")
     with a.acting("erp") as here, b.acting("erp") as there, b.acting("crm") as elsewhere:
         assert (here, there, elsewhere) == (True, False, True)
@@ -122,7 +122,7 @@ def test_one_action_on_a_database_in_the_whole_fleet(join: Join) -> None:
         assert there
 
 
-def test_many_threads_ask_for_one_session(join: Join) -> None:
+def test_lease_session_answers_many_threads(join: Join) -> None:
     a = join("a")
     leases = a.take(DATABASES)
     answers: list[bool] = []
@@ -134,7 +134,7 @@ def test_many_threads_ask_for_one_session(join: Join) -> None:
     assert answers == [True] * 60
 
 
-def test_a_sqlite_store_has_one_process(tmp_path: Path) -> None:
+def test_sqlite_store_gives_all_leases_to_its_one_process(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
     mine = fleet_backend(url, store, "a", None, 15.0)
@@ -145,9 +145,7 @@ def test_a_sqlite_store_has_one_process(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_second_process_on_a_sqlite_store_is_refused_in_one_line(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_sqlite_store_refuses_a_second_process_in_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
     mine = fleet_backend(url, store, "a", None, 15.0)

@@ -23,17 +23,17 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
         ("2026-03-01T13:00:00 02:00", NOW - timedelta(hours=1)),
     ],
 )
-def test_times(text: str, wanted: datetime) -> None:
+def test_moment_reads_absolute_and_relative_times(text: str, wanted: datetime) -> None:
     assert moment(text, NOW) == wanted
 
 
 @pytest.mark.parametrize("text", ["yesterday", "-6x", "6h", "2026-13-01T00:00Z", "-999999w", "<script>", "0001-01-01"])
-def test_what_is_no_time_says_what_to_write(text: str) -> None:
+def test_window_error_shows_how_to_write_a_time(text: str) -> None:
     with pytest.raises(BadWindow, match=r"write|year"):
         window(text, "now", NOW)
 
 
-def test_a_time_without_a_zone_is_refused() -> None:
+def test_moment_refuses_a_time_without_a_zone() -> None:
     with pytest.raises(BadWindow, match="no time zone"):
         moment("2026-03-01T12:00", NOW)
 
@@ -47,12 +47,12 @@ def test_a_time_without_a_zone_is_refused() -> None:
         ("1950-01-01T00:00Z", "now", "years"),
     ],
 )
-def test_windows_that_are_none(begin: str, end: str, why: str) -> None:
+def test_window_refuses_impossible_bounds(begin: str, end: str, why: str) -> None:
     with pytest.raises(BadWindow, match=why):
         window(begin, end, NOW)
 
 
-def test_parts_of_a_window_in_one_word() -> None:
+def test_parted_reads_begin_and_end_from_one_word() -> None:
     told = parted("-2h..-1h", NOW)
     assert told == Window(NOW - timedelta(hours=2), NOW - timedelta(hours=1))
     assert parted(told.dots, NOW) == told
@@ -61,7 +61,7 @@ def test_parts_of_a_window_in_one_word() -> None:
             parted(bad, NOW)
 
 
-def test_ways_to_other_windows() -> None:
+def test_window_can_be_moved_scaled_and_written_as_a_query() -> None:
     told = Window(NOW - timedelta(hours=2), NOW)
     assert told.moved(-0.5) == Window(NOW - timedelta(hours=3), NOW - timedelta(hours=1))
     assert told.scaled(0.5) == Window(NOW - timedelta(minutes=90), NOW - timedelta(minutes=30))

@@ -30,7 +30,7 @@ def poll(stage: Stage) -> tuple[Snapshot, Diagnosis]:
     return published.snapshot, published.diagnosis
 
 
-def test_a_snapshot_comes_back_as_it_was(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
+def test_snapshot_is_read_back_unchanged(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
     snapshot, diagnosis = poll
     store.keep(snapshot, diagnosis)
     back = store.last_snapshot("undo-storm")
@@ -47,7 +47,7 @@ def test_a_snapshot_comes_back_as_it_was(store: Repository, poll: tuple[Snapshot
         assert list(back.rows(view)) == wanted, view
 
 
-def test_absent_null_and_missing_survive(store: Repository, stage: Stage) -> None:
+def test_absent_null_and_missing_values_survive_the_store(store: Repository, stage: Stage) -> None:
     stage.refused = {"undo-storm": ("v$undostat",)}
     published = stage.poll("undo-storm", at=40)
     rows = [{"stat_name": "A", "value": 1}, {"stat_name": "B"}, {"stat_name": "C", "value": None}]
@@ -60,7 +60,7 @@ def test_absent_null_and_missing_survive(store: Repository, stage: Stage) -> Non
     assert back.read("v$undostat") == snapshot.read("v$undostat")
 
 
-def test_a_delta_across_the_store_is_the_delta(store: Repository, stage: Stage) -> None:
+def test_delta_with_a_stored_snapshot_is_the_same(store: Repository, stage: Stage) -> None:
     first, second = stage.poll("undo-storm", at=40), stage.poll("undo-storm", at=42)
     store.keep(first.snapshot, first.diagnosis)
     back = store.last_snapshot("undo-storm")
@@ -70,7 +70,7 @@ def test_a_delta_across_the_store_is_the_delta(store: Repository, stage: Stage) 
     assert delta == second.delta
 
 
-def test_the_newest_snapshot_of_each_database(store: Repository, stage: Stage) -> None:
+def test_last_snapshot_is_the_newest_of_its_database(store: Repository, stage: Stage) -> None:
     for moment in (42, 40, 41):
         published = stage.poll("undo-storm", at=moment)
         store.keep(published.snapshot, published.diagnosis)
@@ -80,12 +80,12 @@ def test_the_newest_snapshot_of_each_database(store: Repository, stage: Stage) -
     assert store.last_snapshot("parse-storm") is None
 
 
-def test_a_poll_without_a_time_is_not_kept(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
+def test_poll_without_a_time_is_not_kept(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
     store.keep(replace(poll[0], taken_at=None), poll[1])
     assert store.counts() == {"snapshots": 0, "diagnoses": 0}
 
 
-def test_diagnoses_are_kept_as_news_and_repeated_after_five_minutes(
+def test_diagnosis_is_kept_when_it_changes_and_every_five_minutes(
     store: Repository, poll: tuple[Snapshot, Diagnosis]
 ) -> None:
     snapshot, diagnosis = poll
@@ -111,7 +111,7 @@ def test_diagnoses_are_kept_as_news_and_repeated_after_five_minutes(
     assert store.diagnoses("undo-storm", start + timedelta(days=1)) == []
 
 
-def test_the_same_poll_twice_is_one_row(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
+def test_poll_kept_twice_is_one_row(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
     store.keep(*poll)
     store.keep(*poll)
     assert store.counts() == {"snapshots": 1, "diagnoses": 1}
@@ -130,7 +130,7 @@ def test_times_are_utc_and_a_naive_one_is_refused(store: Repository, poll: tuple
         store.diagnoses("undo-storm", datetime(2026, 3, 1))  # noqa: DTZ001  the point of the test
 
 
-def test_a_naive_poll_is_logged_and_not_kept(
+def test_poll_with_a_naive_time_is_logged_and_not_kept(
     store: Repository, poll: tuple[Snapshot, Diagnosis], caplog: pytest.LogCaptureFixture
 ) -> None:
     snapshot, diagnosis = poll
@@ -140,7 +140,7 @@ def test_a_naive_poll_is_logged_and_not_kept(
     assert "a poll of undo-storm was not kept" in caplog.text
 
 
-def test_a_verdict_that_could_not_be_kept_is_still_news(
+def test_verdict_that_could_not_be_kept_is_kept_next_time(
     store: Repository, place: Place, poll: tuple[Snapshot, Diagnosis], caplog: pytest.LogCaptureFixture
 ) -> None:
     place.execute("alter table diagnoses rename to elsewhere")
@@ -151,7 +151,7 @@ def test_a_verdict_that_could_not_be_kept_is_still_news(
     assert store.counts() == {"snapshots": 1, "diagnoses": 1}
 
 
-def test_prune_deletes_what_is_past_its_time_in_slices(
+def test_prune_deletes_expired_rows_in_slices(
     store: Repository, poll: tuple[Snapshot, Diagnosis], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "SLICE", 3)
@@ -168,14 +168,14 @@ def test_prune_deletes_what_is_past_its_time_in_slices(
     assert store.counts() == {"snapshots": 2, "diagnoses": 11}
 
 
-def test_sqlite_writes_ahead(tmp_path: Path) -> None:
+def test_sqlite_uses_the_write_ahead_log(tmp_path: Path) -> None:
     Repository(f"sqlite:///{tmp_path}/store.db").close()
     with sqlite3.connect(tmp_path / "store.db") as other:
         assert other.execute("pragma journal_mode").fetchone() == ("wal",)
     other.close()
 
 
-def test_reachable_until_its_tables_are_gone(store: Repository, place: Place) -> None:
+def test_store_is_reachable_until_its_tables_are_gone(store: Repository, place: Place) -> None:
     assert store.reachable()
     place.execute("alter table snapshots rename to elsewhere")
     assert not store.reachable()
@@ -183,7 +183,7 @@ def test_reachable_until_its_tables_are_gone(store: Repository, place: Place) ->
     assert store.reachable()
 
 
-def test_a_deleted_file_is_not_reachable(tmp_path: Path) -> None:
+def test_store_with_a_deleted_file_is_not_reachable(tmp_path: Path) -> None:
     store = Repository(f"sqlite:///{tmp_path}/store.db")
     assert store.reachable()
     (tmp_path / "store.db").unlink()
@@ -220,7 +220,7 @@ def newer(folder: Path) -> str:
         (lambda folder: "nodriver://h/db?password=x@geheim", "nodriver"),
     ],
 )
-def test_a_store_that_cannot_be_opened_is_one_line_without_the_password(tmp_path: Path, url: object, said: str) -> None:
+def test_store_error_on_opening_is_one_line_without_the_password(tmp_path: Path, url: object, said: str) -> None:
     assert callable(url)
     with pytest.raises(StoreError) as refused:
         Repository(url(tmp_path))

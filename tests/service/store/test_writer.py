@@ -95,7 +95,7 @@ def away(records: Sequence[IngestRecord]) -> None:
     raise OperationalError("insert", {}, Exception("the disk is full"))
 
 
-def test_a_record_comes_back_from_its_bytes(stage: Stage) -> None:
+def test_record_is_read_back_from_its_bytes(stage: Stage) -> None:
     stage.keeper.polls.clear()
     turns = []
     stage.keeper = type("K", (), {"keep": lambda self, *poll: turns.append(poll)})()
@@ -109,7 +109,7 @@ def test_a_record_comes_back_from_its_bytes(stage: Stage) -> None:
     assert made.figures and made.episodes
 
 
-def test_polls_are_written_in_order(
+def test_writer_writes_polls_in_order(
     writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer.start()
@@ -120,7 +120,7 @@ def test_polls_are_written_in_order(
     until(lambda: len(writer.spool) == 0)
 
 
-def test_a_store_that_hangs_delays_no_poll_and_no_poll_is_safer_than_the_one_before(
+def test_writer_keeps_all_polls_on_disk_undelayed_while_the_store_hangs(
     writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hangs, entered = threading.Event(), threading.Event()
@@ -144,7 +144,7 @@ def test_a_store_that_hangs_delays_no_poll_and_no_poll_is_safer_than_the_one_bef
     assert of_a == [0, 0, 1, 2, 3], "the one in flight is written twice, which a store does not mind"
 
 
-def test_while_the_store_is_away_polls_wait_in_order(
+def test_writer_keeps_polls_in_order_while_the_store_is_away(
     writer: Writer,
     recorder: Recorder,
     record: IngestRecord,
@@ -166,7 +166,7 @@ def test_while_the_store_is_away_polls_wait_in_order(
     assert "the disk is full" in said[0] and "answers again" in said[1]
 
 
-def test_a_poll_that_the_store_refuses_is_set_aside_and_holds_up_no_other(
+def test_writer_sets_a_refused_poll_aside_without_delaying_others(
     writer: Writer,
     recorder: Recorder,
     record: IngestRecord,
@@ -189,7 +189,7 @@ def test_a_poll_that_the_store_refuses_is_set_aside_and_holds_up_no_other(
     assert "is set aside" in caplog.text
 
 
-def test_a_stop_leaves_what_it_could_not_write_for_the_next_start(
+def test_writer_stop_leaves_unwritten_polls_for_the_next_start(
     recorder: Recorder, spool: DiskQueue, record: IngestRecord, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorder.fails = away
@@ -206,7 +206,7 @@ def test_a_stop_leaves_what_it_could_not_write_for_the_next_start(
     assert len(DiskQueue(spool.directory, 2**20)) == 0
 
 
-def test_a_bug_in_making_a_record_costs_that_poll_alone(
+def test_writer_loses_only_the_poll_whose_record_fails(
     writer: Writer, monkeypatch: pytest.MonkeyPatch, stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:
@@ -218,7 +218,9 @@ def test_a_bug_in_making_a_record_costs_that_poll_alone(
     assert "a poll of undo-storm was not kept" in caplog.text
 
 
-def test_the_last_poll_cannot_be_told_while_the_store_is_away(writer: Writer, caplog: pytest.LogCaptureFixture) -> None:
+def test_writer_cannot_give_the_last_poll_while_the_store_is_away(
+    writer: Writer, caplog: pytest.LogCaptureFixture
+) -> None:
     assert writer.last_snapshot("a") is None
     assert "the last poll of a cannot be read: away" in caplog.text
 
@@ -226,7 +228,7 @@ def test_the_last_poll_cannot_be_told_while_the_store_is_away(writer: Writer, ca
 # the spool
 
 
-def test_a_full_spool_drops_the_oldest_loudly(
+def test_disk_queue_logs_and_counts_the_oldest_it_drops_when_full(
     tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
 ) -> None:
     size = len(to_bytes(record))
@@ -245,7 +247,7 @@ def test_a_full_spool_drops_the_oldest_loudly(
     assert "latchscope_spool_lost_polls_total 2.0" in told
 
 
-def test_a_spool_that_cannot_be_written_says_what_is_lost(
+def test_disk_queue_that_cannot_be_written_says_what_is_lost(
     tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -255,7 +257,7 @@ def test_a_spool_that_cannot_be_written_says_what_is_lost(
     assert "a poll of undo-storm is lost: Not a directory" in caplog.text
 
 
-def test_a_draft_of_a_killed_process_is_no_poll(tmp_path: Path, record: IngestRecord) -> None:
+def test_disk_queue_ignores_the_draft_of_a_killed_process(tmp_path: Path, record: IngestRecord) -> None:
     spool = DiskQueue(tmp_path, 2**20)
     spool.append(spool.next_number(), record)
     (tmp_path / "0000000000000002-b.poll.draft").write_bytes(to_bytes(record)[:50])
@@ -264,7 +266,9 @@ def test_a_draft_of_a_killed_process_is_no_poll(tmp_path: Path, record: IngestRe
     assert again.next_number() == 2
 
 
-def test_a_damaged_poll_is_set_aside(tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture) -> None:
+def test_disk_queue_sets_a_damaged_poll_aside(
+    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
+) -> None:
     spool = DiskQueue(tmp_path, 2**20)
     for number in (1, 2):
         spool.append(number, record)
@@ -275,7 +279,7 @@ def test_a_damaged_poll_is_set_aside(tmp_path: Path, record: IngestRecord, caplo
     assert "it cannot be read" in caplog.text
 
 
-def test_late_numbers_take_their_place(tmp_path: Path, record: IngestRecord) -> None:
+def test_disk_queue_sorts_late_numbers_into_place(tmp_path: Path, record: IngestRecord) -> None:
     spool = DiskQueue(tmp_path, 2**20)
     for number in (2, 3, 1):
         spool.append(number, record)
@@ -285,7 +289,7 @@ def test_late_numbers_take_their_place(tmp_path: Path, record: IngestRecord) -> 
 # with real stores
 
 
-def test_an_outage_of_the_real_store_loses_nothing(
+def test_writer_loses_nothing_in_an_outage_of_the_real_store(
     store: Repository, place: Place, tmp_path: Path, stage: Stage, quick: None
 ) -> None:
     writer = Writer(store, DiskQueue(tmp_path / "spool", 2**24))

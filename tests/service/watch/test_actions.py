@@ -78,7 +78,7 @@ def site(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return site
 
 
-def test_a_confirmation_counts_in_the_next_diagnosis(site: Site) -> None:
+def test_confirmation_counts_in_the_next_diagnosis(site: Site) -> None:
     assert site.app.get(f"{DB}/diagnosis").json()["findings"][0]["confirm"]["result"] is None
     told = site.post("confirmations", UNDO)
     assert told.status_code == 200
@@ -92,7 +92,7 @@ def test_a_confirmation_counts_in_the_next_diagnosis(site: Site) -> None:
 
 
 @pytest.mark.parametrize(("action", "body"), [("confirmations", UNDO), ("holders", {"seconds": 1, "looks": 1})])
-def test_one_action_at_a_time(site: Site, action: str, body: object) -> None:
+def test_action_is_refused_while_another_runs(site: Site, action: str, body: object) -> None:
     with site.stage["undo-storm"].action_lock:
         told = site.post(action, body)
     assert told.status_code == 409 and "another action runs on undo-storm" in told.json()["detail"]
@@ -102,7 +102,9 @@ def test_one_action_at_a_time(site: Site, action: str, body: object) -> None:
 
 @pytest.mark.parametrize("fault", [StatementError("ORA-00942: no such view"), SessionError("ORA-12541: no listener")])
 @pytest.mark.parametrize(("action", "body"), [("confirmations", UNDO), ("holders", {})])
-def test_what_the_database_refuses_is_its_words(site: Site, fault: Exception, action: str, body: object) -> None:
+def test_action_failure_is_told_in_the_words_of_the_database(
+    site: Site, fault: Exception, action: str, body: object
+) -> None:
     site.fault = fault
     told = site.post(action, body)
     assert told.status_code == 502 and told.json()["detail"] == f"undo-storm: {fault}"
@@ -111,13 +113,13 @@ def test_what_the_database_refuses_is_its_words(site: Site, fault: Exception, ac
     assert site.post(action, body if action == "confirmations" else {"looks": 1}).status_code == 200
 
 
-def test_only_causes_with_a_query_can_be_confirmed(site: Site) -> None:
+def test_confirmation_of_an_unknown_cause_is_404(site: Site) -> None:
     told = site.post("confirmations", {"cause": "nothing"})
     assert told.status_code == 404 and "no cause nothing" in told.json()["detail"]
     assert list(site.audited()) == []
 
 
-def test_readers_may_not_act(site: Site, tmp_path: Path) -> None:
+def test_actions_are_refused_to_readers(site: Site, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text(f"grafana read {digest(READ)}\n", encoding="utf-8")
     app = site.served(tmp_path, tokens)
@@ -126,7 +128,7 @@ def test_readers_may_not_act(site: Site, tmp_path: Path) -> None:
     assert site.sessions == 0
 
 
-def test_a_profile_of_holders_names_them_and_is_bounded(site: Site) -> None:
+def test_profile_of_holders_names_them_and_is_bounded(site: Site) -> None:
     told = site.post("holders", {"seconds": 5, "looks": 70}).json()
     assert told["looks"] == 70 and told["holders"]
     assert all(0 < one["looks"] <= 70 and one["share_of_looks"] == one["looks"] / 70 for one in told["holders"])
@@ -136,6 +138,6 @@ def test_a_profile_of_holders_names_them_and_is_bounded(site: Site) -> None:
     assert list(site.audited()) == [("profile holders", "undo-storm", "done")]
 
 
-def test_samples_are_asked_for_and_audited(site: Site) -> None:
+def test_samples_can_be_requested_and_are_audited(site: Site) -> None:
     assert site.post("samples").json() == {"database": "undo-storm", "asked": True}
     assert list(site.audited()) == [("sample sessions", "undo-storm", "asked")]

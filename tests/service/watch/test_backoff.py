@@ -27,11 +27,11 @@ def pauses(error: Exception, count: int) -> list[float | None]:
     return [after_failure(error, number, middle).pause for number in range(1, count + 1)]
 
 
-def test_a_refused_credential_is_not_tried_again() -> None:
+def test_refused_credential_is_not_retried() -> None:
     assert after_failure(CredentialError("ORA-01017"), 1).pause is None
 
 
-def test_an_instance_that_starts_is_tried_in_seconds_and_one_that_never_does_ever_more_rarely() -> None:
+def test_starting_instance_is_retried_in_seconds_then_ever_more_rarely() -> None:
     found = [pause or 0.0 for pause in pauses(StartingError("ORA-01033"), 2000)]
     assert found[:40] == [3.0] * 40 and found[-1] == LONGEST_PAUSE
     assert found == sorted(found)
@@ -43,18 +43,18 @@ def test_pauses_differ_from_database_to_database() -> None:
 
 
 @pytest.mark.parametrize(("error", "kind"), [(SessionError("gone"), "network"), (KeyError("ours"), "bug")])
-def test_the_network_and_our_bugs_are_tried_ever_more_rarely(error: Exception, kind: str) -> None:
+def test_network_errors_and_bugs_are_retried_ever_more_rarely(error: Exception, kind: str) -> None:
     found = [pause or 0.0 for pause in pauses(error, 12)]
     assert after_failure(error, 1).kind == kind
     assert found[:4] == pytest.approx([1.8, 3.6, 7.2, 14.4])
     assert max(found) <= LONGEST_PAUSE and after_failure(error, 10**6).pause is not None
 
 
-def test_a_wrong_setup_waits_a_minute() -> None:
+def test_setup_error_is_retried_after_a_minute() -> None:
     assert pauses(SetupError("DPY-3010"), 2) == [60.0, 60.0]
 
 
-def test_a_fleet_takes_turns() -> None:
+def test_turns_of_a_fleet_spread_over_the_interval() -> None:
     turns = sorted(turn_of(f"db-{number}", 1000.0, 15.0) - 1000.0 for number in range(500))
     assert turns[0] >= 0 and turns[-1] < 15.0
     assert pstdev(turns) == pytest.approx(15.0 / 12**0.5, rel=0.05)
@@ -64,11 +64,11 @@ def test_a_fleet_takes_turns() -> None:
 @pytest.mark.parametrize(
     ("poll", "expected"), [(0.05, 15.0), (0.15, 15.0), (0.3, 30.0), (3.0, 300.0), (60.0, 600.0), (0.0, 15.0)]
 )
-def test_a_poll_may_take_its_share_of_the_interval(poll: float, expected: float) -> None:
+def test_interval_grows_when_polls_exceed_their_share(poll: float, expected: float) -> None:
     assert interval_after([poll, poll], 15.0, 0.01) == pytest.approx(expected)
 
 
-def test_one_dear_poll_alone_changes_nothing() -> None:
+def test_interval_is_unchanged_by_a_single_expensive_poll() -> None:
     for recent in ([], [3.0], [3.0, 0.05], [0.05, 3.0], [3.0, 3.0, 0.05]):
         assert interval_after(recent, 15.0, 0.01) == 15.0
 
@@ -95,7 +95,9 @@ class Dear:
         """Nothing to give back."""
 
 
-def test_expensive_polls_slow_themselves_down_and_speed_up_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_slows_down_for_expensive_polls_and_speeds_up_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     watched, dear = stage["busy-but-fine"], Dear(stage)
     watched.interval = 15.0
     monkeypatch.setattr(

@@ -12,7 +12,7 @@ from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector, target_of
 
 
-def test_the_target_is_what_is_configured(tmp_path: Path) -> None:
+def test_target_is_what_is_configured(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("word\n", encoding="utf-8")
     (tmp_path / "wallet-password").write_text("wallet word\n", encoding="utf-8")
     database = DatabaseSettings(
@@ -40,7 +40,7 @@ def test_deadlines_follow_the_settings(tmp_path: Path, monkeypatch: pytest.Monke
     assert (name, deadlines.connect, deadlines.statement, deadlines.frozen) == ("erp1", 4.0, 3.0, 5.0)
 
 
-def test_scripted_databases_begin_with_the_process() -> None:
+def test_scripted_databases_start_with_the_process() -> None:
     connector = Connector(OracleSettings())
     database = DatabaseSettings(name="any", dsn="demo:undo-storm")
     first = poll("any", connector.open(MonitoredDatabase(database, 2.0)))
@@ -49,7 +49,7 @@ def test_scripted_databases_begin_with_the_process() -> None:
     assert connector.credential(MonitoredDatabase(database, 2.0)) == ""
 
 
-def test_an_unknown_scripted_database_says_which_there_are() -> None:
+def test_unknown_scripted_database_error_lists_the_known_ones() -> None:
     database = DatabaseSettings(name="any", dsn="demo:nothing")
     with pytest.raises(SetupError, match=", ".join(scenarios())):
         Connector(OracleSettings()).open(MonitoredDatabase(database, 2.0))

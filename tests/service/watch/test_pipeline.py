@@ -13,7 +13,7 @@ from tests.service.stage import BEGAN, Stage
 STORM = 45.0
 
 
-def test_the_first_poll_has_no_basis_and_everything_is_undetermined(stage: Stage) -> None:
+def test_first_poll_has_no_basis_and_everything_is_undetermined(stage: Stage) -> None:
     published = stage.poll("undo-storm", at=STORM)
     told = published.diagnosis
     assert published.delta is None
@@ -24,7 +24,7 @@ def test_the_first_poll_has_no_basis_and_everything_is_undetermined(stage: Stage
     assert {one.way_out for one in told.undetermined} == {"wait for the next poll"}
 
 
-def test_the_second_poll_gives_an_interval_by_the_databases_clock(stage: Stage) -> None:
+def test_second_poll_gives_an_interval_by_the_clock_of_the_database(stage: Stage) -> None:
     stage.poll("undo-storm", at=STORM)
     published = stage.poll("undo-storm", at=STORM + 2)
     basis = published.diagnosis.basis
@@ -34,7 +34,7 @@ def test_the_second_poll_gives_an_interval_by_the_databases_clock(stage: Stage) 
     assert published.snapshot.taken_at == basis.end
 
 
-def test_the_undo_storm_is_found_as_the_model_incident(stage: Stage) -> None:
+def test_undo_storm_is_found_as_the_model_incident(stage: Stage) -> None:
     stage.poll_all(STORM, STORM + 2)
     told = stage["undo-storm"].published.diagnosis  # type: ignore[union-attr]
     top = told.findings[0]
@@ -44,7 +44,7 @@ def test_the_undo_storm_is_found_as_the_model_incident(stage: Stage) -> None:
     assert told.impact.share_of_db_time == pytest.approx(0.32, abs=0.03)
 
 
-def test_the_undo_storm_is_healthy_at_first_and_eases_after_the_undo_tablespace_is_recreated(stage: Stage) -> None:
+def test_undo_storm_starts_healthy_and_eases_after_undo_is_recreated(stage: Stage) -> None:
     severities = {}
     for name, moment in {"healthy": 10.0, "storm": 60.0, "relieved": 170.0, "again": 205.0}.items():
         stage.poll("undo-storm", at=moment)
@@ -72,7 +72,7 @@ def test_parse_storm_names_parsing_and_not_the_row_cache(stage: Stage) -> None:
     assert "undo-segments" in {one.cause for one in told.ruled_out}
 
 
-def test_a_restart_is_said_and_nothing_is_subtracted_across_it(stage: Stage) -> None:
+def test_restart_is_reported_and_nothing_is_subtracted_across_it(stage: Stage) -> None:
     stage.poll("undo-storm", at=STORM)
     stage.poll("undo-storm", at=STORM + 2)
     stage.began = BEGAN + timedelta(seconds=5)
@@ -83,14 +83,14 @@ def test_a_restart_is_said_and_nothing_is_subtracted_across_it(stage: Stage) -> 
     assert stage.poll("undo-storm", at=STORM + 6).diagnosis.basis is not None
 
 
-def test_a_restart_has_no_interval(stage: Stage) -> None:
+def test_restart_has_no_interval(stage: Stage) -> None:
     told = [stage.poll("undo-storm", at=STORM), stage.poll("undo-storm", at=STORM + 2)]
     stage.began = BEGAN + timedelta(seconds=5)
     told += [stage.poll("undo-storm", at=STORM + 4), stage.poll("undo-storm", at=STORM + 6)]
     assert [one.delta is not None for one in told] == [False, True, False, True]
 
 
-def test_a_refused_view_costs_that_view_alone(stage: Stage) -> None:
+def test_refused_view_costs_only_that_view(stage: Stage) -> None:
     stage.refused = {"undo-storm": ("v$rowcache",)}
     stage.poll("undo-storm", at=STORM)
     published = stage.poll("undo-storm", at=STORM + 2)
@@ -104,7 +104,7 @@ def test_a_refused_view_costs_that_view_alone(stage: Stage) -> None:
     assert "cannot tell which cache" in told.headline
 
 
-def test_children_are_named_by_inference_where_the_map_is_refused(stage: Stage) -> None:
+def test_children_are_named_by_inference_when_the_map_is_refused(stage: Stage) -> None:
     stage.refused = {"busy-but-fine": ("x$kqrst",)}
     stage.poll("busy-but-fine", at=20)
     published = stage.poll("busy-but-fine", at=30)
@@ -122,7 +122,7 @@ def test_children_are_named_by_inference_where_the_map_is_refused(stage: Stage) 
     assert {guarded.identity.name for guarded in published.map.children.values()} == {"INFERRED"}
 
 
-def test_names_of_series_stay_when_an_idle_interval_infers_nothing(stage: Stage) -> None:
+def test_series_names_stay_when_an_idle_interval_infers_nothing(stage: Stage) -> None:
     stage.refused = {"busy-but-fine": ("x$kqrst",)}
     stage.poll("busy-but-fine", at=20)
     busy = stage.poll("busy-but-fine", at=30)
@@ -134,19 +134,19 @@ def test_names_of_series_stay_when_an_idle_interval_infers_nothing(stage: Stage)
     }
 
 
-def test_the_first_poll_already_names_its_children(stage: Stage) -> None:
+def test_first_poll_already_names_its_children(stage: Stage) -> None:
     first = stage.poll("undo-storm", at=STORM)
     second = stage.poll("undo-storm", at=STORM + 2)
     assert first.labels.name(1) == second.labels.name(1) == "dc_rollback_segments"
 
 
-def test_every_poll_is_kept_with_its_diagnosis(stage: Stage) -> None:
+def test_polls_are_all_kept_with_their_diagnosis(stage: Stage) -> None:
     stage.poll_all(1, 3)
     kept = [(snapshot.database, told.database) for snapshot, told in stage.keeper.polls]
     assert kept == [(one.name, one.name) for one in stage.board] * 2
 
 
-def test_views_that_change_only_at_start_are_read_once(stage: Stage) -> None:
+def test_views_that_change_only_at_startup_are_read_once(stage: Stage) -> None:
     first = stage.poll("undo-storm", at=1)
     second = stage.poll("undo-storm", at=3)
     assert "x$kqrst" in first.snapshot.costs
@@ -154,7 +154,7 @@ def test_views_that_change_only_at_start_are_read_once(stage: Stage) -> None:
     assert second.snapshot.rows("x$kqrst") == first.snapshot.rows("x$kqrst")
 
 
-def test_difference_says_why_there_is_none() -> None:
+def test_difference_says_why_it_cannot_be_computed() -> None:
     told = difference(None, Snapshot("one", None, {}), {})
     assert isinstance(told, NotComparable)
     assert (told.why, told.way_out) == ("the first poll has nothing to compare with", "wait for the next poll")

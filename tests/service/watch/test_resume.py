@@ -29,7 +29,7 @@ def restarted(stage: Stage, store: Repository, folder: Path) -> MonitoredDatabas
     return stage[DB]
 
 
-def test_the_first_poll_after_a_restart_has_an_interval_and_says_so(
+def test_first_poll_after_a_restart_has_an_interval_and_says_so(
     store: Repository, stage: Stage, tmp_path: Path
 ) -> None:
     stage.keeper = store  # type: ignore[assignment]
@@ -43,7 +43,7 @@ def test_the_first_poll_after_a_restart_has_an_interval_and_says_so(
     assert [one.seconds for one in store.history.polls(DB, stage.began, published.snapshot.taken_at)] == [None]  # type: ignore[arg-type]
 
 
-def test_across_a_restart_of_the_instance_there_is_no_interval(
+def test_instance_restart_meanwhile_leaves_no_interval(
     store: Repository, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage.keeper = store  # type: ignore[assignment]
@@ -59,7 +59,7 @@ def test_across_a_restart_of_the_instance_there_is_no_interval(
     assert told.seconds is None and told.why is not None and "the instance restarted" in told.why
 
 
-def test_an_open_episode_goes_on(store: Repository, stage: Stage, tmp_path: Path) -> None:
+def test_open_episode_continues_after_a_restart(store: Repository, stage: Stage, tmp_path: Path) -> None:
     stage.keeper = store  # type: ignore[assignment]
     for moment in (40, 42, 44):
         stage.poll(DB, moment)
@@ -74,7 +74,7 @@ def test_an_open_episode_goes_on(store: Repository, stage: Stage, tmp_path: Path
     assert len(store.episodes.between(None, stage.began, after.last_seen).items) == 1
 
 
-def test_a_live_confirmation_still_counts(
+def test_live_confirmation_still_counts_after_a_restart(
     store: Repository, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage.keeper = store  # type: ignore[assignment]
@@ -92,7 +92,7 @@ def test_a_live_confirmation_still_counts(
     assert again.expires == pytest.approx(live.expires, abs=30)
 
 
-def test_polls_left_in_the_spool_come_first(store: Repository, stage: Stage, tmp_path: Path) -> None:
+def test_spooled_polls_come_first_after_a_restart(store: Repository, stage: Stage, tmp_path: Path) -> None:
     stage.keeper = store  # type: ignore[assignment]
     stage.poll(DB, 40)
     never_started = Writer(store, DiskQueue(tmp_path / "spool", 2**20))
@@ -107,7 +107,7 @@ def test_polls_left_in_the_spool_come_first(store: Repository, stage: Stage, tmp
     assert [one.seconds for one in polls] == [None, 2, 2, 16]
 
 
-def test_a_store_that_cannot_be_read_lets_everything_begin_anew(
+def test_unreadable_store_lets_everything_start_anew(
     stage: Stage, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = Repository(f"sqlite:///{tmp_path}/store.db")

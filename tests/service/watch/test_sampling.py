@@ -51,7 +51,7 @@ class Site:
         return published
 
 
-def test_samples_are_in_the_next_diagnosis_while_it_costs_something() -> None:
+def test_samples_are_in_the_next_diagnosis_while_the_row_cache_costs() -> None:
     site = Site("undo-storm")
     site.poll()
     assert site.looks == 0, "the first poll knows no cost"
@@ -64,14 +64,14 @@ def test_samples_are_in_the_next_diagnosis_while_it_costs_something() -> None:
 
 
 @pytest.mark.parametrize("name", ["healthy-19c", "busy-but-fine"])
-def test_a_healthy_database_is_never_sampled(name: str) -> None:
+def test_healthy_database_is_never_sampled(name: str) -> None:
     site = Site(name)
     for _ in range(5):
         assert site.poll().diagnosis.who == ()
     assert site.looks == 0
 
 
-def test_a_healthy_database_is_sampled_once_on_request() -> None:
+def test_healthy_database_is_sampled_once_on_request() -> None:
     site = Site("healthy-19c")
     site.poll()
     site.worker.ask_for_samples()
@@ -81,7 +81,7 @@ def test_a_healthy_database_is_sampled_once_on_request() -> None:
     assert site.looks == 3
 
 
-def test_a_refused_view_ends_the_burst_and_costs_nothing_else() -> None:
+def test_refused_view_ends_the_burst_and_costs_nothing_else() -> None:
     refused, read = Site("undo-storm", ("v$session",)), Site("undo-storm")
     for _ in range(3):
         without, whole = refused.poll(), read.poll(0)
@@ -93,13 +93,13 @@ def test_a_refused_view_ends_the_burst_and_costs_nothing_else() -> None:
     assert without.diagnosis.findings[0].confidence == whole.diagnosis.findings[0].confidence
 
 
-def test_a_burst_is_bounded() -> None:
+def test_burst_is_bounded() -> None:
     site = Site("undo-storm")
     site.poll(), site.poll(looks=200)
     assert site.looks == LONGEST_BURST
 
 
-def test_the_rest_between_two_polls_takes_the_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_samples_in_the_rest_between_two_polls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service.watch.worker.EVERY_SECONDS", 0.01)
     site = Site("undo-storm")
     site.worker.watched.interval = 1.0
@@ -116,7 +116,7 @@ class Refusing:
         return watched.name
 
 
-def test_asking_for_samples_does_not_cut_a_pause_after_a_failure_short() -> None:
+def test_ask_for_samples_does_not_shorten_a_pause_after_a_failure() -> None:
     watched = MonitoredDatabase(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), 2.0)
     worker = Worker(watched, Refusing(), Kept([]))
     worker.step()

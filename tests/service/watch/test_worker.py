@@ -79,7 +79,7 @@ def live(worker: Worker, seconds: float) -> int:
     return attempts
 
 
-def test_standin_counts_one_login_in_ten_minutes_with_a_wrong_password(site: Site) -> None:
+def test_standin_worker_logs_in_once_in_ten_minutes_with_a_wrong_password(site: Site) -> None:
     site.write("wrong")
     worker = site.worker()
     attempts = within(HANGS, lambda: live(worker, TEN_MINUTES))
@@ -91,7 +91,7 @@ def test_standin_counts_one_login_in_ten_minutes_with_a_wrong_password(site: Sit
     assert not site.service.accounts[USER].locked
 
 
-def test_standin_account_is_asked_again_when_the_credential_changes(site: Site) -> None:
+def test_standin_worker_logs_in_again_when_the_credential_changes(site: Site) -> None:
     site.service.accounts.lock(USER)
     site.write("forgotten")
     worker = site.worker()
@@ -106,7 +106,7 @@ def test_standin_account_is_asked_again_when_the_credential_changes(site: Site) 
     within(HANGS, worker.stop)
 
 
-def test_standin_login_resumed_by_an_operator_is_tried_once_more(
+def test_standin_worker_tries_a_login_resumed_by_an_operator_once_more(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     site.write(PASSWORD)
@@ -167,7 +167,7 @@ def worker_of(*outcomes: Connection | Exception, interval: float = 15.0) -> tupl
     return Worker(MonitoredDatabase(database, interval), opener, Kept([])), opener
 
 
-def test_a_credential_that_cannot_be_read_is_no_new_one() -> None:
+def test_unreadable_credential_does_not_count_as_new() -> None:
     worker, opener = worker_of(CredentialError("ORA-01017: refused"), scripted())
     worker.step()
     opener.word = SetupError("erp: password_file is being replaced")
@@ -181,7 +181,7 @@ def test_a_credential_that_cannot_be_read_is_no_new_one() -> None:
     assert opener.opened == 2 and worker.watched.failure is None
 
 
-def test_a_credential_changed_during_the_refused_login_counts_as_new() -> None:
+def test_credential_changed_during_the_refused_login_counts_as_new() -> None:
     worker, opener = worker_of(CredentialError("ORA-01017: refused"), scripted())
     opened = opener.open
 
@@ -195,7 +195,7 @@ def test_a_credential_changed_during_the_refused_login_counts_as_new() -> None:
     assert opener.opened == 2 and worker.watched.up
 
 
-def test_a_bug_is_logged_once_and_the_watch_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_bug_is_logged_once_and_the_worker_continues(caplog: pytest.LogCaptureFixture) -> None:
     worker, _ = worker_of(*[KeyError("ours")] * 3, scripted())
     for _ in range(3):
         worker.step()
@@ -206,7 +206,7 @@ def test_a_bug_is_logged_once_and_the_watch_goes_on(caplog: pytest.LogCaptureFix
     assert worker.watched.up
 
 
-def test_failures_in_a_row_keep_the_time_of_the_first() -> None:
+def test_failure_keeps_the_time_of_the_first_in_a_row() -> None:
     worker, _ = worker_of(SessionError("gone"), SessionError("gone"), SessionError("still gone"))
     worker.step()
     assert worker.watched.failure
@@ -216,7 +216,7 @@ def test_failures_in_a_row_keep_the_time_of_the_first() -> None:
     assert worker.watched.failure.since == first and worker.watched.failure.why == "still gone"
 
 
-def test_an_operator_cannot_hasten_polls_that_go_well() -> None:
+def test_resume_login_does_not_hasten_polls_that_succeed() -> None:
     worker, opener = worker_of(scripted(), interval=30.0)
     worker.start()
     becomes(lambda: worker.watched.up, "the first poll")

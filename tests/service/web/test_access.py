@@ -50,7 +50,7 @@ def client(folder: Path, tokens: Path | None = None) -> Client:
     return Client(create_app(Settings(store=f"sqlite:///{folder}/store.db", auth=auth, databases=databases)))
 
 
-def test_every_route_but_the_probes_of_the_process_needs_a_token(tmp_path: Path, tokens: Path) -> None:
+def test_routes_all_need_a_token_except_the_process_probes(tmp_path: Path, tokens: Path) -> None:
     app = client(tmp_path, tokens)
     routes = app.get("/api/v1/openapi.json", headers=bearer(READ)).json()["paths"]
     pages = {"/": ["get"], "/db/{db}": ["get"], "/causes": ["get"]}
@@ -68,7 +68,7 @@ def test_every_route_but_the_probes_of_the_process_needs_a_token(tmp_path: Path,
 
 
 @pytest.mark.parametrize("path", ["/api/v1/databases", "/metrics", "/"])
-def test_a_token_reads_as_bearer_and_as_the_password_of_a_browser(tmp_path: Path, tokens: Path, path: str) -> None:
+def test_token_works_as_bearer_and_as_the_password_of_a_browser(tmp_path: Path, tokens: Path, path: str) -> None:
     app = client(tmp_path, tokens)
     for headers in (bearer(READ), bearer(OPERATE), basic(READ)):
         assert app.get(path, headers=headers).status_code == 200
@@ -85,11 +85,11 @@ def test_a_token_reads_as_bearer_and_as_the_password_of_a_browser(tmp_path: Path
         assert READ not in answer.text
 
 
-def test_the_digest_itself_is_no_token(tmp_path: Path, tokens: Path) -> None:
+def test_digest_is_not_accepted_as_a_token(tmp_path: Path, tokens: Path) -> None:
     assert client(tmp_path, tokens).get("/metrics", headers=bearer(digest(READ))).status_code == 401
 
 
-def test_actions_need_the_role_operate_and_are_audited(
+def test_actions_need_the_operate_role_and_are_audited(
     tmp_path: Path, tokens: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = client(tmp_path, tokens)
@@ -102,7 +102,7 @@ def test_actions_need_the_role_operate_and_are_audited(
     assert OPERATE not in caplog.text
 
 
-def test_without_tokens_this_machine_may_act_and_a_page_from_elsewhere_may_not(tmp_path: Path) -> None:
+def test_actions_without_tokens_are_for_this_machine_and_no_other_site(tmp_path: Path) -> None:
     app = client(tmp_path)
     assert app.get(RESUME, "POST", headers=LOOPBACK).status_code == 200
     assert app.get(RESUME, "POST", headers=LOOPBACK | {"origin": "http://localhost:8000"}).status_code == 200
@@ -127,7 +127,7 @@ def test_without_tokens_this_machine_may_act_and_a_page_from_elsewhere_may_not(t
         ({"origin": "null"}, 403),
     ],
 )
-def test_a_page_from_elsewhere_cannot_use_the_password_a_browser_remembers(
+def test_page_of_another_site_cannot_use_the_remembered_password(
     tmp_path: Path, tokens: Path, headers: dict[str, str], status: int
 ) -> None:
     app = client(tmp_path, tokens)
@@ -144,9 +144,7 @@ def test_a_page_from_elsewhere_cannot_use_the_password_a_browser_remembers(
         ("# nobody\n", "no token"),
     ],
 )
-def test_a_wrong_tokens_file_is_said_with_its_line_and_without_its_content(
-    tmp_path: Path, content: str, said: str
-) -> None:
+def test_tokens_file_error_names_the_line_without_its_content(tmp_path: Path, content: str, said: str) -> None:
     file = tmp_path / "tokens"
     file.write_text(content, encoding="utf-8")
     with pytest.raises(BadSettings, match=said) as caught:
@@ -154,7 +152,7 @@ def test_a_wrong_tokens_file_is_said_with_its_line_and_without_its_content(
     assert digest(READ) not in str(caught.value)
 
 
-def test_a_missing_tokens_file_is_said(tmp_path: Path) -> None:
+def test_tokens_file_that_is_missing_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match="cannot be read"):
         read_tokens(tmp_path / "none")
 
@@ -166,14 +164,14 @@ def serve(folder: Path, *more: str, **changes: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"})
 
 
-def test_an_address_others_can_reach_is_refused_without_tokens(tmp_path: Path) -> None:
+def test_serve_refuses_a_public_address_without_tokens(tmp_path: Path) -> None:
     with serve(tmp_path) as process:
         _, said = process.communicate(timeout=HANGS)
     assert process.returncode == 2
     assert said.count("\n") == 1 and "auth.tokens_file" in said and "--insecure" in said
 
 
-def test_insecure_serves_it_and_warns_and_ends_at_once(tmp_path: Path) -> None:
+def test_insecure_serves_a_public_address_warns_and_ends_at_once(tmp_path: Path) -> None:
     with serve(tmp_path, "--insecure") as process:
         try:
             assert process.stderr is not None

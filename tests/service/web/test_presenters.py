@@ -10,7 +10,7 @@ from service.web import presenters
 from tests.service.stage import BEGAN, Stage
 
 
-def test_before_the_first_poll(stage: Stage) -> None:
+def test_presenters_show_no_data_before_the_first_poll(stage: Stage) -> None:
     told = presenters.database_out(stage["undo-storm"])
     assert (told.up, told.data_age_seconds, told.release, told.severity, told.failure) == (
         False,
@@ -22,7 +22,7 @@ def test_before_the_first_poll(stage: Stage) -> None:
     assert "no poll has come back yet" in presenters.diagnosis_of(stage["undo-storm"]).headline
 
 
-def test_after_one_poll_the_instance_is_known_and_the_verdict_waits(stage: Stage) -> None:
+def test_presenters_know_the_instance_after_one_poll_without_a_verdict(stage: Stage) -> None:
     stage.poll("undo-storm", at=1)
     told = presenters.database_out(stage["undo-storm"])
     assert (told.up, told.release, told.instance) == (True, "11.2.0.4.0", "undo_storm")
@@ -32,7 +32,7 @@ def test_after_one_poll_the_instance_is_known_and_the_verdict_waits(stage: Stage
     assert missing == "the first poll has nothing to compare with; wait for the next poll"
 
 
-def test_when_the_last_poll_is_too_old(stage: Stage) -> None:
+def test_presenters_show_no_verdict_when_the_last_poll_is_too_old(stage: Stage) -> None:
     stage.poll_all(1, 3)
     stage.at = 60
     watched = stage["undo-storm"]
@@ -43,7 +43,7 @@ def test_when_the_last_poll_is_too_old(stage: Stage) -> None:
     assert presenters.caches_out(watched).caches == ()
 
 
-def test_a_failure_is_told_with_its_times_in_utc(stage: Stage) -> None:
+def test_failure_times_are_in_utc(stage: Stage) -> None:
     watched = stage["undo-storm"]
     watched.failure = Failure("network", "no listener", BEGAN.timestamp(), BEGAN.timestamp() + 4)
     told = presenters.database_out(watched).failure
@@ -56,7 +56,7 @@ def test_a_failure_is_told_with_its_times_in_utc(stage: Stage) -> None:
     assert told.next_attempt is None
 
 
-def test_a_restart_is_the_reason_there_is_nothing_to_show(stage: Stage) -> None:
+def test_restart_is_given_as_the_reason_for_missing_figures(stage: Stage) -> None:
     stage.poll_all(1, 3)
     stage.began = BEGAN + timedelta(seconds=4)
     stage.poll("undo-storm", at=5)
@@ -64,7 +64,7 @@ def test_a_restart_is_the_reason_there_is_nothing_to_show(stage: Stage) -> None:
     assert "the instance restarted" in (presenters.caches_out(stage["undo-storm"]).missing or "")
 
 
-def test_ratios_have_no_value_where_they_have_no_meaning(stage: Stage) -> None:
+def test_ratios_have_no_value_where_they_are_meaningless(stage: Stage) -> None:
     stage.poll_all(40, 42)
     idle = [one for one in presenters.latches_out(stage["undo-storm"]).children if not one.gets]
     assert idle
@@ -89,7 +89,7 @@ def test_inferred_children_say_so(stage: Stage) -> None:
     assert (told[46].cache, told[46].identity, told[46].caches) == ("unknown", None, ())
 
 
-def test_figures_are_those_of_the_delta(stage: Stage) -> None:
+def test_latch_figures_are_those_of_the_delta(stage: Stage) -> None:
     stage.poll_all(40, 42)
     watched = stage["undo-storm"]
     assert watched.published is not None

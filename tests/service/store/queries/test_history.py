@@ -40,7 +40,7 @@ def total(deltas: list[Delta], view: str, column: str) -> float:
     return sum(number(row.get(column)) or 0.0 for delta in deltas for row in delta.rows(view))
 
 
-def test_every_poll_is_a_span_and_every_change_a_value(store: Repository, stage: Stage) -> None:
+def test_points_have_a_span_per_poll_and_a_value_per_change(store: Repository, stage: Stage) -> None:
     deltas = keep(store, stage, 40, 42, 45)
     points = store.history.points(DB, [SLEEPS], BEGAN, LATE, "poll")
     assert [(one.at, one.seconds) for one in points.spans] == [(at(40), None), (at(42), 2.0), (at(45), 3.0)]
@@ -52,7 +52,7 @@ def test_every_poll_is_a_span_and_every_change_a_value(store: Repository, stage:
     assert all(one.at(points.spans[0]) is None for one in points.series), "without an interval there is no rate"
 
 
-def test_zero_is_not_stored_and_is_zero(store: Repository, stage: Stage, place: Place) -> None:
+def test_zero_is_not_stored_and_reads_as_zero(store: Repository, stage: Stage, place: Place) -> None:
     keep(store, stage, 40, 42)
     assert place.execute("select count(*) from deltas join items on id = item_id where value = 0 and not gauge") == [
         (0,)
@@ -62,7 +62,7 @@ def test_zero_is_not_stored_and_is_zero(store: Repository, stage: Stage, place: 
     assert still.at(points.spans[1]) == 0.0
 
 
-def test_what_could_not_be_read_is_not_zero(store: Repository, stage: Stage) -> None:
+def test_unreadable_view_is_not_zero(store: Repository, stage: Stage) -> None:
     keep(store, stage, 40, 42)
     stage.refused = {DB: ("v$latch_children",)}
     keep(store, stage, 44)
@@ -77,7 +77,7 @@ def test_what_could_not_be_read_is_not_zero(store: Repository, stage: Stage) -> 
     assert "v$latch_children" in bucket.missing, "a bucket with a hole in a view does not pretend to know it"
 
 
-def test_a_counter_that_fell_is_not_zero(store: Repository, stage: Stage) -> None:
+def test_fallen_counter_is_not_zero(store: Repository, stage: Stage) -> None:
     keep(store, stage, 40)
     before = stage[DB].published
     assert before is not None
@@ -109,7 +109,7 @@ def test_levels_are_kept_when_they_change_and_every_hour(store: Repository, stag
     assert max(each) <= 3
 
 
-def test_the_same_polls_twice_change_nothing(
+def test_poll_kept_twice_changes_nothing(
     store: Repository, stage: Stage, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(store, stage, 40, 42)
@@ -141,9 +141,7 @@ def test_roll_ups_are_the_sums_of_the_polls(store: Repository, stage: Stage) -> 
     assert max(value.most for value in hot.values.values()) == pytest.approx(max(rates))
 
 
-def test_rolling_up_again_changes_nothing_and_a_late_poll_rolls_again(
-    store: Repository, stage: Stage, place: Place
-) -> None:
+def test_roll_up_again_changes_nothing_unless_a_poll_comes_late(store: Repository, stage: Stage, place: Place) -> None:
     deltas = keep(store, stage, 10, 20, 30)
     roll_up(store.engine, store.partitions, LATE)
     before = place.execute("select * from five_minutes order by item_id")
@@ -158,7 +156,7 @@ def test_rolling_up_again_changes_nothing_and_a_late_poll_rolls_again(
     assert sums[0] == pytest.approx(total(deltas, "v$latch_children", "gets"))
 
 
-def test_an_open_bucket_waits(store: Repository, stage: Stage) -> None:
+def test_roll_up_waits_for_an_open_bucket(store: Repository, stage: Stage) -> None:
     keep(store, stage, 10, 20)
     assert roll_up(store.engine, store.partitions, at(301)) == 0, "its database may still be late"
     keep(store, stage, 302)
@@ -168,7 +166,7 @@ def test_an_open_bucket_waits(store: Repository, stage: Stage) -> None:
     )
 
 
-def test_a_bucket_whose_polls_are_gone_stays(store: Repository, stage: Stage, place: Place) -> None:
+def test_roll_up_keeps_a_bucket_whose_polls_are_gone(store: Repository, stage: Stage, place: Place) -> None:
     keep(store, stage, 10, 20, 30)
     roll_up(store.engine, store.partitions, LATE)
     before = place.execute("select * from five_minutes order by item_id")
@@ -178,7 +176,7 @@ def test_a_bucket_whose_polls_are_gone_stays(store: Repository, stage: Stage, pl
     assert place.execute("select * from five_minutes order by item_id") == before
 
 
-def test_pages_by_cursor_hold_everything_once(store: Repository, stage: Stage) -> None:
+def test_cursor_pages_hold_everything_once(store: Repository, stage: Stage) -> None:
     keep(store, stage, *range(10, 30, 2))
     whole = store.history.points(DB, [GETS], BEGAN, LATE, "poll")
     cursor, spans, values = None, [], 0
@@ -195,7 +193,7 @@ def test_pages_by_cursor_hold_everything_once(store: Repository, stage: Stage) -
         store.history.points(DB, [GETS], BEGAN, LATE, "poll", "yesterday")
 
 
-def test_an_unknown_database_has_no_spans(store: Repository) -> None:
+def test_unknown_database_has_no_spans(store: Repository) -> None:
     assert store.history.points("nobody", [GETS], BEGAN, LATE).spans == ()
     assert store.history.polls("nobody", BEGAN, LATE) == ()
 
@@ -204,13 +202,13 @@ def test_an_unknown_database_has_no_spans(store: Repository) -> None:
     ("hours", "ago", "chosen"),
     [(1, 1, "poll"), (24, 24, "5m"), (24 * 20, 24 * 20, "1h"), (1, 24 * 3, "5m"), (1, 24 * 30, "1h")],
 )
-def test_the_resolution_fits_the_time_and_what_is_kept(store: Repository, hours: int, ago: int, chosen: str) -> None:
+def test_resolution_fits_the_window_and_what_is_kept(store: Repository, hours: int, ago: int, chosen: str) -> None:
     history = History(store.engine, NameTables(store.engine), HistorySettings())
     begin = LATE - timedelta(hours=ago)
     assert history.resolution(begin, begin + timedelta(hours=hours), now=LATE) == chosen
 
 
-def test_the_impact_is_a_series_of_its_own(store: Repository, stage: Stage) -> None:
+def test_impact_is_a_series_of_its_own(store: Repository, stage: Stage) -> None:
     keep(store, stage, 40, 42, 44)
     share = SeriesSelector("impact", "share_of_db_time")
     points = store.history.points(DB, [share], BEGAN, LATE, "poll")
@@ -226,7 +224,7 @@ def test_the_impact_is_a_series_of_its_own(store: Repository, stage: Stage) -> N
 # delta_over
 
 
-def test_between_two_kept_snapshots_it_is_their_difference(store: Repository, stage: Stage) -> None:
+def test_delta_over_is_the_difference_of_two_kept_snapshots(store: Repository, stage: Stage) -> None:
     keep(store, stage, 40, 42, 44, 46)
     told = store.changes.delta_over(DB, at(40), at(46))
     newest, *_, oldest = store.latest(DB, 4)
@@ -237,7 +235,9 @@ def test_between_two_kept_snapshots_it_is_their_difference(store: Repository, st
 
 
 @pytest.mark.parametrize("source", ["poll", "5m", "1h"])
-def test_without_snapshots_it_is_the_sum_of_figures(store: Repository, stage: Stage, place: Place, source: str) -> None:
+def test_delta_over_is_the_sum_of_figures_without_snapshots(
+    store: Repository, stage: Stage, place: Place, source: str
+) -> None:
     keep(store, stage, *range(120, 3721, 240))
     snapshots = store.latest(DB, 100)
     whole = between(snapshots[-1], snapshots[0])
@@ -272,7 +272,7 @@ def counters_of_view(view: str) -> tuple[str, ...]:
     return counters_of(collectors()[view])
 
 
-def test_a_view_missing_in_some_polls_is_missing_in_the_sum(store: Repository, stage: Stage, place: Place) -> None:
+def test_delta_over_lacks_a_view_that_is_missing_in_some_polls(store: Repository, stage: Stage, place: Place) -> None:
     keep(store, stage, 40, 42)
     stage.refused = {DB: ("v$sysstat",)}
     keep(store, stage, 44)
@@ -286,7 +286,7 @@ def test_a_view_missing_in_some_polls_is_missing_in_the_sum(store: Repository, s
     assert told.rows("v$latch_children")
 
 
-def test_gaps_and_first_polls_are_noted(store: Repository, stage: Stage, place: Place) -> None:
+def test_delta_over_notes_gaps_and_first_polls(store: Repository, stage: Stage, place: Place) -> None:
     keep(store, stage, 40, 42)
     stage[DB].published = None
     keep(store, stage, 60, 62)
@@ -298,7 +298,7 @@ def test_gaps_and_first_polls_are_noted(store: Repository, stage: Stage, place: 
     assert any("the first poll has nothing to compare with" in note for note in told.notes)
 
 
-def test_nothing_kept_is_not_comparable(store: Repository) -> None:
+def test_delta_over_nothing_kept_is_not_comparable(store: Repository) -> None:
     told = store.changes.delta_over(DB, BEGAN, LATE)
     assert isinstance(told, NotComparable) and "nothing of undo-storm is kept" in told.why
     assert isinstance(store.changes.delta_over(DB, LATE, BEGAN), NotComparable)

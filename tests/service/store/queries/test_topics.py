@@ -52,7 +52,7 @@ def put(store: Repository, stage: Stage) -> Put:
     return keep
 
 
-def test_an_episode_is_one_row_from_begin_to_end(store: Repository, put: Put) -> None:
+def test_episode_is_one_row_from_begin_to_end(store: Repository, put: Put) -> None:
     put(episode())
     (lasting,) = store.episodes.open("erp1")
     assert lasting == replace(episode(), title=lasting.title)
@@ -67,7 +67,7 @@ def test_an_episode_is_one_row_from_begin_to_end(store: Repository, put: Put) ->
     assert store.episodes.between(None, BEGAN, BEGAN + DAY).items[0].end == grown.last_seen
 
 
-def test_episodes_of_a_time_are_those_that_lasted_in_it(store: Repository, put: Put) -> None:
+def test_episodes_between_are_those_that_lasted_in_the_window(store: Repository, put: Put) -> None:
     put(
         episode(begin=BEGAN - DAY, end=BEGAN - DAY / 2), episode(begin=BEGAN), episode(database="erp2", end=BEGAN + DAY)
     )
@@ -77,7 +77,7 @@ def test_episodes_of_a_time_are_those_that_lasted_in_it(store: Repository, put: 
     assert len(store.episodes.between("erp1", BEGAN - DAY, BEGAN).items) == 1
 
 
-def test_pages_of_episodes_hold_each_once(store: Repository, put: Put) -> None:
+def test_episode_pages_hold_each_once(store: Repository, put: Put) -> None:
     causes = ("undo-segments", "hard-parse-storm", "starved-host")
     made = [
         episode(cause=c, database=d, begin=BEGAN + timedelta(hours=h)) for c in causes for d in "ab" for h in (0, 1)
@@ -97,7 +97,7 @@ def test_pages_of_episodes_hold_each_once(store: Repository, put: Put) -> None:
             store.episodes.between(None, BEGAN, BEGAN + DAY, bad)
 
 
-def test_a_verdict_stays_with_its_episode(store: Repository, put: Put) -> None:
+def test_verdict_stays_with_its_episode(store: Repository, put: Put) -> None:
     put(episode())
     assert store.episodes.verdict("erp1", "undo-segments", BEGAN, "gone since the change")
     assert not store.episodes.verdict("erp1", "undo-segments", BEGAN + DAY, "no such")
@@ -105,7 +105,7 @@ def test_a_verdict_stays_with_its_episode(store: Repository, put: Put) -> None:
     assert store.episodes.verdict_of("erp1", "undo-segments", BEGAN) == "gone since the change"
 
 
-def test_old_cause_ids_are_read_as_todays(
+def test_old_cause_ids_are_read_as_current_ones(
     store: Repository, put: Put, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(episode(cause="rollback-names"))
@@ -122,13 +122,13 @@ def test_old_cause_ids_are_read_as_todays(
     assert current("a", {"a": "b", "b": "a"}) in ("a", "b"), "a circle ends"
 
 
-def test_every_alias_leads_to_a_cause_that_is_there() -> None:
+def test_aliases_all_lead_to_an_existing_cause() -> None:
     from rules.catalogue import catalogue
 
     assert [old for old in aliases.RENAMED if current(old) not in catalogue() or old in catalogue()] == []
 
 
-def test_marks_newest_first_and_page_by_page(store: Repository) -> None:
+def test_marks_are_paged_newest_first(store: Repository) -> None:
     made = [store.marks.add("erp1", BEGAN + timedelta(minutes=m), f"change {m}", "anna") for m in range(7)]
     store.marks.add("erp2", BEGAN, "elsewhere", "ben")
     page = store.marks.between("erp1", BEGAN, BEGAN + DAY, limit=4)
@@ -155,7 +155,7 @@ def test_baselines_are_replaced_and_samples_are_hourly_rates(store: Repository, 
     assert hours[0][1] == pytest.approx(gets / 3490)
 
 
-def test_each_tier_goes_when_its_time_is_over(store: Repository, place: Place, stage: Stage, put: Put) -> None:
+def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place: Place, stage: Stage, put: Put) -> None:
     stage.keeper = store  # type: ignore[assignment]
     for at in (10, 20, 30):
         stage.poll("undo-storm", at)
@@ -178,7 +178,7 @@ def test_each_tier_goes_when_its_time_is_over(store: Repository, place: Place, s
     assert len(store.episodes.open()) == 1, "what lasts is kept, however old"
 
 
-def test_partitions_are_made_ahead_and_dropped_whole(postgres: Postgres) -> None:
+def test_partitions_are_created_ahead_and_dropped_whole(postgres: Postgres) -> None:
     postgres.query("create database partitioned")
     store = Repository(postgres.url("partitioned"))
     now = datetime(2026, 3, 5, 12, tzinfo=UTC)

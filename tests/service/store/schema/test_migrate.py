@@ -41,7 +41,7 @@ def scripts() -> ScriptDirectory:
     return ScriptDirectory.from_config(config)
 
 
-def test_a_fresh_store_gets_every_table(engine: Engine) -> None:
+def test_upgrade_creates_every_table_in_a_fresh_store(engine: Engine) -> None:
     upgrade(engine)
     assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
 
@@ -65,7 +65,7 @@ def test_models_and_migrations_agree(engine: Engine) -> None:
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_upgrading_again_changes_nothing(engine: Engine) -> None:
+def test_upgrade_again_changes_nothing(engine: Engine) -> None:
     upgrade(engine)
     with engine.begin() as connection:
         connection.exec_driver_sql(FIRST_ROWS[0])
@@ -74,20 +74,20 @@ def test_upgrading_again_changes_nothing(engine: Engine) -> None:
         assert connection.exec_driver_sql("select count(*) from snapshots").scalar() == 1
 
 
-def test_the_store_ends_at_the_one_head(engine: Engine) -> None:
+def test_upgrade_ends_at_the_single_head(engine: Engine) -> None:
     upgrade(engine)
     with engine.connect() as connection:
         assert MigrationContext.configure(connection).get_current_revision() == scripts().get_current_head()
 
 
-def test_the_migrations_are_one_line_of_numbered_files() -> None:
+def test_migrations_are_one_chain_of_numbered_files() -> None:
     revisions = [one.revision for one in scripts().walk_revisions()]
     assert revisions == sorted(revisions, reverse=True)
     files = sorted(path.name[:4] for path in (HOME / "versions").glob("*.py"))
     assert files == sorted(revisions)
 
 
-def test_a_store_of_the_first_release_is_brought_up_with_its_rows(place: Place, engine: Engine, stage: Stage) -> None:
+def test_upgrade_keeps_the_rows_of_a_first_release_store(place: Place, engine: Engine, stage: Stage) -> None:
     upgrade(engine, "0001")
     with engine.begin() as connection:
         for row in FIRST_ROWS:
@@ -101,7 +101,7 @@ def test_a_store_of_the_first_release_is_brought_up_with_its_rows(place: Place, 
     store.close()
 
 
-def test_processes_that_start_together_migrate_once(place: Place, engine: Engine) -> None:
+def test_upgrade_runs_once_when_processes_start_together(place: Place, engine: Engine) -> None:
     engines = [create_engine(place.url) for _ in range(4)]
     failed: list[Exception] = []
 
@@ -122,9 +122,7 @@ def test_processes_that_start_together_migrate_once(place: Place, engine: Engine
     assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
 
 
-def test_a_migration_that_breaks_off_leaves_the_schema_it_found(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_upgrade_that_breaks_off_leaves_the_schema_unchanged(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     upgrade(engine, "0001")
 
     def broken(*_: object, **__: object) -> None:

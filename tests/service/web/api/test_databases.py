@@ -31,7 +31,7 @@ def operations(app: Client) -> Iterator[tuple[str, str, dict]]:  # type: ignore[
             yield path, method, operation
 
 
-def test_databases_in_short(app: Client) -> None:
+def test_databases_are_listed_in_short(app: Client) -> None:
     told = [DatabaseOut.model_validate(one) for one in app.get("/api/v1/databases").json()]
     assert {one.name: one.severity for one in told}["undo-storm"] == "critical"
     assert all(one.up and one.data_age_seconds == 0 for one in told)
@@ -41,7 +41,7 @@ def test_databases_in_short(app: Client) -> None:
     assert one["started_at"].endswith("Z")
 
 
-def test_the_diagnosis_is_the_published_one(app: Client, stage: Stage) -> None:
+def test_diagnosis_is_the_published_one(app: Client, stage: Stage) -> None:
     answer = app.get(f"{DB}/diagnosis")
     assert answer.headers["content-type"] == "application/json"
     told = Diagnosis.model_validate(answer.json())
@@ -51,7 +51,7 @@ def test_the_diagnosis_is_the_published_one(app: Client, stage: Stage) -> None:
     assert answer.json()["basis"]["end"].endswith("Z")
 
 
-def test_before_the_second_poll_the_answer_is_200_and_undetermined(stage: Stage) -> None:
+def test_diagnosis_before_the_second_poll_is_200_and_undetermined(stage: Stage) -> None:
     app = stage.app()
     for polled in (False, True):
         if polled:
@@ -66,7 +66,7 @@ def test_before_the_second_poll_the_answer_is_200_and_undetermined(stage: Stage)
         assert app.get(f"{DB}/latches").json()["missing"]
 
 
-def test_latches_most_sleeps_first(app: Client) -> None:
+def test_latches_are_sorted_by_most_sleeps(app: Client) -> None:
     told = LatchesOut.model_validate(app.get(f"{DB}/latches").json())
     top = told.children[0]
     assert (top.child, top.cache, top.identity) == (1, "dc_rollback_segments", "read")
@@ -78,7 +78,7 @@ def test_latches_most_sleeps_first(app: Client) -> None:
     assert told.missing is None
 
 
-def test_caches_most_gets_first_with_their_child(app: Client) -> None:
+def test_caches_are_sorted_by_most_gets_and_name_their_child(app: Client) -> None:
     told = CachesOut.model_validate(app.get(f"{DB}/caches").json())
     top = told.caches[0]
     assert (top.cache, top.cache_id, top.child, top.entries_used) == ("dc_rollback_segments", 3, 1, 14600)
@@ -87,7 +87,7 @@ def test_caches_most_gets_first_with_their_child(app: Client) -> None:
     assert sum(one.share_of_gets or 0 for one in told.caches) == pytest.approx(1)
 
 
-def test_a_database_that_does_not_answer_says_so_everywhere(app: Client, stage: Stage) -> None:
+def test_database_that_does_not_answer_says_so_everywhere(app: Client, stage: Stage) -> None:
     why = "ORA-12541: no listener at erp:1521"
     stage["undo-storm"].failure = Failure("network", why, since=stage.began.timestamp(), next_attempt=None)
     short = app.get(DB).json()
@@ -98,7 +98,7 @@ def test_a_database_that_does_not_answer_says_so_everywhere(app: Client, stage: 
     assert app.get("/readyz").status_code == 200, "a database that is down does not make us unready"
 
 
-def test_a_refused_view_is_missing_with_its_grant(stage: Stage) -> None:
+def test_refused_view_is_missing_with_its_grant(stage: Stage) -> None:
     stage.refused = {"undo-storm": ("v$latch_children", "v$rowcache")}
     stage.poll("undo-storm", at=40)
     stage.poll("undo-storm", at=42)
@@ -107,7 +107,7 @@ def test_a_refused_view_is_missing_with_its_grant(stage: Stage) -> None:
         assert f"grant select on {view} to" in app.get(f"{DB}/{path}").json()["missing"]
 
 
-def test_causes(app: Client) -> None:
+def test_causes_are_listed_and_told_in_full(app: Client) -> None:
     told = [CauseOut.model_validate(one) for one in app.get("/api/v1/causes").json()]
     assert [one.id for one in told] == list(catalogue())
     whole = app.get("/api/v1/causes/undo-segments").json()
@@ -137,7 +137,7 @@ def test_errors_are_problems(app: Client, method: str, path: str, status: int, d
     assert (status == 405) == ("allow" in answer.headers)
 
 
-def test_what_is_not_understood_is_a_problem(app: Client) -> None:
+def test_invalid_parameter_is_a_problem(app: Client) -> None:
     @app.app.get("/planted")
     def planted(number: int) -> None: ...
 
@@ -147,7 +147,7 @@ def test_what_is_not_understood_is_a_problem(app: Client) -> None:
     assert "query.number: Input should be a valid integer" in answer.json()["detail"]
 
 
-def test_a_bug_is_a_problem_without_its_text(app: Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_bug_is_a_problem_without_its_text(app: Client, caplog: pytest.LogCaptureFixture) -> None:
     @app.app.get("/planted")
     def planted() -> None:
         raise RuntimeError("a secret of the inside")
@@ -177,26 +177,26 @@ def test_readyz_fails_when_the_store_is_gone(app: Client, stage: Stage) -> None:
     assert "store" in answer.json()["status"]
 
 
-def test_metrics_are_served_as_prometheus_wants_them(app: Client) -> None:
+def test_metrics_are_served_in_the_prometheus_format(app: Client) -> None:
     answer = app.get("/metrics")
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert 'latchscope_up{db="undo-storm"} 1\n' in answer.text
 
 
-def test_the_document_is_frozen(app: Client, golden: Callable[[str, str], None]) -> None:
+def test_openapi_document_is_frozen(app: Client, golden: Callable[[str, str], None]) -> None:
     document = app.get("/api/v1/openapi.json").json()
     document["info"]["version"] = "of the golden file"
     golden("openapi.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
 
 
-def test_operation_ids_can_be_read_and_differ(app: Client) -> None:
+def test_operation_ids_are_readable_and_unique(app: Client) -> None:
     ids = [operation["operationId"] for _, _, operation in operations(app)]
     assert len(set(ids)) == len(ids)
     for one in ids:
         assert re.fullmatch(r"(get|list|create|resume|run|compare|stream)(_[a-z]+)+", one), one
 
 
-def test_every_operation_is_described_with_its_problems(app: Client) -> None:
+def test_operations_are_all_described_with_their_problems(app: Client) -> None:
     for path, method, operation in operations(app):
         where = f"{method} {path}"
         assert operation["description"].rstrip().endswith("."), where
@@ -211,14 +211,14 @@ def test_every_operation_is_described_with_its_problems(app: Client) -> None:
                 assert response["content"].keys() == {"application/problem+json"}, f"{where} {status}"
 
 
-def test_every_reference_of_the_document_leads_somewhere(app: Client) -> None:
+def test_openapi_references_all_lead_to_a_used_schema(app: Client) -> None:
     document = app.get("/api/v1/openapi.json").json()
     known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     used = set(re.findall(r'"\$ref": ?"([^"]+)"', json.dumps(document)))
     assert used == known, "every schema is used, and every used one is there"
 
 
-def test_answers_fit_the_document(app: Client, stage: Stage) -> None:
+def test_answers_match_the_openapi_document(app: Client, stage: Stage) -> None:
     """Every GET of the document answers with what the document promises."""
     stage.keeper.write(f"sqlite:///{stage.folder}/store.db")
     window = f"{iso(stage.began + timedelta(seconds=40))}/{iso(stage.began + timedelta(seconds=42))}"

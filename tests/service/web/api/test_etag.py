@@ -13,7 +13,7 @@ def app(stage: Stage) -> Client:
     return stage.app()
 
 
-def test_the_tag_of_an_answer_spares_the_next(app: Client) -> None:
+def test_etag_of_an_answer_spares_the_next(app: Client) -> None:
     first = app.get(PATH)
     tag = first.headers["etag"]
     assert tag.startswith('W/"') and first.headers["cache-control"] == "no-cache"
@@ -25,17 +25,17 @@ def test_the_tag_of_an_answer_spares_the_next(app: Client) -> None:
 @pytest.mark.parametrize(
     ("asked", "status"), [("*", 304), ('"other", {tag}', 304), ('"other"', 200), ("nonsense", 200)]
 )
-def test_a_list_of_tags(app: Client, asked: str, status: int) -> None:
+def test_if_none_match_may_be_a_list_of_tags(app: Client, asked: str, status: int) -> None:
     tag = app.get(PATH).headers["etag"]
     assert app.get(PATH, headers={"if-none-match": asked.replace("{tag}", tag)}).status_code == status
 
 
-def test_a_strong_tag_of_the_same_content_will_do_for_reading(app: Client) -> None:
+def test_if_none_match_takes_a_strong_tag_of_the_same_content(app: Client) -> None:
     tag = app.get(PATH).headers["etag"].removeprefix("W/")
     assert app.get(PATH, headers={"if-none-match": tag}).status_code == 304
 
 
-def test_the_next_poll_has_another_tag(app: Client, stage: Stage) -> None:
+def test_etag_changes_with_the_next_poll(app: Client, stage: Stage) -> None:
     tag = app.get(PATH).headers["etag"]
     stage.poll("undo-storm", 44)
     answer = app.get(PATH, headers={"if-none-match": tag})
@@ -43,7 +43,7 @@ def test_the_next_poll_has_another_tag(app: Client, stage: Stage) -> None:
     assert answer.headers["etag"] != tag
 
 
-def test_what_cannot_be_told_has_a_tag_too_and_another_one(app: Client, stage: Stage) -> None:
+def test_etag_of_a_diagnosis_without_a_basis_is_another_one(app: Client, stage: Stage) -> None:
     tag = app.get(PATH).headers["etag"]
     stage.at = 4000  # the last poll is too old by then
     answer = app.get(PATH, headers={"if-none-match": tag})

@@ -58,7 +58,7 @@ def got(app: Client, path: str) -> dict:  # type: ignore[type-arg]
     return answer.json()  # type: ignore[no-any-return]
 
 
-def test_every_metric_is_told_with_its_unit(app: Client) -> None:
+def test_history_tells_every_metric_with_its_unit(app: Client) -> None:
     told = got(app, f"{PATH}/history?{BOTH}&{'&'.join(f'metric={name}' for name in NAMED)}")
     assert {one["metric"] for one in told["series"]} == set(NAMED) - {"mutex_sleeps", "mutex_wait_seconds", *LOCK}
     assert all(len(one["values"]) == len(told["times"]) for one in told["series"])
@@ -75,7 +75,7 @@ def test_every_metric_is_told_with_its_unit(app: Client) -> None:
     assert used["values"][3] == 14600, "a level that did not change is still known"
 
 
-def test_a_stretch_nobody_watched_is_null(own: Client, store: Repository, stage: Stage) -> None:
+def test_history_of_an_unwatched_stretch_is_null(own: Client, store: Repository, stage: Stage) -> None:
     stage[DB].owned, stage[DB].published = True, None  # as this process polls it, after a restart
     polled(store, stage, 200, 204)
     told = got(own, f"{PATH}/history?{BOTH}&metric=latch_sleeps")
@@ -87,7 +87,7 @@ def test_a_stretch_nobody_watched_is_null(own: Client, store: Repository, stage:
     assert [one.at for one in later.spans] == [at(0)]
 
 
-def test_a_missing_bucket_is_null(own: Client, store: Repository, stage: Stage) -> None:
+def test_history_of_a_missing_bucket_is_null(own: Client, store: Repository, stage: Stage) -> None:
     stage[DB].owned, stage[DB].published = True, None  # as this process polls it, after a restart
     polled(store, stage, 1000, 1004)
     roll_up(store.engine, store.partitions, at(86400))
@@ -97,12 +97,12 @@ def test_a_missing_bucket_is_null(own: Client, store: Repository, stage: Stage) 
     assert series["values"][1] is None and None not in (series["values"][0], series["values"][2])
 
 
-def test_auto_takes_finer_figures_where_nothing_is_rolled_up_yet(app: Client) -> None:
+def test_auto_resolution_is_finer_where_nothing_is_rolled_up_yet(app: Client) -> None:
     long = f"begin={iso(at(0) - timedelta(days=30))}&end={iso(at(3600))}"
     assert got(app, f"{PATH}/history?{long}&metric=latch_gets")["resolution"] == "poll"
 
 
-def test_pages_join_to_the_whole(app: Client) -> None:
+def test_history_pages_join_to_the_whole(app: Client) -> None:
     asked = f"{PATH}/history?{BOTH}&metric=child_gets&of=child 1&resolution=poll"
     whole, path = got(app, asked), f"{asked}&limit=5"
     times, values = [], []
@@ -118,7 +118,7 @@ def test_pages_join_to_the_whole(app: Client) -> None:
 
 
 @pytest.mark.parametrize("how", ["format=csv", "Accept"])
-def test_csv_has_the_same_figures_and_empty_cells(app: Client, how: str) -> None:
+def test_csv_has_the_same_figures_and_empty_cells_for_null(app: Client, how: str) -> None:
     asked = f"{PATH}/history?{BOTH}&metric=latch_sleeps&metric=share_of_db_time&limit=4"
     answer = app.get(f"{asked}&{how}") if how != "Accept" else app.get(asked, headers={"Accept": "text/csv"})
     assert answer.headers["content-type"].startswith("text/csv") and 'rel="next"' in answer.headers["link"]
@@ -151,13 +151,13 @@ def test_csv_has_the_same_figures_and_empty_cells(app: Client, how: str) -> None
         ("compare?before=-2h/-1h&after=-1h/now", 409, "nothing of undo-storm is kept between"),
     ],
 )
-def test_what_is_refused_says_the_way_out(app: Client, path: str, status: int, says: str) -> None:
+def test_refused_request_says_the_way_out(app: Client, path: str, status: int, says: str) -> None:
     answer = app.get(f"{PATH}/{path}")
     assert answer.status_code == status and says in answer.json()["detail"], answer.text
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_episodes_of_all_can_be_asked_of_one(app: Client) -> None:
+def test_episodes_of_all_can_be_filtered_to_one_database(app: Client) -> None:
     every, other = f"/api/v1/episodes?{BOTH}", "parse-storm"
     assert {one["database"] for one in got(app, every)} == {DB}
     assert got(app, f"{every}&database={DB}") == got(app, every)
@@ -166,12 +166,12 @@ def test_episodes_of_all_can_be_asked_of_one(app: Client) -> None:
     assert refused.status_code == 404 and "no database named nobody" in refused.json()["detail"]
 
 
-def test_nobody_is_404_everywhere(app: Client) -> None:
+def test_unknown_database_is_404_everywhere(app: Client) -> None:
     for path in ("history?metric=child_gets", "episodes", "marks", "compare?mark=last"):
         assert app.get(f"/api/v1/databases/nobody/{path}").status_code == 404
 
 
-def test_episodes_of_store_and_memory_each_once_page_by_page(own: Client, store: Repository) -> None:
+def test_episodes_of_store_and_memory_are_each_paged_once(own: Client, store: Repository) -> None:
     (memory,) = got(own, f"{PATH}/episodes?{BOTH}")
     assert (memory["database"], memory["cause"], memory["end"], memory["verdict"]) == (
         DB,
@@ -186,7 +186,7 @@ def test_episodes_of_store_and_memory_each_once_page_by_page(own: Client, store:
     assert got(own, f"/api/v1/episodes?begin={iso(at(-90))}&end={iso(at(-60))}") == []
 
 
-def test_a_mark_is_set_listed_and_compared(own: Client, store: Repository, tmp_path: Path) -> None:
+def test_mark_is_set_listed_and_compared(own: Client, store: Repository, tmp_path: Path) -> None:
     answer = own.get(f"{PATH}/marks", "POST", json={"text": " undo  tablespace recreated ", "at": iso(at(112))})
     mark = answer.json()
     assert answer.status_code == 201 and (mark["text"], mark["at"]) == ("undo tablespace recreated", iso(at(112)))
@@ -209,18 +209,18 @@ def test_a_mark_is_set_listed_and_compared(own: Client, store: Repository, tmp_p
         ({}, "text"),
     ],
 )
-def test_a_mark_that_is_none_is_refused(app: Client, wanted: dict[str, str], says: str) -> None:
+def test_invalid_mark_is_refused(app: Client, wanted: dict[str, str], says: str) -> None:
     answer = app.get(f"{PATH}/marks", "POST", json=wanted)
     assert answer.status_code == 422 and says in answer.json()["detail"]
     assert got(app, f"{PATH}/marks?begin={iso(at(0))}&end={iso(datetime.now(UTC) + timedelta(days=9))}") == []
 
 
-def test_a_page_of_somebody_else_sets_no_mark(app: Client) -> None:
+def test_mark_from_a_page_of_another_site_is_refused(app: Client) -> None:
     answer = app.get(f"{PATH}/marks", "POST", json={"text": "x"}, headers={"Origin": "http://evil.example"})
     assert answer.status_code == 403
 
 
-def test_a_store_that_is_away_is_503(stage: Stage, store: Repository, place: Place) -> None:
+def test_store_that_is_away_is_503(stage: Stage, store: Repository, place: Place) -> None:
     polled(store, stage, 100, 102)
     marked(store)
     app = stage.app(place.url)

@@ -55,7 +55,7 @@ def audited(folder: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
 
 
-def test_an_upload_is_diagnosed_as_the_command_line_does_it(app: Client, tmp_path: Path) -> None:
+def test_upload_is_diagnosed_as_by_the_command_line(app: Client, tmp_path: Path) -> None:
     answer = upload(app, ("awr.html", AWR))
     assert answer.status_code == 201
     (one,) = [ReportOut.model_validate(each) for each in answer.json()]
@@ -76,7 +76,7 @@ def test_an_upload_is_diagnosed_as_the_command_line_does_it(app: Client, tmp_pat
     }
 
 
-def test_the_same_content_is_one_report_and_that_is_said(app: Client) -> None:
+def test_upload_of_the_same_content_is_one_report_and_says_so(app: Client) -> None:
     first = upload(app, ("a.html", AWR)).json()[0]
     answer = upload(app, ("b.html", AWR))
     second = answer.json()[0]
@@ -94,7 +94,7 @@ def test_reports_are_listed_newest_first(app: Client, incident: Path) -> None:
     assert app.get(f"{PATH}?limit=0").status_code == 422
 
 
-def test_an_archive_tells_of_each_member_and_of_what_was_not_read(app: Client, incident: Path) -> None:
+def test_archive_lists_each_member_and_what_was_not_read(app: Client, incident: Path) -> None:
     data = zipped(("one.html", AWR), ("two.json", incident.read_bytes()), ("notes.txt", b"hello"))
     (one,) = upload(app, ("all.zip", data)).json()
     assert [each["name"] for each in one["diagnoses"]] == ["all.zip!one.html", "all.zip!two.json"]
@@ -121,7 +121,7 @@ REFUSED: dict[str, tuple[list[tuple[str, bytes]], int, str]] = {
 
 
 @pytest.mark.parametrize(("files", "status", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_is_a_problem_of_one_line_and_nothing_is_kept(
+def test_refused_upload_is_a_one_line_problem_and_nothing_is_kept(
     files: list[tuple[str, bytes]], status: int, said: str, tmp_path: Path
 ) -> None:
     app = client(tmp_path, **SMALL)
@@ -148,12 +148,12 @@ def test_what_is_refused_is_a_problem_of_one_line_and_nothing_is_kept(
         ({"files": [("file", ("", b""))]}, 422, "no file came"),
     ],
 )
-def test_a_request_that_holds_no_file(app: Client, request_: dict[str, Any], status: int, said: str) -> None:
+def test_upload_without_a_file_is_refused(app: Client, request_: dict[str, Any], status: int, said: str) -> None:
     answer = app.get(PATH, "POST", **request_)
     assert answer.status_code == status and said in answer.json()["detail"]
 
 
-def test_no_more_is_taken_in_than_the_limit_however_long_the_sender_goes_on(tmp_path: Path) -> None:
+def test_upload_without_end_is_read_only_up_to_the_limit(tmp_path: Path) -> None:
     """A body without a length, as chunks that never end."""
     app, sent = client(tmp_path, **SMALL), 0
 
@@ -191,7 +191,7 @@ def tokens(tmp_path: Path) -> Path:
     return file
 
 
-def test_uploads_need_the_role_operate_and_reading_a_token(tmp_path: Path, tokens: Path) -> None:
+def test_uploads_need_the_operate_role_and_reading_needs_a_token(tmp_path: Path, tokens: Path) -> None:
     app = client(tmp_path, auth=AuthSettings(tokens_file=tokens, audit_file=tmp_path / "audit.jsonl"))
     for path in (PATH, "/reports"):
         assert app.get(path).status_code == 401
@@ -209,7 +209,7 @@ def test_uploads_need_the_role_operate_and_reading_a_token(tmp_path: Path, token
         assert app.get(path, headers=bearer(READ)).status_code == 200
 
 
-def test_a_stranger_is_refused_before_the_body_is_read(tmp_path: Path, tokens: Path) -> None:
+def test_upload_without_a_token_is_refused_before_the_body_is_read(tmp_path: Path, tokens: Path) -> None:
     app = client(tmp_path, auth=AuthSettings(tokens_file=tokens))
 
     async def never() -> AsyncIterator[bytes]:
@@ -221,12 +221,12 @@ def test_a_stranger_is_refused_before_the_body_is_read(tmp_path: Path, tokens: P
 
 
 @pytest.mark.parametrize("headers", [{"origin": "https://elsewhere.example"}, {"host": "elsewhere.example"}])
-def test_without_tokens_a_page_from_elsewhere_cannot_upload(app: Client, headers: dict[str, str]) -> None:
+def test_upload_from_another_site_is_refused_without_tokens(app: Client, headers: dict[str, str]) -> None:
     for path in (PATH, "/reports"):
         assert upload(app, ("a", AWR), path=path, headers=headers).status_code == 403
 
 
-def test_the_form_leads_to_the_report_and_says_when_it_was_known(app: Client) -> None:
+def test_form_leads_to_the_report_and_says_if_it_was_uploaded_before(app: Client) -> None:
     answer = upload(app, (HOSTILE, AWR), path="/reports")
     assert answer.status_code == 303
     page = app.get(answer.headers["location"])
@@ -244,12 +244,12 @@ def test_the_form_leads_to_the_report_and_says_when_it_was_known(app: Client) ->
         assert "<script>alert" not in text and "&lt;script&gt;alert" in text, path
 
 
-def test_several_files_of_a_form_lead_to_the_list(app: Client, incident: Path) -> None:
+def test_form_with_several_files_leads_to_the_list(app: Client, incident: Path) -> None:
     answer = upload(app, ("a", AWR), ("b", incident.read_bytes()), path="/reports")
     assert (answer.status_code, answer.headers["location"]) == (303, "/reports")
 
 
-def test_a_report_and_the_watched_database_of_its_name_lead_to_each_other(app: Client, incident: Path) -> None:
+def test_report_and_watched_database_of_its_name_link_to_each_other(app: Client, incident: Path) -> None:
     (one,) = upload(app, ("a.html", AWR)).json()
     (other,) = upload(app, ("b.json", incident.read_bytes())).json()
     assert '<a href="/db/orders">watched now</a>' in app.get(f"/reports/{one['id']}").text
@@ -258,23 +258,21 @@ def test_a_report_and_the_watched_database_of_its_name_lead_to_each_other(app: C
     assert f'<a href="/reports/{one["id"]}">a.html</a>' in page and other["id"] not in page
 
 
-def test_what_does_not_exist(app: Client) -> None:
+def test_unknown_report_is_404_with_its_name_escaped(app: Client) -> None:
     answer = app.get(f"{PATH}/nothing")
     assert answer.status_code == 404 and "no report nothing" in answer.json()["detail"]
     page = app.get("/reports/%3Cb%3E")
     assert page.status_code == 404 and "&lt;b&gt;" in page.text and "<b>" not in page.text
 
 
-def test_nothing_gives_the_original_back_as_a_page_of_ours(app: Client) -> None:
+def test_original_upload_is_never_served_as_a_page(app: Client) -> None:
     planted = AWR.replace(b"</body>", b"<img src=x onerror=planted()></body>")
     (one,) = upload(app, ("a.html", planted)).json()
     for path in (f"/reports/{one['id']}", f"{PATH}/{one['id']}", "/reports", PATH):
         assert "onerror" not in app.get(path).text
 
 
-def test_a_store_that_is_gone_is_503_and_the_page_of_a_database_stays(
-    stage: Stage, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_store_that_is_gone_is_503_but_the_database_page_stays(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     stage.poll_all(40, 42)
     app = stage.app()
     with sqlite3.connect(stage.folder / "store.db") as connection:
@@ -287,7 +285,7 @@ def test_a_store_that_is_gone_is_503_and_the_page_of_a_database_stays(
     assert page.status_code == 200 and "Uploaded reports cannot be listed" in page.text
 
 
-def test_what_an_older_version_told_is_told_anew_from_the_original(app: Client, tmp_path: Path) -> None:
+def test_report_diagnosed_by_an_older_version_is_diagnosed_again(app: Client, tmp_path: Path) -> None:
     (one,) = upload(app, ("a.html", AWR)).json()
     with sqlite3.connect(tmp_path / "store.db") as connection:
         connection.execute("update reports set told = ?", ('{"form": "of old"}',))
@@ -295,7 +293,7 @@ def test_what_an_older_version_told_is_told_anew_from_the_original(app: Client, 
     assert app.get(f"{PATH}/{one['id']}").json()["diagnoses"] == one["diagnoses"]
 
 
-def test_reports_past_their_time_or_number_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_past_their_age_or_number_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_reports, "MOST", 2)
     store = Repository(f"sqlite:///{tmp_path}/s.db")
     reports, now = Reports(store.engine), datetime(2026, 3, 1, tzinfo=UTC)

@@ -73,7 +73,7 @@ def store(tmp_path: Path) -> Iterator[Repository]:
     opened.close()
 
 
-def test_changes_come_as_they_happen_and_a_break_loses_none(running: Running) -> None:
+def test_stream_sends_changes_at_once_and_a_break_loses_none(running: Running) -> None:
     with streaming(running.url, after=0) as events:
         first = take(events, 4)
     assert {one["event"] for one in first} == {"begin"}
@@ -83,7 +83,7 @@ def test_changes_come_as_they_happen_and_a_break_loses_none(running: Running) ->
     assert first[0]["episode"]["begin"] in [one["begin"] for one in told]
 
 
-def test_one_database_alone(running: Running) -> None:
+def test_stream_can_be_limited_to_one_database(running: Running) -> None:
     with streaming(running.url, after=0) as events:
         first = next(events)["database"]
         other = next(one["database"] for one in events if one["database"] != first)
@@ -95,7 +95,7 @@ def test_one_database_alone(running: Running) -> None:
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
 
 
-def test_a_hundred_streams_and_no_more_and_places_come_back(running: Running) -> None:
+def test_streams_are_limited_to_a_hundred_and_places_are_freed(running: Running) -> None:
     with (
         httpx.Client(base_url=running.url, limits=httpx.Limits(max_connections=None), timeout=HANGS) as client,
         contextlib.ExitStack() as stack,
@@ -114,7 +114,7 @@ def test_a_hundred_streams_and_no_more_and_places_come_back(running: Running) ->
     running.wait(again)
 
 
-def test_sigterm_ends_streams_in_good_order(tmp_path: Path) -> None:
+def test_sigterm_ends_streams_cleanly(tmp_path: Path) -> None:
     with demo(tmp_path, "--interval", "1") as one, streaming(one.url, after=0) as events:
         take(events, 1)
         one.process.send_signal(signal.SIGTERM)
@@ -124,7 +124,7 @@ def test_sigterm_ends_streams_in_good_order(tmp_path: Path) -> None:
         assert "Cancel" not in one.log.read_text(), "the stream was not waited for in vain"
 
 
-def test_strangers_get_no_stream(tmp_path: Path) -> None:
+def test_stream_needs_a_token(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text(f"grafana read {hashlib.sha256(b'right').hexdigest()}\n", encoding="utf-8")
     settings = Settings(
@@ -140,13 +140,13 @@ def test_strangers_get_no_stream(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("asked", ["yesterday", "-1", "99999999999999999999"])
-def test_what_is_no_number_is_a_problem(tmp_path: Path, asked: str) -> None:
+def test_last_event_id_that_is_not_a_number_is_a_problem(tmp_path: Path, asked: str) -> None:
     app = Client(create_app(Settings(store=f"sqlite:///{tmp_path}/store.db")))
     answer = app.get(PATH, headers={"Last-Event-ID": asked})
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
 
 
-def test_a_store_that_does_not_answer_is_a_problem(tmp_path: Path) -> None:
+def test_store_that_does_not_answer_is_a_problem(tmp_path: Path) -> None:
     app = Client(create_app(Settings(store=f"sqlite:///{tmp_path}/store.db")))
     with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as file:
         file.execute("drop table episode_changes")
@@ -192,7 +192,7 @@ def feed(store: Repository) -> Iterator[EpisodeFeed]:
     one.join(60)
 
 
-def test_silence_is_filled_and_news_come_at_once(
+def test_stream_fills_silence_and_sends_changes_at_once(
     store: Repository, feed: EpisodeFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.02)
@@ -211,7 +211,7 @@ def test_silence_is_filled_and_news_come_at_once(
     asyncio.run(client())
 
 
-def test_who_takes_nothing_loses_the_place(
+def test_stream_client_that_takes_nothing_loses_its_place(
     store: Repository, feed: EpisodeFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream, "SEND_SECONDS", 0.05)
@@ -226,7 +226,7 @@ def test_who_takes_nothing_loses_the_place(
     asyncio.run(client())
 
 
-def test_a_number_of_another_store_is_no_reason_for_silence(store: Repository) -> None:
+def test_last_event_id_of_another_store_starts_from_the_newest(store: Repository) -> None:
     write(store, change())
     (route,) = streams(Board([]), EpisodeFeed(store.episode_log), Access(None)).routes
     for asked, after in ((None, 1), (0, 0), (1, 1), (4711, 1)):

@@ -31,31 +31,31 @@ def seen(stage: Stage, store: Repository, begin: float, end: float, *moments: fl
     return overview(store, DB, Window(at(begin), at(end)), published.labels if published else CacheMap())
 
 
-def test_stretches_cover_the_window_and_nobody_watched_before_the_first_poll(stage: Stage, kept: Repository) -> None:
+def test_stretches_cover_the_window_with_a_gap_before_the_first_poll(stage: Stage, kept: Repository) -> None:
     told = seen(stage, kept, 20, 47, 40, 42, 44.0004, 46)
     assert [(one.begin, one.end) for one in told.gaps] == [(at(20), at(40))]
     assert told.gaps[0].why == "not watched"
     assert [round(one.seconds, 2) for one in told.stretches] == [2, 2, 2]
 
 
-def test_a_first_poll_alone_is_told_as_that(stage: Stage, kept: Repository) -> None:
+def test_overview_of_a_first_poll_alone_is_a_gap_that_says_so(stage: Stage, kept: Repository) -> None:
     told = seen(stage, kept, 20, 47, 40)
     assert [one.why for one in told.gaps] == ["the first poll has nothing to compare with"]
 
 
-def test_a_poll_that_comes_late_leaves_a_gap_instead_of_an_average(stage: Stage, kept: Repository) -> None:
+def test_late_poll_leaves_a_gap_instead_of_an_average(stage: Stage, kept: Repository) -> None:
     told = seen(stage, kept, 41, 103, 40, 42, 44, 46, 100, 102)
     assert [(one.begin, one.end, one.why) for one in told.gaps] == [(at(46), at(100), "not watched")]
     assert len(told.stretches) == 4
 
 
-def test_a_window_begins_and_ends_within_stretches_without_a_gap(stage: Stage, kept: Repository) -> None:
+def test_window_within_stretches_has_no_gap(stage: Stage, kept: Repository) -> None:
     told = seen(stage, kept, 41, 45, 40, 42, 44, 46)
     assert told.gaps == ()
     assert told.stretches[0].begin == at(41)
 
 
-def test_a_level_that_was_kept_before_the_window_still_holds(stage: Stage, kept: Repository) -> None:
+def test_level_kept_before_the_window_still_holds(stage: Stage, kept: Repository) -> None:
     told = seen(stage, kept, 45, 51, 40, 42, 44, 46, 48, 50)
     (used,) = [one for one in told.panels if one.key == "used"]
     assert len(used.lines[0].values) == 3
@@ -63,9 +63,7 @@ def test_a_level_that_was_kept_before_the_window_still_holds(stage: Stage, kept:
     assert used.lines[0].values[0]
 
 
-def test_a_healthy_database_sleeps_zero_and_one_whose_children_cannot_be_read_is_unknown(
-    stage: Stage, kept: Repository
-) -> None:
+def test_sleeps_are_unknown_for_unreadable_children_and_zero_if_healthy(stage: Stage, kept: Repository) -> None:
     stage.refused = {DB: ("v$latch_children",)}
     told = seen(stage, kept, 39, 45, 40, 42, 44)
     sleeps = next(one for one in told.panels if one.key == "sleeps")
@@ -78,7 +76,7 @@ def test_a_healthy_database_sleeps_zero_and_one_whose_children_cannot_be_read_is
     assert None not in sleeps.lines[0].values
 
 
-def test_roll_ups_are_followed_by_what_is_not_rolled_up_yet(stage: Stage, kept: Repository) -> None:
+def test_roll_ups_are_followed_by_polls_not_rolled_up_yet(stage: Stage, kept: Repository) -> None:
     seen(stage, kept, 0, 1, *range(0, 720, 60))
     roll_up(kept.engine, kept.partitions, at(700))
     told = overview(kept, DB, Window(at(-10_000), at(661)), CacheMap())
@@ -87,7 +85,9 @@ def test_roll_ups_are_followed_by_what_is_not_rolled_up_yet(stage: Stage, kept: 
     assert [(one.begin, one.end) for one in told.gaps] == [(at(-10_000), at(0))]
 
 
-def test_many_stretches_become_few_and_say_so(stage: Stage, kept: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overview_averages_many_stretches_and_says_so(
+    stage: Stage, kept: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("service.web.charts.overview.MOST", 4)
     told = seen(stage, kept, 39, 61, *range(40, 58, 2))
     assert told.resolution == "every poll, 2 averaged at a time"

@@ -18,7 +18,7 @@ def panel(*lines: ChartLine) -> ChartPanel:
     return ChartPanel("gets", "Gets", "per second", lines)
 
 
-def test_the_heaviest_lines_and_the_others_as_one() -> None:
+def test_top_keeps_the_heaviest_lines_and_joins_the_others() -> None:
     lines = [
         ChartLine(name, (value, value)) for name, value in (("a", 1.0), ("b", 4.0), ("c", 3.0), ("d", 0.0), ("e", 2.0))
     ]
@@ -26,25 +26,25 @@ def test_the_heaviest_lines_and_the_others_as_one() -> None:
     assert [(one.name, one.values) for one in told] == [("b", (4.0, 4.0)), ("c", (3.0, 3.0)), ("2 others", (3.0, 3.0))]
 
 
-def test_a_line_of_zero_is_shown_where_there_is_no_other() -> None:
+def test_top_keeps_a_line_of_zero_when_there_is_no_other() -> None:
     assert [one.name for one in top([ChartLine("a", (0.0,)), ChartLine("b", (None,))], [10])] == ["a"]
 
 
-def test_others_are_unknown_where_one_of_them_is() -> None:
+def test_top_shows_others_as_unknown_where_one_of_them_is() -> None:
     told = list(
         top([ChartLine("a", (9.0, 9.0)), ChartLine("b", (1.0, None)), ChartLine("c", (1.0, 1.0))], [10, 10], most=1)
     )
     assert told[1].values == (2.0, None)
 
 
-def test_fewer_stretches_hold_weighted_means_and_never_cross_a_gap() -> None:
+def test_thinned_takes_weighted_means_and_never_crosses_a_gap() -> None:
     told = [*stretches(0, 10), *stretches(20, length=20), *stretches(100, 110)]
     joined, (thin,) = thinned(told, [panel(ChartLine("a", (1.0, None, 4.0, 2.0, 8.0)))], 3)
     assert [(one.seconds, (one.begin - BEGAN).total_seconds()) for one in joined] == [(40, 0), (20, 100)]
     assert thin.lines[0].values == ((1.0 * 10 + 4.0 * 20) / 30, 5.0)
 
 
-def test_two_sides_have_the_same_lines_and_what_is_missing_on_one_is_zero_only_where_it_was_watched() -> None:
+def test_together_gives_equal_lines_with_zero_only_where_watched() -> None:
     before = (panel(ChartLine("hot", (100.0, 100.0)), ChartLine("cool", (1.0, 1.0))), stretches(0, 10))
     after = (panel(ChartLine("cool", (2.0, None))), stretches(50, 60))
     first, second = together(before, after)

@@ -18,7 +18,7 @@ BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
     [(0, 1, "1"), (0.3, 0.5, "0.5"), (1, 1, "1"), (1.01, 2, "2"), (4.2, 5, "5"), (9, 10, "10"), (31.9, 50, "50"),
      (5200, 10_000, "10,000"), (0.0004, 0.0005, "0.0005")],
 )  # fmt: skip
-def test_the_scale_ends_at_one_two_or_five(highest: float, top: float, words: str) -> None:
+def test_scale_ends_at_one_two_or_five(highest: float, top: float, words: str) -> None:
     assert round_up(highest) == pytest.approx(top)
     assert label(round_up(highest)) == words
 
@@ -33,7 +33,7 @@ def drawn(markup: str) -> list[tuple[str, float, float, float, float]]:
     return [(kind, *map(float, numbers)) for kind, *numbers in found]
 
 
-def test_an_interval_is_as_wide_as_it_lasted_and_the_first_bad_one_is_marked() -> None:
+def test_spans_are_as_wide_as_they_lasted_and_the_first_bad_is_marked() -> None:
     told = hours(5, 10, marked=1)
     told.append(ChartSpan(told[-1].end, told[-1].end + timedelta(hours=2), 0.0))
     markup = spans(told, "Sleeps", "per second", "the first bad interval")
@@ -48,7 +48,7 @@ def test_an_interval_is_as_wide_as_it_lasted_and_the_first_bad_one_is_marked() -
     assert "the first bad interval" not in spans(hours(1, 2), "Sleeps", "per second", "the first bad interval")
 
 
-def test_intervals_have_the_colour_of_their_severity_and_their_times() -> None:
+def test_spans_have_the_colour_of_their_severity_and_their_times() -> None:
     told = [
         replace(one, severity=kind) for one, kind in zip(hours(1, 5, 9), ("info", "warning", "critical"), strict=True)
     ]
@@ -63,13 +63,13 @@ def test_intervals_have_the_colour_of_their_severity_and_their_times() -> None:
     assert len(places) > 8 and all(b - a >= 30 for a, b in pairwise(places))
 
 
-def test_an_interval_that_cannot_be_told_is_no_zero() -> None:
+def test_span_of_unknown_value_is_not_zero() -> None:
     markup = spans(hours(1, None, 2), "Sleeps", "per second", "bad")
     assert len(drawn(markup)) == 2 and markup.count('class="unknown"') == 1
     assert "unknown in every interval" in spans(hours(None, None), "Sleeps", "per second", "bad")
 
 
-def test_times_with_and_without_a_zone_stand_on_one_axis() -> None:
+def test_spans_with_and_without_a_time_zone_share_one_axis() -> None:
     told = [*hours(1), ChartSpan(datetime(2026, 3, 1, 13), datetime(2026, 3, 1, 14), 2.0)]  # noqa: DTZ001 a report has none
     assert [round(one[1]) for one in drawn(spans(told, "S", "u", "bad"))] == [LEFT, (LEFT + WIDTH) // 2]
 
@@ -81,7 +81,7 @@ def test_bars_are_as_long_as_their_share_of_the_longest() -> None:
     assert re.findall(r">([^<]+)</text>", markup) == ["dc_users", "200", "dc_objects", "100", "dc_files", "0"]
 
 
-def test_new_charts_are_escaped_and_sound_xml() -> None:
+def test_spans_and_bars_are_escaped_and_well_formed_xml() -> None:
     for markup in (spans(hours(1, 2), "<b>&", '"x"', "<i>"), bars([("<b>&" * 30, 1.0)], "<b>&", '"x"')):
         assert "<b>" not in markup and "<i>" not in markup
         ET.fromstring(markup)

@@ -42,19 +42,19 @@ def drawn(markup: str) -> ET.Element:
     return ET.fromstring(re.search(r"<svg.*</svg>", markup, re.S)[0])  # type: ignore[index]
 
 
-def test_known_points_land_at_known_coordinates() -> None:
+def test_path_places_known_points_at_known_coordinates() -> None:
     told = path(ChartLine("a", (0.0, 5.0, 10.0)), AXIS, [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
     assert told == f"M{x(0)},{y(0)}H{x(20)}V{y(0.5)}H{x(60)}V{y(1)}H{x(100)}"
 
 
-def test_a_gap_and_an_unknown_value_are_not_drawn_over() -> None:
+def test_path_does_not_cross_a_gap_or_an_unknown_value() -> None:
     over_gap = path(ChartLine("a", (5.0, 5.0)), AXIS, [stretch(0, 20), stretch(60, 100)], 10.0)
     assert over_gap == f"M{x(0)},{y(0.5)}H{x(20)}M{x(60)},{y(0.5)}H{x(100)}"
     unknown = path(ChartLine("a", (5.0, None, 5.0)), AXIS, [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
     assert unknown == over_gap
 
 
-def test_a_lone_short_stretch_can_be_seen() -> None:
+def test_path_of_a_lone_short_stretch_is_visible() -> None:
     begin, end = map(
         float,
         re.findall(r"M([\d.]+),[\d.]+H([\d.]+)", path(ChartLine("a", (1.0,)), AXIS, [stretch(50, 50.01)], 1.0))[0],
@@ -62,7 +62,7 @@ def test_a_lone_short_stretch_can_be_seen() -> None:
     assert end - begin == pytest.approx(1, abs=0.11)
 
 
-def test_gaps_episodes_and_marks_lie_behind_the_lines_at_their_times() -> None:
+def test_chart_draws_gaps_episodes_and_marks_behind_lines_at_their_times() -> None:
     told = (Event(at(20), at(60), "critical", "storm", "/a", "storm"), Event(at(70), None, "mark", "done", "/b", ""))
     markup = chart(panel(ChartLine("a", (1.0,))), AXIS, [stretch(0, 20)], [Gap(at(20), at(40), HOSTILE)], told)
     gap = drawn(markup).find(".//rect[@class='gap']")
@@ -77,7 +77,7 @@ def test_gaps_episodes_and_marks_lie_behind_the_lines_at_their_times() -> None:
     assert flag.get("x1") == x(70)
 
 
-def test_a_chart_says_what_it_shows_to_those_who_cannot_see_it() -> None:
+def test_chart_describes_itself_to_screen_readers() -> None:
     told = drawn(
         chart(
             panel(ChartLine("dc_users", (1.0, 3.0))),
@@ -94,17 +94,17 @@ def test_a_chart_says_what_it_shows_to_those_who_cannot_see_it() -> None:
     ]
 
 
-def test_unknown_throughout_is_said_and_not_drawn() -> None:
+def test_chart_that_is_unknown_throughout_says_so_and_draws_nothing() -> None:
     told = chart(panel(ChartLine("a", (None,))), AXIS, [stretch(0, 20)])
     assert "Unknown in this window" in told
     assert "<svg" not in told
 
 
-def test_zero_throughout_is_a_line_at_the_bottom() -> None:
+def test_chart_of_zero_throughout_is_a_line_at_the_bottom() -> None:
     assert f'd="M{x(0)},{y(0)}H{x(20)}"' in chart(panel(ChartLine("a", (0.0,))), AXIS, [stretch(0, 20)])
 
 
-def test_text_is_escaped() -> None:
+def test_chart_text_is_escaped() -> None:
     event = Event(at(0), at(90), f'critical" onload="{HOSTILE}', HOSTILE, f"/db/x?{HOSTILE}", HOSTILE)
     for markup in (
         chart(
@@ -121,7 +121,7 @@ def test_text_is_escaped() -> None:
         assert not any("onload" in one.attrib for one in drawn(markup).iter())
 
 
-def test_episodes_that_overlap_have_lanes_and_marks_the_topmost() -> None:
+def test_overlapping_episodes_have_lanes_and_marks_the_topmost() -> None:
     told = [
         Event(at(0), at(50), "critical", "one", "/1", "one"),
         Event(at(40), at(90), "warning", "two", "/2", "two"),
@@ -133,7 +133,7 @@ def test_episodes_that_overlap_have_lanes_and_marks_the_topmost() -> None:
     assert [one.get("x") for one in bands] == [x(0), x(40), x(70)]
 
 
-def test_a_small_episode_has_its_name_beside_it_and_many_have_none() -> None:
+def test_small_episode_has_its_name_beside_it_unless_there_are_many() -> None:
     small = [Event(at(90), at(91), "critical", "storm", "/1", "storm")]
     (label,) = [one for one in drawn(events(small, AXIS)).iter("text") if one.get("class") == "beside"]
     assert (label.text, label.get("text-anchor")) == ("storm", "end")
@@ -156,6 +156,6 @@ def test_ticks_are_round_moments(length: timedelta, first: str, count: int) -> N
     assert len({later[0] - earlier[0] for earlier, later in pairwise(ticks)}) == 1
 
 
-def test_the_time_between_two_ticks_leads_to_itself() -> None:
+def test_zoom_link_between_two_ticks_leads_to_that_time() -> None:
     links = [one for one in drawn(events([], AXIS, zoom="/db/x/history")).iter("a") if one.get("class") == "zoom"]
     assert next(one.get("href") for one in links) == f"/db/x/history?{Window(at(0), at(30)).query}"

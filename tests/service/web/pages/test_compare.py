@@ -40,7 +40,7 @@ def compared(app: Client, before: tuple[float, float], after: tuple[float, float
     return answer.text
 
 
-def test_two_windows_side_by_side_with_what_changed_first(app: Client) -> None:
+def test_compare_page_shows_two_windows_with_what_changed_first(app: Client) -> None:
     text = compared(app, (1, 19), (45, 89))
     assert text.count("<svg") == 10, "five charts, each of both sides"
     rows = re.findall(r'<td class="keep">(?:<strong>)?([a-z ]+)', text)
@@ -51,7 +51,7 @@ def test_two_windows_side_by_side_with_what_changed_first(app: Client) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_the_page_says_a_comparison_as_the_command_does(app: Client, stage: Stage) -> None:
+def test_compare_page_has_the_same_rows_as_the_command(app: Client, stage: Stage) -> None:
     told = comparison(stored(stage), DB, Window(at(1), at(19)), Window(at(45), at(89)))
     table = re.findall(r"<tr>(<td>.*?)</tr>", compared(app, (1, 19), (45, 89)))
     shown = [[unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in table]
@@ -60,7 +60,7 @@ def test_the_page_says_a_comparison_as_the_command_does(app: Client, stage: Stag
     assert any("%" in row[1] for row in said) and any("×" in row[4] for row in said)
 
 
-def test_no_change_has_one_form(app: Client, stage: Stage) -> None:
+def test_cells_show_no_change_in_one_form(app: Client, stage: Stage) -> None:
     told = comparison(stored(stage), DB, Window(at(1), at(19)), Window(at(45), at(89)))
     one = next(change for change in told.changes if change.verdict != "cannot tell")
     for factor in (0.9996, 1.0, 1.0004):
@@ -69,7 +69,7 @@ def test_no_change_has_one_form(app: Client, stage: Stage) -> None:
     assert cells(one.model_copy(update={"factor": 1 / 238}))[4] == "1/238"
 
 
-def test_both_sides_are_drawn_on_one_scale(app: Client) -> None:
+def test_compare_page_draws_both_sides_on_one_scale(app: Client) -> None:
     text = compared(app, (1, 19), (45, 89))
     pairs = re.findall(r'<div class="pair">(.*?)</div>', text, re.S)
     for pair in pairs:
@@ -77,7 +77,7 @@ def test_both_sides_are_drawn_on_one_scale(app: Client) -> None:
         assert labels[0] == labels[1]
 
 
-def test_around_a_mark(app: Client, stage: Stage) -> None:
+def test_compare_page_around_a_mark_escapes_its_text(app: Client, stage: Stage) -> None:
     mark = stored(stage).marks.add(DB, at(60), HOSTILE, "ops")
     answer = app.get(f"/db/{DB}/compare?mark={mark.id}")
     assert answer.status_code == 200, answer.text
@@ -86,7 +86,7 @@ def test_around_a_mark(app: Client, stage: Stage) -> None:
     assert "set by ops" in answer.text
 
 
-def test_a_trouble_before_is_verified_or_not(app: Client) -> None:
+def test_compare_page_says_if_an_earlier_trouble_is_verified(app: Client) -> None:
     text = compared(app, (50, 70), (70, 89))
     assert re.search(r'<span class="tag unverified">not verified</span> <a href="/causes/undo-segments">', text)
     text = compared(app, (50, 89), (127, 159))
@@ -104,14 +104,16 @@ def test_a_trouble_before_is_verified_or_not(app: Client) -> None:
         ("mark=%3Cscript%3E", 404, "&lt;script&gt;"),
     ],
 )
-def test_what_cannot_be_compared_says_why_and_keeps_the_form(calm: Client, query: str, status: int, why: str) -> None:
+def test_compare_page_without_a_result_says_why_and_keeps_the_form(
+    calm: Client, query: str, status: int, why: str
+) -> None:
     answer = calm.get(f"/db/{DB}/compare?{query}")
     assert (answer.status_code, why in answer.text) == (status, True), answer.text
     assert '<form class="mark-form" method="get">' in answer.text
     assert "<script>" not in answer.text
 
 
-def test_without_a_question_there_is_the_form_and_the_latest_marks(calm: Client, stage: Stage) -> None:
+def test_compare_page_without_a_query_shows_form_and_latest_marks(calm: Client, stage: Stage) -> None:
     assert "No change mark in the last 90 days" in calm.get(f"/db/{DB}/compare").text
     mark = stored(stage).marks.add(DB, datetime.now(UTC) - timedelta(days=1), "patched", "ops")
     text = calm.get(f"/db/{DB}/compare").text

@@ -34,7 +34,7 @@ def paths() -> list[str]:
     ]
 
 
-def test_every_page_renders_safely(app: Client) -> None:
+def test_pages_all_render_safely(app: Client) -> None:
     for path in paths():
         answer = app.get(path)
         assert answer.status_code == 200, path
@@ -58,13 +58,13 @@ def no_inline(html: str) -> bool:
     )
 
 
-def test_every_local_link_leads_somewhere(app: Client) -> None:
+def test_local_links_all_lead_somewhere(app: Client) -> None:
     found = {link: path for path in paths() for link in re.findall(r'(?:href|src)="(/[^"]*)"', app.get(path).text)}
     for link, path in found.items():
         assert app.get(unescape(link)).status_code == 200, f"{path} → {link}"
 
 
-def test_the_fleet_has_the_worst_first(app: Client, stage: Stage) -> None:
+def test_fleet_page_lists_the_worst_first(app: Client, stage: Stage) -> None:
     order = re.findall(r'<td><a href="/db/([^"]+)">', app.get("/").text)
     ranks = [stage[one].published.diagnosis.severity.rank for one in order]  # type: ignore[union-attr]
     assert set(order) == set(scenarios())
@@ -72,7 +72,7 @@ def test_the_fleet_has_the_worst_first(app: Client, stage: Stage) -> None:
     assert order.index("undo-storm") < order.index("parse-storm") < order.index("busy-but-fine")
 
 
-def test_a_database_page_is_the_walk(app: Client) -> None:
+def test_database_page_shows_the_steps_of_the_diagnosis(app: Client) -> None:
     text = app.get("/db/undo-storm").text
     steps = re.findall(r"<li><h3>([^<]+)</h3>", text)
     assert steps[:5] == ["hot child", "cache", "confirmation", "miss location", "cause"]
@@ -80,7 +80,7 @@ def test_a_database_page_is_the_walk(app: Client) -> None:
         assert word in text
 
 
-def test_a_cause_page_has_everything_its_file_has(app: Client) -> None:
+def test_cause_page_has_everything_its_file_has(app: Client) -> None:
     for one in catalogue().values():
         text = re.sub(r"\s+", " ", app.get(f"/causes/{one.id}").text)
         how = "A handbook entry" if one.handbook else "Found when"
@@ -90,7 +90,7 @@ def test_a_cause_page_has_everything_its_file_has(app: Client) -> None:
 
 
 @pytest.mark.parametrize(("path", "back"), [("/db/nobody", "/"), ("/causes/nothing", "/causes")])
-def test_what_does_not_exist_is_a_page_that_leads_back(app: Client, path: str, back: str) -> None:
+def test_unknown_page_is_404_and_leads_back(app: Client, path: str, back: str) -> None:
     answer = app.get(path)
     assert answer.status_code == 404
     assert answer.headers["content-type"].startswith("text/html")
@@ -105,7 +105,7 @@ def test_names_in_the_address_are_escaped(app: Client) -> None:
     assert "&lt;img" in answer.text
 
 
-def test_before_the_first_poll_pages_say_what_they_wait_for(stage: Stage) -> None:
+def test_pages_before_the_first_poll_say_what_they_wait_for(stage: Stage) -> None:
     app = stage.app()
     assert app.get("/").text.count("waiting for the first poll") == len(scenarios())
     text = app.get("/db/undo-storm").text
@@ -113,7 +113,7 @@ def test_before_the_first_poll_pages_say_what_they_wait_for(stage: Stage) -> Non
     assert "Not enough polls for a chart yet" in text
 
 
-def test_without_databases_the_fleet_says_what_to_do(stage: Stage) -> None:
+def test_fleet_page_without_databases_says_what_to_do(stage: Stage) -> None:
     stage.watch()
     assert "latchscope demo" in stage.app().get("/").text
 
@@ -145,7 +145,7 @@ def test_names_from_the_database_are_escaped(stage: Stage) -> None:
     assert "<script>alert" not in text
 
 
-def test_a_stale_database_shows_no_old_verdict(stage: Stage) -> None:
+def test_stale_database_shows_no_old_verdict(stage: Stage) -> None:
     stage.poll_all(40, 42)
     stage.at = 200
     app = stage.app()
@@ -155,7 +155,7 @@ def test_a_stale_database_shows_no_old_verdict(stage: Stage) -> None:
     assert "Too many undo segments on dc_rollback_segments" not in text
 
 
-def test_a_child_whose_gets_cannot_be_told_is_still_shown(stage: Stage) -> None:
+def test_child_with_unknown_gets_is_still_shown(stage: Stage) -> None:
     stage.poll("undo-storm", at=40)
     before = stage["undo-storm"].published
     assert before is not None
@@ -176,7 +176,7 @@ def test_charts_have_a_gap_where_polls_were_missed(stage: Stage) -> None:
     assert sleeps.count("M") == 2, "two stretches, and none drawn over what lies between"
 
 
-def test_charts_come_from_the_store_so_a_restart_keeps_them(stage: Stage) -> None:
+def test_charts_come_from_the_store_and_survive_a_restart(stage: Stage) -> None:
     stage.poll_all(40, 42, 44)
     stage["undo-storm"].published = None
     assert "<svg" in stage.app().get("/db/undo-storm").text
@@ -188,7 +188,7 @@ def test_static_files_are_served_with_their_types(app: Client) -> None:
         assert answer.headers["content-type"].startswith(kind)
 
 
-def test_the_page_tells_who_waits_the_episodes_and_what_else_to_check(stage: Stage) -> None:
+def test_database_page_shows_waiters_episodes_and_what_else_to_check(stage: Stage) -> None:
     for moment in (40, 42, 44):
         published = stage.poll("undo-storm", moment)
     group = WaiterGroup(

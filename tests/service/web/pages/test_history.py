@@ -51,7 +51,7 @@ def cells(text: str) -> list[list[str]]:
     return [re.findall(r"<td[^>]*>(.*?)</td>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", body[1], re.S)]
 
 
-def test_the_figures_are_those_of_the_polls(app: Client, stage: Stage) -> None:
+def test_history_page_figures_are_those_of_the_polls(app: Client, stage: Stage) -> None:
     text = history(app, 41, 49)
     published = stage[DB].published
     assert published is not None
@@ -64,7 +64,7 @@ def test_the_figures_are_those_of_the_polls(app: Client, stage: Stage) -> None:
     assert float(last[3].replace(",", "")) == pytest.approx(float(hot["sleeps"]) / 2, rel=0.01)  # type: ignore[arg-type]
 
 
-def test_the_page_names_its_charts_its_resolution_and_its_time_zone(app: Client) -> None:
+def test_history_page_names_its_charts_resolution_and_time_zone(app: Client) -> None:
     text = history(app, 41, 49)
     for words in (
         "DB time lost in row cache waits", "Row cache latch sleeps", "Dictionary gets", "Hard parses", "Executions",
@@ -75,7 +75,7 @@ def test_the_page_names_its_charts_its_resolution_and_its_time_zone(app: Client)
     assert text.count("<svg") == 7
 
 
-def test_every_way_on_leads_to_a_page(app: Client) -> None:
+def test_history_page_links_all_lead_to_a_page(app: Client) -> None:
     text = history(app, 41, 49)
     links = {one.replace("&amp;", "&") for one in re.findall(r'href="(/[^"]*)"', text)}
     assert len(links) > 20
@@ -83,7 +83,7 @@ def test_every_way_on_leads_to_a_page(app: Client) -> None:
         assert app.get(link).status_code == 200, link
 
 
-def test_a_database_guarded_by_mutexes_shows_where_those_sleep(stage: Stage) -> None:
+def test_history_page_of_a_mutex_database_shows_where_mutexes_sleep(stage: Stage) -> None:
     for moment in (40, 42, 44):
         stage.poll("users-mutex", moment)
     text = stage.app().get(f"/db/users-mutex/history?begin={iso(40)}&end={iso(45)}").text
@@ -91,7 +91,7 @@ def test_a_database_guarded_by_mutexes_shows_where_those_sleep(stage: Stage) -> 
     assert "metric=mutex_sleeps" in text
 
 
-def test_missed_polls_and_restarts_are_gaps_with_their_reasons_and_never_zero(stage: Stage) -> None:
+def test_missed_polls_and_restarts_are_gaps_with_reasons_and_not_zero(stage: Stage) -> None:
     for moment in (40, 42, 44, 46, 100, 102, 104):
         stage.poll(DB, moment)
     stage.began = BEGAN + timedelta(seconds=5)
@@ -106,13 +106,13 @@ def test_missed_polls_and_restarts_are_gaps_with_their_reasons_and_never_zero(st
     assert [one.count("M") for one in drawn] == [3] * len(drawn)
 
 
-def test_a_window_that_nobody_watched_says_so(app: Client) -> None:
+def test_window_that_nobody_watched_says_so(app: Client) -> None:
     text = history(app, 4000, 8000)
     assert "Nothing was kept of undo-storm in this window" in text
     assert "not watched" in text
 
 
-def test_a_view_that_was_refused_is_unknown_and_not_zero(stage: Stage) -> None:
+def test_refused_view_is_unknown_and_not_zero(stage: Stage) -> None:
     stage.refused = {DB: ("v$latch_children",)}
     for moment in (40, 42, 44):
         stage.poll(DB, moment)
@@ -121,7 +121,7 @@ def test_a_view_that_was_refused_is_unknown_and_not_zero(stage: Stage) -> None:
     assert cells(text)[-1][3] == "–"
 
 
-def test_a_long_window_is_drawn_from_roll_ups_and_ends_with_what_is_not_rolled_up_yet(stage: Stage) -> None:
+def test_long_window_shows_roll_ups_then_polls_not_rolled_up_yet(stage: Stage) -> None:
     for moment in range(0, 900, 60):
         stage.poll(DB, moment)
     app = stage.app()
@@ -145,7 +145,7 @@ def test_a_long_window_is_drawn_from_roll_ups_and_ends_with_what_is_not_rolled_u
         ("begin=%3Cscript%3Ealert(1)%3C/script%3E", "&lt;script&gt;"),
     ],
 )
-def test_a_bad_window_is_a_page_that_says_why_and_leads_on(app: Client, query: str, why: str) -> None:
+def test_bad_window_is_a_page_that_says_why_and_leads_on(app: Client, query: str, why: str) -> None:
     answer = app.get(f"/db/{DB}/history?{query}")
     assert answer.status_code == 422
     assert answer.headers["content-type"].startswith("text/html")
@@ -154,13 +154,13 @@ def test_a_bad_window_is_a_page_that_says_why_and_leads_on(app: Client, query: s
     assert f"/db/{DB}/history?begin=-24h" in answer.text
 
 
-def test_a_database_that_is_not_watched_is_not_found(app: Client) -> None:
+def test_unwatched_database_is_not_found(app: Client) -> None:
     for path in ("/db/nobody/history", "/db/nobody/compare"):
         assert app.get(path).status_code == 404
     assert app.get("/db/nobody/marks", "POST", content="text=x").status_code == 404
 
 
-def test_a_store_that_does_not_answer_is_said_and_takes_no_page_away(app: Client, stage: Stage) -> None:
+def test_store_that_does_not_answer_is_reported_and_other_pages_stay(app: Client, stage: Stage) -> None:
     with stored(stage).engine.begin() as connection:
         for table in ("polls", "marks", "episodes"):
             connection.exec_driver_sql(f"drop table {table}")
@@ -173,7 +173,7 @@ def test_a_store_that_does_not_answer_is_said_and_takes_no_page_away(app: Client
         assert "The store does not answer" in answer.text
 
 
-def test_episodes_and_marks_stand_on_the_timeline_and_in_the_list(app: Client, stage: Stage) -> None:
+def test_episodes_and_marks_are_on_the_timeline_and_in_the_list(app: Client, stage: Stage) -> None:
     store = stored(stage)
     store.marks.add(DB, at(45), HOSTILE, "ops")
     text = history(app, 39, 60)
@@ -189,7 +189,7 @@ def set_mark(app: Client, **fields: str) -> httpx.Response:
     return app.get(f"/db/{DB}/marks", "POST", data=fields)
 
 
-def test_a_mark_is_set_by_a_form_and_leads_to_its_comparison(app: Client, stage: Stage) -> None:
+def test_mark_form_sets_a_mark_and_leads_to_its_comparison(app: Client, stage: Stage) -> None:
     answer = set_mark(app, text=" undo tablespace\n recreated ", at=at(44).isoformat())
     assert answer.status_code == 303
     (mark,) = stored(stage).marks.between(DB, BEGAN, at(1000)).items
@@ -202,14 +202,14 @@ def test_a_mark_is_set_by_a_form_and_leads_to_its_comparison(app: Client, stage:
     "fields",
     [{}, {"text": ""}, {"text": "x" * 501}, {"text": "x", "at": "soon"}, {"text": "x", "at": "2199-01-01T00:00Z"}],
 )
-def test_a_mark_that_says_nothing_is_refused(app: Client, stage: Stage, fields: dict[str, str]) -> None:
+def test_mark_form_refuses_an_invalid_mark(app: Client, stage: Stage, fields: dict[str, str]) -> None:
     answer = set_mark(app, **fields)
     assert answer.status_code == 422
     assert "failure" in answer.text
     assert stored(stage).marks.between(DB, BEGAN, datetime.now(UTC) + timedelta(days=999)).items == ()
 
 
-def test_a_page_of_another_site_sets_no_mark(app: Client, stage: Stage) -> None:
+def test_mark_form_refuses_another_site_and_an_oversized_body(app: Client, stage: Stage) -> None:
     for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
         answer = app.get(f"/db/{DB}/marks", "POST", data={"text": "x"}, headers=headers)
         assert answer.status_code == 403
@@ -217,7 +217,7 @@ def test_a_page_of_another_site_sets_no_mark(app: Client, stage: Stage) -> None:
     assert stored(stage).marks.between(DB, BEGAN, datetime.now(UTC)).items == ()
 
 
-def test_the_fleet_shows_what_happened_within_a_day(stage: Stage) -> None:
+def test_fleet_page_shows_what_happened_within_a_day(stage: Stage) -> None:
     stage.poll(DB, STORM)
     app = stage.app()
     assert "Last 24 hours" not in app.get("/").text

@@ -73,7 +73,7 @@ def self_contained(text: str) -> None:
     assert base64.b64encode(hashlib.sha256(inner[1].encode()).digest()).decode() in policy
 
 
-def test_one_report_is_told_whole(incident: Path) -> None:
+def test_html_of_one_report_is_complete(incident: Path) -> None:
     outcome = diagnose_all([str(incident)])
     text = as_html(outcome)
     self_contained(text)
@@ -91,7 +91,7 @@ def test_one_report_is_told_whole(incident: Path) -> None:
     assert not re.search(r">\s*(None|nan|Undefined)\s*<", text)
 
 
-def test_several_reports_have_a_table_and_a_chart_with_the_first_bad_interval(week: InputResults) -> None:
+def test_html_of_several_reports_has_table_and_chart_with_first_bad(week: InputResults) -> None:
     text = as_html(week)
     self_contained(text)
     assert text.count('<rect class="bar critical first"') == 2, "in the chart of the share, and in that of the sleeps"
@@ -105,13 +105,13 @@ def test_several_reports_have_a_table_and_a_chart_with_the_first_bad_interval(we
         assert note.split("'")[0][:40] in text
 
 
-def test_what_could_not_be_read_is_said_on_the_page(week: InputResults) -> None:
+def test_html_lists_what_could_not_be_read(week: InputResults) -> None:
     outcome = InputResults(week.diagnosed, [InputError("a.html is damaged")], ["b.log is not ours"], 6)
     text = as_html(outcome)
     assert "<li>a.html is damaged</li><li>b.log is not ours</li>" in text
 
 
-def test_nothing_from_a_file_becomes_markup(week: InputResults) -> None:
+def test_html_escapes_everything_from_a_file(week: InputResults) -> None:
     hostile = [_hostile(one) for one in week.diagnosed]
     text = as_html(InputResults(hostile, [InputError(HOSTILE)], [HOSTILE], 7))
     self_contained(text)
@@ -136,12 +136,12 @@ def _renamed(row):  # type: ignore[no-untyped-def]
     return {name: f"{value}{HOSTILE}" if name in ("parameter", "location") else value for name, value in row.items()}
 
 
-def test_the_same_inputs_give_the_same_bytes(week: InputResults) -> None:
+def test_html_is_the_same_bytes_for_the_same_inputs(week: InputResults) -> None:
     made = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
     assert as_html(week, made) == as_html(week, made)
 
 
-def test_the_head_says_of_what_and_when_and_by_which_version(week: InputResults) -> None:
+def test_html_head_says_of_what_when_and_by_which_version(week: InputResults) -> None:
     text = as_html(week, datetime(2026, 3, 1, 12, 30, tzinfo=UTC))
     assert "<title>latchscope: ORDERS, 2025-03-13 08:00 to 13:00</title>" in text
     assert f"made 2026-03-01 12:30 UTC by latchscope {version('latchscope')}" in text
@@ -150,20 +150,20 @@ def test_the_head_says_of_what_and_when_and_by_which_version(week: InputResults)
     assert str(REPORTS) not in text, "base names are enough for whoever gets the page"
 
 
-def test_names_that_are_alike_stay_whole() -> None:
+def test_html_keeps_names_that_are_alike_whole() -> None:
     one = diagnose_all([str(REPORTS / "day-1.txt")]).diagnosed[0]
     text = as_html(InputResults([replace(one, name="a/day.txt"), replace(one, name="b/day.txt")], [], [], 2))
     assert "a/day.txt" in text and "b/day.txt" in text
 
 
-def test_the_worst_comes_first_and_the_healthy_are_folded(week: InputResults, incident: Path) -> None:
+def test_html_puts_the_worst_first_and_folds_the_healthy(week: InputResults, incident: Path) -> None:
     text = as_html(InputResults([*diagnose_all([str(incident)]).diagnosed, *week.diagnosed], [], [], 6))
     assert text.index("<h1>ORDERS") < text.index("<h1>undo-segments")
     assert re.findall(r"<details><summary>ORDERS, (day-\d)", text) == ["day-1", "day-2"]
     assert "<details>" not in as_html(InputResults(week.diagnosed[:1], [], [], 1)), "one alone is shown"
 
 
-def test_nothing_is_said_twice_and_nothing_stands_in_backticks(week: InputResults) -> None:
+def test_html_says_nothing_twice_and_has_no_backticks(week: InputResults) -> None:
     text = as_html(InputResults(week.diagnosed[2:3], [], [], 1))
     assert "`" not in text and "<code>latchscope script</code>" in text
     finding = week.diagnosed[2].diagnosis.findings[0]
@@ -174,9 +174,7 @@ def test_nothing_is_said_twice_and_nothing_stands_in_backticks(week: InputResult
     assert f'<a href="{url}" rel="noreferrer">' in text
 
 
-def test_figures_of_a_report_name_its_sections_and_values_are_those_of_the_text(
-    week: InputResults, incident: Path
-) -> None:
+def test_html_figures_name_report_sections_and_match_the_text(week: InputResults, incident: Path) -> None:
     text = as_html(InputResults(week.diagnosed[2:3], [], [], 1))
     assert "(Latch Activity, Latch Sleep Breakdown)" in text and "(Dictionary Cache Stats)" in text
     assert not re.search(r"\(v\$\w+\)", text)
@@ -184,7 +182,7 @@ def test_figures_of_a_report_name_its_sections_and_values_are_those_of_the_text(
     assert "&gt;= 30.0 %" in text and "76.0 %" in text and "e-05" not in text and "</span> ratio" not in text
 
 
-def test_what_is_alike_of_all_periods_and_what_could_not_be_judged_is_said_once(week: InputResults) -> None:
+def test_html_says_shared_notes_and_what_could_not_be_judged_once(week: InputResults) -> None:
     gap = diagnose_all([str(REPORTS / "awr-11.2.0.4.0-restart.txt")]).diagnosed
     text = as_html(InputResults([*week.diagnosed, *gap], [], [], 6))
     assert text.count("judged from a printed report") == 1
@@ -192,6 +190,6 @@ def test_what_is_alike_of_all_periods_and_what_could_not_be_judged_is_said_once(
     assert "nothing is known" not in text and "tells of no interval: the instance restarted" in text
 
 
-def test_nothing_is_clipped_on_a_narrow_screen_or_on_paper(week: InputResults) -> None:
+def test_html_is_not_clipped_on_a_narrow_screen_or_on_paper(week: InputResults) -> None:
     text = as_html(week)
     assert "@media print" in text and "@media (max-width: 640px)" in text and "white-space: pre-wrap" in text
