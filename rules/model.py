@@ -31,7 +31,6 @@ class Severity(StrEnum):
         return list(Severity).index(self)
 
     def at_most(self, cap: "Severity") -> "Severity":
-        """The lower of the two."""
         return self if self.rank <= cap.rank else cap
 
 
@@ -48,7 +47,6 @@ class Confidence(StrEnum):
         return list(Confidence).index(self)
 
     def at_most(self, cap: "Confidence") -> "Confidence":
-        """The lower of the two."""
         return self if self.rank <= cap.rank else cap
 
 

@@ -48,7 +48,6 @@ class SampledWaiters:
         return tuple(waiter for waiter in self.waiters if event in (None, waiter.event))
 
     def caches(self, event: str | None = None) -> Counter[str]:
-        """Waiters by cache."""
         return Counter(sorted(waiter.cache for waiter in self.of(event)))
 
     def groups(self) -> list[tuple[Waiter, int]]:

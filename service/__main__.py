@@ -4,7 +4,6 @@ from service.cli.main import cli
 
 
 def main() -> None:
-    """Run the command line."""
     cli(prog_name="latchscope")
 
 

@@ -57,7 +57,6 @@ def is_of_pdb(text: str) -> bool:
 
 
 def is_html(text: str) -> bool:
-    """Whether the report is HTML."""
     return _PAGE.search(text[:HEAD_BYTES]) is not None
 
 

@@ -52,7 +52,6 @@ class _Open:
         self.cell = None
 
     def end_row(self) -> None:
-        """Close the row, if one is open."""
         self.end_cell()
         if self.row and self.row_is_heading:
             self.headings.append(self.row)
@@ -110,7 +109,6 @@ class _Walk:
             table.row_is_heading |= tag == "th"
 
     def end(self, tag: str) -> None:
-        """Take a closing tag."""
         if tag in _INVISIBLE:
             self.hidden = False
         elif tag in _HEADINGS and self.heading is not None:
@@ -123,7 +121,6 @@ class _Walk:
             self.table.end_row()
 
     def data(self, words: str) -> None:
-        """Take text between tags."""
         if self.hidden:
             return
         if self.heading is not None:

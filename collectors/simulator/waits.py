@@ -11,7 +11,6 @@ def address(child: int) -> str:
 
 
 def mutex_sleep(now: ScenarioState) -> list[Row]:
-    """Rows of v$mutex_sleep."""
     places = sorted({mutex for _, load in now.scenario.loop for mutex in load.mutexes})
     return [
         {

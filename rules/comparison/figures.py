@@ -40,7 +40,6 @@ class ComparedFigure:
 
 
 def both(pair: ComparedSides, read: Callable[[SignalContext], SignalValue]) -> tuple[SignalValue, SignalValue]:
-    """One reading of each side."""
     return read(pair.before), read(pair.after)
 
 

@@ -62,7 +62,6 @@ def verdict(store: Repository, episode: Episode, mark: Mark) -> str | None:
 
 
 def in_words(verification: ChangeVerification | NotVerified, mark: Mark) -> str:
-    """The verdict in one sentence."""
     because = verification.because[:1].lower() + verification.because[1:]
     if isinstance(verification, ChangeVerification):
         return f"verified: after the mark `{mark.text}`, {because}"

@@ -47,7 +47,6 @@ class EpisodeFeed:
         changes.on_news.append(self._news.set)
 
     def start(self) -> None:
-        """Begin to follow the log."""
         self._thread.start()
 
     def stop(self) -> None:

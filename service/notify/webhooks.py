@@ -125,11 +125,9 @@ class Sender:
         return self._webhook.target
 
     def start(self) -> None:
-        """Begin to tell."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask the thread to stop."""
         self._stopping = True
         self._news.set()
 
@@ -139,7 +137,6 @@ class Sender:
             self._thread.join(timeout)
 
     def wake(self) -> None:
-        """There is news."""
         self._news.set()
 
     def _run(self) -> None:

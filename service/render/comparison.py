@@ -26,7 +26,6 @@ def as_text(comparison: Comparison) -> str:
 
 
 def as_markdown(comparison: Comparison) -> str:
-    """The same as Markdown."""
     lines = [f"**{_safe(comparison.sentence)}**", "", *(f"- {_safe(side)}" for side in _sides(comparison)), ""]
     lines += [_row(HEADER), _row(("---", "---:", "---:", "---", "---:", "---"))]
     lines += [_row(tuple(_safe(cell) for cell in row)) for row in rows(comparison)]

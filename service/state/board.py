@@ -160,7 +160,6 @@ class MonitoredDatabase:
 
 
 def summary_of(published: Published) -> DatabaseSummary:
-    """A publication in short."""
     snapshot, diagnosis = published.snapshot, published.diagnosis
     instance = snapshot.instance.get("instance_name")
     return DatabaseSummary(

@@ -140,7 +140,6 @@ class Repository:
             return [read_diagnosis(body) for body in session.scalars(query)]
 
     def counts(self) -> dict[str, int]:
-        """Rows kept, by table."""
         with Session(self.engine) as session:
             return {
                 table.__tablename__: session.scalar(select(func.count()).select_from(table)) or 0
@@ -164,7 +163,6 @@ class Repository:
             return False
 
     def close(self) -> None:
-        """Give back the store's connections."""
         self.engine.dispose()
 
 

@@ -44,7 +44,6 @@ class Writer:
         self._thread = Thread(target=self._run, name="store writer", daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
         self._thread.start()
 
     def catch_up(self) -> None:

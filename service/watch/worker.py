@@ -66,7 +66,6 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name=f"poll {watched.name}", daemon=True)
 
     def start(self) -> None:
-        """Begin to poll."""
         self._thread.start()
 
     def stop(self) -> None:

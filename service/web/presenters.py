@@ -32,7 +32,6 @@ from service.web.schemas import (
 
 
 def database_out(watched: MonitoredDatabase) -> DatabaseOut:
-    """A database in short."""
     failure, summary = watched.failure, watched.summary
     shown = summary if watched.up else None
     return DatabaseOut(
@@ -174,7 +173,6 @@ def episodes_out(watched: MonitoredDatabase) -> list[EpisodeOut]:
 
 
 def episode_out(episode: Episode) -> EpisodeOut:
-    """One episode."""
     return EpisodeOut(**{name: getattr(episode, name) for name in EpisodeOut.model_fields})
 
 

@@ -49,7 +49,6 @@ class NameTables:
             return {number: item for item, number in self._items.items() if view in (None, item[0])}
 
     def all_databases(self) -> dict[int, str]:
-        """Every database by number."""
         with self._lock:
             self._load_databases()
             return {number: name for name, number in self._databases.items()}

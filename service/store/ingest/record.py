@@ -93,7 +93,6 @@ def unpack(body: bytes, database: str) -> Snapshot:
 
 
 def to_bytes(record: IngestRecord) -> bytes:
-    """A record as compressed JSON."""
     members = asdict(record) | {"at": record.at.isoformat(), "body": record.body.hex()}
     return zlib.compress(json.dumps(members).encode(), 3)
 

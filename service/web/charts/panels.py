@@ -132,5 +132,4 @@ def round_up(value: float) -> float:
 
 
 def label(value: float) -> str:
-    """A value on an axis."""
     return f"{value:,.0f}" if value >= 10 else f"{value:g}"

@@ -119,7 +119,6 @@ def _verdicts(
 
 
 def _interest(change: FigureChange) -> bool:
-    """What changed comes first."""
     return change.verdict != "changed"
 
 
