@@ -132,4 +132,5 @@ def round_up(value: float) -> float:
 
 
 def label(value: float) -> str:
+    """A value on an axis, without its unit."""
     return f"{value:,.0f}" if value >= 10 else f"{value:g}"

@@ -73,6 +73,7 @@ def diagnosis_view(name: str, diagnosis: Diagnosis, source: DeltaSource, figures
 
 
 def page(request: Request, template: str, status: int = 200, **values: object) -> Response:
+    """A page in its frame; `status` is the HTTP status."""
     answer = templates.TemplateResponse(request, template, values, status_code=status)
     answer.headers["Content-Security-Policy"] = FRAME
     answer.headers["X-Content-Type-Options"] = "nosniff"
