@@ -44,6 +44,7 @@ bench: .venv/.ready  ## figures for speed and memory
 
 soak: .venv/.ready  ## the long forms: outages, storms, crashes
 	$(RUN) pytest -q -m soak -s
+	HYPOTHESIS_PROFILE=soak $(RUN) pytest -q -n auto --dist worksteal -m "not soak and not oracle" tests/rules tests/collectors
 
 clean:  ## forget what was installed here
 	rm -rf .venv .uv

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.repo.sample_walk import HOME, ORIGIN
 from tests.repo.tracing import Tracer
 
@@ -61,6 +63,7 @@ def test_tracer_recognises_the_marks() -> None:
     assert not any(map(marked, (86426, 0, True, "18642", "8643.2", "86 %", b"", "186427")))
 
 
+@pytest.mark.soak
 def test_sample_walk_reaches_its_ends_through_few_files() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.repo.sample_walk"],

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.model import Changes, Delta
@@ -20,7 +20,6 @@ JUDGED = sorted(name for name, cause in catalogue().items() if not cause.handboo
 
 
 @given(one=instances())
-@settings(max_examples=100)
 def test_diagnose_gives_each_cause_one_verdict_and_respects_the_gate(one: Instance) -> None:
     delta = delta_of(one)
     got, context = diagnose(delta), SignalContext(delta)
@@ -35,7 +34,6 @@ def test_diagnose_gives_each_cause_one_verdict_and_respects_the_gate(one: Instan
 
 
 @given(one=instances(), seed=st.integers(0, 2**16))
-@settings(max_examples=30)
 def test_diagnose_ignores_the_order_of_rows(one: Instance, seed: int) -> None:
     delta = delta_of(one)
     assert diagnose(shuffled(delta, seed)).model_dump_json() == diagnose(delta).model_dump_json()
@@ -56,7 +54,6 @@ compared: Counter[bool] = Counter()
 
 
 @given(one=instances(refusable=False), times=st.sampled_from((2, 10)))
-@settings(max_examples=40)
 def test_verdicts_are_the_same_over_a_longer_interval_at_equal_rates(one: Instance, times: int) -> None:
     delta = delta_of(one)
     longer = scaled(delta, times)

@@ -13,7 +13,7 @@ from tests.service.standin import becomes
 from tests.service.test_standin_fleet import free_port
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
 def test_standin_demo_over_the_wire_polls_every_scripted_database(how: signal.Signals) -> None:
     port = free_port()
     command = [sys.executable, "-m", "tests.oracle_standin.demo_wire", "--port", str(port)]

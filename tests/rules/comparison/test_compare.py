@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from collectors.model import Basis, Delta, Row
 from rules.baseline import UsualRange
@@ -25,7 +25,6 @@ def change(got: Comparison, name: str, of: str | None = None) -> FigureChange:
     return told
 
 
-@settings(max_examples=25)
 @given(instances())
 def test_compare_of_a_delta_with_itself_shows_no_change(one: Instance) -> None:
     delta = delta_of(one)
@@ -37,7 +36,6 @@ def test_compare_of_a_delta_with_itself_shows_no_change(one: Instance) -> None:
     assert "fell " not in got.sentence
 
 
-@settings(max_examples=25)
 @given(instances(), instances())
 def test_compare_with_sides_swapped_inverts_every_factor(one: Instance, other: Instance) -> None:
     first, second = delta_of(one), delta_of(other)

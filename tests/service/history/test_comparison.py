@@ -1,6 +1,8 @@
 """Before and after from the history: windows around a mark, and what is said of them."""
 
+from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,14 @@ from service.state.window import Window
 from service.store.repository import Repository
 from tests.service.marked import DB, MARKED, at, marked, polled
 from tests.service.stage import Stage
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Repository]:
+    """A SQLite store: what is compared comes from queries that tests/service/store holds to be equal on both engines."""
+    opened = Repository(f"sqlite:///{tmp_path}/store.db")
+    yield opened
+    opened.close()
 
 
 def test_comparison_at_a_mark_shows_sleeps_and_anomaly_fell_in_part(store: Repository, stage: Stage) -> None:
