@@ -10,7 +10,8 @@ import pytest
 
 from collectors.deadline import MOST_LEFT_BEHIND, left_behind
 from collectors.errors import CredentialError, SessionError, SetupError, StatementError, ViewRefused
-from collectors.oracle import PREFETCH_ROWS, Cancelled, ConnectTarget, Deadlines, OracleConnection, TooSlow, prepare
+from collectors.oracle import PREFETCH_ROWS, ConnectTarget, Deadlines, OracleConnection, TooSlow, prepare
+from collectors.oracle_errors import Cancelled
 from collectors.poll import poll
 from collectors.registry import collectors
 from tests.oracle_standin.accounts import Account
