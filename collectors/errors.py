@@ -17,6 +17,10 @@ class SessionError(CollectError):
     """The session is gone or was never made; this poll is over. On its own: the network, cured by trying again."""
 
 
+class SessionKept(SessionError):
+    """This poll is over, but its session is good or may become so: cured by trying again on it."""
+
+
 class CredentialError(SessionError):
     """The database refused the login. A second try could lock the account: only a new credential or an operator cures it."""
 

@@ -9,10 +9,11 @@ from typing import Any, Literal, TypeVar
 import oracledb
 
 from collectors.deadline import MOST_LEFT_BEHIND, CallThread, left_behind
-from collectors.errors import SessionError, SetupError, StatementError
+from collectors.errors import CredentialError, SessionError, SessionKept, SetupError, StatementError
 from collectors.model import Binds
 from collectors.oracle_errors import Cancelled, brief, classified
 from collectors.poll import Answer
+from collectors.registry import collectors
 
 T = TypeVar("T")
 
@@ -34,18 +35,27 @@ class ConnectTarget:
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds a step may take before the session is given up."""
+    """Seconds a step may take."""
 
     connect: float = 15.0
     statement: float = 5.0
-    """The driver's call_timeout: a slow statement is cancelled, and its session replaced."""
-    frozen: float = 7.0
-    """Our own, for a server that does not even answer the cancel."""
+    """The driver's call_timeout: a slow statement is cancelled, and its session kept where it answers a ping."""
+    ping: float = 2.0
     close: float = 2.0
 
+    @property
+    def frozen(self) -> float:
+        """Our own, for a server that does not even answer the cancel: then the session is given up."""
+        return _guard(self.statement)
 
-class TooSlow(SessionError):
-    """Statement after statement takes too long: asking on would cost the database a login for each."""
+
+def _guard(call_timeout: float) -> float:
+    """Seconds to wait for the driver: it takes its call_timeout twice, to wait for the answer and for the cancel's."""
+    return 2 * call_timeout + 2.0
+
+
+class TooSlow(SessionKept):
+    """Statement after statement takes too long: asking on would only add to the load."""
 
 
 @cache
@@ -71,23 +81,21 @@ class OracleConnection:
         self._target = target
         self._deadlines = deadlines or Deadlines()
         self._cancelled = False
-        self._begin()
+        self._in_doubt = False
+        self._thread, self._session = self._log_in()
 
-    def _begin(self) -> None:
+    def _log_in(self) -> tuple[CallThread, oracledb.Connection]:
         if left_behind(self._name) >= MOST_LEFT_BEHIND:
             raise SessionError(f"{MOST_LEFT_BEHIND} earlier attempts still hang in the driver; none is added to them")
-        self._thread = CallThread(self._name)
+        thread = CallThread(self._name)
         try:
-            self._session = self._log_in()
-        except SessionError:
-            self._thread.give_up()
-            raise
-
-    def _log_in(self) -> oracledb.Connection:
-        try:
-            return self._within(lambda: self._connect(self._target), self._deadlines.connect, "the login")
+            return thread, _within(thread, lambda: self._connect(self._target), self._deadlines.connect, "the login")
         except StatementError as error:  # of a logon trigger, say: there is no session that would be good
+            thread.give_up()
             raise SessionError(f"the login failed: {error}") from None
+        except SessionError:
+            thread.give_up()
+            raise
 
     def _connect(self, target: ConnectTarget) -> oracledb.Connection:
         session = oracledb.connect(
@@ -100,6 +108,7 @@ class OracleConnection:
             tcp_connect_timeout=self._deadlines.connect,
             expire_time=1,
             retry_count=0,
+            stmtcachesize=statement_cache_size(),
         )
         session.call_timeout = int(self._deadlines.statement * 1000)
         session.module, session.action, session.client_identifier = "latchscope", "poll", "latchscope"
@@ -109,18 +118,51 @@ class OracleConnection:
         """Run one query of ours; see Connection."""
         if not sql.lstrip().lower().startswith(("select", "with")):
             raise StatementError("latchscope runs queries only")
+        if self._in_doubt and not self._answers():
+            raise SessionError("the session did not answer a ping again, and is given up")
+        self._in_doubt = False
         try:
-            answer = self._within(lambda: self._fetch(sql, binds), self._deadlines.frozen, "a statement")
+            answer = _within(self._thread, lambda: self._fetch(sql, binds), self._deadlines.frozen, "a statement")
         except Cancelled as error:
-            if self._cancelled:
-                raise TooSlow(f"two statements in a row were too slow: {error}") from None
-            # It looks healthy, but a late answer could be taken for the next one's: log in anew.
-            self._cancelled = True
-            self.close()
-            self._begin()
+            self._recover(error)
             raise
         self._cancelled = False
         return answer
+
+    def _recover(self, error: Cancelled) -> None:
+        """Keep a session that answers a ping: a login costs the database far more, and fails first in a logon storm."""
+        usable, again, self._cancelled = self._answers(), self._cancelled, True
+        if again:
+            raise (TooSlow if usable else SessionError)(f"two statements in a row were too slow: {error}") from None
+        if not usable:
+            self._replace()
+
+    def _answers(self) -> bool:
+        """Whether the session answers a ping in time; only then its next answer is the one to its next statement."""
+        try:
+            _within(self._thread, self._ping, _guard(self._deadlines.ping), "the ping")
+        except (SessionError, StatementError):
+            return False
+        return True
+
+    def _ping(self) -> None:
+        self._session.call_timeout = int(self._deadlines.ping * 1000)
+        self._session.ping()
+        self._session.call_timeout = int(self._deadlines.statement * 1000)
+
+    def _replace(self) -> None:
+        """Put a new session in place of one that did not answer, which is not given up before the new one stands."""
+        try:
+            new = self._log_in()
+        except (CredentialError, SetupError):
+            raise
+        except SessionError as error:
+            self._in_doubt = True
+            raise SessionKept(
+                f"a statement was cancelled, no new session stands, the old one is kept: {error}"
+            ) from None
+        self.close()
+        self._thread, self._session = new
 
     def _fetch(self, sql: str, binds: Binds) -> Answer:
         with self._session.cursor() as cursor:
@@ -133,17 +175,23 @@ class OracleConnection:
     def close(self) -> None:
         """Give the session back; a session that cannot say goodbye in time is left behind."""
         try:
-            self._within(self._session.close, self._deadlines.close, "the goodbye")
+            _within(self._thread, self._session.close, self._deadlines.close, "the goodbye")
         except (SessionError, StatementError):
             return
         finally:
             self._thread.give_up()
 
-    def _within(self, call: Callable[[], T], seconds: float, what: str) -> T:
-        try:
-            return self._thread.run(call, seconds, what)
-        except (oracledb.Error, OSError) as error:
-            raise classified(error) from None
+
+def statement_cache_size() -> int:
+    """Statements the driver keeps parsed: those of a poll, and as many again for looks and what is asked on request."""
+    return 2 * len(collectors())
+
+
+def _within(thread: CallThread, call: Callable[[], T], seconds: float, what: str) -> T:
+    try:
+        return thread.run(call, seconds, what)
+    except (oracledb.Error, OSError) as error:
+        raise classified(error) from None
 
 
 def _round_trips(rows: int) -> int:

@@ -36,6 +36,8 @@ def test_documented_deadlines_are_the_ones_in_force() -> None:
     deadlines = Deadlines()
     assert told["the login, all of it"] == f"{deadlines.connect:g} s"
     assert told["a statement"].startswith(f"{deadlines.statement:g} s")
+    assert told["the ping of a session whose statement was cancelled"].startswith(f"{deadlines.ping:g} s")
+    assert told["a statement on a server that does not answer the cancel either"].startswith(f"{deadlines.frozen:g} s")
     assert told["the goodbye"] == f"{deadlines.close:g} s"
 
 
