@@ -88,9 +88,9 @@ def _mechanism(snapshot: Snapshot) -> Literal["latch", "mutex"] | None:
 def _readable(collector: Collector, snapshot: Snapshot, user: str) -> Readable:
     reading = snapshot.read(collector.view)
     if isinstance(reading, Rows):
-        return Readable(
-            collector.view, "read", f"{len(reading.rows)} row{'s' * (len(reading.rows) != 1)}", collector.without, None
-        )
+        as_of = f", as of {reading.read_at:%Y-%m-%d %H:%M:%S} UTC" if reading.read_at else ""
+        told = f"{len(reading.rows)} row{'s' * (len(reading.rows) != 1)}{as_of}"
+        return Readable(collector.view, "read", told, collector.without, None)
     status: Literal["refused", "failed", "not_asked"] = "not_asked"
     if reading.kind in ("refused", "failed"):
         status = "refused" if reading.kind == "refused" else "failed"
