@@ -90,6 +90,38 @@ def test_children_are_not_asked_for_without_the_latch_number() -> None:
     assert "v$latch_children" not in [*unnamed.views, *hidden.views]
 
 
+MUTEXES = Answer(("name",), [("row cache lock",), ("row cache mutex",)])
+LATCHES = Answer(("name",), [("row cache lock",), ("latch: row cache objects",)])
+UNREADABLE = ViewRefused("ORA-00942: no")
+
+
+@pytest.mark.parametrize(
+    ("release", "events", "asked"),
+    [
+        ("19.0.0.0.0", MUTEXES, False),
+        ("12.2.0.1.0", UNREADABLE, False),
+        ("12.1.0.2.0", MUTEXES, False),
+        ("12.1.0.2.0", UNREADABLE, True),
+        ("19.0.0.0.0", LATCHES, True),
+        ("11.2.0.4.0", LATCHES, True),
+    ],
+    ids=["mutex event", "new release", "mutex event on an old release", "old release", "no mutex event", "11.2"],
+)
+def test_children_are_asked_for_only_where_latches_guard_the_row_cache(
+    release: str, events: Answer | Exception, asked: bool
+) -> None:
+    session = Session({"v$latchname": NAMES, "v$event_name": events}, {**INSTANCE, "version": release})
+    reading = poll("erp1", session).read("v$latch_children")
+    assert ("v$latch_children" in session.views) == asked
+    assert {"v$latch", "v$latch_misses"} <= set(session.views), "the result cache latch needs them on every release"
+    if not asked:
+        assert isinstance(reading, Missing)
+        assert (reading.kind, reading.why) == (
+            "not_asked",
+            "v$latch_children is not asked: mutexes guard the row cache of this instance, not child latches",
+        )
+
+
 def test_cost_is_told_for_each_view_that_answered() -> None:
     session = Session({"v$latchname": NAMES, "v$latch": ViewRefused("ORA-00942")})
     costs = poll("erp1", session).costs
