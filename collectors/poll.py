@@ -58,7 +58,7 @@ def poll(
             readings[view] = known
             continue
         began = clock()
-        readings[view], answer = _read(collector, connection, readings)
+        readings[view], answer = read_view(collector, connection, readings)
         if answer is not None:
             elapsed = clock() - began
             costs[view] = Cost(elapsed, len(answer.rows), answer.round_trips, answer.bytes)
@@ -89,9 +89,10 @@ def _same_life(instance: Row, before: Row) -> bool:
     return started is not None and same
 
 
-def _read(
+def read_view(
     collector: Collector, connection: Connection, readings: Mapping[str, Reading]
 ) -> tuple[Reading, Answer | None]:
+    """One view, given what was read before it; with the answer, where one came. Raises SessionError."""
     release = text(_instance_row(readings).get("version"))
     statement = text_for(collector.statements, release)
     if statement is None:
