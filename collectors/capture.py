@@ -76,8 +76,14 @@ def dump_snapshot(snapshot: Snapshot) -> dict[str, Any]:
         views[view] = {"columns": names, "rows": [_dump_row(names, row) for row in reading.rows]}
         if reading.notes:
             views[view]["assumed"] = list(reading.notes)
-    taken_at = snapshot.taken_at.isoformat().replace("+00:00", "Z") if snapshot.taken_at else None
+        if reading.read_at:
+            views[view]["read_at"] = _dump_time(reading.read_at)
+    taken_at = _dump_time(snapshot.taken_at) if snapshot.taken_at else None
     return {"taken_at": taken_at, "views": views, "missing": missing}
+
+
+def _dump_time(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _dump_row(names: list[str], row: Row) -> list[Value | dict[str, bool]]:
@@ -176,7 +182,8 @@ def _rows(collector: Collector, content: object, where: str) -> Rows:
     kinds = {name: declared[name] for name in columns}
     rows = _list(members.get("rows"), f"{where}.rows")
     notes = tuple(str(note) for note in _list(members.get("assumed", []), f"{where}.assumed"))
-    return Rows(collector.view, tuple(_row(kinds, row, f"{where}.rows[{i}]") for i, row in enumerate(rows)), notes)
+    read = tuple(_row(kinds, row, f"{where}.rows[{i}]") for i, row in enumerate(rows))
+    return Rows(collector.view, read, notes, _time(members.get("read_at"), f"{where}.read_at"))
 
 
 def _row(kinds: Mapping[str, ColumnKind], row: object, where: str) -> Row:

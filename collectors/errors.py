@@ -13,8 +13,16 @@ class ViewRefused(StatementError):
     """The user may not read the view (ORA-00942, ORA-01031, ORA-02030): a grant cures it."""
 
 
+class NotApplicable(StatementError):
+    """What was asked for does not exist on this instance: nothing is wrong, and nothing cures it."""
+
+
 class SessionError(CollectError):
     """The session is gone or was never made; this poll is over. On its own: the network, cured by trying again."""
+
+
+class SessionKept(SessionError):
+    """This poll is over, but its session is good or may become so: cured by trying again on it."""
 
 
 class CredentialError(SessionError):

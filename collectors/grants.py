@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from collectors.model import ROW_CACHE_MUTEX_EVENT, Collector, Missing, Rows, Snapshot, number, text
+from collectors.mechanism import Mechanism, mechanism_in
+from collectors.model import Collector, Rows, Snapshot, number, text
 from collectors.registry import collectors
-from collectors.release import at_least
 
 KQRST_COLUMNS = "kqrstcln, kqrstcid, kqrsttyp, kqrstsno"
 """All we read of x$kqrst; the SYS-owned view shows nothing else."""
@@ -36,7 +36,7 @@ class Capabilities:
     """What latchscope can do on a database, found by trying, not by its release."""
 
     release: str | None
-    mechanism: Literal["latch", "mutex"] | None
+    mechanism: Mechanism | None
     cluster: bool | None
     container: str | None
     """Name of the container of a CDB, None where there is none or it is not known."""
@@ -70,7 +70,7 @@ def capabilities(snapshot: Snapshot, user: str) -> Capabilities:
     parallel = instance.get("parallel")
     return Capabilities(
         release=snapshot.release,
-        mechanism=_mechanism(snapshot),
+        mechanism=mechanism_in(snapshot.readings),
         cluster=None if parallel is None else parallel == "YES",
         container=text(container.get("con_name")) if con_id else None,
         inside_pdb=con_id is not None and con_id > 1,
@@ -78,19 +78,12 @@ def capabilities(snapshot: Snapshot, user: str) -> Capabilities:
     )
 
 
-def _mechanism(snapshot: Snapshot) -> Literal["latch", "mutex"] | None:
-    if isinstance(snapshot.read("v$event_name"), Missing):
-        return None if snapshot.release is None else "mutex" if at_least(snapshot.release, "12.2") else "latch"
-    names = {row.get("name") for row in snapshot.rows("v$event_name")}
-    return "mutex" if ROW_CACHE_MUTEX_EVENT in names else "latch"
-
-
 def _readable(collector: Collector, snapshot: Snapshot, user: str) -> Readable:
     reading = snapshot.read(collector.view)
     if isinstance(reading, Rows):
-        return Readable(
-            collector.view, "read", f"{len(reading.rows)} row{'s' * (len(reading.rows) != 1)}", collector.without, None
-        )
+        as_of = f", as of {reading.read_at:%Y-%m-%d %H:%M:%S} UTC" if reading.read_at else ""
+        told = f"{len(reading.rows)} row{'s' * (len(reading.rows) != 1)}{as_of}"
+        return Readable(collector.view, "read", told, collector.without, None)
     status: Literal["refused", "failed", "not_asked"] = "not_asked"
     if reading.kind in ("refused", "failed"):
         status = "refused" if reading.kind == "refused" else "failed"

@@ -78,6 +78,8 @@ class Rows:
     view: str
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    read_at: datetime | None = field(default=None, compare=False)
+    """When an earlier poll read what this one carries over, by the database's clock in UTC; None where this poll did."""
 
 
 Reading = Rows | Missing
@@ -101,6 +103,8 @@ class Collector:
     granted_on: str
     once: bool = False
     """Read once per instance start; later polls carry the rows over."""
+    every_seconds: float | None = None
+    """Of what hardly ever changes: read at least so often, in seconds, and carried over by the polls between."""
     starts_at_zero: bool = False
     """Rows appear in this view on first use, so a row that was not there earlier counts from zero."""
     sampled: bool = False

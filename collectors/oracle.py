@@ -1,103 +1,24 @@
-"""The only file that imports oracledb: sessions with deadlines, marks for the DBA, and errors in classes with their cures."""
+"""The only file that imports oracledb: sessions with deadlines and marks for the DBA."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from socket import gaierror
 from typing import Any, Literal, TypeVar
 
 import oracledb
 
 from collectors.deadline import MOST_LEFT_BEHIND, CallThread, left_behind
-from collectors.errors import CredentialError, SessionError, SetupError, StartingError, StatementError, ViewRefused
+from collectors.errors import CredentialError, SessionError, SessionKept, SetupError, StatementError
 from collectors.model import Binds
+from collectors.oracle_errors import Cancelled, brief, classified
 from collectors.poll import Answer
+from collectors.registry import collectors
 
 T = TypeVar("T")
 
 PREFETCH_ROWS = 2000
 """Above the row count of every view we read, so that each statement is one round trip."""
-
-REFUSED = {"ORA-00942", "ORA-01031", "ORA-02030", "ORA-01702"}
-CREDENTIAL = {
-    *(
-        "ORA-01005",
-        "ORA-01017",
-        "ORA-01045",
-        "ORA-01988",
-        "ORA-28000",
-        "ORA-28001",
-        "ORA-28007",
-        "ORA-28030",
-        "ORA-28046",
-    ),
-    *("DPY-4001", "ORA-28365"),
-}
-STARTING = {
-    *(
-        "ORA-01033",
-        "ORA-01034",
-        "ORA-01035",
-        "ORA-01089",
-        "ORA-01090",
-        "ORA-01092",
-        "ORA-01109",
-        "ORA-12505",
-        "ORA-12514",
-    ),
-    *(
-        "ORA-12516",
-        "ORA-12518",
-        "ORA-12519",
-        "ORA-12520",
-        "ORA-12521",
-        "ORA-12526",
-        "ORA-12527",
-        "ORA-12528",
-        "ORA-27101",
-    ),
-    *("DPY-6001", "DPY-6003"),
-}
-SETUP = {
-    *(
-        "DPY-3001",
-        "DPY-3010",
-        "DPY-3015",
-        "DPY-4000",
-        "DPY-4003",
-        "DPY-4017",
-        "DPY-4018",
-        "DPY-4019",
-        "DPY-4020",
-    ),
-    *(
-        "DPY-4021",
-        "DPY-4022",
-        "DPY-4026",
-        "DPY-4027",
-        "DPY-4028",
-        "DPY-6002",
-        "DPI-1047",
-        "ORA-12154",
-        "ORA-28040",
-        "ORA-28759",
-    ),
-}
-LOST = {
-    "ORA-00028",
-    "ORA-01012",
-    "ORA-02396",
-    "ORA-03113",
-    "ORA-03114",
-    "ORA-03135",
-    "ORA-12541",
-    "ORA-12543",
-    "ORA-12170",
-}
-_CODE = re.compile(r"\b(?:ORA|DPY|DPI)-\d{4,5}\b")
-_HELP = re.compile(r"\s*(?:Help: \S+|See https?://\S+ for help)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +35,27 @@ class ConnectTarget:
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds a step may take before the session is given up."""
+    """Seconds a step may take."""
 
     connect: float = 15.0
     statement: float = 5.0
-    """The driver's call_timeout: a slow statement is cancelled, and its session replaced."""
-    frozen: float = 7.0
-    """Our own, for a server that does not even answer the cancel."""
+    """The driver's call_timeout: a slow statement is cancelled, and its session kept where it answers a ping."""
+    ping: float = 2.0
     close: float = 2.0
 
+    @property
+    def frozen(self) -> float:
+        """Our own, for a server that does not even answer the cancel: then the session is given up."""
+        return _guard(self.statement)
 
-class Cancelled(StatementError):
-    """A statement took too long and was cancelled."""
+
+def _guard(call_timeout: float) -> float:
+    """Seconds to wait for the driver: it takes its call_timeout twice, to wait for the answer and for the cancel's."""
+    return 2 * call_timeout + 2.0
 
 
-class TooSlow(SessionError):
-    """Statement after statement takes too long: asking on would cost the database a login for each."""
+class TooSlow(SessionKept):
+    """Statement after statement takes too long: asking on would only add to the load."""
 
 
 @cache
@@ -155,23 +81,21 @@ class OracleConnection:
         self._target = target
         self._deadlines = deadlines or Deadlines()
         self._cancelled = False
-        self._begin()
+        self._in_doubt = False
+        self._thread, self._session = self._log_in()
 
-    def _begin(self) -> None:
+    def _log_in(self) -> tuple[CallThread, oracledb.Connection]:
         if left_behind(self._name) >= MOST_LEFT_BEHIND:
             raise SessionError(f"{MOST_LEFT_BEHIND} earlier attempts still hang in the driver; none is added to them")
-        self._thread = CallThread(self._name)
+        thread = CallThread(self._name)
         try:
-            self._session = self._log_in()
-        except SessionError:
-            self._thread.give_up()
-            raise
-
-    def _log_in(self) -> oracledb.Connection:
-        try:
-            return self._within(lambda: self._connect(self._target), self._deadlines.connect, "the login")
+            return thread, _within(thread, lambda: self._connect(self._target), self._deadlines.connect, "the login")
         except StatementError as error:  # of a logon trigger, say: there is no session that would be good
+            thread.give_up()
             raise SessionError(f"the login failed: {error}") from None
+        except SessionError:
+            thread.give_up()
+            raise
 
     def _connect(self, target: ConnectTarget) -> oracledb.Connection:
         session = oracledb.connect(
@@ -184,6 +108,7 @@ class OracleConnection:
             tcp_connect_timeout=self._deadlines.connect,
             expire_time=1,
             retry_count=0,
+            stmtcachesize=statement_cache_size(),
         )
         session.call_timeout = int(self._deadlines.statement * 1000)
         session.module, session.action, session.client_identifier = "latchscope", "poll", "latchscope"
@@ -193,18 +118,51 @@ class OracleConnection:
         """Run one query of ours; see Connection."""
         if not sql.lstrip().lower().startswith(("select", "with")):
             raise StatementError("latchscope runs queries only")
+        if self._in_doubt and not self._answers():
+            raise SessionError("the session did not answer a ping again, and is given up")
+        self._in_doubt = False
         try:
-            answer = self._within(lambda: self._fetch(sql, binds), self._deadlines.frozen, "a statement")
+            answer = _within(self._thread, lambda: self._fetch(sql, binds), self._deadlines.frozen, "a statement")
         except Cancelled as error:
-            if self._cancelled:
-                raise TooSlow(f"two statements in a row were too slow: {error}") from None
-            # It looks healthy, but a late answer could be taken for the next one's: log in anew.
-            self._cancelled = True
-            self.close()
-            self._begin()
+            self._recover(error)
             raise
         self._cancelled = False
         return answer
+
+    def _recover(self, error: Cancelled) -> None:
+        """Keep a session that answers a ping: a login costs the database far more, and fails first in a logon storm."""
+        usable, again, self._cancelled = self._answers(), self._cancelled, True
+        if again:
+            raise (TooSlow if usable else SessionError)(f"two statements in a row were too slow: {error}") from None
+        if not usable:
+            self._replace()
+
+    def _answers(self) -> bool:
+        """Whether the session answers a ping in time; only then its next answer is the one to its next statement."""
+        try:
+            _within(self._thread, self._ping, _guard(self._deadlines.ping), "the ping")
+        except (SessionError, StatementError):
+            return False
+        return True
+
+    def _ping(self) -> None:
+        self._session.call_timeout = int(self._deadlines.ping * 1000)
+        self._session.ping()
+        self._session.call_timeout = int(self._deadlines.statement * 1000)
+
+    def _replace(self) -> None:
+        """Put a new session in place of one that did not answer, which is not given up before the new one stands."""
+        try:
+            new = self._log_in()
+        except (CredentialError, SetupError):
+            raise
+        except SessionError as error:
+            self._in_doubt = True
+            raise SessionKept(
+                f"a statement was cancelled, no new session stands, the old one is kept: {error}"
+            ) from None
+        self.close()
+        self._thread, self._session = new
 
     def _fetch(self, sql: str, binds: Binds) -> Answer:
         with self._session.cursor() as cursor:
@@ -217,50 +175,23 @@ class OracleConnection:
     def close(self) -> None:
         """Give the session back; a session that cannot say goodbye in time is left behind."""
         try:
-            self._within(self._session.close, self._deadlines.close, "the goodbye")
+            _within(self._thread, self._session.close, self._deadlines.close, "the goodbye")
         except (SessionError, StatementError):
             return
         finally:
             self._thread.give_up()
 
-    def _within(self, call: Callable[[], T], seconds: float, what: str) -> T:
-        try:
-            return self._thread.run(call, seconds, what)
-        except (oracledb.Error, OSError) as error:
-            raise classified(error) from None
+
+def statement_cache_size() -> int:
+    """Statements the driver keeps parsed: those of a poll, and as many again for looks and what is asked on request."""
+    return 2 * len(collectors())
 
 
-def classified(error: Exception) -> SessionError | StatementError:
-    """A driver's error as the class whose cure it has; the text keeps Oracle's own codes."""
-    if isinstance(error, gaierror):
-        return SessionError(f"the host name in the dsn cannot be resolved: {error.strerror}")
-    found = set(_CODE.findall(" ".join(str(link) for link in _chain(error))))
-    message = brief(error)
-    if found & CREDENTIAL:
-        return CredentialError(message)
-    if found & STARTING:
-        return StartingError(message)
-    if "DPY-3010" in found:
-        return SetupError(f"{message}: Oracle 11.2 needs thick mode, in a process of its own; see docs/oracle-11.md")
-    if found & SETUP or any(code.startswith("DPY-2") for code in found):
-        return SetupError(message)
-    if found & REFUSED:
-        return ViewRefused(message)
-    if "DPY-4024" in found:
-        return Cancelled(f"{message}; the statement was cancelled")
-    lost = any(code.startswith(("DPY-1", "DPY-4011", "DPY-5", "DPY-6")) for code in found) or not found
-    return SessionError(message) if lost or found & LOST else StatementError(message)
-
-
-def brief(error: Exception) -> str:
-    """An error as one line, without the driver's help links and connection ids."""
-    text = _HELP.sub("", str(error)) or type(error).__name__
-    text = re.sub(r" \(CONNECTION_ID=[^)]*\)", "", text)
-    return " ".join(text.split())
-
-
-def _chain(error: BaseException | None) -> list[BaseException]:
-    return [] if error is None else [error, *_chain(error.__cause__)]
+def _within(thread: CallThread, call: Callable[[], T], seconds: float, what: str) -> T:
+    try:
+        return thread.run(call, seconds, what)
+    except (oracledb.Error, OSError) as error:
+        raise classified(error) from None
 
 
 def _round_trips(rows: int) -> int:

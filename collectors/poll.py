@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -44,7 +44,7 @@ def poll(
     previous: Snapshot | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Snapshot:
-    """Read every view once. Views that change only at instance start are carried over from `previous`.
+    """Read every view once. Views that never or hardly ever change are carried over from `previous`.
 
     Raises SessionError when the session is lost; everything else is a reading.
     """
@@ -58,7 +58,7 @@ def poll(
             readings[view] = known
             continue
         began = clock()
-        readings[view], answer = _read(collector, connection, readings)
+        readings[view], answer = read_view(collector, connection, readings)
         if answer is not None:
             elapsed = clock() - began
             costs[view] = Cost(elapsed, len(answer.rows), answer.round_trips, answer.bytes)
@@ -66,18 +66,33 @@ def poll(
 
 
 def _carried_over(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
-    """The reading of a once-per-start view, as long as the instance has not restarted since."""
-    if not collector.once or previous is None or previous.startup_time is None:
-        return None
-    if _instance_row(readings).get("startup_time") != previous.instance.get("startup_time"):
+    """What an earlier poll read of a view that cannot have changed since, or need not be asked for again yet."""
+    if previous is None or not _same_life(_instance_row(readings), previous.instance):
         return None
     known = previous.readings.get(collector.view)
-    return known if isinstance(known, Rows) else None
+    if not isinstance(known, Rows):
+        return None
+    if collector.once:
+        return known
+    read_at, now = known.read_at or previous.taken_at, _taken_at(readings)
+    if collector.every_seconds is None or read_at is None or previous.taken_at is None or now is None:
+        return None
+    age, pause = (now - read_at).total_seconds(), (now - previous.taken_at).total_seconds()
+    in_time = pause > 0 and age + pause <= collector.every_seconds  # else the next poll, a pause later, comes too late
+    return replace(known, read_at=read_at) if in_time else None
 
 
-def _read(
+def _same_life(instance: Row, before: Row) -> bool:
+    """Whether it is the same instance, not restarted; of one whose start is not known it cannot be told."""
+    started = instance.get("startup_time")
+    same = all(instance.get(name) == before.get(name) for name in ("startup_time", "instance_number"))
+    return started is not None and same
+
+
+def read_view(
     collector: Collector, connection: Connection, readings: Mapping[str, Reading]
 ) -> tuple[Reading, Answer | None]:
+    """One view, given what was read before it; with the answer, where one came. Raises SessionError."""
     release = text(_instance_row(readings).get("version"))
     statement = text_for(collector.statements, release)
     if statement is None:

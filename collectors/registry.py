@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from types import ModuleType
 
 from collectors import views
-from collectors.model import Collector
+from collectors.model import Collector, ColumnKind
 from collectors.release import as_sent, parts
 
 
@@ -51,6 +51,8 @@ def check(collector: Collector) -> None:
         raise BadCollector(f"{collector.view} declares column {repeated} twice")
     if not collector.key:
         raise BadCollector(f"{collector.view} declares no key column, so no row could be followed from poll to poll")
+    if (collector.once or collector.every_seconds) and any(c.kind is ColumnKind.COUNTER for c in collector.columns):
+        raise BadCollector(f"{collector.view} is carried over and has a counter, which would seem to stand still")
     if not collector.statements:
         raise BadCollector(f"{collector.view} has no statement")
     for release, statement in collector.statements.items():

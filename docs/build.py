@@ -80,6 +80,8 @@ def read() -> str:
 
     def cells(one: Collector) -> tuple[str, ...]:
         how_often = "in bursts" if one.sampled else "once per start" if one.once else "every poll"
+        if one.every_seconds:
+            how_often = f"every {one.every_seconds / 60:g} minutes"
         return (
             f"`{one.view}`",
             f"`{one.granted_on}`" if one.granted_on else "nothing",

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
+from collectors.mechanism import Mechanism, mechanism_of
 from collectors.model import (
     RESULT_CACHE_LATCH,
     ROW_CACHE_LATCH,
@@ -16,7 +16,6 @@ from collectors.model import (
     number,
     text,
 )
-from collectors.release import at_least
 from rules.cache_map import CacheMap, GuardedCaches, cache_map
 from rules.formatting import part_of
 from rules.impact import severity_of
@@ -84,16 +83,9 @@ class SignalContext:
         return busier(self.delta.source)
 
     @cached_property
-    def mechanism(self) -> Literal["latch", "mutex"] | None:
-        """What guards the row cache here: by the events the instance knows, else by its release; None if neither is known."""
-        names = {row.get("name") for row in self.delta.rows("v$event_name")}
-        if ROW_CACHE_MUTEX_EVENT in names:
-            return "mutex"
-        if names:
-            return "latch"
-        if self.delta.release is None:
-            return None
-        return "mutex" if at_least(self.delta.release, "12.2") else "latch"
+    def mechanism(self) -> Mechanism | None:
+        """What guards the row cache here."""
+        return mechanism_of({row.get("name") for row in self.delta.rows("v$event_name")}, self.delta.release)
 
     @cached_property
     def map(self) -> CacheMap:

@@ -1,26 +1,46 @@
-"""Who holds the row cache latch: many quick looks at v$latchholder, on request only, bounded in time and number.
+"""Who holds the row cache latch, and for how long: many looks at v$latchholder within one statement, on request only.
 
-Each look costs the database a little processor time, so a profile never runs on a timer.
+The rows of a counter drive a nested loop, so that the database looks anew for each of them, tens of thousands of times a
+second, where a round trip each allows a few hundred. `gets` grows with every get of a latch, so its distinct values tell
+how many holds were met, and the time they were met for gives their average. It costs one processor for that time, so a
+profile never runs on a timer.
 """
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collectors.model import Value
-from collectors.poll import Connection
+from collectors.errors import NotApplicable
+from collectors.mechanism import mechanism_in
+from collectors.model import Reading, Row, Value, number, text
+from collectors.poll import Connection, read_view
+from collectors.registry import collectors
 
-MOST_SECONDS = 10.0
-MOST_LOOKS = 2000
-PAUSE_SECONDS = 0.005
+MOST_SECONDS = 4.0
+"""Below the time after which a statement is cancelled."""
+MOST_LOOKS = 100_000
+TRIAL_LOOKS = 1000
+"""Looks of the first statement, which tells how many fit into the time."""
+MOST_HOLDERS = 50
 
-STATEMENT = """\
+STATEMENT = f"""\
 select /* latchscope v$latchholder */
-       h.sid, rawtohex(h.laddr) as laddr, s.sql_id, s.module, s.program, s.username
-  from v$latchholder h, v$session s
+       h.sid, rawtohex(h.laddr) as laddr, h.sql_id, s.module, s.program, s.username, h.met, h.holds
+  from (select sid, laddr, sql_id, met, holds
+          from (select /*+ no_transform_distinct_agg */
+                       sid, laddr, sql_id, count(*) as met, count(distinct gets) as holds
+                  from (select /*+ no_merge ordered no_merge(m) use_nl(m) */
+                               m.sid, m.laddr, m.gets,
+                               (select w.sql_id from v$session w where w.sid = m.sid) as sql_id
+                          from (select /*+ no_merge */ level as look from dual connect by level <= :looks) l,
+                               v$latchholder m
+                         where m.name = :latch)
+                 group by sid, laddr, sql_id
+                 order by met desc)
+         where rownum <= {MOST_HOLDERS}) h,
+       v$session s
  where s.sid (+) = h.sid
-   and h.name = :latch"""
+ order by h.met desc"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,41 +56,85 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """How many looks met a holder, in how many holds, and how long one of them lasts on average."""
+
+    holder: Holder
+    looks: int
+    holds: int
+    average_microseconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class HolderProfile:
     """Holders by the number of looks that met them; `seconds` and `looks` say how much was looked."""
 
     latch: str
     seconds: float
     looks: int
-    held: tuple[tuple[Holder, int], ...]
+    held: tuple[Held, ...]
+
+    @property
+    def note(self) -> str | None:
+        """What to hold against it, where every look shows the same."""
+        if not self.held or any(held.looks < self.looks or held.holds > 1 for held in self.held):
+            return None
+        return (
+            "every look met the same holds: the latch was held throughout, or the database read v$latchholder once for all "
+            "looks; how long a hold lasts cannot be told"
+        )
 
 
 def profile(
     connection: Connection, latch: str, seconds: float, looks: int, clock: Callable[[], float] = time.monotonic
 ) -> HolderProfile:
-    """Look until the time or the number is used up. Raises StatementError or SessionError."""
-    met: Counter[Holder] = Counter()
-    began, taken = clock(), 0
+    """Look so often, as far as the time allows. Raises NotApplicable where mutexes guard, StatementError, SessionError."""
+    _refuse_mutexes(connection)
     seconds, looks = min(seconds, MOST_SECONDS), min(looks, MOST_LOOKS)
-    while taken < looks and clock() - began < seconds:
-        answer = connection.query(STATEMENT, {"latch": latch})
-        met.update(_holder(dict(zip(answer.columns, cells, strict=True))) for cells in answer.rows)
-        taken += 1
-        time.sleep(PAUSE_SECONDS)
-    return HolderProfile(latch, clock() - began, taken, tuple(met.most_common()))
+    trial = _looked(connection, latch, min(looks, TRIAL_LOOKS), clock)
+    left = seconds - trial.seconds
+    fitting = min(looks, int(trial.looks * left / trial.seconds) if trial.seconds else looks)
+    return _looked(connection, latch, fitting, clock) if fitting > trial.looks else trial
 
 
-def _holder(row: dict[str, Value]) -> Holder:
-    def cell(name: str) -> str | None:
-        value = row.get(name)
-        return None if value is None else str(value)
+def _refuse_mutexes(connection: Connection) -> None:
+    readings: dict[str, Reading] = {}
+    for view in ("v$instance", "v$event_name"):
+        readings[view], _ = read_view(collectors()[view], connection, readings)
+    if mechanism_in(readings) == "mutex":
+        raise NotApplicable(
+            "mutexes guard the row cache of this instance, so no latch is held that a profile could show; who waits for whom "
+            "stands in the samples of waiting sessions"
+        )
 
-    sid = row.get("sid")
-    return Holder(
-        int(sid) if isinstance(sid, int | float) else 0,
-        cell("laddr") or "",
-        cell("sql_id"),
-        cell("module"),
-        cell("program"),
-        cell("username"),
+
+def _looked(connection: Connection, latch: str, looks: int, clock: Callable[[], float]) -> HolderProfile:
+    began = clock()
+    answer = connection.query(STATEMENT, {"looks": looks, "latch": latch})
+    seconds = clock() - began
+    rows = [dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows]
+    found = HolderProfile(latch, seconds, looks, tuple(_held(row, seconds / looks) for row in rows))
+    if found.note is None:
+        return found
+    return HolderProfile(latch, seconds, looks, tuple(_without_average(held) for held in found.held))
+
+
+def _held(row: Row, seconds_per_look: float) -> Held:
+    holder = Holder(
+        _count(row.get("sid")),
+        text(row.get("laddr")) or "",
+        text(row.get("sql_id")),
+        text(row.get("module")),
+        text(row.get("program")),
+        text(row.get("username")),
     )
+    met, holds = _count(row.get("met")), _count(row.get("holds"))
+    return Held(holder, met, holds, met * seconds_per_look * 1e6 / holds if holds else None)
+
+
+def _without_average(held: Held) -> Held:
+    return Held(held.holder, held.looks, held.holds, None)
+
+
+def _count(value: Value) -> int:
+    return int(number(value) or 0)

@@ -1,16 +1,24 @@
 """Short looks at who waits, between two polls: one light statement a second, while the row cache costs something."""
 
+from collections.abc import Iterator
+from time import monotonic
+
 from collectors.errors import StatementError, ViewRefused
 from collectors.grants import ANYBODY, grant
 from collectors.model import Missing, Reading, Row, Rows
 from collectors.poll import Connection
 from collectors.registry import collectors
 from collectors.release import text_for
+from collectors.views.session import MOST_SESSIONS
 
 VIEW = "v$session"
 EVERY_SECONDS = 1.0
 LONGEST_BURST = 60
 """Looks of one burst at most."""
+MOST_SECONDS = 3.0
+"""Seconds that the looks of one burst may take together: on a database that answers slowly they would only add to the load."""
+MOST_ROWS = 5000
+"""Waiting sessions that the looks of one burst may read together; they are kept with the poll."""
 
 
 class Burst:
@@ -25,16 +33,28 @@ class Burst:
         self._looks = 0
         self._most = min(looks, LONGEST_BURST)
         self._missing: Missing | None = None
+        self._seconds = 0.0
+        self._crowded = False
 
     @property
     def spent(self) -> bool:
-        """Whether no further look is due: enough were taken, or the view cannot be read."""
-        return self._looks >= self._most or self._missing is not None
+        """Whether no further look is due: enough were taken, they cost enough, or the view cannot be read."""
+        return self._looks >= self._most or self._missing is not None or self._cut_short() is not None
+
+    def _cut_short(self) -> str | None:
+        """What ended the burst before its looks were used up."""
+        if self._looks >= self._most:
+            return None
+        if self._seconds >= MOST_SECONDS:
+            return f"taken {self._seconds:.1f} s"
+        met = len(self._rows) - self._looks
+        return f"met {met:,} sessions" if met >= MOST_ROWS else None
 
     def look(self, connection: Connection) -> None:
         """Look once. Raises SessionError when the session is lost; a view that cannot be read ends the burst."""
         if self._statement is None or self.spent:
             return
+        began = monotonic()
         try:
             answer = connection.query(self._statement, {})
         except ViewRefused as error:
@@ -43,6 +63,8 @@ class Burst:
         except StatementError as error:
             self._missing = Missing(VIEW, "failed", f"{VIEW}: {error}", "see the error; the polls go on")
             return
+        self._seconds += monotonic() - began
+        self._crowded |= len(answer.rows) >= MOST_SESSIONS
         self._looks += 1
         self._rows.append({"sample": self._looks, "sid": None})
         self._rows += [
@@ -55,7 +77,13 @@ class Burst:
             return self._missing
         if not self._looks:
             return not_sampled()
-        return Rows(VIEW, tuple(self._rows))
+        return Rows(VIEW, tuple(self._rows), tuple(self._notes()))
+
+    def _notes(self) -> Iterator[str]:
+        if self._crowded:
+            yield f"the {MOST_SESSIONS} waiting sessions that a look reads at most stand for all of them"
+        if why := self._cut_short():
+            yield f"{self._looks} looks stand for the whole interval, for they had {why}"
 
 
 def not_sampled() -> Missing:

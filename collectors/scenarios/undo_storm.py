@@ -40,7 +40,7 @@ STORM = replace(
         ),
     ),
     holding=(
-        ScriptedHolder(611, 1, 0.52, "g7w5kz3h1rq2m", "LOAD", "loader@etl", "ETL"),
+        ScriptedHolder(611, 1, 0.52, "g7w5kz3h1rq2m", "LOAD", "loader@etl", "ETL", microseconds=620.0),
         ScriptedHolder(618, 1, 0.21, "1fsr0z9bn4v6t", "LOAD", "loader@etl", "ETL"),
     ),
     answers={"select count(*) from dba_rollback_segs": 14838},

@@ -1,10 +1,11 @@
 """A scripted or recorded database behind the Connection protocol, for the demo and for tests."""
 
+import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from collectors.errors import StatementError, ViewRefused
-from collectors.model import Binds
+from collectors.model import Binds, number
 from collectors.ondemand import holders
 from collectors.ondemand.confirm import limited
 from collectors.poll import Answer
@@ -33,7 +34,7 @@ class ScriptedDatabase:
         """The rows of the view that this statement reads; see Connection."""
         view = view_of(sql)
         if view is None:
-            return self._asked_once(sql)
+            return self._asked_once(sql, binds)
         if view in self._refused:
             raise ViewRefused("ORA-00942: table or view does not exist")
         if view == "v$instance":
@@ -41,16 +42,18 @@ class ScriptedDatabase:
         columns, rows = table(self.scenario, view, self._now, self._began, collectors()[view].key)
         return Answer(columns, rows, bytes=sum(len(str(cell)) for row in rows for cell in row))
 
-    def _asked_once(self, sql: str) -> Answer:
+    def _asked_once(self, sql: str, binds: Binds) -> Answer:
         """What an action asks: holders of the latch, or the number of a confirming query."""
         now = ScenarioState(self.scenario, self._clock(), self._began)
         if sql == holders.STATEMENT:
-            rows = waits.holders(now)
+            looks = int(number(binds.get("looks")) or 0)
+            time.sleep(looks * waits.SECONDS_PER_LOOK)
+            rows = waits.holders(now, looks)
             columns = tuple(rows[0]) if rows else ("sid", "laddr")
             return Answer(columns, [tuple(row.values()) for row in rows])
-        for asked, number in now.load.answers.items():
+        for asked, answer in now.load.answers.items():
             if sql == limited(asked):
-                return Answer(("answer",), [(number,)])
+                return Answer(("answer",), [(answer,)])
         raise StatementError("ORA-00900: the scripted database does not know this statement")
 
     def close(self) -> None:

@@ -74,6 +74,8 @@ class ScriptedHolder:
     module: str | None = None
     program: str | None = None
     username: str = "APP"
+    microseconds: float = 400.0
+    """How long it holds it each time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The waits of a scripted database: sleeps for mutexes, and the sessions that wait at one moment."""
 
-from collectors.model import Row
+from collectors.model import Row, number
 from collectors.release import at_least
 from collectors.simulator.scenario import ScenarioState, ScriptedLoad, ScriptedWaiters
 
@@ -27,9 +27,13 @@ def _mutex(load: ScriptedLoad, location: str, part: int, unit: float = 1.0) -> f
     return load.mutexes.get(location, (0.0, 0.0))[part] * unit
 
 
-def holders(now: ScenarioState) -> list[Row]:
-    """Rows of v$latchholder joined to v$session: who holds a child latch at this moment."""
-    return [
+SECONDS_PER_LOOK = 20e-6
+"""Of the looks that a profile of holders takes within one statement."""
+
+
+def holders(now: ScenarioState, looks: int) -> list[Row]:
+    """What so many looks at v$latchholder show: who held a child latch, how often, and in how many holds."""
+    rows: list[Row] = [
         {
             "sid": holder.sid,
             "laddr": address(holder.child),
@@ -37,10 +41,13 @@ def holders(now: ScenarioState) -> list[Row]:
             "module": holder.module,
             "program": holder.program,
             "username": holder.username,
+            "met": (met := round(looks * holder.share)),
+            "holds": max(1, round(met * SECONDS_PER_LOOK * 1e6 / holder.microseconds)),
         }
-        for index, holder in enumerate(now.load.holding)
-        if (now.at * 97.3 + index * 0.37) % 1 < holder.share
+        for holder in now.load.holding
+        if round(looks * holder.share)
     ]
+    return sorted(rows, key=lambda row: -(number(row["met"]) or 0.0))
 
 
 def session(now: ScenarioState) -> list[Row]:

@@ -1,15 +1,19 @@
 """v$latch_children: gets, misses and sleeps of each child of `row cache objects`, and of no other latch.
 
-Without the restriction by latch# the view lists every child latch of the instance, a million rows on a large SGA.
+Without the restriction by latch# the view lists every child latch of the instance, a million rows on a large SGA. Where
+mutexes guard the row cache it has nothing to say, and is not asked.
 """
 
 from collections.abc import Mapping
 
+from collectors.mechanism import mechanism_in, without_latch
 from collectors.model import ROW_CACHE_LATCH, Binds, Collector, Column, ColumnKind, Missing, Reading
 from collectors.views.latchname import number_of
 
 
 def _latch(readings: Mapping[str, Reading]) -> Binds | Missing:
+    if mechanism_in(readings) == "mutex":
+        return without_latch("v$latch_children")
     return number_of(ROW_CACHE_LATCH, "v$latch_children", readings)
 
 
@@ -38,6 +42,6 @@ LATCH_CHILDREN = Collector(
     },
     without="which child latch is hot, and so which cache",
     granted_on="sys.v_$latch_children",
-    after=("v$instance", "v$latchname"),
+    after=("v$instance", "v$event_name", "v$latchname"),
     binds=_latch,
 )

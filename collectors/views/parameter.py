@@ -23,5 +23,6 @@ PARAMETER = Collector(
     },
     without="settings that explain a finding, such as a floor on the number of undo segments",
     granted_on="sys.v_$parameter",
+    every_seconds=300.0,
     after=("v$instance",),
 )

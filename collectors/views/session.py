@@ -6,11 +6,14 @@ v$latch_children.addr does.
 
 from collectors.model import Collector, Column, ColumnKind
 
-_WAITERS = """
+MOST_SESSIONS = 500
+"""A look reads no more; in a hang thousands may wait, and what matters shows in the first hundreds."""
+
+_WAITERS = f"""
               from v$session
              where state = 'WAITING'
                and event in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free')
-               and rownum <= 500"""
+               and rownum <= {MOST_SESSIONS}"""
 
 SESSION = Collector(
     view="v$session",

@@ -16,6 +16,7 @@ import uvicorn
 from collectors.capture import dump
 from collectors.errors import CollectError
 from collectors.grants import grants_script
+from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from collectors.scenarios import scenarios
 from rules.catalogue import catalogue
 from service.app import create_app
@@ -129,11 +130,11 @@ cli.command()(compare.mark)
 @cli.command()
 def holders(
     database: Annotated[str, typer.Argument(help="name of the configuration")],
-    seconds: Annotated[float, typer.Option(min=0.1, max=10, help="how long to look at most")] = 5.0,
-    looks: Annotated[int, typer.Option(min=1, max=2000, help="how often to look at most")] = 500,
+    seconds: Annotated[float, typer.Option(min=0.1, max=MOST_SECONDS, help="how long to look at most")] = 2.0,
+    looks: Annotated[int, typer.Option(min=1, max=MOST_LOOKS, help="how often to look at most")] = MOST_LOOKS,
     config: ConfigOption = CONFIG,
 ) -> None:
-    """Profile who holds the row cache latch right now: many quick looks, a few seconds, on request only."""
+    """Profile who holds the row cache latch right now, and how long: many looks in one statement, on request only."""
     chosen = _settings(config)
     (target,) = _named(chosen, [database])
     try:

@@ -70,7 +70,7 @@ def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
 
 
 def holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:
-    """A profile of who holds the row cache latch. Raises StatementError, SessionError."""
+    """A profile of who holds the row cache latch. Raises NotApplicable, StatementError, SessionError."""
     connection = Connector(settings.oracle).open(MonitoredDatabase(database, settings.interval_of(database)))
     try:
         return profile(connection, ROW_CACHE_LATCH, seconds, looks)
@@ -81,11 +81,15 @@ def holders(database: DatabaseSettings, settings: Settings, seconds: float, look
 def holders_as_text(found: HolderProfile) -> str:
     """A profile as lines for a terminal."""
     lines = [f"{found.latch}: {found.looks} looks in {found.seconds:.1f} s"]
-    for holder, times in found.held:
+    for held in found.held:
+        holder, lasting = held.holder, held.average_microseconds
         who = ", ".join(part for part in (holder.username, holder.module, holder.program, holder.sql_id) if part)
+        each = "" if lasting is None else f", {lasting:,.0f} µs a hold"
         lines.append(
-            f"  held in {times / found.looks:6.1%} of the looks: session {holder.sid} ({who}), child at {holder.address}"
+            f"  held in {held.looks / found.looks:6.1%} of the looks: session {holder.sid} ({who}), "
+            f"child at {holder.address}{each}"
         )
+    lines += [f"  note: {found.note}"] if found.note else []
     return "\n".join(lines if found.held else [*lines, "  nobody was met holding it"])
 
 

@@ -38,7 +38,7 @@ class OracleSettings(Strict):
     connect_timeout: Seconds = Field(15.0, gt=0)
     """For the whole login, because a listener that accepts and says nothing would be waited for without end."""
     statement_timeout: Seconds = Field(5.0, gt=0)
-    """A statement that takes longer is cancelled and the session replaced: watching must never add to the load."""
+    """A statement that takes longer is cancelled; its session is kept where it answers a ping, else replaced."""
 
 
 class Defaults(Strict):

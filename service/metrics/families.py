@@ -210,7 +210,7 @@ POLL_INTERVAL = _poll(
 )
 COLLECTOR_SUCCESS = _collector(
     "latchscope_collector_success",
-    help="1 when the view was read in the last poll or carried over from start.",
+    help="1 when the view was read in the last poll or carried over from an earlier one.",
     note="0 when it could not be read; not exported on releases without this view",
 )
 COLLECTOR_DURATION = _collector(

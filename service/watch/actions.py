@@ -71,7 +71,7 @@ class OperatorActions:
         return result
 
     def profile(self, watched: MonitoredDatabase, seconds: float, looks: int) -> HolderProfile:
-        """Profile who holds the row cache latch. Raises Busy, StatementError, SessionError."""
+        """Profile who holds the row cache latch. Raises Busy, NotApplicable, StatementError, SessionError."""
         with self._session(watched) as connection:
             return profile(connection, ROW_CACHE_LATCH, seconds, looks)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from collectors.errors import SessionError, SetupError, StatementError
+from collectors.errors import SessionError, SessionKept, SetupError, StatementError
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection
 from rules.catalogue import catalogue
@@ -158,7 +158,7 @@ class Worker:
             except (StatementError, SessionError) as error:
                 log.warning("%s: %s was not confirmed: %s", self.watched.name, cause.id, error)
                 if isinstance(error, SessionError):
-                    self._drop()
+                    self._drop_unless_kept(error)
                     return
 
     def _next_burst(self, published: Published) -> Burst | None:
@@ -184,7 +184,7 @@ class Worker:
         self._wake.clear()
 
     def _failed(self, error: Exception) -> float:
-        self._drop()
+        self._drop_unless_kept(error)
         self._burst = None
         self._failures += 1
         retry = after_failure(error, self._failures)
@@ -201,6 +201,11 @@ class Worker:
             trace = None if isinstance(error, SessionError) else error
             log.warning("%s: %s (%s)", self.watched.name, why, retry.kind, exc_info=trace)
         return self.watched.interval if retry.pause is None else retry.pause
+
+    def _drop_unless_kept(self, error: Exception) -> None:
+        """Give the session up, except where trying again on it is cheaper than a login."""
+        if not isinstance(error, SessionKept):
+            self._drop()
 
     def _drop(self) -> None:
         if self._connection is not None:

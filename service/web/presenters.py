@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from collectors.grants import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
-from collectors.ondemand.holders import Holder, HolderProfile
+from collectors.ondemand.holders import Held, HolderProfile
 from rules.cache_map import CacheMap
 from rules.engine import cannot_tell
 from rules.model import Diagnosis, DiagnosisBasis
@@ -220,18 +220,22 @@ def holders_out(watched: MonitoredDatabase, found: HolderProfile) -> HoldersOut:
         latch=found.latch,
         seconds=round(found.seconds, 3),
         looks=found.looks,
-        holders=tuple(_holder(holder, times, found.looks, children, caches) for holder, times in found.held),
+        note=found.note,
+        holders=tuple(_holder(held, found.looks, children, caches) for held in found.held),
     )
 
 
-def _holder(holder: Holder, times: int, looks: int, children: dict[str, int], caches: CacheMap) -> HolderOut:
+def _holder(held: Held, looks: int, children: dict[str, int], caches: CacheMap) -> HolderOut:
+    holder = held.holder
     child = children.get(holder.address)
     return HolderOut(
         sid=holder.sid,
         child=child,
         cache="unknown" if child is None else caches.name(child),
-        looks=times,
-        share_of_looks=times / looks,
+        looks=held.looks,
+        share_of_looks=held.looks / looks,
+        holds=held.holds,
+        average_hold_microseconds=held.average_microseconds,
         sql_id=holder.sql_id,
         module=holder.module,
         program=holder.program,

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
+from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from rules.model import CacheRef, DiagnosisBasis, Severity
 from service.intake.uploads import ReportPart
 
@@ -157,10 +158,10 @@ class ConfirmationOut(BaseModel):
 
 
 class HoldersIn(BaseModel):
-    """How long to look for holders at most: 10 s and 2,000 looks are the limits."""
+    """How long and how often to look for holders at most; the looks take place within one statement."""
 
-    seconds: float = Field(5.0, gt=0, le=10)
-    looks: int = Field(500, gt=0, le=2000)
+    seconds: float = Field(2.0, gt=0, le=MOST_SECONDS)
+    looks: int = Field(MOST_LOOKS, gt=0, le=MOST_LOOKS)
 
 
 class HolderOut(BaseModel):
@@ -171,6 +172,8 @@ class HolderOut(BaseModel):
     cache: str
     looks: int
     share_of_looks: float
+    holds: int = Field(description="different holds that these looks met")
+    average_hold_microseconds: float | None = Field(description="null where the looks cannot tell")
     sql_id: str | None
     module: str | None
     program: str | None
@@ -184,6 +187,7 @@ class HoldersOut(BaseModel):
     latch: str
     seconds: float
     looks: int
+    note: str | None = Field(description="what to hold against the profile, where every look shows the same")
     holders: tuple[HolderOut, ...]
 
 

@@ -100,6 +100,13 @@ def test_capture_is_read_back_as_it_was_written() -> None:
         assert {k: v for k, v in one.instance.items() if v is not None} == readings_of(other)["v$instance"]
 
 
+def test_capture_keeps_the_time_of_a_reading_carried_over() -> None:
+    first = poll_at("undo-storm", 10)
+    capture = Capture("undo-storm", (first, poll_at("undo-storm", 25, previous=first)))
+    read_at = [one.readings["v$parameter"].read_at for one in load(dump(capture), "x.json").snapshots]  # type: ignore[union-attr]
+    assert read_at == [None, first.taken_at]
+
+
 def test_cells_absent_from_some_rows_stay_absent() -> None:
     rows = Rows(
         "v$latch", ({"name": "row cache objects", "gets": 1, "sleeps": None}, {"name": "messages"}), ("assumed",)

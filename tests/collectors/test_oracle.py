@@ -10,7 +10,8 @@ import pytest
 
 from collectors.deadline import MOST_LEFT_BEHIND, left_behind
 from collectors.errors import CredentialError, SessionError, SetupError, StatementError, ViewRefused
-from collectors.oracle import PREFETCH_ROWS, Cancelled, ConnectTarget, Deadlines, OracleConnection, TooSlow, prepare
+from collectors.oracle import PREFETCH_ROWS, ConnectTarget, Deadlines, OracleConnection, TooSlow, prepare
+from collectors.oracle_errors import Cancelled
 from collectors.poll import poll
 from collectors.registry import collectors
 from tests.oracle_standin.accounts import Account
@@ -24,10 +25,10 @@ from tests.oracle_standin.server import Listener
 from tests.service.standin import becomes
 
 LIMIT = HANGS
-QUICK = Deadlines(connect=4.0, statement=1.0, frozen=1.5, close=0.5)
+QUICK = Deadlines(connect=4.0, statement=1.0, ping=1.0, close=0.5)
 HASTY = replace(QUICK, connect=0.4)
 """For logins that nobody will answer; the others may take their time on a busy machine."""
-ONE, MANY = "select one from standin", "select many from standin"
+ONE, MANY, SLOW = "select one from standin", "select many from standin", "select slow from standin"
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -40,6 +41,7 @@ def listener() -> Iterator[Listener]:
     many = [(number, f"row {number}") for number in range(PREFETCH_ROWS + 500)]
     scripts = {
         ONE: Answer([ResultColumn("ONE")], [(1,)]),
+        SLOW: Answer([ResultColumn("ONE")], [(1,)], delay=60.0),
         MANY: Answer([ResultColumn("N"), ResultColumn("Text", OracleType.VARCHAR2)], many),
     }
     with Listener({"orcl": Service(DictBackend(scripts), {USER: Account(PASSWORD)})}) as running:
@@ -116,9 +118,18 @@ def test_refused_view_leaves_the_session_alone(listener: Listener) -> None:
     assert ask(connection) == [(1,)] and orcl(listener).counters.logins == 1
 
 
-def test_slow_statement_is_cancelled_and_its_session_replaced(listener: Listener) -> None:
+def test_cancelled_statement_costs_a_ping_and_no_login(listener: Listener) -> None:
     connection = session(listener)
-    orcl(listener).faults.slow(2.0)
+    with pytest.raises(Cancelled, match="DPY-4024"):
+        ask(connection, SLOW)
+    assert ask(connection) == [(1,)]
+    assert orcl(listener).counters.logins == 1
+    assert not orcl(listener).sessions[-1].ended
+
+
+def test_session_that_answers_no_ping_is_replaced(listener: Listener) -> None:
+    connection = session(listener)
+    orcl(listener).faults.slow(4.0)
     with pytest.raises(Cancelled, match="DPY-4024"):
         ask(connection)
     orcl(listener).faults.clear()
@@ -126,23 +137,107 @@ def test_slow_statement_is_cancelled_and_its_session_replaced(listener: Listener
     assert orcl(listener).counters.logins == 2
 
 
+def test_new_session_stands_before_the_old_one_is_given_up(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection, close = session(listener), OracleConnection.close
+    logins: list[int] = []
+
+    def closing(self: OracleConnection) -> None:
+        logins.append(orcl(listener).counters.logins)
+        close(self)
+
+    monkeypatch.setattr(OracleConnection, "close", closing)
+    orcl(listener).faults.slow(4.0)
+    with pytest.raises(Cancelled):
+        ask(connection)
+    assert logins == [2]
+
+
+def test_session_is_kept_while_no_new_one_can_be_had(listener: Listener) -> None:
+    connection = session(listener)
+    orcl(listener).faults.slow(4.0)
+    orcl(listener).faults.fail_logins(18)  # maximum number of sessions exceeded
+    with pytest.raises(SessionError, match="ORA-00018"):
+        ask(connection)
+    orcl(listener).faults.clear()
+    assert ask(connection) == [(1,)], "it has recovered"
+    assert orcl(listener).counters.logins == 2, "one that worked, one that was refused"
+
+
+def test_session_in_doubt_that_fails_another_ping_is_given_up(listener: Listener) -> None:
+    connection = session(listener)
+    orcl(listener).faults.slow(4.0)
+    orcl(listener).faults.fail_logins(18)
+    with pytest.raises(SessionError, match="ORA-00018"):
+        ask(connection)
+    with pytest.raises(SessionError, match="did not answer a ping again"):
+        ask(connection)
+    assert orcl(listener).counters.logins == 2
+
+
+@pytest.mark.parametrize(("code", "kind"), [(1017, CredentialError), (28000, CredentialError)])
+def test_refused_credential_of_a_new_session_is_told_as_such(
+    listener: Listener, code: int, kind: type[Exception]
+) -> None:
+    connection = session(listener)
+    orcl(listener).faults.slow(4.0)
+    orcl(listener).faults.fail_logins(code)
+    with pytest.raises(kind, match=f"ORA-{code:05}"):
+        ask(connection)
+
+
 def test_slow_goodbye_does_not_cost_the_next_session(listener: Listener) -> None:
     connection = session(listener)
-    orcl(listener).faults.slow(3 * QUICK.close)
+    orcl(listener).faults.slow(4.0)
     with pytest.raises(Cancelled):
         ask(connection)
     orcl(listener).faults.clear()
     assert ask(connection) == [(1,)] and orcl(listener).counters.logins == 2
 
 
+def test_two_slow_statements_in_a_row_end_the_poll_and_keep_the_session(listener: Listener) -> None:
+    connection = session(listener)
+    with pytest.raises(Cancelled):
+        ask(connection, SLOW)
+    with pytest.raises(TooSlow, match="two statements in a row"):
+        ask(connection, SLOW)
+    assert ask(connection) == [(1,)]
+    with pytest.raises(Cancelled):
+        ask(connection, SLOW)
+    assert orcl(listener).counters.logins == 1
+
+
 def test_database_slow_in_everything_is_left_after_two_statements(listener: Listener) -> None:
     connection = session(listener)
-    orcl(listener).faults.slow(2.0)
+    orcl(listener).faults.slow(4.0)
     with pytest.raises(Cancelled):
         ask(connection)
-    with pytest.raises(TooSlow, match="two statements in a row"):
+    with pytest.raises(SessionError, match="two statements in a row"):
         ask(connection)
     assert orcl(listener).counters.logins == 2
+
+
+def test_own_guard_leaves_the_driver_time_to_clean_up() -> None:
+    """The driver waits its call_timeout for the answer, and once more for the answer to its break."""
+    for deadlines in (Deadlines(), QUICK, Deadlines(statement=30.0)):
+        assert deadlines.frozen > 2 * deadlines.statement
+
+
+def test_frozen_server_is_told_by_the_driver_itself(listener: Listener) -> None:
+    connection = session(listener)
+    orcl(listener).faults.hang(Stage.EXECUTE)
+    with pytest.raises(SessionError, match="DPY-4011"):
+        ask(connection)
+
+
+def test_statement_cache_holds_all_that_a_session_asks(listener: Listener) -> None:
+    asked = [f"select {number} from standin" for number in range(len(collectors()) + 12)]
+    backend = orcl(listener).backend
+    assert isinstance(backend, DictBackend)
+    backend.scripts |= dict.fromkeys(asked, Answer([ResultColumn("ONE")], [(1,)]))
+    connection = session(listener)
+    for _ in range(3):
+        assert [ask(connection, sql) for sql in asked] == [[(1,)]] * len(asked)
+    assert orcl(listener).counters.parses == len(asked)
 
 
 @pytest.mark.parametrize("stage", [Stage.ACCEPT, Stage.LOGIN])

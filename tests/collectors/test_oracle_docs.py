@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors import oracle
+from collectors import oracle_errors
 from collectors.oracle import Deadlines
 
 ROOT = Path(__file__).parents[2]
@@ -16,11 +16,11 @@ ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.s
 @pytest.mark.parametrize(
     ("kind", "codes"),
     [
-        ("`credential`", oracle.CREDENTIAL),
-        ("`starting`", oracle.STARTING),
-        ("`setup`", oracle.SETUP),
-        ("`network`", oracle.LOST),
-        ("(view refused)", oracle.REFUSED),
+        ("`credential`", oracle_errors.CREDENTIAL),
+        ("`starting`", oracle_errors.STARTING),
+        ("`setup`", oracle_errors.SETUP),
+        ("`network`", oracle_errors.LOST),
+        ("(view refused)", oracle_errors.REFUSED),
     ],
 )
 def test_error_codes_are_documented_beside_their_cure(kind: str, codes: set[str]) -> None:
@@ -36,6 +36,8 @@ def test_documented_deadlines_are_the_ones_in_force() -> None:
     deadlines = Deadlines()
     assert told["the login, all of it"] == f"{deadlines.connect:g} s"
     assert told["a statement"].startswith(f"{deadlines.statement:g} s")
+    assert told["the ping of a session whose statement was cancelled"].startswith(f"{deadlines.ping:g} s")
+    assert told["a statement on a server that does not answer the cancel either"].startswith(f"{deadlines.frozen:g} s")
     assert told["the goodbye"] == f"{deadlines.close:g} s"
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from collectors.errors import SessionError, StatementError, ViewRefused
-from collectors.model import Binds, Missing, Rows, Value
+from collectors.grants import capabilities
+from collectors.model import Binds, Missing, Rows, Snapshot, Value
 from collectors.poll import Answer, poll
 from collectors.registry import collectors, marker, view_of
 from tests.collectors.scripted import BEGAN, poll_at
@@ -89,6 +90,38 @@ def test_children_are_not_asked_for_without_the_latch_number() -> None:
     assert "v$latch_children" not in [*unnamed.views, *hidden.views]
 
 
+MUTEXES = Answer(("name",), [("row cache lock",), ("row cache mutex",)])
+LATCHES = Answer(("name",), [("row cache lock",), ("latch: row cache objects",)])
+UNREADABLE = ViewRefused("ORA-00942: no")
+
+
+@pytest.mark.parametrize(
+    ("release", "events", "asked"),
+    [
+        ("19.0.0.0.0", MUTEXES, False),
+        ("12.2.0.1.0", UNREADABLE, False),
+        ("12.1.0.2.0", MUTEXES, False),
+        ("12.1.0.2.0", UNREADABLE, True),
+        ("19.0.0.0.0", LATCHES, True),
+        ("11.2.0.4.0", LATCHES, True),
+    ],
+    ids=["mutex event", "new release", "mutex event on an old release", "old release", "no mutex event", "11.2"],
+)
+def test_children_are_asked_for_only_where_latches_guard_the_row_cache(
+    release: str, events: Answer | Exception, asked: bool
+) -> None:
+    session = Session({"v$latchname": NAMES, "v$event_name": events}, {**INSTANCE, "version": release})
+    reading = poll("erp1", session).read("v$latch_children")
+    assert ("v$latch_children" in session.views) == asked
+    assert {"v$latch", "v$latch_misses"} <= set(session.views), "the result cache latch needs them on every release"
+    if not asked:
+        assert isinstance(reading, Missing)
+        assert (reading.kind, reading.why) == (
+            "not_asked",
+            "v$latch_children is not asked: mutexes guard the row cache of this instance, not child latches",
+        )
+
+
 def test_cost_is_told_for_each_view_that_answered() -> None:
     session = Session({"v$latchname": NAMES, "v$latch": ViewRefused("ORA-00942")})
     costs = poll("erp1", session).costs
@@ -161,7 +194,7 @@ def test_views_that_change_only_at_startup_are_carried_over() -> None:
     first = poll("erp1", Session({"v$latchname": NAMES}))
     session = Session({"v$latchname": NAMES})
     second = poll("erp1", session, first)
-    assert sorted(set(POLLED) - set(session.views)) == ONCE
+    assert sorted(set(POLLED) - set(session.views) - {"v$parameter"}) == ONCE
     assert {view: second.readings[view] for view in ONCE} == {view: first.readings[view] for view in ONCE}
     assert set(second.costs) == set(session.views)
 
@@ -188,6 +221,77 @@ def test_new_grant_is_noticed_at_the_next_poll() -> None:
     first = poll("erp1", Session({"x$kqrst": ViewRefused("ORA-00942")}))
     second = poll("erp1", Session(), first)
     assert isinstance(second.read("x$kqrst"), Rows)
+
+
+def session_at(seconds: float, value: str = "10", **instance: Value) -> Session:
+    """A session of an instance whose clock has gone on by so many seconds."""
+    undo = Answer(("name", "value"), [("undo_retention", value)])
+    return Session({"v$parameter": undo}, {**INSTANCE, "taken_at": NOW + timedelta(seconds=seconds), **instance})
+
+
+def settings(snapshot: Snapshot) -> list[Value]:
+    return [row["value"] for row in snapshot.rows("v$parameter")]
+
+
+def test_parameters_are_read_every_five_minutes_and_carried_over_between() -> None:
+    snapshot: Snapshot | None = None
+    read: list[int] = []
+    for seconds in range(0, 901, 15):
+        session = session_at(seconds, value=str(seconds))
+        snapshot = poll("erp1", session, snapshot)
+        if "v$parameter" in session.views:
+            read.append(seconds)
+        assert settings(snapshot) == [str(read[-1])]
+        assert ("v$parameter" in snapshot.costs) == (read[-1] == seconds)
+    assert read == [0, 300, 600, 900]
+
+
+@pytest.mark.parametrize("interval", [1.0, 15.7, 60.0, 299.0, 400.0])
+def test_changed_parameter_is_seen_within_five_minutes_whatever_the_interval(interval: float) -> None:
+    snapshot: Snapshot | None = None
+    for number in range(40):
+        at = number * interval
+        snapshot = poll("erp1", session_at(at, value=str(at)), snapshot)
+        (seen,) = settings(snapshot)
+        assert at - float(str(seen)) <= 300
+
+
+def test_parameters_carried_over_keep_the_time_they_were_read_at() -> None:
+    first = poll("erp1", session_at(0))
+    second = poll("erp1", session_at(15), first)
+    third = poll("erp1", session_at(30), second)
+    times = [reading.read_at for one in (first, second, third) if isinstance(reading := one.read("v$parameter"), Rows)]
+    assert times == [None, NOW.replace(tzinfo=UTC), NOW.replace(tzinfo=UTC)]
+    (told,) = [view.why for view in capabilities(third, "X").views if view.view == "v$parameter"]
+    assert told == "1 row, as of 2026-03-02 09:00:00 UTC"
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        session_at(15, startup_time="2026-03-02 09:00:05"),
+        session_at(15, instance_number=2),
+        session_at(-15),
+        session_at(15, taken_at=None),
+    ],
+    ids=["restart", "another instance", "clock set back", "no clock"],
+)
+def test_parameters_are_read_again_where_an_old_reading_may_not_hold(later: Session) -> None:
+    poll("erp1", later, poll("erp1", session_at(0)))
+    assert "v$parameter" in later.views
+
+
+def test_names_of_another_instance_are_not_carried_over() -> None:
+    first = poll("erp1", Session({"v$latchname": NAMES}))
+    session = session_at(15, instance_number=2)
+    poll("erp1", session, first)
+    assert set(ONCE) <= set(session.views)
+
+
+def test_parameters_that_could_not_be_read_are_asked_for_again_at_once() -> None:
+    refused = session_at(0)
+    refused.answers["v$parameter"] = ViewRefused("ORA-00942: no")
+    assert settings(poll("erp1", session_at(15), poll("erp1", refused))) == ["10"]
 
 
 def test_scripted_database_answers_every_view() -> None:

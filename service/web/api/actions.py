@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException
 
-from collectors.errors import SessionError, StatementError
+from collectors.errors import NotApplicable, SessionError, StatementError
 from rules.catalogue import catalogue
 from rules.model import meets
 from service.config.audit import Audit
@@ -27,7 +27,10 @@ from service.web.schemas import (
 
 T = TypeVar("T")
 FAILED: dict[int | str, dict[str, Any]] = {
-    409: {"model": Problem, "description": "Another action runs on the database."},
+    409: {
+        "model": Problem,
+        "description": "Another action runs on the database, or the instance has nothing of the kind.",
+    },
     502: {"model": Problem, "description": "The database refused or did not answer; `detail` has its words."},
     503: {"model": Problem, "description": "Another replica polls the database and could not be asked."},
 }
@@ -85,7 +88,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     def run_holder_profile(
         db: str, wanted: HoldersIn, caller: Annotated[Caller, Depends(access.operator)]
     ) -> HoldersOut:
-        """Look quickly at who holds the row cache latch, for some seconds and a number of looks at most."""
+        """Look many times within one statement at who holds the row cache latch; 409 where mutexes guard the row cache."""
         watched = watched_in(board, db)
         found = _attempt(
             audit, caller, "profile holders", watched, lambda: can.profile(watched, wanted.seconds, wanted.looks)
@@ -112,6 +115,9 @@ def _attempt(
     except OwnerUnreachable as error:
         audit.record(caller.name, action, watched.name, f"failed: {error}")
         raise HTTPException(503, str(error)) from None
+    except NotApplicable as error:
+        audit.record(caller.name, action, watched.name, "refused: not applicable")
+        raise HTTPException(409, f"{watched.name}: {error}") from None
     except (StatementError, SessionError) as error:
         audit.record(caller.name, action, watched.name, f"failed: {error}")
         raise HTTPException(502, f"{watched.name}: {error}") from None

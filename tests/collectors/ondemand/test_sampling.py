@@ -106,6 +106,48 @@ def test_burst_takes_fewer_looks_when_asked() -> None:
     assert len(session.asked) == 2
 
 
+def crowd(sessions: int) -> list[tuple[Value, ...]]:
+    return [(sid, "row cache lock") for sid in range(sessions)]
+
+
+def test_look_that_met_as_many_as_it_reads_is_told() -> None:
+    reading = after(Session([crowd(499), crowd(500), crowd(3)]), 3).taken()
+    assert isinstance(reading, Rows)
+    assert reading.notes == ("the 500 waiting sessions that a look reads at most stand for all of them",)
+    fewer = after(Session([crowd(499)]), 3).taken()
+    assert isinstance(fewer, Rows) and fewer.notes == ()
+
+
+@pytest.mark.parametrize("statement", collectors()[VIEW].statements.values())
+def test_statement_reads_so_many_sessions_at_most(statement: str) -> None:
+    assert "rownum <= 500" in statement
+
+
+def test_burst_of_a_crowd_ends_before_it_holds_too_many_rows() -> None:
+    session = Session([crowd(500)])
+    burst = after(session, 60)
+    assert burst.spent and len(session.asked) == 10
+    reading = burst.taken()
+    assert isinstance(reading, Rows) and len(reading.rows) == 5010
+    assert reading.notes[1:] == ("10 looks stand for the whole interval, for they had met 5,000 sessions",)
+
+
+def test_burst_on_a_slow_database_ends_when_its_time_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    glances = iter(range(10**6))
+    monkeypatch.setattr("collectors.ondemand.sampling.monotonic", lambda: next(glances) * 0.7, raising=False)
+    session = Session([[WAITER]])
+    burst = after(session, 60)
+    assert burst.spent and len(session.asked) == 5
+    reading = burst.taken()
+    assert isinstance(reading, Rows) and looks(reading) == [1, 2, 3, 4, 5]
+    assert reading.notes == ("5 looks stand for the whole interval, for they had taken 3.5 s",)
+
+
+def test_burst_that_ran_its_course_has_nothing_to_note() -> None:
+    reading = after(Session([[WAITER]]), 60).taken()
+    assert isinstance(reading, Rows) and reading.notes == ()
+
+
 def test_burst_ends_at_a_refused_view_and_names_its_grant() -> None:
     session = Session([ViewRefused("ORA-00942: table or view does not exist")])
     burst = after(session, 5)

@@ -198,6 +198,14 @@ def test_refused_view_has_no_samples_and_a_failed_collector(stage: Stage) -> Non
     assert success["v$rowcache"] == "1"
 
 
+def test_view_that_was_not_asked_is_no_failed_collector(stage: Stage) -> None:
+    stage.poll("users-mutex", at=40)
+    stage.poll("users-mutex", at=42)
+    success = {labels["collector"]: value for labels, value in samples(scrape(stage))["latchscope_collector_success"]}
+    assert "v$latch_children" not in success
+    assert set(success.values()) == {"1"}
+
+
 def rendered(stage: Stage, snapshot: Snapshot) -> Mapping[str, list[Sample]]:
     diagnosis = stage["undo-storm"].published.diagnosis  # type: ignore[union-attr]
     return samples(b"".join(render(ERP, snapshot, CacheMap(), diagnosis).values()).decode())

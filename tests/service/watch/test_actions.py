@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -129,13 +130,24 @@ def test_actions_are_refused_to_readers(site: Site, tmp_path: Path) -> None:
 
 
 def test_profile_of_holders_names_them_and_is_bounded(site: Site) -> None:
-    told = site.post("holders", {"seconds": 5, "looks": 70}).json()
-    assert told["looks"] == 70 and told["holders"]
-    assert all(0 < one["looks"] <= 70 and one["share_of_looks"] == one["looks"] / 70 for one in told["holders"])
+    told = site.post("holders", {"seconds": 2, "looks": 700}).json()
+    assert told["looks"] == 700 and told["holders"] and told["note"] is None
+    for one in told["holders"]:
+        assert 0 < one["looks"] <= 700 and one["share_of_looks"] == one["looks"] / 700
+        assert one["holds"] >= 1 and one["average_hold_microseconds"] > 0
     assert told["holders"][0]["cache"] == "dc_rollback_segments"
-    for wrong in ({"seconds": 11}, {"looks": 2001}, {"seconds": 0}, {"looks": 0}):
+    for wrong in ({"seconds": 4.1}, {"looks": 100_001}, {"seconds": 0}, {"looks": 0}):
         assert site.post("holders", wrong).status_code in (400, 422), wrong
     assert list(site.audited()) == [("profile holders", "undo-storm", "done")]
+
+
+def test_profile_of_holders_is_refused_where_mutexes_guard(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutexes = replace(scenarios()["undo-storm"], events=("row cache lock", "row cache mutex"))
+    monkeypatch.setattr("tests.service.watch.test_actions.scenarios", lambda: {"undo-storm": mutexes})
+    told = site.post("holders", {})
+    assert told.status_code == 409 and "mutexes guard the row cache of this instance" in told.json()["detail"]
+    assert list(site.audited()) == [("profile holders", "undo-storm", "refused: not applicable")]
+    assert site.closed == 1
 
 
 def test_samples_can_be_requested_and_are_audited(site: Site) -> None:

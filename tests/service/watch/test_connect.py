@@ -37,7 +37,7 @@ def test_deadlines_follow_the_settings(tmp_path: Path, monkeypatch: pytest.Monke
     database = DatabaseSettings(name="erp1", dsn="h:1/s", password_env="WORD")
     Connector(OracleSettings(connect_timeout=4, statement_timeout=3)).open(MonitoredDatabase(database, 15.0))
     ((name, _, deadlines),) = seen
-    assert (name, deadlines.connect, deadlines.statement, deadlines.frozen) == ("erp1", 4.0, 3.0, 5.0)
+    assert (name, deadlines.connect, deadlines.statement, deadlines.frozen) == ("erp1", 4.0, 3.0, 8.0)
 
 
 def test_scripted_databases_start_with_the_process() -> None:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 
@@ -134,6 +134,20 @@ def test_standin_worker_tries_a_login_resumed_by_an_operator_once_more(
     within(HANGS, worker.step)
     assert site.logins == 3 and worker.watched.up
     assert not app.get("/api/v1/databases/erp/login/resume", "POST", headers=HERE).json()["resumed"]
+
+
+def test_standin_worker_keeps_its_session_through_slow_statements(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.write(PASSWORD)
+    worker, backend = site.worker(), site.service.backend
+    within(HANGS, worker.step)
+    at_once = backend.answer
+    monkeypatch.setattr(backend, "answer", lambda *given: replace(at_once(*given), delay=60.0))
+    within(HANGS, worker.step)
+    assert worker.watched.failure is not None and "two statements in a row" in worker.watched.failure.why
+    monkeypatch.undo()
+    within(HANGS, worker.step)
+    assert worker.watched.up and site.logins == 1
+    within(HANGS, worker.stop)
 
 
 @dataclass

@@ -1,0 +1,122 @@
+"""A driver's error as the class whose cure it has, by Oracle's own codes."""
+
+import re
+from socket import gaierror
+
+from collectors.errors import CredentialError, SessionError, SetupError, StartingError, StatementError, ViewRefused
+
+REFUSED = {"ORA-00942", "ORA-01031", "ORA-02030", "ORA-01702"}
+CREDENTIAL = {
+    *(
+        "ORA-01005",
+        "ORA-01017",
+        "ORA-01045",
+        "ORA-01988",
+        "ORA-28000",
+        "ORA-28001",
+        "ORA-28007",
+        "ORA-28030",
+        "ORA-28046",
+    ),
+    *("DPY-4001", "ORA-28365"),
+}
+STARTING = {
+    *(
+        "ORA-01033",
+        "ORA-01034",
+        "ORA-01035",
+        "ORA-01089",
+        "ORA-01090",
+        "ORA-01092",
+        "ORA-01109",
+        "ORA-12505",
+        "ORA-12514",
+    ),
+    *(
+        "ORA-12516",
+        "ORA-12518",
+        "ORA-12519",
+        "ORA-12520",
+        "ORA-12521",
+        "ORA-12526",
+        "ORA-12527",
+        "ORA-12528",
+        "ORA-27101",
+    ),
+    *("DPY-6001", "DPY-6003"),
+}
+SETUP = {
+    *(
+        "DPY-3001",
+        "DPY-3010",
+        "DPY-3015",
+        "DPY-4000",
+        "DPY-4003",
+        "DPY-4017",
+        "DPY-4018",
+        "DPY-4019",
+        "DPY-4020",
+    ),
+    *(
+        "DPY-4021",
+        "DPY-4022",
+        "DPY-4026",
+        "DPY-4027",
+        "DPY-4028",
+        "DPY-6002",
+        "DPI-1047",
+        "ORA-12154",
+        "ORA-28040",
+        "ORA-28759",
+    ),
+}
+LOST = {
+    "ORA-00028",
+    "ORA-01012",
+    "ORA-02396",
+    "ORA-03113",
+    "ORA-03114",
+    "ORA-03135",
+    "ORA-12541",
+    "ORA-12543",
+    "ORA-12170",
+}
+_CODE = re.compile(r"\b(?:ORA|DPY|DPI)-\d{4,5}\b")
+_HELP = re.compile(r"\s*(?:Help: \S+|See https?://\S+ for help)")
+
+
+class Cancelled(StatementError):
+    """A statement took too long and was cancelled."""
+
+
+def classified(error: Exception) -> SessionError | StatementError:
+    """A driver's error as the class whose cure it has; the text keeps Oracle's own codes."""
+    if isinstance(error, gaierror):
+        return SessionError(f"the host name in the dsn cannot be resolved: {error.strerror}")
+    found = set(_CODE.findall(" ".join(str(link) for link in _chain(error))))
+    message = brief(error)
+    if found & CREDENTIAL:
+        return CredentialError(message)
+    if found & STARTING:
+        return StartingError(message)
+    if "DPY-3010" in found:
+        return SetupError(f"{message}: Oracle 11.2 needs thick mode, in a process of its own; see docs/oracle-11.md")
+    if found & SETUP or any(code.startswith("DPY-2") for code in found):
+        return SetupError(message)
+    if found & REFUSED:
+        return ViewRefused(message)
+    if "DPY-4024" in found:
+        return Cancelled(f"{message}; the statement was cancelled")
+    lost = any(code.startswith(("DPY-1", "DPY-4011", "DPY-5", "DPY-6")) for code in found) or not found
+    return SessionError(message) if lost or found & LOST else StatementError(message)
+
+
+def brief(error: Exception) -> str:
+    """An error as one line, without the driver's help links and connection ids."""
+    text = _HELP.sub("", str(error)) or type(error).__name__
+    text = re.sub(r" \(CONNECTION_ID=[^)]*\)", "", text)
+    return " ".join(text.split())
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    return [] if error is None else [error, *_chain(error.__cause__)]

@@ -1,0 +1,74 @@
+"""What polls and profiles cost in statements and round trips, counted by the listener: `pytest -s` prints the figures."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from collectors.model import ROW_CACHE_LATCH
+from collectors.ondemand.holders import profile
+from collectors.oracle import ConnectTarget, OracleConnection, prepare
+from collectors.poll import poll
+from collectors.scenarios import scenarios
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.databases import Service
+from tests.oracle_standin.deadline import HANGS, within
+from tests.oracle_standin.profiles import ORACLE_12_1
+from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
+from tests.oracle_standin.server import Listener
+
+
+@dataclass
+class Wired:
+    """A scripted database behind the listener on a clock that the test moves, and a session on it."""
+
+    service: Service
+    connection: OracleConnection
+    at: float = 0.0
+
+    def cost(self) -> tuple[int, int]:
+        """Statements and round trips so far."""
+        return self.service.counters.statements, self.service.counters.round_trips
+
+
+@contextmanager
+def wired(name: str) -> Iterator[Wired]:
+    prepare("thin")
+    clock: list[Wired] = []
+    backend = ScriptedBackend(scenarios()[name], lambda: clock[0].at if clock else 0.0)
+    service = Service(backend, {USER: Account(PASSWORD)}, ORACLE_12_1)
+    with Listener({name: service}) as listener:
+        target = ConnectTarget(listener.dsn(name), USER, PASSWORD)
+        clock.append(Wired(service, within(HANGS, lambda: OracleConnection(name, target))))
+        yield clock[0]
+        clock[0].connection.close()
+    assert not listener.problems
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "later", "with_parameters"),
+    [("undo-storm", 18, 13, 14), ("users-mutex", 17, 12, 13)],
+    ids=["latches", "mutexes"],
+)
+def test_later_polls_ask_only_what_changes(name: str, first: int, later: int, with_parameters: int) -> None:
+    with wired(name) as database:
+        snapshot, counted = None, []
+        for database.at in (0.0, 15.0, 30.0, 299.0, 314.0):
+            before = database.cost()
+            snapshot = within(HANGS, partial(poll, name, database.connection, snapshot))
+            counted.append(tuple(now - then for now, then in zip(database.cost(), before, strict=True)))
+    print(f"\n{name}: statements and round trips of polls at 0, 15, 30, 299 and 314 s: {counted}")  # noqa: T201
+    assert counted == [(each, each) for each in (first, later, later, with_parameters, later)]
+
+
+def test_profile_of_holders_is_one_statement_after_its_trial() -> None:
+    with wired("undo-storm") as database:
+        database.at = 60.0
+        before = database.cost()
+        found = within(HANGS, lambda: profile(database.connection, ROW_CACHE_LATCH, 4.0, 5000))
+        asked = [now - then for now, then in zip(database.cost(), before, strict=True)]
+    assert asked == [4, 4], "release, mechanism, trial, profile"
+    assert (found.looks, found.held[0].holder.sid) == (5000, 611)
+    assert (found.held[0].looks, found.held[0].holds) == (2600, 84)
