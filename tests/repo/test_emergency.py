@@ -73,6 +73,6 @@ def test_statements_only_read_and_need_no_licence() -> None:
 
 def test_causes_named_on_the_page_exist() -> None:
     named = set(re.findall(r"causes show ([a-z-]+)", TEXT))
-    named |= {word for word in re.findall(r"\b[a-z]+(?:-[a-z]+)+\b", TEXT.partition("## 6.")[2].partition("## 7.")[0])}
+    named |= set(re.findall(r"\b[a-z]+(?:-[a-z]+)+\b", TEXT.partition("## 6.")[2].partition("## 7.")[0]))
     assert {"row-cache-library-deadlock", "ddl-invalidation"} <= named
     assert named - {"time-out"} <= set(catalogue())
