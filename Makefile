@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-wire test check format docs bench soak clean
+.PHONY: help demo demo-wire test test-live test-live-needs check format docs bench soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -24,6 +24,16 @@ demo-wire: .venv/.ready  ## the same through the real driver and a listener of o
 test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.ready  ## every test, on every core there is
 	$(RUN) pytest -q -n auto --dist worksteal -m "not soak and not oracle"
+
+# Asked for before anything is installed; passwords come from the environment, so that no list of processes shows them.
+test-live-needs:
+	@test -n "$(DSN)" && test -n "$$LATCHSCOPE_TEST_USER" && test -n "$$LATCHSCOPE_TEST_PASSWORD" \
+	  || { echo "test-live needs DSN=host:port/service, and LATCHSCOPE_TEST_USER and LATCHSCOPE_TEST_PASSWORD in the environment" \
+	    "(a user of ours; LATCHSCOPE_TEST_DBA_USER and LATCHSCOPE_TEST_DBA_PASSWORD for dictionary views;" \
+	    "LATCHSCOPE_TEST_MODE=thick for 11.2). Never a database in production. See docs/oracle.md" >&2; exit 1; }
+
+test-live: test-live-needs .venv/.ready  ## every statement on a real database: DSN=host:port/service, ONLY=a test or an id
+	LATCHSCOPE_TEST_DSN="$(DSN)" $(RUN) pytest -q -s -m oracle tests/live $(if $(ONLY),-k "$(ONLY)")
 
 check: .venv/.ready  ## format, lint, types, import contracts, tests
 	$(RUN) ruff format --check .

@@ -10,7 +10,8 @@ EVENT_NAME = Collector(
         "11.2": """
             select /* latchscope v$event_name */ name
               from v$event_name
-             where name in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free')""",
+             where name in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free',
+                            'LCK0 row cache object free')""",
     },
     without="whether latches or mutexes guard the row cache; the release number is taken instead",
     granted_on="sys.v_$event_name",

@@ -3,14 +3,18 @@
 from collections.abc import Iterable
 
 from rules.context import Known, SignalContext, SignalValue, Unknown
-from rules.formatting import count, part_of
+from rules.formatting import count, part_of, percent
 from rules.signals import Subject, signal
 from rules.statistics import ratio
 
 PARSING_WAITS = (
     "library cache: mutex X",
+    "library cache: mutex S",
+    "library cache: bucket mutex X",
     "library cache lock",
+    "library cache pin",
     "library cache load lock",
+    "cursor: pin S",
     "cursor: pin S wait on X",
     "cursor: mutex X",
     "cursor: mutex S",
@@ -55,7 +59,8 @@ def waited_share_of_db_time(context: SignalContext, waited: float | None, view: 
     return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s")
 
 
-def _waits_to_row_cache(context: SignalContext, events: Iterable[str]) -> SignalValue:
+def waits_to_row_cache(context: SignalContext, events: Iterable[str]) -> SignalValue:
+    """Seconds waited in some events per second waited for the row cache."""
     others, own = context.waited_seconds(events), context.row_cache_wait_seconds
     if others is None or own is None:
         return context.why_unknown("v$system_event", "time_waited_micro")
@@ -67,19 +72,19 @@ def _waits_to_row_cache(context: SignalContext, events: Iterable[str]) -> Signal
 @signal(unit="ratio", of="v$system_event")
 def parsing_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for library cache, cursors and shared pool, per time waited for the row cache."""
-    return _waits_to_row_cache(context, PARSING_WAITS)
+    return waits_to_row_cache(context, PARSING_WAITS)
 
 
 @signal(unit="ratio", of="v$system_event")
 def undo_enqueue_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for `enq: US - contention`, per time waited for the row cache."""
-    return _waits_to_row_cache(context, ("enq: US - contention",))
+    return waits_to_row_cache(context, ("enq: US - contention",))
 
 
 @signal(unit="ratio", of="v$system_event")
 def row_cache_lock_share_of_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the time lost in row cache waits that was waited for `row cache lock`: somebody changes entries."""
-    return _waits_to_row_cache(context, ("row cache lock",))
+    return waits_to_row_cache(context, ("row cache lock",))
 
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model")
@@ -108,10 +113,21 @@ def paging_rate(context: SignalContext, subject: Subject) -> SignalValue:
     return Known(rate, f"{count(sum(known))} bytes")
 
 
+IDLE_ENOUGH = 0.2
+"""A host that was idle for this share of its processor time had no lasting queue of processes that wanted to run."""
+
+
 @signal(unit="runnable per processor", of="v$osstat")
 def load_per_cpu(context: SignalContext, subject: Subject) -> SignalValue:
-    """Runnable processes per processor of the host at the end of the interval."""
+    """Runnable processes per processor of the host at the end of the interval; 1 at most where processors were idle.
+
+    LOAD may count processes that wait for I/O as well, as the load of Linux does; these do not want a processor.
+    """
     load, cpus = context.level("LOAD"), context.cpus
     if load is None or not cpus:
         return context.why_unknown("v$osstat", "LOAD")
-    return Known(load / cpus, f"load {load:g} on {cpus:g} processors")
+    told = f"load {load:g} on {cpus:g} processors"
+    busy = host_busy_ratio(context, subject)
+    if load > cpus and isinstance(busy, Known) and busy.value <= 1 - IDLE_ENOUGH:
+        return Known(1.0, f"{told}, which were idle for {percent(1 - busy.value)}: the rest waited for something else")
+    return Known(load / cpus, told)

@@ -57,7 +57,14 @@ RICH: Mapping[str, Sequence[Row]] = {
         {"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 300, "wait_time": 1_000_000},
         {"mutex_type": "Row Cache", "location": "[10] kqreqd", "sleeps": 100, "wait_time": 200_000},
     ],
-    "v$system_event": more("v$system_event", {"event": ROW_CACHE_MUTEX_EVENT, "time_waited_micro": 1_200_000}),
+    "v$system_event": more(
+        "v$system_event",
+        {"event": ROW_CACHE_MUTEX_EVENT, "time_waited_micro": 1_200_000},
+        {"event": "library cache lock", "total_waits": 20, "time_waited_micro": 1_000_000},
+        {"event": "cursor: mutex X", "total_waits": 60, "time_waited_micro": 1_500_000},
+        {"event": "enq: TX - allocate ITL entry", "total_waits": 5, "time_waited_micro": 250_000},
+        {"event": "resmgr:cpu quantum", "total_waits": 40, "time_waited_micro": 12_000_000},
+    ),
     "v$sysstat": more(
         "v$sysstat",
         {"name": "parse count (total)", "value": 2_000},

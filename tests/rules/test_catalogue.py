@@ -118,6 +118,40 @@ def test_entry_words_carry_their_required_cautions(cause: Cause) -> None:
     assert "_spin_count" not in text
 
 
+@pytest.mark.parametrize("cause", [one for one in CAUSES if one.handbook], ids=lambda cause: cause.id)
+def test_handbook_entry_begins_with_the_question_it_answers(cause: Cause) -> None:
+    assert re.match(r"[A-Z][^.?]+\? \w", cause.explanation)
+
+
+COUNTERS = r"\bexecutions\b|\bsum\((value|sleeps|total_waits|time_waited\w*)\)"
+"""What grows with the age of the instance; a share of two such sums does not."""
+
+
+@pytest.mark.parametrize("cause", CAUSES, ids=list(catalogue()))
+def test_confirming_query_sets_no_bound_on_what_grows_with_the_age_of_the_instance(cause: Cause) -> None:
+    if cause.confirm and re.search(COUNTERS, cause.confirm.sql):
+        assert cause.confirm.needs is None, "any instance that is up for a month meets it"
+        assert re.search(r"twice|Ask again", cause.confirm.reading)
+
+
+NAMED = {
+    "row-cache-library-deadlock": "nenadnoveljic.com",
+    "cluster-lock-process": "34609.1",
+    "failed-logon-delay": "1309738.1",
+    "logon-cursor-mutex": "2625815.1",
+    "throttled-holder": "Unproven",
+    "sequence-dynamic-cache": "no field case",
+    "realtime-statistics": "No field case",
+}
+"""Causes that nobody covered before, and what each of them rests on."""
+
+
+@pytest.mark.parametrize(("cause", "source"), NAMED.items())
+def test_entry_names_what_it_rests_on(cause: str, source: str) -> None:
+    assert cause in catalogue()
+    assert any(source in f"{one.title} {one.url}" for one in catalogue()[cause].references)
+
+
 def test_catalogue_contains_the_causes_that_people_rely_on() -> None:
     wanted = (
         "undo-segments undo-online-storm hard-parse-storm histogram-hard-parse sequence-nocache database-properties"

@@ -1,0 +1,98 @@
+"""docs/unproven.md: each statement says what it rests on, what a wrong guess costs, and how to settle it, or why none can."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlglot
+
+from rules.catalogue import catalogue
+from tests.conftest import ROOT
+from tests.live.questions import QUESTIONS
+
+TEXT = (ROOT / "docs" / "unproven.md").read_text(encoding="utf-8")
+LIVE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests" / "live").glob("test_*.py")))
+RESTS_ON = {"public source", "our stand-in", "assumption"}
+IMPOSSIBLE = {"RAC": "N1", "RDS": "G3", "standby": "N3"}
+
+
+def statements() -> Iterator[list[str]]:
+    """Id, statement, what it rests on, what a wrong guess costs, what settles it."""
+    for line in TEXT.splitlines():
+        if re.match(r"\| [A-Z]\d+ \|", line):
+            yield [cell.strip() for cell in line.strip("| ").split(" | ")]
+
+
+STATEMENTS = list(statements())
+each = pytest.mark.parametrize("row", STATEMENTS, ids=[row[0] for row in STATEMENTS])
+
+
+def test_page_holds_the_statements_once_each() -> None:
+    names = [row[0] for row in STATEMENTS]
+    assert len(names) >= 35 and len(set(names)) == len(names)
+
+
+@each
+def test_statement_says_what_it_rests_on_and_what_a_wrong_guess_costs(row: list[str]) -> None:
+    _, statement, rests_on, cost, _ = row
+    assert rests_on in RESTS_ON
+    assert len(statement) > 20 and len(cost) > 10
+
+
+@each
+def test_statement_names_a_command_or_says_why_there_is_none(row: list[str]) -> None:
+    settled = row[4]
+    command = re.search(r"`[^`]*\b(make|docker|latchscope) [^`]+`", settled)
+    reason = re.match(r"none(?: of (?:our commands|the tests))?[^:]*: .{10}", settled)
+    assert command or reason, settled
+
+
+@each
+def test_statement_command_leads_to_a_live_test_that_is_there(row: list[str]) -> None:
+    for name, cause in re.findall(r'ONLY="?(\w+)(?: and ([\w-]+)")?', row[4]):
+        assert name in QUESTIONS or f"def {name}" in LIVE, name
+        assert name not in QUESTIONS or name == row[0]
+        assert not cause or catalogue()[cause].confirm
+
+
+def test_question_is_asked_by_a_statement_of_its_name() -> None:
+    asked = {name for row in STATEMENTS for name in re.findall(r"ONLY=([A-Z]\d+)", row[4])}
+    assert asked == set(QUESTIONS)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_question_reads_one_value_and_needs_no_licence(name: str) -> None:
+    parsed = sqlglot.parse_one(QUESTIONS[name].sql, read="oracle")
+    assert parsed.key == "select" and len(parsed.selects) == 1
+    assert not re.search(r"active_session_history|dba_hist_|dba_addm", QUESTIONS[name].sql)
+
+
+@pytest.mark.parametrize(("kind", "name"), IMPOSSIBLE.items())
+def test_page_says_what_no_free_image_can_be(kind: str, name: str) -> None:
+    (row,) = [row for row in STATEMENTS if row[0] == name]
+    assert row[4].startswith("none: ") and kind in row[4]
+
+
+def make(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LATCHSCOPE_TEST_")}
+    kept = {name: value for name, value in kept.items() if name not in ("DSN", "ONLY", "MAKEFLAGS")}
+    return subprocess.run(
+        ["make", *words], cwd=Path(ROOT), env=kept | environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_live_target_says_what_it_needs_and_sends_nothing() -> None:
+    done = make("test-live", "DSN=db1:1521/free")
+    assert done.returncode != 0 and "pytest" not in done.stdout
+    for needed in ("DSN=host:port/service", "LATCHSCOPE_TEST_USER", "LATCHSCOPE_TEST_PASSWORD", "docs/oracle.md"):
+        assert needed in done.stderr
+
+
+def test_live_target_would_run_the_live_tests() -> None:
+    done = make("-n", "test-live", "DSN=db1:1521/free", "ONLY=S4")
+    assert done.returncode == 0, done.stderr
+    assert 'LATCHSCOPE_TEST_DSN="db1:1521/free"' in done.stdout
+    assert 'pytest -q -s -m oracle tests/live -k "S4"' in done.stdout

@@ -1,0 +1,62 @@
+"""What the entries say: releases only as far as a source goes, and facts that were once told wrong."""
+
+import pytest
+
+from rules.catalogue import catalogue
+
+LIMITS = """
+failed-logons | 10.2.0.4.0 11.1.0.7.0 | 11.2.0.1.0 11.2.0.4.0 19.21.0.0.0
+failed-logon-delay | 11.2.0.1.0 12.1.0.2.0 19.21.0.0.0 | 11.1.0.7.0
+undo-online-storm | 10.2.0.4.0 11.2.0.4.0 12.1.0.2.0 19.21.0.0.0 | 10.1.0.5.0
+undo-retention-runaway | 10.2.0.4.0 11.2.0.4.0 12.1.0.2.0 19.21.0.0.0 | 10.1.0.5.0
+object-types | 11.2.0.4.0 12.2.0.1.0 19.21.0.0.0 23.4.0.24.5 | 11.1.0.7.0
+adaptive-statistics | 12.1.0.2.0 12.2.0.1.0 19.21.0.0.0 | 11.2.0.4.0
+sequence-dynamic-cache | 19.10.0.0.0 21.3.0.0.0 | 19.9.0.0.0 12.2.0.1.0
+"""
+"""Cause, releases it can happen on, and releases it cannot."""
+
+
+def each(column: int) -> list[tuple[str, str]]:
+    rows = [[cell.split() for cell in line.split("|")] for line in LIMITS.strip().splitlines()]
+    return [(cells[0][0], release) for cells in rows for release in cells[column]]
+
+
+@pytest.mark.parametrize(("cause", "release"), each(1))
+def test_releases_include_where_a_source_has_the_cause(cause: str, release: str) -> None:
+    assert cause in catalogue() and catalogue()[cause].releases.include(release)
+
+
+@pytest.mark.parametrize(("cause", "release"), each(2))
+def test_releases_exclude_where_it_shows_otherwise_or_not_yet(cause: str, release: str) -> None:
+    assert cause in catalogue() and not catalogue()[cause].releases.include(release)
+
+
+FACTS = """
+database-properties | 85 on 19c
+last-login-update | library cache load lock
+last-login-update | sql_id 9zg9qd9bm4spu
+last-login-update | exist only where the fix is installed
+sequence-nocache | which is then only the floor
+histogram-hard-parse | dbms_stats.set_table_prefs can keep method_opt for the table (unproven here
+starved-host | on Linux the load may count processes that wait for I/O (unproven here)
+logon-storm | CONNECTION_RATE for that listener in listener.ora
+logon-storm | with RATE_LIMIT on the address
+ddl-invalidation | gathering statistics moves last_ddl_time as well
+audit-lookups | count audit_unified_enabled_policies instead
+adaptive-statistics | from 12.2 on where optimizer_adaptive_statistics = TRUE
+constraint-creation | enq: TX - allocate ITL entry
+failed-logon-delay | namespace 79 (ACCOUNT_STATUS)
+logon-cursor-mutex | kkscsAddChildNode
+cluster-lock-process | killing it ends the instance
+throttled-holder | unproven here
+row-cache-clones | dba_registry_sqlpatch
+"""
+
+
+@pytest.mark.parametrize("line", FACTS.strip().splitlines())
+def test_entry_says(line: str) -> None:
+    name, words = (cell.strip() for cell in line.split("|"))
+    entry = catalogue()[name]
+    reading = entry.confirm.reading if entry.confirm else ""
+    told = " ".join([entry.explanation, entry.remedy, entry.risk, entry.false_positives, reading])
+    assert words in told
