@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeGuard
 
@@ -46,7 +46,7 @@ def delta_of(capture: Capture) -> Delta | NotComparable:
     if isinstance(delta, NotComparable):
         return delta
     confirmed = {confirmation.cause: confirmation.value for confirmation in capture.confirmations}
-    return Delta(delta.database, delta.release, delta.basis, delta.readings, delta.oddities, confirmed)
+    return replace(delta, confirmations=confirmed)
 
 
 def dump(capture: Capture) -> str:

@@ -1,6 +1,6 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 
 from collectors.grants import grant
@@ -120,10 +120,19 @@ def _delta(basis: Basis, later: Snapshot, earlier: Mapping[str, Reading] | None)
     oddities: list[Oddity] = []
     readings: dict[str, Changes | Missing] = {}
     for view, collector in collectors().items():
-        before = None if earlier is None or collector.sampled else earlier.get(view)
+        alone = earlier is None or collector.sampled or collector.momentary
+        before = None if alone else (earlier or {}).get(view)
         reading = later.readings.get(view) or _not_captured(collector)
         readings[view] = _changes(collector, before, reading, oddities)
-    return Delta(later.database, later.release, basis, readings, tuple(oddities))
+    return Delta(
+        later.database, later.release, basis, readings, tuple(oddities), at_begin=dict(_momentary(earlier or {}))
+    )
+
+
+def _momentary(earlier: Mapping[str, Reading]) -> Iterator[tuple[str, Changes]]:
+    for view, reading in earlier.items():
+        if collectors()[view].momentary and isinstance(reading, Rows):
+            yield view, Changes(view, reading.rows, reading.notes)
 
 
 def _not_captured(collector: Collector) -> Missing:

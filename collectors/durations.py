@@ -13,3 +13,11 @@ def lasting(seconds: float) -> str:
 def hours(seconds: float) -> str:
     """A span in hours and minutes: 153 h 0 min."""
     return "{} h {} min".format(*divmod(round(seconds / 60), 60))
+
+
+def spoken(seconds: float) -> str:
+    """A span in one unit, rounded down, as people say it: 45 seconds, 11 minutes, 3 hours."""
+    for unit, length, least in (("hour", 3600, 7200), ("minute", 60, 120)):
+        if seconds >= least:
+            return f"{int(seconds // length)} {unit}s"
+    return f"{int(seconds)} second{'s' * (int(seconds) != 1)}"

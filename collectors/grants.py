@@ -110,7 +110,10 @@ def grants_script(user: str, kind: DatabaseKind) -> str:
 
 
 def _granted() -> list[Collector]:
-    return [collector for collector in collectors().values() if collector.granted_on]
+    """One collector for each object to be granted; two of them may read the same view."""
+    return list(
+        {collector.granted_on: collector for collector in collectors().values() if collector.granted_on}.values()
+    )
 
 
 def _plain(user: str) -> Iterator[str]:

@@ -109,6 +109,8 @@ class Collector:
     """Rows appear in this view on first use, so a row that was not there earlier counts from zero."""
     sampled: bool = False
     """Read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`."""
+    momentary: bool = False
+    """Tells of the moment of the poll alone: a change needs no earlier reading, and the one of its begin is kept beside it."""
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
 
@@ -248,6 +250,8 @@ class Delta:
     """The DB Id that a report prints, digits; None of captures and polls, which name their database otherwise."""
     cut_off: bool = False
     """Whether the file ended before the report did, so that a view may be missing for that reason alone."""
+    at_begin: Mapping[str, Changes] = field(default_factory=dict)
+    """What momentary views held when the interval began; without those that were not read then."""
 
     def read(self, view: str) -> Changes | Missing:
         """The changes of a view, or Missing with its reason."""

@@ -18,11 +18,12 @@ from collectors.model import (
 )
 from rules.cache_map import CacheMap, GuardedCaches, cache_map
 from rules.formatting import part_of
-from rules.impact import severity_of
-from rules.model import Impact, Severity, Surface
+from rules.hangs import WaitingLook, hanging, look_of
+from rules.impact import severity_of, severity_of_hang
+from rules.model import Impact, Severity, Surface, worst
 from rules.printed import another, busier, more_of
 from rules.statistics import LatchStatistics, latch_statistics, ratio
-from rules.waiters import SampledWaiters, crowd_of
+from rules.waiters import SampledWaiters, cache_namer, crowd_of
 
 MINIMUM_SLEEPS = 100
 """Fewer sleeps than this tell nothing about shares, shapes or children."""
@@ -33,6 +34,10 @@ SURFACE_EVENTS: Mapping[Surface, str] = {
     "mutex": ROW_CACHE_MUTEX_EVENT,
     "lock": ROW_CACHE_LOCK_EVENT,
 }
+CROWD_PER_CPU = 2.0
+"""Sessions that wait on average, per processor: so many are a trouble of some kind, of the row cache or another."""
+ROW_CACHE_SURFACES: tuple[Surface, ...] = ("latch", "mutex", "lock")
+"""Where sessions wait for the dictionary cache; the result cache is another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,20 @@ class SignalContext:
         return crowd_of(self.delta, self.map, self.child_by_address)
 
     @cached_property
+    def look(self) -> WaitingLook | None:
+        """Who still waits at the end of the interval, or None where nobody looked."""
+        return look_of(self.delta, cache_namer(self.delta, self.map, self.child_by_address))
+
+    @property
+    def unseen_waiters(self) -> float | None:
+        """Sessions that wait for something on average, where they are many and nobody looked for what; else None."""
+        db_time, cpu, seconds = self.seconds_of("DB time"), self.seconds_of("DB CPU"), self.delta.basis.seconds
+        if self.look is not None or self.printed or db_time is None or not seconds:
+            return None
+        waiting = (db_time - (cpu or 0.0)) / seconds
+        return waiting if waiting >= CROWD_PER_CPU * (self.cpus or 1.0) else None
+
+    @cached_property
     def child_by_address(self) -> Mapping[str | None, float | None]:
         """Child numbers by their latch addresses."""
         return {text(row.get("addr")): number(row.get("child#")) for row in self.delta.rows("v$latch_children")}
@@ -159,7 +178,23 @@ class SignalContext:
         return self.delta.cell("v$sysstat", "name", statistic, "value")
 
     def waited_seconds(self, events: Iterable[str]) -> float | None:
-        """Seconds foreground sessions waited in some events together, for DB time is made of theirs alone.
+        """Seconds foreground sessions waited in some events together, waits that have not ended included.
+
+        None where v$system_event cannot be read and nobody is known to wait still.
+        """
+        waits = [self._waited_seconds(event) for event in dict.fromkeys(events)]
+        known = [waited for waited in waits if waited is not None]
+        return sum(known) if len(known) == len(waits) else None
+
+    def _waited_seconds(self, event: str) -> float | None:
+        finished = self.finished_seconds((event,))
+        if self.look is None:
+            return finished
+        waited = self.look.seconds(event, finished or 0.0)
+        return None if finished is None and not waited else waited
+
+    def finished_seconds(self, events: Iterable[str]) -> float | None:
+        """Seconds of the waits that ended, of foreground sessions, for DB time is made of theirs alone.
 
         Where a row does not tell them apart it counts as it is; an event nobody waited for adds zero; None without the view.
         """
@@ -174,7 +209,9 @@ class SignalContext:
     def surface_wait_seconds(self, surface: Surface) -> float | None:
         """Seconds lost on one surface: by its wait event, else by the wait time its own view keeps."""
         if surface == "result-cache":
-            return self._micro("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")
+            slept = self._micro("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")
+            still = sum(one.inside for one in self.look.of([surface])) if self.look else 0.0
+            return slept if not still else (slept or 0.0) + still
         by_event = self.waited_seconds((SURFACE_EVENTS[surface],))
         # A report need not print every event, so of one it does not print the latch or mutex itself is asked; of one that
         # background processes alone waited for it is not, as they wait on that too.
@@ -200,7 +237,7 @@ class SignalContext:
     @cached_property
     def row_cache_wait_seconds(self) -> float | None:
         """Seconds lost in waits for the row cache, on all its surfaces that can be read; None when none can."""
-        return self.waited_on(("latch", "mutex", "lock"))
+        return self.waited_on(ROW_CACHE_SURFACES)
 
     def waited_on(self, surfaces: Iterable[Surface]) -> float | None:
         """Seconds lost on those of some surfaces that this instance has and that can be read; None when none can."""
@@ -216,11 +253,21 @@ class SignalContext:
     @property
     def gate(self) -> Severity | None:
         """Severity of all row cache waits by the impact gate; None when their cost is not known."""
-        return severity_of(self.impact)
+        return self.gate_of(ROW_CACHE_SURFACES)
 
     def gate_of(self, surfaces: Iterable[Surface]) -> Severity | None:
-        """Severity of the waits on some surfaces."""
-        return severity_of(self.impact_of(surfaces))
+        """Severity of the waits on some surfaces.
+
+        Sessions that hang now are a trouble now, whatever they make of the days since instance start.
+        """
+        surfaces = tuple(surfaces)
+        by_cost = severity_of(self.impact_of(surfaces))
+        if self.delta.basis.kind == "interval" or self.look is None:
+            return by_cost
+        now = severity_of_hang(len(hanging(self.look.of(surfaces))))
+        if now is not None and self.delta.basis.kind == "totals":
+            now = now.at_most(Severity.WARNING)
+        return by_cost if now is None else worst((now, *((by_cost,) if by_cost else ())))
 
     def impact_of(self, surfaces: Iterable[Surface]) -> Impact | None:
         """What the waits on some surfaces cost, or None for totals of unknown age."""
@@ -229,8 +276,11 @@ class SignalContext:
     def _impact(self, waited: float | None) -> Impact | None:
         if self.delta.basis.kind == "totals":
             return None
+        db_time = self.seconds_of("DB time")
+        if self.look is not None and self.look.sessions and waited and db_time is not None:
+            db_time = max(db_time, waited)  # DB time may lag behind calls that have not ended
         return Impact(
-            share_of_db_time=ratio(waited, self.seconds_of("DB time")),
+            share_of_db_time=ratio(waited, db_time),
             waiting_sessions=ratio(waited, self.delta.basis.seconds),
         )
 

@@ -7,10 +7,13 @@ from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.catalogue import catalogue, conditions
 from rules.cause import AnyOf, Cause, Condition
-from rules.context import Known, SignalContext, Unknown
+from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, Unknown
+from rules.explanation.hangs import waiting_groups
 from rules.explanation.headline import headline
 from rules.explanation.steps import groups, steps
 from rules.finding import ConditionResult, finding, ranked
+from rules.hangs import VIEW as WAITING_SESSIONS
+from rules.hangs import hanging
 from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
 from rules.model import (
     Candidate,
@@ -25,6 +28,9 @@ from rules.model import (
 )
 from rules.notes import notes
 from rules.signals import SIGNALS, Subject
+
+CROWD = 2
+"""From so many sessions on that hang, it is an incident whatever the cause."""
 
 CauseVerdict = Finding | RuledOut | Undetermined
 
@@ -60,6 +66,7 @@ def diagnose(
         ruled_out=tuple(verdict for verdict in verdicts if isinstance(verdict, RuledOut)),
         undetermined=tuple(verdict for verdict in verdicts if isinstance(verdict, Undetermined)),
         who=groups(context),
+        waiting=waiting_groups(context),
         candidates=_candidates(context, known, findings),
         notes=notes(context),
     )
@@ -154,7 +161,7 @@ def _outcomes(condition: Condition | AnyOf, cause: Cause, context: SignalContext
     """
     if isinstance(condition, Condition):
         reading = SIGNALS[condition.signal].read(
-            context, Subject(cause.caches, condition.location or cause.location, condition.parameter)
+            context, Subject(cause.caches, condition.location or cause.location, condition.parameter, cause.surfaces)
         )
         return [
             ConditionResult(
@@ -226,6 +233,8 @@ def _in_the_light_of(
     look_alike: Finding | None, context: SignalContext, causes: Mapping[str, Cause], verdict: CauseVerdict
 ) -> CauseVerdict:
     if isinstance(verdict, Undetermined) and context.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
+        if verdict.missing == WAITING_SESSIONS and context.unseen_waiters is not None:
+            return verdict  # the waits that ended are cheap, and those that have not may be anything
         return _too_cheap(verdict, context, context.waited_on(causes[verdict.cause].surfaces) or 0.0)
     if look_alike is None or not isinstance(verdict, Finding) or verdict.cause == look_alike.cause:
         return verdict
@@ -272,5 +281,6 @@ def _too_cheap(verdict: Undetermined, context: SignalContext, waited: float) -> 
 
 
 def _unexplained(context: SignalContext) -> Severity:
-    """Without a finding above info, what row cache waits cost is still said, though never as an incident."""
-    return (context.gate or Severity.INFO).at_most(Severity.WARNING)
+    """Without a finding above info, what row cache waits cost is still said; as an incident only where sessions hang."""
+    stuck = len(hanging(context.look.of(ROW_CACHE_SURFACES))) if context.look else 0
+    return (context.gate or Severity.INFO).at_most(Severity.CRITICAL if stuck >= CROWD else Severity.WARNING)

@@ -8,6 +8,7 @@ from collectors.model import number, text
 from rules.cache_map import cache_ref
 from rules.cause import Cause, Condition
 from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.hangs import hanging, most_waited_for
 from rules.model import CacheRef, Confidence, Confirmation, Evidence, Finding, Identity, Surface, meets
 from rules.ranking import confidence, severity
 from rules.signals import SIGNALS
@@ -68,6 +69,9 @@ def _shown_on(cause: Cause, context: SignalContext, outcomes: list[ConditionResu
 
 def _named(cause: Cause, context: SignalContext, identity: Identity | None) -> str | None:
     """The cause's cache: the one most waiters name, else the first of its own."""
+    if not cause.caches and identity is Identity.SAMPLED and context.look is not None:
+        hanging_for = most_waited_for(hanging(context.look.of(cause.surfaces)))
+        return None if hanging_for is None or hanging_for[1] == "unknown" else hanging_for[1]
     if identity is Identity.SAMPLED and context.crowd is not None:
         named = [cache for cache, _ in context.crowd.caches().most_common() if cache in cause.caches]
         return named[0] if named else None
@@ -77,7 +81,8 @@ def _named(cause: Cause, context: SignalContext, identity: Identity | None) -> s
 def _cache_refs(cause: Cause, context: SignalContext, identity: Identity | None) -> tuple[CacheRef, ...]:
     if identity is not Identity.SAMPLED:
         return ()
-    rows = [row for row in context.delta.rows("v$rowcache") if row.get("parameter") in cause.caches]
+    named = cause.caches or (_named(cause, context, identity),)
+    rows = [row for row in context.delta.rows("v$rowcache") if row.get("parameter") in named]
     return tuple(sorted((cache_ref(row, text(row.get("parameter"))) for row in rows), key=str))
 
 
@@ -96,6 +101,8 @@ _IDENTITY_NAMES: dict[Identity, Literal["read", "sampled", "inferred", "candidat
 }
 SAMPLED_SIGNALS = ("share_of_mutex_waiters", "share_of_lock_waiters")
 NAMING = ("share_of_sleeps", *SAMPLED_SIGNALS)
+LOOK_SIGNAL = "longest_wait_seconds"
+"""By it a cause that is about no cache of its own learns from those that hang which one it is."""
 
 
 def _identity(context: SignalContext, outcomes: list[ConditionResult]) -> Identity | None:
@@ -111,6 +118,8 @@ def _identity(context: SignalContext, outcomes: list[ConditionResult]) -> Identi
             identities.append(context.hot.identity if outcome.holds and context.hot else Identity.CANDIDATE)
         elif outcome.condition.signal in SAMPLED_SIGNALS:
             identities.append(Identity.SAMPLED if outcome.holds else Identity.CANDIDATE)
+        elif outcome.condition.signal == LOOK_SIGNAL and outcome.holds:
+            identities.append(Identity.SAMPLED)
     return max(identities, default=None)
 
 

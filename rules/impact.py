@@ -22,5 +22,10 @@ def severity_of(impact: Impact | None) -> Severity | None:
     return _graded(impact.waiting_sessions or 0.0, SESSIONS_GATE)
 
 
+def severity_of_hang(sessions: int) -> Severity | None:
+    """Severity of so many sessions that hang at one moment; None where none does."""
+    return _graded(float(sessions), SESSIONS_GATE) if sessions else None
+
+
 def _graded(value: float, gate: Sequence[tuple[float, Severity]]) -> Severity:
     return next((severity for floor, severity in gate if value >= floor), Severity.INFO)

@@ -188,6 +188,16 @@ class WaiterGroup(Frozen):
     blocker: str | None
 
 
+class WaitingGroup(Frozen):
+    """Sessions that still wait at the poll, by event and cache. `hanging`: those that have waited ten seconds or longer."""
+
+    event: str
+    cache: str
+    sessions: int
+    hanging: int
+    longest_seconds: float
+
+
 class Candidate(Frozen):
     """A handbook entry worth a look: it fits cache and surface, and no polled signal could find it."""
 
@@ -218,6 +228,9 @@ class Diagnosis(Frozen):
     ruled_out: tuple[RuledOut, ...]
     undetermined: tuple[Undetermined, ...]
     who: tuple[WaiterGroup, ...] = Field((), description="sampled waiters, most first; empty when nobody was sampled")
+    waiting: tuple[WaitingGroup, ...] = Field(
+        (), description="sessions whose wait has not ended at the poll; empty when none was met or nobody looked"
+    )
     candidates: tuple[Candidate, ...] = Field((), description="handbook entries to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")
 

@@ -5,7 +5,7 @@ v$latch_children and the map to the cache.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row, number, text
@@ -67,20 +67,10 @@ def crowd_of(delta: Delta, caches: CacheMap, children: Mapping[str | None, float
 def _waiters(
     delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None], rows: tuple[Row, ...]
 ) -> Iterator[Waiter]:
-    # Subordinates share their parent's id, and the id is called by its parent.
-    parents_last = sorted(delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row)))
-    names = {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
-    result_cache = delta.cell("v$latchname", "name", RESULT_CACHE_LATCH, "latch#")
+    cache_of = cache_namer(delta, caches, children)
     for row in rows:
-        event = text(row.get("event"))
-        if event in BY_CACHE_ID:
-            cache = names.get(number(row.get("p1"))) or "unknown"
-        elif event == LATCH_EVENT:
-            child = children.get(text(row.get("p1raw")))
-            cache = "unknown" if child is None else caches.name(int(child))
-        elif event == "latch free" and result_cache is not None and number(row.get("p2")) == result_cache:
-            cache = RESULT_CACHE
-        else:
+        event, cache = text(row.get("event")), cache_of(row)
+        if cache is None:
             continue
         yield Waiter(
             event=event or "",
@@ -92,3 +82,26 @@ def _waiters(
             blocker=text(row.get("blocking_session")) or "",
             exclusive=event == ROW_CACHE_LOCK_EVENT and number(row.get("p3")) == EXCLUSIVE,
         )
+
+
+def cache_namer(
+    delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]
+) -> Callable[[Row], str | None]:
+    """What tells the cache that a waiting session waits for: its name, unknown, or None for a wait that is none of ours."""
+    # Subordinates share their parent's id, and the id is called by its parent.
+    parents_last = sorted(delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row)))
+    names = {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
+    result_cache = delta.cell("v$latchname", "name", RESULT_CACHE_LATCH, "latch#")
+
+    def cache_of(row: Row) -> str | None:
+        event = text(row.get("event"))
+        if event in BY_CACHE_ID:
+            return names.get(number(row.get("p1"))) or "unknown"
+        if event == LATCH_EVENT:
+            child = children.get(text(row.get("p1raw")))
+            return "unknown" if child is None else caches.name(int(child))
+        if event == "latch free" and result_cache is not None and number(row.get("p2")) == result_cache:
+            return RESULT_CACHE
+        return None
+
+    return cache_of

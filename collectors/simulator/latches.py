@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Row
+from collectors.simulator.hangs import finished
 from collectors.simulator.scenario import Scenario, ScenarioState, ScriptedLoad
 from collectors.simulator.waits import address
 
@@ -120,17 +121,21 @@ def system_event(now: ScenarioState) -> list[Row]:
     """
     own = ROW_CACHE_MUTEX_EVENT if now.scenario.mutexes else "latch: row cache objects"
     events = {own, *(event for _, load in now.scenario.loop for event in load.events)}
-    return [
-        {
-            "event": event,
-            "total_waits": now.total(_waits, event),
-            "total_timeouts": 0,
-            "time_waited_micro": now.total(_waited_us, event),
-            "total_waits_fg": now.total(_waits, event),
-            "time_waited_micro_fg": now.total(_waited_us, event),
-        }
-        for event in sorted(events)
-    ]
+    events |= {hang.event for hang in now.scenario.hangs}
+    return [_event(now, event) for event in sorted(events)]
+
+
+def _event(now: ScenarioState, event: str) -> Row:
+    hung, hung_us = finished(now, event)
+    waits, waited = now.total(_waits, event) + hung, now.total(_waited_us, event) + hung_us
+    return {
+        "event": event,
+        "total_waits": waits,
+        "total_timeouts": 0,
+        "time_waited_micro": waited,
+        "total_waits_fg": waits,
+        "time_waited_micro_fg": waited,
+    }
 
 
 def _waits(load: ScriptedLoad, event: str) -> float:

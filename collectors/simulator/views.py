@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 
 from collectors.model import ROW_CACHE_LATCH, Row, Value
 from collectors.release import at_least
+from collectors.simulator.hangs import database_seconds
 from collectors.simulator.latches import latch, latch_children, latch_misses, system_event
 from collectors.simulator.scenario import Cache, Scenario, ScenarioState, ScriptedLoad, share
-from collectors.simulator.waits import mutex_sleep, session
+from collectors.simulator.waits import mutex_sleep, session, waiting_sessions
 
 
 def table(
@@ -101,7 +102,8 @@ def _sys_context(now: ScenarioState) -> list[Row]:
 
 def _sys_time_model(now: ScenarioState) -> list[Row]:
     names = sorted(now.scenario.ordinary.seconds)
-    return [{"stat_name": name, "value": now.total(_time_us, name)} for name in names]
+    hung = round(database_seconds(now) * 1e6)
+    return [{"stat_name": name, "value": now.total(_time_us, name) + hung * (name == "DB time")} for name in names]
 
 
 def _time_us(load: ScriptedLoad, name: str) -> float:
@@ -170,6 +172,7 @@ VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
     "v$system_event": system_event,
     "v$mutex_sleep": mutex_sleep,
     "v$session": session,
+    "waiting_sessions": waiting_sessions,
     "sys_context": _sys_context,
     "v$sys_time_model": _sys_time_model,
     "v$sysstat": _sysstat,

@@ -2,7 +2,9 @@
 
 from collectors.model import Row, number
 from collectors.release import at_least
+from collectors.simulator.hangs import sampled
 from collectors.simulator.scenario import ScenarioState, ScriptedLoad, ScriptedWaiters
+from collectors.views.waiting_sessions import MOST_ROWS
 
 
 def address(child: int) -> str:
@@ -56,7 +58,26 @@ def session(now: ScenarioState) -> list[Row]:
     for waiters in now.load.waiting:
         for _ in range(_sessions_now(waiters, now.at)):
             rows.append(_waiter(now, waiters, 100 + len(rows)))
-    return rows
+    return rows + sampled(now)
+
+
+def waiting_sessions(now: ScenarioState) -> list[Row]:
+    """Rows of the look of every poll: the same sessions, the longest wait first, with what that look asks beside."""
+    rows = session(now)
+    longest_first = sorted(rows, key=lambda row: -float(str(row["wait_time_micro"])))
+    instance = now.scenario.instance
+    return [
+        {
+            **row,
+            "serial#": 1000 + int(str(row["sid"])),
+            "type": "USER",
+            "blocking_instance": None if row["blocking_session"] is None else instance,
+            "final_blocking_instance": None if row["blocking_session"] is None else instance,
+            "final_blocking_session": row["blocking_session"],
+            "met": len(rows),
+        }
+        for row in longest_first[:MOST_ROWS]
+    ]
 
 
 def _sessions_now(waiters: ScriptedWaiters, at: float) -> int:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from collectors.capture import Capture, CapturedConfirmation
 from collectors.errors import InputError
 from collectors.grants import ANYBODY, grant
-from collectors.model import Collector, ColumnKind, Missing, Reading, Row, Rows, Snapshot, Value, text
+from collectors.model import Collector, ColumnKind, Missing, Reading, Row, Rows, Snapshot, Value, text, unread
 from collectors.ondemand.sampling import not_sampled
 from collectors.registry import collectors
 from collectors.sqlplus.records import HEADER, Section, decoded, plain, sections
@@ -47,6 +47,9 @@ def load(data: bytes, name: str) -> Capture:
         if _alone(view, found)
     }
     earlier, later = (_bound(_snapshot(found, part, once)) for part in "12")
+    for view in once:  # read after the second snapshot, so it says nothing of the first
+        if collectors()[view].momentary:
+            earlier[view] = unread(view)
     if not any(isinstance(reading, Rows) for snapshot in (earlier, later) for reading in snapshot.values()):
         raise InputError(_no_rows(found, name))
     taken, notes = _comparable(found, earlier, {**later, SAMPLED: _looks(found)})

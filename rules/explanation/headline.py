@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from collectors.model import Missing
 from rules.baseline import UsualRange, against_usual
-from rules.context import MINIMUM_SLEEPS, SignalContext
+from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SignalContext
+from rules.explanation.hangs import hang_sentence
 from rules.formatting import over, percent, sentence, within
+from rules.hangs import most_waited_for
 from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
 from rules.model import Confidence, Finding, Impact, Severity, Surface
 from rules.waiters import MINIMUM_WAITERS
@@ -34,14 +36,31 @@ def _headline(context: SignalContext, findings: Sequence[Finding], usual: Mappin
         return f"Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and {why}"
     if findings and not unexplained:
         top = findings[0]
-        return f"{_named(top)}; {_cost(context, usual, top.surface)}"
+        stuck = hang_sentence(context, (top.surface,)) if top.severity is not Severity.INFO else None
+        return "; ".join(filter(None, (_named(top, stuck is None), stuck, _cost(context, usual, top.surface))))
     if unexplained:
+        stuck = hang_sentence(context)
+        if stuck:
+            return f"{stuck}; {_cost(context, usual)}; {_why_unexplained(context)}"
         return sentence(f"{_cost(context, usual)}, {_where(context)}; {_why_unexplained(context)}")
-    return f"Nothing to do about the row cache; {_cost(context, usual)}"
+    return f"Nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"
 
 
-def _named(top: Finding) -> str:
+def _not_looked(context: SignalContext) -> str:
+    """That sessions which hang would not be seen, where many wait for something."""
+    many = context.unseen_waiters
+    if many is None:
+        return ""
+    return (
+        f" of waits that ended, and {many:,.0f} sessions wait for something: whether they hang cannot be told without a "
+        "look at v$session"
+    )
+
+
+def _named(top: Finding, with_cache: bool = True) -> str:
     """The cause and its cache, hedged where little speaks for them."""
+    if not with_cache and top.confidence is not Confidence.LOW:
+        return top.title
     if top.confidence is Confidence.LOW:
         where = f" on {top.cache}" if top.cache else ""
         return f"Perhaps {within(top.title)}{where} (low confidence)"
@@ -54,6 +73,9 @@ def _where(context: SignalContext) -> str:
         return f"most at child {context.hot_child} ({context.map.name(context.hot_child)})"
     if context.crowd is not None and context.crowd.waiters:
         return f"most for {context.crowd.caches().most_common(1)[0][0]}"
+    named = most_waited_for(context.look.of(ROW_CACHE_SURFACES)) if context.look else None
+    if named is not None:
+        return f"most for {named[1]}"
     return "where cannot be told"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from rules.context import SignalContext
+from rules.explanation.hangs import hang_step
 from rules.explanation.latch import latch_steps
 from rules.explanation.report import as_printed
 from rules.explanation.waits import lock_steps, mutex_steps, result_cache_steps
@@ -18,7 +19,7 @@ MOST_GROUPS = 20
 def steps(context: SignalContext, findings: Sequence[Finding]) -> tuple[Step, ...]:
     """The steps as far as they can be gone; the later ones belong to the first finding."""
     surface = findings[0].surface if findings else context.costliest(context.surfaces)
-    chain = [*FIRST_STEPS[surface](context), as_printed(context), _who(context)]
+    chain = [hang_step(context), *FIRST_STEPS[surface](context), as_printed(context), _who(context)]
     if findings:
         chain += _remedy_steps(findings[0], context)
     return tuple(step for step in chain if step is not None)

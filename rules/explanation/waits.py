@@ -1,5 +1,7 @@
 """The first steps of the walk where no child latch is hot: row cache mutexes, row cache lock, result cache latch."""
 
+from collections import Counter
+
 from collectors.model import (
     RESULT_CACHE_LATCH,
     ROW_CACHE_LATCH,
@@ -12,6 +14,7 @@ from collectors.model import (
 from rules.context import SignalContext
 from rules.explanation.report import NOTHING_TO_EXPLAIN, quiet
 from rules.formatting import count, over, percent, sentence
+from rules.hangs import VIEW, hanging
 from rules.miss_locations import mutex_shape_of
 from rules.model import Figure, Step
 
@@ -98,6 +101,9 @@ def _mutex_location(context: SignalContext) -> Step:
 
 def _named_by_waiters(context: SignalContext, event: str) -> Step:
     waiters = context.crowd.of(event) if context.crowd else ()
+    stuck = hanging(context.look.sessions) if context.look and not waiters else ()
+    if met := [one.cache for one in stuck if one.event == event]:
+        return _named_by_the_look(met)
     if not waiters and quiet(context):
         return Step(step="cache", statement=NOTHING_TO_EXPLAIN)
     if not waiters or context.crowd is None:
@@ -117,6 +123,16 @@ def _named_by_waiters(context: SignalContext, event: str) -> Step:
         figures=tuple(
             Figure(name=cache, value=times / len(waiters), unit="ratio", of="v$session") for cache, times in ranked
         ),
+    )
+
+
+def _named_by_the_look(met: list[str]) -> Step:
+    ranked = Counter(sorted(met)).most_common(3)
+    shares = ", ".join(f"{cache} {percent(times / len(met))}" for cache, times in ranked)
+    return Step(
+        step="cache",
+        statement=f"Waiters name their cache in P1: {shares} of {len(met)} that hang.",
+        figures=tuple(Figure(name=cache, value=times / len(met), unit="ratio", of=VIEW) for cache, times in ranked),
     )
 
 

@@ -17,11 +17,12 @@ from rules.model import Surface
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a condition speaks of: cache names of its cause, a miss location, a parameter."""
+    """What a condition speaks of: cache names and surfaces of its cause, a miss location, a parameter."""
 
     caches: tuple[str, ...] = ()
     location: str | None = None
     parameter: str | None = None
+    surfaces: tuple[Surface, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,10 @@ def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -
             block.add(families.FINDING, 1, labels)
     if diagnosis.impact:
         block.add(families.IMPACT, diagnosis.impact.share_of_db_time)
+    for still in diagnosis.waiting:
+        labels = {"event": still.event, "cache": still.cache}
+        block.add(families.HANGING_SESSIONS, still.hanging, labels)
+        block.add(families.LONGEST_WAIT, still.longest_seconds, labels)
     waiting: dict[tuple[str, str], float] = {}
     for group in diagnosis.who:
         waiting[group.event, group.cache] = waiting.get((group.event, group.cache), 0.0) + group.sessions

@@ -147,6 +147,26 @@ WAITING_SESSIONS = Family(
     series="one per event and cache met",
     note="no sample where nobody looked",
 )
+HANGING_SESSIONS = Family(
+    "latchscope_hanging_sessions",
+    "gauge",
+    "Sessions that have waited ten seconds or longer at the last poll, and still wait.",
+    "verdict",
+    labels=("event", "cache"),
+    source=("waiting_sessions.wait_time_micro",),
+    series="one per event and cache met",
+    note="such waits stand in no counter until they end; 200 at most; no sample where nobody waits or nobody looked",
+)
+LONGEST_WAIT = Family(
+    "latchscope_longest_wait_seconds",
+    "gauge",
+    "How long the longest wait has lasted that had not ended at the last poll.",
+    "verdict",
+    labels=("event", "cache"),
+    source=("waiting_sessions.wait_time_micro",),
+    series="one per event and cache met",
+    note="no sample where nobody waits or nobody looked",
+)
 WAITS = _event(
     "latchscope_wait_events_total",
     help="Waits for an event (v$system_event.total_waits).",
@@ -185,7 +205,7 @@ FINDING = Family(
 IMPACT = Family(
     "latchscope_impact_ratio",
     "gauge",
-    "Share of DB time lost in row cache waits over the last interval.",
+    "Share of DB time lost in row cache waits over the last interval, waits that have not ended included.",
     "verdict",
     source=("the diagnosis",),
 )

@@ -21,7 +21,7 @@ from rules.cause import Cause
 from rules.engine import diagnose
 from rules.model import Confidence, Diagnosis, Frozen, Severity
 from tests.rules.case_rows import followed, merged, naming, ordinary
-from tests.rules.case_waiters import Waiters, sampled
+from tests.rules.case_waiters import StillWaiting, Waiters, looked, sampled
 from tests.rules.contexts import no_grant
 
 
@@ -50,6 +50,8 @@ class Case(Frozen):
     rows: Mapping[str, tuple[Mapping[str, Any], ...]] = Field(default_factory=dict)
     waiters: tuple[Waiters, ...] | None = None
     """Who was met waiting in ten looks; empty: looked, and met nobody; not stated: nobody looked."""
+    still_waiting: tuple[StillWaiting, ...] = ()
+    """Who still waits when the interval ends."""
     refused: tuple[str, ...] = ()
     confirmed: float | None = None
     expect: Expected
@@ -143,6 +145,7 @@ def delta_of(told: Told) -> Delta:
     stated = {**case.rows, "v$instance": (*case.rows.get("v$instance", ()), *_releases(case))}
     readings = {**usual.readings, **{view: merged(usual, view, rows) for view, rows in stated.items()}}
     readings["v$session"] = not_sampled() if case.waiters is None else sampled(case.waiters, usual)
+    readings["waiting_sessions"] = looked(case.still_waiting, usual)
     delta = followed(replace(usual, readings=readings, release=case.version or usual.release), case.rows)
     refused: dict[str, Missing] = {view: no_grant(view) for view in case.refused}
     basis = delta.basis if case.basis == "interval" else Basis("totals", None, delta.basis.end, None)

@@ -30,6 +30,38 @@ class Waiters(Frozen):
     blocker: int | None = None
 
 
+class StillWaiting(Frozen):
+    """Sessions that still wait at the poll, all alike."""
+
+    event: Literal["row cache mutex", "row cache lock"]
+    cache: str
+    sessions: int = Field(gt=0)
+    seconds: float = Field(gt=0)
+    """How long they have waited."""
+    blocker: int | None = None
+    background: bool = False
+
+
+def looked(waiting: Sequence[StillWaiting], usual: Delta) -> Changes:
+    """The look of the poll, with a row for each session."""
+    rows: list[Row] = [
+        {
+            "sid": 500 + 100 * group + number,
+            "serial#": 7,
+            "event": one.event,
+            "p1": _cache(Waiters(event=one.event, cache=one.cache, times=1), usual)[0],
+            "type": "BACKGROUND" if one.background else "USER",
+            "final_blocking_session": one.blocker,
+            "final_blocking_instance": None if one.blocker is None else 1,
+            "wait_time_micro": round(one.seconds * 1e6),
+            "met": sum(each.sessions for each in waiting),
+        }
+        for group, one in enumerate(waiting)
+        for number in range(one.sessions)
+    ]
+    return Changes("waiting_sessions", tuple(rows))
+
+
 def sampled(waiters: Sequence[Waiters], usual: Delta) -> Changes:
     """The looks, each with its waiters; a look that met nobody has a row without a session."""
     rows: list[Row] = [{"sample": look, "sid": None} for look in range(1, LOOKS + 1)]

@@ -33,6 +33,7 @@ def _rowcache() -> Iterable[Row]:
 
 RICH: Mapping[str, Sequence[Row]] = {
     **SICK,
+    "waiting_sessions": [],
     "v$instance": [{"instance_number": 1, "version_full": "19.7.0.0.0", "parallel": "YES"}],
     "v$rowcache": list(_rowcache()),
     "v$latch": more(

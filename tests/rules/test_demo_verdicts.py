@@ -54,8 +54,9 @@ VERDICTS = {
     "ads-result-cache": ("result-cache-adaptive", None),
     "undo-storm": ("undo-segments", "dc_rollback_segments"),
     "parse-storm": ("hard-parse-storm", None),
+    "ddl-hang": ("row-cache-lock-hang", "dc_objects"),
 }
-SICK_AT = {"undo-storm": 60.0}
+SICK_AT = {"undo-storm": 60.0, "ddl-hang": 72.0}
 
 
 @pytest.mark.parametrize("name", VERDICTS)
@@ -73,14 +74,16 @@ def test_verdicts_cover_every_demo_database() -> None:
     assert {*VERDICTS, "busy-but-fine", "healthy-19c"} == set(scenarios())
 
 
-@pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm"])
+@pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm", "ddl-hang"])
 def test_sick_database_is_at_least_a_warning_of_medium_confidence(name: str) -> None:
     got = diagnosed(name, SICK_AT.get(name, 30.0))
     assert got.severity.rank >= Severity.WARNING.rank
     assert got.findings[0].confidence.rank >= 1
 
 
-@pytest.mark.parametrize(("name", "at"), [("healthy-19c", 30.0), ("busy-but-fine", 30.0), ("undo-storm", 2.0)])
+@pytest.mark.parametrize(
+    ("name", "at"), [("healthy-19c", 30.0), ("busy-but-fine", 30.0), ("undo-storm", 2.0), ("ddl-hang", 30.0)]
+)
 def test_healthy_database_has_nothing_above_info(name: str, at: float) -> None:
     got = diagnosed(name, at)
     assert (above_info(got), got.severity, got.candidates) == ([], Severity.INFO, ())
@@ -147,3 +150,18 @@ def test_undo_storm_that_has_passed_raises_no_alarm() -> None:
     relieved = diagnosed("undo-storm", 172.0)
     assert above_info(relieved) == []
     assert relieved.severity.rank < Severity.CRITICAL.rank
+
+
+def test_ddl_hang_tells_who_waits_for_what_and_that_no_counter_shows_it() -> None:
+    got = diagnosed("ddl-hang", 100.0)
+    assert got.severity is Severity.CRITICAL
+    told = "38 sessions have waited for dc_objects for up to 55 seconds; no wait has finished, so v$system_event shows nothing"
+    assert told in got.headline
+    assert got.steps[0].statement == f"{told}. 38 of 38 (100.0 %) wait for session 312@1."
+
+
+def test_ddl_hang_costs_nothing_once_its_waits_have_ended() -> None:
+    assert diagnosed("ddl-hang", 136.0).severity is Severity.INFO
+    ending = diagnosed("ddl-hang", 125.0).impact
+    assert ending is not None and ending.waiting_sessions is not None
+    assert pytest.approx(ending.waiting_sessions, rel=0.01) == 10 / 15 * 38

@@ -46,6 +46,8 @@ def same(one: Snapshot, other: Snapshot) -> None:
         if collector.sampled:
             continue
         spool, live = one.read(view), other.read(view)
+        if collector.momentary and isinstance(spool, Missing):
+            continue  # read once, after the second snapshot
         if isinstance(live, Missing):
             assert spool == live
             continue
@@ -150,7 +152,7 @@ def test_missing_privilege_costs_only_that_view(view: str) -> None:
     last = read(mail(text, 60)).snapshots[-1]
     missing = last.read(view)
     assert isinstance(missing, Missing)
-    assert (missing.kind, missing.way_out) == ("refused", f"grant select on sys.{view.replace('v$', 'v_$')} to <user>;")
+    assert (missing.kind, missing.way_out) == ("refused", f"grant select on {collectors()[view].granted_on} to <user>;")
     assert "ORA-00942" in missing.why
     others = [one for one in last.readings if isinstance(last.read(one), Missing) and one != view]
     assert others == [], "and no other view"
@@ -171,7 +173,7 @@ def test_old_release_fails_only_views_whose_columns_it_lacks() -> None:
     last = read(old.run(sqlplus_script(10, 3))).snapshots[-1]
     missing = {view: reading for view, reading in last.readings.items() if isinstance(reading, Missing)}
     assert {view: one.kind for view, one in missing.items()} == dict.fromkeys(
-        ("v$latch_misses", "v$mutex_sleep", "v$session"), "failed"
+        ("v$latch_misses", "v$mutex_sleep", "v$session", "waiting_sessions"), "failed"
     )
     assert missing["v$latch_misses"].why == 'v$latch_misses: ORA-00904: "LOCATION": invalid identifier'
 

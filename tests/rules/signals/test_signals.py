@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from collectors.model import ROW_CACHE_LATCH
+from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Row
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Signal, Subject, signal
 from tests.rules.contexts import SICK, TOTALS, context_of, with_rows
@@ -13,7 +13,18 @@ from tests.rules.rich import RICH
 UNDO = Subject(("dc_rollback_segments",), "kqrpre: find obj")
 USERS = Subject(("dc_users",), "kqrso")
 
+HANGING = {"waiting_now": 3, "longest_wait_seconds": 40.0, "share_behind_one_session": 0.5}
+"""Signals of those who still wait, whose waits would change what everything else costs."""
+STILL: list[Row] = [
+    {"sid": 1, "event": ROW_CACHE_LOCK_EVENT, "p1": 3, "wait_time_micro": 40_000_000, "final_blocking_session": 9},
+    {"sid": 2, "event": ROW_CACHE_LOCK_EVENT, "p1": 3, "wait_time_micro": 20_000_000, "blocking_session": 8},
+    {"sid": 3, "event": ROW_CACHE_LOCK_EVENT, "p1": 3, "wait_time_micro": 2_000, "blocking_session": 7},
+    {"sid": 4, "event": ROW_CACHE_LOCK_EVENT, "p1": 0, "wait_time_micro": 90_000_000, "blocking_session": 7},
+    {"sid": 5, "event": ROW_CACHE_LOCK_EVENT, "p1": 3, "wait_time_micro": 95_000_000, "type": "BACKGROUND"},
+]
+
 KNOWN = {
+    **HANGING,
     "share_of_sleeps": 0.99,
     "hottest_child_share_of_sleeps": 0.99,
     "share_of_dictionary_gets": 0.6,
@@ -117,7 +128,8 @@ def test_known_values_cover_every_signal() -> None:
 
 @pytest.mark.parametrize(("name", "value"), KNOWN.items())
 def test_signal_has_its_known_value(name: str, value: float) -> None:
-    reading = read(name, SUBJECTS.get(name, UNDO), views=RICH)
+    views = {**RICH, "waiting_sessions": STILL} if name in HANGING else RICH
+    reading = read(name, SUBJECTS.get(name, UNDO), views=views)
     assert isinstance(reading, Known), reading
     assert reading.value == pytest.approx(value)
 
@@ -131,6 +143,17 @@ def test_signal_is_unknown_without_its_view(name: str, view: str) -> None:
     assert reading.missing == view
     assert f"{view}: ORA-00942" in reading.why
     assert reading.way_out.startswith("grant select on sys.v_$")
+
+
+@pytest.mark.parametrize("name", HANGING)
+def test_signal_of_those_who_hang_speaks_of_the_surfaces_of_its_cause(name: str) -> None:
+    views = {**RICH, "waiting_sessions": STILL}
+    reading = read(name, Subject(surfaces=("latch",)), views=views)
+    assert not isinstance(reading, Known) or reading.value == 0
+    everywhere = read(name, Subject(surfaces=("lock",)), views=views)
+    assert isinstance(everywhere, Known) and everywhere.value == pytest.approx(
+        {"waiting_now": 4, "longest_wait_seconds": 90.0, "share_behind_one_session": 1 / 3}[name]
+    )
 
 
 @pytest.mark.parametrize("name", SIGNALS)

@@ -44,7 +44,10 @@ LABELS: Mapping[str, Set[str]] = {
     "latchscope_wait_events_total": {"event"},
     "latchscope_wait_event_seconds_total": {"event"},
     **dict.fromkeys((f"latchscope_mutex_{one}_total" for one in ("sleeps", "wait_seconds")), frozenset({"location"})),
-    "latchscope_waiting_sessions": {"event", "cache"},
+    **dict.fromkeys(
+        ("latchscope_waiting_sessions", "latchscope_hanging_sessions", "latchscope_longest_wait_seconds"),
+        frozenset({"event", "cache"}),
+    ),
     "latchscope_finding": {"cause", "cache", "severity"},
     "latchscope_login_stopped": {"reason"},
     "latchscope_next_attempt_timestamp_seconds": {"reason"},
@@ -248,6 +251,20 @@ def test_missing_view_removes_its_samples(busy: Stage) -> None:
     gone = Missing("v$rowcache", "refused", "ORA-00942", "grant it")
     after = rendered(busy, replace(snapshot, readings={**snapshot.readings, "v$rowcache": gone}))
     assert not [family for family in after if "rowcache" in family]
+
+
+def test_sessions_that_hang_are_exported_with_their_longest_wait(stage: Stage) -> None:
+    stage.watch(DatabaseSettings(name="ddl-hang", dsn="demo:ddl-hang"))
+    stage.poll_all(98, 100)
+    told = samples(scrape(stage))
+    where = {"db": "ddl-hang", "event": "row cache lock", "cache": "dc_objects"}
+    assert told["latchscope_hanging_sessions"] == [(where, "38")]
+    assert told["latchscope_longest_wait_seconds"] == [(where, "40")]
+    ((_, impact),) = told["latchscope_impact_ratio"]
+    assert float(impact) > 0.8, "waits that have not ended are a cost"
+    stage.poll_all(140, 142)
+    after = samples(scrape(stage))
+    assert "latchscope_hanging_sessions" not in after and "latchscope_longest_wait_seconds" not in after
 
 
 def test_labels_are_escaped() -> None:

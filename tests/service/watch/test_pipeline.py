@@ -7,6 +7,7 @@ import pytest
 from collectors.model import NotComparable, Snapshot, number
 from collectors.scenarios import scenarios
 from rules.model import Confidence, Severity
+from service.config.settings import DatabaseSettings
 from service.watch.pipeline import difference
 from tests.service.stage import BEGAN, Stage
 
@@ -158,3 +159,18 @@ def test_difference_says_why_it_cannot_be_computed() -> None:
     told = difference(None, Snapshot("one", None, {}), {})
     assert isinstance(told, NotComparable)
     assert (told.why, told.way_out) == ("the first poll has nothing to compare with", "wait for the next poll")
+
+
+def test_hang_is_critical_within_thirty_seconds_and_its_episode_ends_with_it(stage: Stage) -> None:
+    (hang,) = scenarios()["ddl-hang"].hangs
+    stage.watch(DatabaseSettings(name="ddl-hang", dsn="demo:ddl-hang"))
+    severities = {at: stage.poll("ddl-hang", at=at).diagnosis.severity for at in range(50, int(hang.end) + 10, 2)}
+    critical = [at for at, severity in severities.items() if severity is Severity.CRITICAL]
+    assert hang.begin < critical[0] <= hang.begin + 30
+    assert hang.end - 2 <= critical[-1] <= hang.end + 2
+    assert {at for at, severity in severities.items() if severity is Severity.INFO} >= {50, 52, 54, 56, 58, 60}
+    (episode,) = stage["ddl-hang"].episodes.all
+    assert (episode.cause, episode.cache) == ("row-cache-lock-hang", "dc_objects")
+    begin, end = ((moment - BEGAN).total_seconds() for moment in (episode.begin, episode.end or episode.begin))
+    assert begin <= hang.begin + 30 and hang.end - 2 <= end <= hang.end + 2
+    assert "sessions have waited for dc_objects for up to" in episode.headline

@@ -1,0 +1,71 @@
+"""The hangs of a scripted database: who waits at a moment, and what the counters get of it, which is nothing till the end."""
+
+from collectors.model import Row
+from collectors.release import at_least
+from collectors.simulator.scenario import ScenarioState, ScriptedHang
+
+
+def loops(now: ScenarioState) -> tuple[int, float]:
+    """Whole loops behind, and seconds into the present one."""
+    passed, into = divmod(max(now.at, 0.0), now.scenario.length)
+    return int(passed), into
+
+
+def finished(now: ScenarioState, event: str) -> tuple[int, int]:
+    """Waits for an event that hangs have ended so far, and microseconds waited in them."""
+    passed, into = loops(now)
+    waits, waited = 0, 0.0
+    for hang in now.scenario.hangs:
+        over = passed + (into >= hang.end)
+        if hang.event == event:
+            waits += over * hang.sessions
+            waited += over * sum(hang.waited(session, hang.end) for session in range(hang.sessions))
+    return waits, round(waited * 1e6)
+
+
+def database_seconds(now: ScenarioState) -> float:
+    """DB time of the sessions that hang or hung: it grows while they wait."""
+    passed, into = loops(now)
+    return sum(
+        passed * hang.waited(session, hang.end) + hang.waited(session, into)
+        for hang in now.scenario.hangs
+        for session in range(hang.sessions)
+    )
+
+
+def hanging(now: ScenarioState) -> list[tuple[ScriptedHang, int, float]]:
+    """Sessions that hang at this moment: their hang, their number in it, and seconds they have waited."""
+    _, into = loops(now)
+    return [
+        (hang, session, hang.waited(session, into))
+        for hang in now.scenario.hangs
+        for session in range(hang.sessions)
+        if hang.begin <= into < hang.end and hang.waited(session, into) > 0
+    ]
+
+
+def sid_of(session: int) -> int:
+    """The sid of a session that hangs, apart from those of the scripted waiters."""
+    return 600 + session
+
+
+def sampled(now: ScenarioState) -> list[Row]:
+    """The sessions that hang as rows of v$session, in the columns of the sampled look."""
+    return [
+        {
+            "sid": sid_of(session),
+            "event": hang.event,
+            "p1": next(row.cache for row in now.scenario.caches if row.name == hang.cache),
+            "p1raw": None,
+            "p2": hang.p2,
+            "p3": hang.p3,
+            "sql_id": hang.sql_id,
+            "module": hang.module,
+            "program": hang.program,
+            "username": hang.username,
+            **({"con_id": 0} if at_least(now.scenario.release, "12.1") else {}),
+            "blocking_session": hang.holder.sid,
+            "wait_time_micro": round(waited * 1e6),
+        }
+        for hang, session, waited in hanging(now)
+    ]

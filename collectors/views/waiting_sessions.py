@@ -1,0 +1,60 @@
+"""waiting_sessions: one look at v$session in every poll, for waits that have not ended and that no counter shows yet.
+
+v$system_event counts a wait when it ends, so a session that hangs moves no counter. Apart from `v$session`, which is
+sampled in bursts to tell who waits and for which cache: this look tells how long those met have waited already.
+"""
+
+from collectors.model import Collector, Column, ColumnKind
+
+MOST_ROWS = 200
+"""Rows of one look, the longest waits first; `met` tells how many sessions there were."""
+
+_COMMON = """sid, serial#, event, p1, p1raw, p2, p3, sql_id, module, program, username, type,
+                   blocking_instance, blocking_session, final_blocking_instance, final_blocking_session,
+                   wait_time_micro, met"""
+_READ = _COMMON.replace(" p1raw,", " rawtohex(p1raw) as p1raw,").replace(" met", " count(*) over () as met")
+
+
+def _statement(more: str) -> str:
+    return f"""
+            select /* latchscope waiting_sessions */
+                   {more}{_COMMON}
+              from (select {more}{_READ}
+                      from v$session
+                     where state = 'WAITING'
+                       and event in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free')
+                       and sid <> to_number(sys_context('userenv', 'sid'))
+                     order by wait_time_micro desc)
+             where rownum <= {MOST_ROWS}"""
+
+
+WAITING_SESSIONS = Collector(
+    view="waiting_sessions",
+    about="sessions of v$session that wait for the row cache at the moment of the poll, and for how long so far",
+    columns=(
+        Column("sid", ColumnKind.KEY, "", "session"),
+        Column("serial#", ColumnKind.KEY, "", "its serial number: a sid is used again"),
+        Column("event", ColumnKind.TEXT, "", "what it waits for"),
+        Column("p1", ColumnKind.TEXT, "", "mutex and lock: cache id"),
+        Column("p1raw", ColumnKind.TEXT, "", "latch: address of the child, in hex"),
+        Column("p2", ColumnKind.TEXT, "", "latch: latch number; mutex: location id; lock: mode held"),
+        Column("p3", ColumnKind.TEXT, "", "lock: mode requested, 3 share, 5 exclusive"),
+        Column("sql_id", ColumnKind.TEXT, "", "statement in execution"),
+        Column("module", ColumnKind.TEXT, "", "module the session named"),
+        Column("program", ColumnKind.TEXT, "", "client program"),
+        Column("username", ColumnKind.TEXT, "", "database user"),
+        Column("type", ColumnKind.TEXT, "", "USER or BACKGROUND"),
+        Column("con_id", ColumnKind.TEXT, "", "container, 12.1 and later"),
+        Column("blocking_instance", ColumnKind.TEXT, "", "instance of the session that holds it, where Oracle knows"),
+        Column("blocking_session", ColumnKind.TEXT, "", "session that holds it, where Oracle knows"),
+        Column("final_blocking_instance", ColumnKind.TEXT, "", "instance of the session at the end of the chain"),
+        Column("final_blocking_session", ColumnKind.TEXT, "", "session at the end of the chain of blockers"),
+        Column("wait_time_micro", ColumnKind.GAUGE, "us", "time it has waited so far"),
+        Column("met", ColumnKind.GAUGE, "count", f"sessions that waited so; more than {MOST_ROWS} are not all listed"),
+    ),
+    statements={"11.2": _statement(""), "12.1": _statement("con_id, ")},
+    without="sessions that hang: a wait that has not ended stands in no counter",
+    granted_on="sys.v_$session",
+    momentary=True,
+    after=("v$instance",),
+)

@@ -1,0 +1,153 @@
+"""Who still waits: the sessions that the look of a poll met, and how much of their wait falls into the interval.
+
+v$system_event counts a wait when it ends. What a session that still waits has lost so far stands in no counter, and comes
+to the cost beside the waits that ended; of a wait that ended, what an earlier look had counted is taken off again.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from collectors.model import Delta, Missing, Row, number, text
+from rules.model import Surface
+from rules.waiters import LATCH_EVENT
+
+VIEW = "waiting_sessions"
+HANGING_SECONDS = 10.0
+"""Ordinary waits for the row cache last milliseconds, under DDL seconds; a session that has waited so long hangs."""
+
+SURFACE_OF: dict[str, Surface] = {
+    LATCH_EVENT: "latch",
+    "row cache mutex": "mutex",
+    "row cache lock": "lock",
+    "latch free": "result-cache",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StillWaiting:
+    """One session that waits at the moment of the poll. `seconds`: so far; `inside`: of these, within the interval."""
+
+    sid: int | None
+    serial: int | None
+    event: str
+    cache: str
+    seconds: float
+    inside: float
+    background: bool
+    blocker: str | None
+    """The session at the end of the chain, `SID` or `SID@INSTANCE`; None where Oracle does not tell."""
+
+    @property
+    def surface(self) -> Surface:
+        return SURFACE_OF[self.event]
+
+    @property
+    def hangs(self) -> bool:
+        """Whether it has waited too long for an ordinary wait."""
+        return self.seconds >= HANGING_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingLook:
+    """What the look of a poll met. `met`: sessions there were in all; of many only the longest waits are listed."""
+
+    sessions: tuple[StillWaiting, ...]
+    met: int
+    before: tuple[tuple[str, float], ...]
+    """Event and seconds of the waits that the interval began with and that have ended since: counted once already."""
+
+    def of(self, surfaces: Iterable[Surface]) -> tuple[StillWaiting, ...]:
+        """Foreground sessions on some surfaces: DB time, which costs are held against, is made of theirs alone."""
+        wanted = set(surfaces)
+        return tuple(one for one in self.sessions if one.surface in wanted and not one.background)
+
+    def seconds(self, event: str, finished: float) -> float:
+        """Seconds lost on an event in the interval, from those of the waits that ended in it."""
+        early = sum(seconds for name, seconds in self.before if name == event)
+        going = sum(one.inside for one in self.sessions if one.event == event and not one.background)
+        return max(finished - early, 0.0) + going
+
+
+def hanging(sessions: Iterable[StillWaiting]) -> tuple[StillWaiting, ...]:
+    """Those that hang, the longest wait first."""
+    return tuple(sorted((one for one in sessions if one.hangs), key=lambda one: (-one.seconds, one.sid or 0)))
+
+
+def most_waited_for(sessions: Iterable[StillWaiting]) -> tuple[str, str] | None:
+    """Event and cache that most of some sessions wait for; None without sessions."""
+    counted = Counter(sorted((one.event, one.cache) for one in sessions))
+    return counted.most_common(1)[0][0] if counted else None
+
+
+def look_of(delta: Delta, cache_of: Callable[[Row], str | None]) -> WaitingLook | None:
+    """What the look at the end of the interval met; None where nobody looked."""
+    reading = delta.read(VIEW)
+    if isinstance(reading, Missing):
+        return None
+    span = delta.basis.seconds
+    sessions = tuple(_sessions(reading.rows, cache_of, span))
+    met = _met(reading.rows)
+    began = delta.at_begin.get(VIEW)
+    before = _ended(began.rows, reading.rows, span) if began is not None and delta.basis.kind == "interval" else ()
+    return WaitingLook(sessions, max(met, len(sessions)), tuple(before))
+
+
+def _met(rows: Iterable[Row]) -> int:
+    return max((int(number(row.get("met")) or 0) for row in rows), default=0)
+
+
+def _sessions(rows: Iterable[Row], cache_of: Callable[[Row], str | None], span: float | None) -> Iterator[StillWaiting]:
+    for row in rows:
+        cache, waited = cache_of(row), number(row.get("wait_time_micro"))
+        if cache is None or waited is None:
+            continue
+        seconds = waited / 1e6
+        yield StillWaiting(
+            sid=_whole(row, "sid"),
+            serial=_whole(row, "serial#"),
+            event=str(row.get("event")),
+            cache=cache,
+            seconds=seconds,
+            inside=seconds if span is None else min(seconds, span),
+            background=_background(row),
+            blocker=_blocker(row),
+        )
+
+
+def _ended(before: Sequence[Row], after: Sequence[Row], span: float | None) -> Iterator[tuple[str, float]]:
+    """The waits of an earlier look that a later one does not meet any more."""
+    later = {_wait(row): number(row.get("wait_time_micro")) or 0.0 for row in after}
+    unlisted = _met(before) - len(before)
+    if unlisted > 0 and _met(after) <= len(after):
+        # The longest are listed, so each of the others had waited no longer than the last of them.
+        shortest = min(before, key=lambda row: number(row.get("wait_time_micro")) or 0.0)
+        yield str(shortest.get("event")), unlisted * (number(shortest.get("wait_time_micro")) or 0.0) / 1e6
+    for row in before:
+        waited = number(row.get("wait_time_micro"))
+        if waited is None or _background(row):
+            continue
+        grown = (later.get(_wait(row), 0.0) - waited) / 1e6
+        if grown < (span or 0.0) / 2:  # the same wait has grown by the interval; a new one is younger than that
+            yield str(row.get("event")), waited / 1e6
+
+
+def _wait(row: Row) -> tuple[object, ...]:
+    return tuple(row.get(name) for name in ("sid", "serial#", "event", "p1"))
+
+
+def _background(row: Row) -> bool:
+    return row.get("type") == "BACKGROUND"
+
+
+def _whole(row: Row, name: str) -> int | None:
+    value = number(row.get(name))
+    return None if value is None else int(value)
+
+
+def _blocker(row: Row) -> str | None:
+    for kind in ("final_blocking", "blocking"):
+        session, instance = text(row.get(f"{kind}_session")), text(row.get(f"{kind}_instance"))
+        if session is not None:
+            return session if instance is None else f"{session}@{instance}"
+    return None
