@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_12_1
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.simulator.scenario import Scenario, ScriptedWaiters
+from collectors.simulator.scenario import Scenario
+from collectors.simulator.sessions import ScriptedWaiters
 
 FLOODED = replace(
     ORDINARY,

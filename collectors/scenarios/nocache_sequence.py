@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_11_2
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.simulator.scenario import Child, Scenario, ScriptedWaiters
+from collectors.simulator.scenario import Child, Scenario
+from collectors.simulator.sessions import ScriptedWaiters
 
 NUMBERING = replace(
     ORDINARY,

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_11_2
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.simulator.scenario import Child, Scenario, ScriptedHolder, ScriptedWaiters, ramp
+from collectors.simulator.scenario import Child, Scenario, ramp
+from collectors.simulator.sessions import ScriptedHolder, ScriptedWaiters
 
 LEFT_BEHIND = {"dc_rollback_segments": 14600}
 RECREATED = {"dc_rollback_segments": 112}

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from collectors.scenarios.dictionary import RELEASE_19
 from collectors.scenarios.ordinary import ORDINARY
-from collectors.simulator.scenario import Scenario, ScriptedLoad, ScriptedWaiters
+from collectors.simulator.scenario import Scenario, ScriptedLoad
+from collectors.simulator.sessions import ScriptedWaiters
 
 QUIET = {
     "[19] kqrpre": (0.03, 0.00004),

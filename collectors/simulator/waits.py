@@ -3,7 +3,8 @@
 from collectors.model import Row, number
 from collectors.release import at_least
 from collectors.simulator.hangs import sampled
-from collectors.simulator.scenario import ScenarioState, ScriptedLoad, ScriptedWaiters
+from collectors.simulator.scenario import ScenarioState, ScriptedLoad
+from collectors.simulator.sessions import ScriptedWaiters
 from collectors.views.waiting_sessions import MOST_ROWS
 
 

@@ -49,7 +49,7 @@ def wired(name: str) -> Iterator[Wired]:
 
 @pytest.mark.parametrize(
     ("name", "first", "later", "with_parameters"),
-    [("undo-storm", 18, 13, 14), ("users-mutex", 17, 12, 13)],
+    [("undo-storm", 19, 14, 15), ("users-mutex", 18, 13, 14)],
     ids=["latches", "mutexes"],
 )
 def test_later_polls_ask_only_what_changes(name: str, first: int, later: int, with_parameters: int) -> None:

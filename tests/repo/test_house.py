@@ -218,6 +218,7 @@ MIRRORED = (
 )
 """Folders whose modules all have a test of their own name. Where every one of another folder has, add it."""
 TESTED_ELSEWHERE = {
+    "collectors/emergency.py": "beside the page, in test_emergency.py",
     "service/config/logging.py": "seen in what whole processes write",
     "service/config/units.py": "through the settings that use it",
 }
