@@ -79,7 +79,15 @@ def read() -> str:
     """Each view with its grant, what is read of it, and how often."""
 
     def cells(one: Collector) -> tuple[str, ...]:
-        how_often = "in bursts" if one.sampled else "once per start" if one.once else "every poll"
+        how_often = (
+            "in bursts"
+            if one.sampled
+            else "once per hang"
+            if one.on_request
+            else "once per start"
+            if one.once
+            else "every poll"
+        )
         return (
             f"`{one.view}`",
             f"`{one.granted_on}`" if one.granted_on else "nothing",
