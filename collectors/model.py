@@ -109,6 +109,8 @@ class Collector:
     """Rows appear in this view on first use, so a row that was not there earlier counts from zero."""
     sampled: bool = False
     """Read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`."""
+    on_request: bool = False
+    """Read only when something calls for it (`collectors.ondemand.blockers`), and by the script; never by `poll`."""
     momentary: bool = False
     """Tells of the moment of the poll alone: a change needs no earlier reading, and the one of its begin is kept beside it."""
     after: tuple[str, ...] = ()

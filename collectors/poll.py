@@ -51,7 +51,7 @@ def poll(
     readings: dict[str, Reading] = {}
     costs: dict[str, Cost] = {}
     for view, collector in collectors().items():
-        if collector.sampled:
+        if collector.sampled or collector.on_request:
             continue
         known = _carried_over(collector, readings, previous)
         if known is not None:

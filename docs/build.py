@@ -79,7 +79,15 @@ def read() -> str:
     """Each view with its grant, what is read of it, and how often."""
 
     def cells(one: Collector) -> tuple[str, ...]:
-        how_often = "in bursts" if one.sampled else "once per start" if one.once else "every poll"
+        how_often = (
+            "in bursts"
+            if one.sampled
+            else "once per hang"
+            if one.on_request
+            else "once per start"
+            if one.once
+            else "every poll"
+        )
         if one.every_seconds:
             how_often = f"every {one.every_seconds / 60:g} minutes"
         return (

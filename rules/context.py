@@ -17,13 +17,16 @@ from collectors.model import (
     text,
 )
 from rules.cache_map import CacheMap, GuardedCaches, cache_map
-from rules.formatting import part_of
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.impact import severity_of, severity_of_hang
 from rules.model import Impact, Severity, Surface, worst
 from rules.printed import another, busier, more_of
+from rules.signal_value import Known, SignalValue, Unknown, share
 from rules.statistics import LatchStatistics, latch_statistics, ratio
+from rules.waited import finished_seconds
 from rules.waiters import SampledWaiters, cache_namer, crowd_of
+
+__all__ = ["Known", "SignalContext", "SignalValue", "Unknown", "share"]
 
 MINIMUM_SLEEPS = 100
 """Fewer sleeps than this tell nothing about shares, shapes or children."""
@@ -34,39 +37,8 @@ SURFACE_EVENTS: Mapping[Surface, str] = {
     "mutex": ROW_CACHE_MUTEX_EVENT,
     "lock": ROW_CACHE_LOCK_EVENT,
 }
-CROWD_PER_CPU = 2.0
-"""Sessions that wait on average, per processor: so many are a trouble of some kind, of the row cache or another."""
 ROW_CACHE_SURFACES: tuple[Surface, ...] = ("latch", "mutex", "lock")
 """Where sessions wait for the dictionary cache; the result cache is another."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A number that could be told, and the figures it was derived from."""
-
-    value: float
-    derivation: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """A number that could not be told: what was missing, why, and the way out."""
-
-    missing: str
-    why: str
-    way_out: str
-
-
-SignalValue = Known | Unknown
-
-
-def share(part: SignalValue, whole: SignalValue) -> SignalValue:
-    """part / whole, or the first of the two that is unknown."""
-    if isinstance(part, Unknown):
-        return part
-    if isinstance(whole, Unknown):
-        return whole
-    return Known(part.value / whole.value, part_of(part.value, whole.value))
 
 
 @dataclass(frozen=True)
@@ -121,15 +93,6 @@ class SignalContext:
     def look(self) -> WaitingLook | None:
         """Who still waits at the end of the interval, or None where nobody looked."""
         return look_of(self.delta, cache_namer(self.delta, self.map, self.child_by_address))
-
-    @property
-    def unseen_waiters(self) -> float | None:
-        """Sessions that wait for something on average, where they are many and nobody looked for what; else None."""
-        db_time, cpu, seconds = self.seconds_of("DB time"), self.seconds_of("DB CPU"), self.delta.basis.seconds
-        if self.look is not None or self.printed or db_time is None or not seconds:
-            return None
-        waiting = (db_time - (cpu or 0.0)) / seconds
-        return waiting if waiting >= CROWD_PER_CPU * (self.cpus or 1.0) else None
 
     @cached_property
     def child_by_address(self) -> Mapping[str | None, float | None]:
@@ -187,30 +150,17 @@ class SignalContext:
         return sum(known) if len(known) == len(waits) else None
 
     def _waited_seconds(self, event: str) -> float | None:
-        finished = self.finished_seconds((event,))
+        finished = finished_seconds(self.delta, event)
         if self.look is None:
             return finished
         waited = self.look.seconds(event, finished or 0.0)
         return None if finished is None and not waited else waited
 
-    def finished_seconds(self, events: Iterable[str]) -> float | None:
-        """Seconds of the waits that ended, of foreground sessions, for DB time is made of theirs alone.
-
-        Where a row does not tell them apart it counts as it is; an event nobody waited for adds zero; None without the view.
-        """
-        if isinstance(self.delta.read("v$system_event"), Missing):
-            return None
-        wanted = set(events)
-        rows = [row for row in self.delta.rows("v$system_event") if row.get("event") in wanted]
-        micro = [_session_micro(row) for row in rows]
-        known = [time for time in micro if time is not None]
-        return sum(known) / 1e6 if len(known) == len(micro) else None
-
     def surface_wait_seconds(self, surface: Surface) -> float | None:
         """Seconds lost on one surface: by its wait event, else by the wait time its own view keeps."""
         if surface == "result-cache":
             slept = self._micro("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")
-            still = sum(one.inside for one in self.look.of([surface])) if self.look else 0.0
+            still = sum(waiter.inside for waiter in self.look.of([surface])) if self.look else 0.0
             return slept if not still else (slept or 0.0) + still
         by_event = self.waited_seconds((SURFACE_EVENTS[surface],))
         # A report need not print every event, so of one it does not print the latch or mutex itself is asked; of one that
@@ -264,10 +214,8 @@ class SignalContext:
         by_cost = severity_of(self.impact_of(surfaces))
         if self.delta.basis.kind == "interval" or self.look is None:
             return by_cost
-        now = severity_of_hang(len(hanging(self.look.of(surfaces))))
-        if now is not None and self.delta.basis.kind == "totals":
-            now = now.at_most(Severity.WARNING)
-        return by_cost if now is None else worst((now, *((by_cost,) if by_cost else ())))
+        now = severity_of_hang(len(hanging(self.look.of(surfaces))), self.delta.basis.kind)
+        return now if by_cost is None else by_cost if now is None else worst((now, by_cost))
 
     def impact_of(self, surfaces: Iterable[Surface]) -> Impact | None:
         """What the waits on some surfaces cost, or None for totals of unknown age."""
@@ -326,9 +274,3 @@ class SignalContext:
                 return Unknown(view, str(oddity), another(self.delta.source))
         what = f"{view} has no {column}" if column else f"{view} has no such row"
         return Unknown(view, f"{what} here", more_of(self.delta.source, view, column or "that row"))
-
-
-def _session_micro(row: Row) -> float | None:
-    """Microseconds that foreground sessions waited; of a row that does not tell them apart, all of them."""
-    own = number(row.get("time_waited_micro_fg"))
-    return number(row.get("time_waited_micro")) if own is None else own

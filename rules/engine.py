@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from collectors.model import Delta, NotComparable
 from rules.baseline import UsualRange
+from rules.blockers import blockers_of
 from rules.cache_map import CacheMap
 from rules.catalogue import catalogue, conditions
 from rules.cause import AnyOf, Cause, Condition
@@ -28,6 +29,7 @@ from rules.model import (
 )
 from rules.notes import notes
 from rules.signals import SIGNALS, Subject
+from rules.unseen import unseen_waiters
 
 CROWD = 2
 """From so many sessions on that hang, it is an incident whatever the cause."""
@@ -67,6 +69,7 @@ def diagnose(
         undetermined=tuple(verdict for verdict in verdicts if isinstance(verdict, Undetermined)),
         who=groups(context),
         waiting=waiting_groups(context),
+        blockers=blockers_of(context),
         candidates=_candidates(context, known, findings),
         notes=notes(context),
     )
@@ -233,7 +236,7 @@ def _in_the_light_of(
     look_alike: Finding | None, context: SignalContext, causes: Mapping[str, Cause], verdict: CauseVerdict
 ) -> CauseVerdict:
     if isinstance(verdict, Undetermined) and context.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
-        if verdict.missing == WAITING_SESSIONS and context.unseen_waiters is not None:
+        if verdict.missing == WAITING_SESSIONS and unseen_waiters(context) is not None:
             return verdict  # the waits that ended are cheap, and those that have not may be anything
         return _too_cheap(verdict, context, context.waited_on(causes[verdict.cause].surfaces) or 0.0)
     if look_alike is None or not isinstance(verdict, Finding) or verdict.cause == look_alike.cause:

@@ -60,23 +60,25 @@ class WaitingLook:
     def of(self, surfaces: Iterable[Surface]) -> tuple[StillWaiting, ...]:
         """Foreground sessions on some surfaces: DB time, which costs are held against, is made of theirs alone."""
         wanted = set(surfaces)
-        return tuple(one for one in self.sessions if one.surface in wanted and not one.background)
+        return tuple(waiter for waiter in self.sessions if waiter.surface in wanted and not waiter.background)
 
     def seconds(self, event: str, finished: float) -> float:
         """Seconds lost on an event in the interval, from those of the waits that ended in it."""
         early = sum(seconds for name, seconds in self.before if name == event)
-        going = sum(one.inside for one in self.sessions if one.event == event and not one.background)
+        going = sum(waiter.inside for waiter in self.sessions if waiter.event == event and not waiter.background)
         return max(finished - early, 0.0) + going
 
 
 def hanging(sessions: Iterable[StillWaiting]) -> tuple[StillWaiting, ...]:
     """Those that hang, the longest wait first."""
-    return tuple(sorted((one for one in sessions if one.hangs), key=lambda one: (-one.seconds, one.sid or 0)))
+    return tuple(
+        sorted((waiter for waiter in sessions if waiter.hangs), key=lambda waiter: (-waiter.seconds, waiter.sid or 0))
+    )
 
 
 def most_waited_for(sessions: Iterable[StillWaiting]) -> tuple[str, str] | None:
     """Event and cache that most of some sessions wait for; None without sessions."""
-    counted = Counter(sorted((one.event, one.cache) for one in sessions))
+    counted = Counter(sorted((waiter.event, waiter.cache) for waiter in sessions))
     return counted.most_common(1)[0][0] if counted else None
 
 

@@ -22,9 +22,11 @@ def severity_of(impact: Impact | None) -> Severity | None:
     return _graded(impact.waiting_sessions or 0.0, SESSIONS_GATE)
 
 
-def severity_of_hang(sessions: int) -> Severity | None:
-    """Severity of so many sessions that hang at one moment; None where none does."""
-    return _graded(float(sessions), SESSIONS_GATE) if sessions else None
+def severity_of_hang(sessions: int, basis: str) -> Severity | None:
+    """Severity of so many sessions that hang at one moment, beside totals at most a warning; None where none does."""
+    if not sessions:
+        return None
+    return _graded(float(sessions), SESSIONS_GATE).at_most(Severity.WARNING if basis == "totals" else Severity.CRITICAL)
 
 
 def _graded(value: float, gate: Sequence[tuple[float, Severity]]) -> Severity:

@@ -198,6 +198,38 @@ class WaitingGroup(Frozen):
     longest_seconds: float
 
 
+class Blocker(Frozen):
+    """A session that holds what others hang on. What could not be told is null."""
+
+    cache: str | None
+    key: str | None = Field(None, description="the entry, in hex; its layout is not documented, so it is not decoded")
+    key_text: str | None = Field(None, description="printable characters in the key, most likely a name")
+    mode: str | None = None
+    waiters: int | None = None
+    held_at_least_seconds: float | None = Field(None, description="the longest of the waits for it that have not ended")
+    instance: int | None = None
+    sid: int | None = None
+    serial: int | None = None
+    background: bool | None = None
+    program: str | None = None
+    username: str | None = None
+    machine: str | None = None
+    module: str | None = None
+    sql_id: str | None = None
+    waits_for: str | None = Field(None, description="what it waits for itself")
+    waits_seconds: float | None = None
+    kill: str | None = Field(None, description="the command for a foreground session; never run by latchscope")
+    kill_risk: str | None = None
+    no_kill: str | None = Field(None, description="why no command is given")
+
+
+class Blockers(Frozen):
+    """Who holds what sessions hang on; `unknown` says what could not be told, and why."""
+
+    blockers: tuple[Blocker, ...] = ()
+    unknown: str | None = None
+
+
 class Candidate(Frozen):
     """A handbook entry worth a look: it fits cache and surface, and no polled signal could find it."""
 
@@ -231,6 +263,7 @@ class Diagnosis(Frozen):
     waiting: tuple[WaitingGroup, ...] = Field(
         (), description="sessions whose wait has not ended at the poll; empty when none was met or nobody looked"
     )
+    blockers: Blockers | None = Field(None, description="who holds what sessions hang on; null where nobody hangs")
     candidates: tuple[Candidate, ...] = Field((), description="handbook entries to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")
 

@@ -45,6 +45,37 @@ def hanging(now: ScenarioState) -> list[tuple[ScriptedHang, int, float]]:
     ]
 
 
+def blockers(now: ScenarioState) -> list[Row]:
+    """Rows of v$rowcache_parent joined with their holders: what the hangs of this moment hang on."""
+    stuck = hanging(now)
+    return [
+        {
+            "cache#": next(row.cache for row in now.scenario.caches if row.name == hang.cache),
+            "cache_name": hang.cache,
+            "key": hang.key,
+            "lock_request": hang.p3,
+            "waiters": sum(1 for other, _, _ in stuck if other is hang),
+            "lock_mode": 5,
+            "instance": now.scenario.instance,
+            "sid": hang.holder.sid,
+            "serial#": hang.holder.serial,
+            "type": "BACKGROUND" if hang.holder.background else "USER",
+            "program": hang.holder.program,
+            "username": hang.holder.username,
+            "machine": hang.holder.machine,
+            "module": hang.holder.module,
+            "sql_id": hang.holder.sql_id,
+            "status": "ACTIVE",
+            "state": "WAITING",
+            "event": "db file sequential read",
+            "wait_time_micro": 4100,
+            "last_call_et": int(now.at % now.scenario.length - hang.begin),
+        }
+        for hang in now.scenario.hangs
+        if any(other is hang for other, _, _ in stuck)
+    ]
+
+
 def sid_of(session: int) -> int:
     """The sid of a session that hangs, apart from those of the scripted waiters."""
     return 600 + session

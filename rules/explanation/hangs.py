@@ -21,7 +21,7 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
     if context.look is None or named is None:
         return None
     event, cache = named
-    alike = [one for one in stuck if (one.event, one.cache) == named]
+    alike = [waiter for waiter in stuck if (waiter.event, waiter.cache) == named]
     longest = f"for up to {spoken(alike[0].seconds)}"
     where = event if cache == "unknown" else "the result cache" if cache == RESULT_CACHE else cache
     counter = _counter(context, event)
@@ -53,7 +53,7 @@ def hang_step(context: SignalContext) -> Step | None:
         return None
     stuck = hanging(context.look.of(EVERY))
     behind = _behind(stuck)
-    background = sum(1 for one in context.look.sessions if one.background)
+    background = sum(1 for waiter in context.look.sessions if waiter.background)
     also = f" {background} background process{'es' * (background > 1)} waits too." if background else ""
     return Step(
         step="waiting now",
@@ -70,7 +70,7 @@ def hang_step(context: SignalContext) -> Step | None:
 
 
 def _behind(stuck: Sequence[StillWaiting]) -> str:
-    blockers = Counter(one.blocker for one in stuck if one.blocker)
+    blockers = Counter(waiter.blocker for waiter in stuck if waiter.blocker)
     if not blockers:
         return " Oracle names no session that blocks them."
     blocker, times = blockers.most_common(1)[0]
@@ -82,15 +82,15 @@ def waiting_groups(context: SignalContext) -> tuple[WaitingGroup, ...]:
     if context.look is None:
         return ()
     grouped: dict[tuple[str, str], list[StillWaiting]] = {}
-    for one in context.look.of(EVERY):
-        grouped.setdefault((one.event, one.cache), []).append(one)
+    for waiter in context.look.of(EVERY):
+        grouped.setdefault((waiter.event, waiter.cache), []).append(waiter)
     groups = [
         WaitingGroup(
             event=event,
             cache=cache,
             sessions=len(alike),
             hanging=len(hanging(alike)),
-            longest_seconds=max(one.seconds for one in alike),
+            longest_seconds=max(waiter.seconds for waiter in alike),
         )
         for (event, cache), alike in grouped.items()
     ]

@@ -10,6 +10,7 @@ from rules.formatting import over, percent, sentence, within
 from rules.hangs import most_waited_for
 from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
 from rules.model import Confidence, Finding, Impact, Severity, Surface
+from rules.unseen import unseen_waiters
 from rules.waiters import MINIMUM_WAITERS
 
 NEEDED = ("v$latch", "v$rowcache", "v$system_event", "v$sys_time_model")
@@ -48,7 +49,7 @@ def _headline(context: SignalContext, findings: Sequence[Finding], usual: Mappin
 
 def _not_looked(context: SignalContext) -> str:
     """That sessions which hang would not be seen, where many wait for something."""
-    many = context.unseen_waiters
+    many = unseen_waiters(context)
     if many is None:
         return ""
     return (

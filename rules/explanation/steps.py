@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rules.blockers import blocker_steps, blockers_of
 from rules.context import SignalContext
 from rules.explanation.hangs import hang_step
 from rules.explanation.latch import latch_steps
@@ -19,7 +20,13 @@ MOST_GROUPS = 20
 def steps(context: SignalContext, findings: Sequence[Finding]) -> tuple[Step, ...]:
     """The steps as far as they can be gone; the later ones belong to the first finding."""
     surface = findings[0].surface if findings else context.costliest(context.surfaces)
-    chain = [hang_step(context), *FIRST_STEPS[surface](context), as_printed(context), _who(context)]
+    chain = [
+        hang_step(context),
+        *blocker_steps(blockers_of(context)),
+        *FIRST_STEPS[surface](context),
+        as_printed(context),
+        _who(context),
+    ]
     if findings:
         chain += _remedy_steps(findings[0], context)
     return tuple(step for step in chain if step is not None)

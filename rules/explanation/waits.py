@@ -102,7 +102,7 @@ def _mutex_location(context: SignalContext) -> Step:
 def _named_by_waiters(context: SignalContext, event: str) -> Step:
     waiters = context.crowd.of(event) if context.crowd else ()
     stuck = hanging(context.look.sessions) if context.look and not waiters else ()
-    if met := [one.cache for one in stuck if one.event == event]:
+    if met := [waiter.cache for waiter in stuck if waiter.event == event]:
         return _named_by_the_look(met)
     if not waiters and quiet(context):
         return Step(step="cache", statement=NOTHING_TO_EXPLAIN)

@@ -13,7 +13,7 @@ def _waiting(context: SignalContext, subject: Subject) -> tuple[StillWaiting, ..
     if context.look is None:
         return context.why_unknown(VIEW)
     met = context.look.of(subject.surfaces or ROW_CACHE_SURFACES)
-    return tuple(one for one in met if not subject.caches or one.cache in subject.caches)
+    return tuple(waiter for waiter in met if not subject.caches or waiter.cache in subject.caches)
 
 
 @signal(unit="sessions", of=VIEW)
@@ -29,7 +29,7 @@ def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValu
     waiting = _waiting(context, subject)
     if isinstance(waiting, Unknown):
         return waiting
-    return Known(max((one.seconds for one in waiting), default=0.0))
+    return Known(max((waiter.seconds for waiter in waiting), default=0.0))
 
 
 @signal(unit="ratio", of=VIEW)
@@ -38,7 +38,7 @@ def share_behind_one_session(context: SignalContext, subject: Subject) -> Signal
     waiting = _waiting(context, subject)
     if isinstance(waiting, Unknown):
         return waiting
-    blockers = Counter(one.blocker for one in hanging(waiting) if one.blocker is not None)
+    blockers = Counter(waiter.blocker for waiter in hanging(waiting) if waiter.blocker is not None)
     if not blockers:
         why = f"no session has waited {HANGING_SECONDS:.0f} s for a session that Oracle names"
         return Unknown(VIEW, why, "ask who holds what they wait for: see the blockers of the diagnosis")

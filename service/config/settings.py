@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from service.config.units import Bytes, Seconds
+from service.config.units import Bytes, Seconds, Switch
 from service.config.webhooks import WebhookSettings, checked
 
 DEMO = "demo:"
@@ -50,6 +50,9 @@ class Defaults(Strict):
     confirm: Literal["on_request", "once_per_episode"] = "on_request"
     """When a confirming query runs: `on_request` only through REST, `once_per_episode` also once as a trouble
     begins. It gives one number, and has the deadline of every statement."""
+    look_for_blocker: Switch = "on"
+    """Whether latchscope looks for the session that holds what others hang on: one statement at v$rowcache_parent in a hang,
+    no more than once a minute, in the audit log. Nothing is ever killed."""
     budget: float = Field(0.01, gt=0, le=1)
     """Share of the interval that a poll may take. Where polls take more, they come less often."""
 

@@ -1,7 +1,7 @@
 """Durations and sizes as people write them in a configuration."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
@@ -31,3 +31,11 @@ def size(value: object) -> object:
 
 Seconds = Annotated[float, BeforeValidator(seconds)]
 Bytes = Annotated[int, BeforeValidator(size)]
+
+
+def on_or_off(value: object) -> object:
+    """`on` and `off` as people write them; YAML reads them as true and false."""
+    return ("on" if value else "off") if isinstance(value, bool) else value
+
+
+Switch = Annotated[Literal["on", "off"], BeforeValidator(on_or_off)]

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from service.config.audit import Audit
 from service.config.settings import Settings
 from service.state.board import MonitoredDatabase, PeerReport
 from service.state.leases import Lease
 from service.state.status import DatabaseStatus
+from service.watch.blocker_look import BlockerLook
 from service.watch.pipeline import PollKeeper
 from service.watch.worker import ConnectionOpener, Worker
 
@@ -44,6 +46,7 @@ class WorkerFactory:
         self._opener = opener
         self._keeper = keeper
         self._settings = settings
+        self._audit = Audit(settings.auth.audit_file)
         self._resume = resume
         self._last_polls = last_polls
         self._errors = errors
@@ -83,6 +86,7 @@ class WorkerFactory:
             self._keeper,
             1.0 if watched.settings.scripted else settings.defaults.budget,
             settings.defaults.confirm == "once_per_episode",
+            blockers=BlockerLook(self._audit, settings.defaults.look_for_blocker == "on"),
             holds=lease.held,
             first=time.monotonic() + wait,
         )

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from collectors.delta import between, since_startup
 from collectors.model import Delta, NotComparable, Reading, Snapshot
+from collectors.ondemand.blockers import VIEW as BLOCKERS
+from collectors.ondemand.blockers import not_looked
 from collectors.ondemand.sampling import VIEW as SESSIONS
 from collectors.ondemand.sampling import not_sampled
 from collectors.poll import Connection, poll
@@ -37,16 +39,17 @@ def run_poll(
     keeper: PollKeeper,
     clock: Callable[[], float] = time.monotonic,
     seen: Reading | None = None,
+    blockers: Reading | None = None,
     holds: Callable[[], bool] = lambda: True,
 ) -> Published:
     """One poll of one database, from Oracle's rows to every face. Raises SessionError when the session is lost.
 
-    `seen` are the waiting sessions sampled since the last poll. Raises LeasesLost, and nothing is shown or kept, where
-    the database is not ours any more (`holds`) when the diagnosis is made.
+    `seen` are the waiting sessions sampled since the last poll, `blockers` who holds what they hang on. Raises LeasesLost,
+    and nothing is shown or kept, where the database is not ours any more (`holds`) when the diagnosis is made.
     """
     began = clock()
     previous = watched.published.snapshot if watched.published else watched.resume()
-    snapshot = with_samples(poll(watched.name, connection, previous, clock), seen)
+    snapshot = with_samples(poll(watched.name, connection, previous, clock), seen, blockers)
     seconds = clock() - began
     change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
     judged = published_from(snapshot, change, watched.usual)
@@ -58,10 +61,11 @@ def run_poll(
     return published
 
 
-def with_samples(snapshot: Snapshot, seen: Reading | None) -> Snapshot:
-    """The snapshot with what was sampled since the one before it."""
-    reading = not_sampled() if seen is None else seen
-    return replace(snapshot, readings={**snapshot.readings, SESSIONS: reading})
+def with_samples(snapshot: Snapshot, seen: Reading | None, blockers: Reading | None = None) -> Snapshot:
+    """The snapshot with what was sampled since the one before it, and who holds what sessions hang on."""
+    sampled = not_sampled() if seen is None else seen
+    held = not_looked() if blockers is None else blockers
+    return replace(snapshot, readings={**snapshot.readings, SESSIONS: sampled, BLOCKERS: held})
 
 
 def difference(

@@ -11,10 +11,12 @@ from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection
 from rules.catalogue import catalogue
 from rules.model import Severity
+from service.config.audit import Audit
 from service.state import confirmations
 from service.state.board import Failure, MonitoredDatabase, Published
 from service.state.leases import LeasesLost
 from service.watch.backoff import after_failure, interval_after, next_turn
+from service.watch.blocker_look import BlockerLook
 from service.watch.pipeline import PollKeeper, run_poll
 
 log = logging.getLogger("latchscope.loop")
@@ -43,6 +45,7 @@ class Worker:
         budget: float = 1.0,
         confirms: bool = False,
         *,
+        blockers: BlockerLook | None = None,
         holds: Callable[[], bool] = lambda: True,
         first: float | None = None,
     ) -> None:
@@ -52,6 +55,7 @@ class Worker:
         self._keeper = keeper
         self._budget = budget
         self._confirms = confirms
+        self._blockers = blockers or BlockerLook(Audit())
         self._holds = holds
         self._first = first
         self._wake = threading.Event()
@@ -121,7 +125,14 @@ class Worker:
                 self._tried = self._opener.credential(self.watched)
                 self._connection = self._opener.open(self.watched)
             seen = self._burst.taken() if self._burst else None
-            published = run_poll(self.watched, self._connection, self._keeper, seen=seen, holds=self._holds)
+            published = run_poll(
+                self.watched,
+                self._connection,
+                self._keeper,
+                seen=seen,
+                blockers=self._blockers.found,
+                holds=self._holds,
+            )
         except LeasesLost as lost:
             log.info("%s: polled no more from here: %s", self.watched.name, lost)
             self.stop()
@@ -130,6 +141,7 @@ class Worker:
             return self._failed(error)
         self._failures, self._refused = 0, None
         self._confirm_what_began(published)
+        self._look_for_blockers(published)
         self._burst = self._next_burst(published)
         self._recent = [*self._recent[-1:], published.driver_seconds]
         self.watched.pace = interval_after(self._recent, self.watched.interval, self._budget)
@@ -160,6 +172,16 @@ class Worker:
                 if isinstance(error, SessionError):
                     self._drop_unless_kept(error)
                     return
+
+    def _look_for_blockers(self, published: Published) -> None:
+        """Find out who holds what sessions hang on; the next diagnosis tells."""
+        if self._connection is None:
+            return
+        try:
+            self._blockers.after(published.diagnosis, self._connection)
+        except SessionError as error:
+            log.warning("%s: who holds what sessions hang on was not found: %s", self.watched.name, error)
+            self._drop()
 
     def _next_burst(self, published: Published) -> Burst | None:
         """A burst of samples until the next poll, while the row cache costs something or somebody asked for it."""

@@ -50,7 +50,7 @@ class Session:
         return [view for view, _, _ in self.asked]
 
 
-POLLED = sorted(view for view, one in collectors().items() if not one.sampled)
+POLLED = sorted(view for view, one in collectors().items() if not one.sampled and not one.on_request)
 """Views of a poll; sampled ones are looked at in between."""
 
 

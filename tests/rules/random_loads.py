@@ -74,7 +74,9 @@ def instances(draw: st.DrawFn, refusable: bool = True) -> Instance:
         cluster=draw(st.none() | st.just("pair")),
         mutexes=mutexes,
     )
-    views = sorted(name for name, one in collectors().items() if not one.sampled and name != "v$instance")
+    views = sorted(
+        name for name, one in collectors().items() if not one.sampled and not one.on_request and name != "v$instance"
+    )
     refused = draw(st.lists(st.sampled_from(views), max_size=4, unique=True)) if refusable else []
     return Instance(scenario, tuple(refused), draw(st.sampled_from((0, 0, 15))))
 

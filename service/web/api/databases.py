@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from rules.catalogue import catalogue
 from rules.cause import Cause
-from rules.model import Diagnosis
+from rules.model import Blockers, Diagnosis
 from service.metrics.exposition import exposition, probe
 from service.state.board import Board, MonitoredDatabase
 from service.web import presenters
@@ -59,6 +59,11 @@ def api(board: Board, access: Access) -> APIRouter:
     def get_diagnosis(request: Request, db: str) -> Response:
         """What is found, ruled out and undetermined over the last interval. Before the first, `basis` is null."""
         return tagged(request, presenters.diagnosis_of(watched(db)).model_dump_json())
+
+    @router.get("/databases/{db}/blockers", tags=["diagnosis"], responses=NOT_FOUND)
+    def list_blockers(db: str) -> Blockers:
+        """Who holds what sessions hang on, as far as it was found; empty while nobody hangs. Nothing is asked of the database."""
+        return presenters.diagnosis_of(watched(db)).blockers or Blockers()
 
     @router.get("/databases/{db}/latches", tags=["diagnosis"], responses=NOT_FOUND)
     def list_latches(db: str) -> LatchesOut:

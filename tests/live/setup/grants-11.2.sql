@@ -2,6 +2,7 @@
 create user LATCHSCOPE identified by &password;
 grant create session to LATCHSCOPE;
 grant select on sys.v_$instance to LATCHSCOPE;
+grant select on sys.v_$rowcache_parent to LATCHSCOPE;
 grant select on sys.v_$event_name to LATCHSCOPE;
 grant select on sys.v_$latch to LATCHSCOPE;
 grant select on sys.v_$latch_misses to LATCHSCOPE;

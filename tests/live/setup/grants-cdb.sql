@@ -4,6 +4,7 @@ create user C##LATCHSCOPE identified by &password container = all;
 grant create session to C##LATCHSCOPE;
 alter user C##LATCHSCOPE set container_data = all container = current;
 grant select on sys.v_$instance to C##LATCHSCOPE;
+grant select on sys.v_$rowcache_parent to C##LATCHSCOPE;
 grant select on sys.v_$event_name to C##LATCHSCOPE;
 grant select on sys.v_$latch to C##LATCHSCOPE;
 grant select on sys.v_$latch_misses to C##LATCHSCOPE;

@@ -1,0 +1,131 @@
+"""Who holds what sessions hang on: what is told, what is not decoded, and when no command to end a session is given."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from collectors.model import Missing, Row, Rows
+from rules.blockers import process, readable
+from rules.model import Blocker, Blockers, Diagnosis
+from tests.rules.test_hangs import SECONDS, judged, snapshot, waiters
+
+HOLDER: Row = {
+    "cache#": 8,
+    "cache_name": "dc_objects",
+    "key": "5D000000010006004F5244455253",
+    "lock_request": 3,
+    "waiters": 38,
+    "lock_mode": 5,
+    "instance": 2,
+    "sid": 312,
+    "serial#": 48211,
+    "type": "USER",
+    "program": "sqlplus@build7",
+    "username": "DEPLOY",
+    "module": "release 4.2",
+    "sql_id": "5ms6rbzdnq16t",
+    "state": "WAITING",
+    "event": "db file sequential read",
+    "wait_time_micro": 3_000_000,
+}
+
+
+def found(*rows: Row, stuck: int = 38, missing: Missing | None = None, **more: Any) -> Diagnosis:
+    """The Diagnosis while 38 sessions hang for 671 s, and what the look for blockers gave."""
+    later = snapshot(SECONDS, db_time=650, look=waiters(stuck, 671, **more) if stuck else ())
+    reading = missing or Rows("row_cache_blockers", rows)
+    readings: Mapping[str, Any] = {**later.readings, "row_cache_blockers": reading}
+    return judged(snapshot(0, db_time=0), type(later)(later.database, later.taken_at, readings))
+
+
+def blockers(got: Diagnosis) -> Blockers:
+    assert got.blockers is not None
+    return got.blockers
+
+
+def only(got: Diagnosis) -> Blocker:
+    (blocker,) = blockers(got).blockers
+    return blocker
+
+
+def walk(got: Diagnosis) -> str:
+    return next((step.statement for step in got.steps if step.step == "blocker"), "")
+
+
+def test_blocker_is_told_with_its_entry_its_age_and_what_it_waits_for() -> None:
+    got = found(HOLDER)
+    blocker = only(got)
+    assert (blocker.sid, blocker.serial, blocker.instance, blocker.background) == (312, 48211, 2, False)
+    assert (blocker.mode, blocker.waiters, blocker.held_at_least_seconds) == ("exclusive", 38, 671.0)
+    assert walk(got).startswith(
+        "Session 312,48211 on instance 2 (DEPLOY, sqlplus@build7, release 4.2, SQL 5ms6rbzdnq16t) holds an entry of dc_objects "
+        "in exclusive mode for at least 11 minutes; 38 wait for it. The key of the entry is 5D000000010006004F5244455253, "
+        "which is not decoded; readable in it: ORDERS. It waits for db file sequential read itself, for 3 seconds."
+    )
+
+
+def test_kill_command_of_a_foreground_session_comes_with_its_risk() -> None:
+    got = found(HOLDER)
+    blocker = only(got)
+    assert blocker.kill == "alter system kill session '312,48211,@2' immediate"
+    assert blocker.kill_risk is not None and "rolled back" in blocker.kill_risk
+    assert f"Should it have to be ended: {blocker.kill}; risk: {blocker.kill_risk}." in walk(got)
+
+
+@pytest.mark.parametrize("program", ["oracle@db1 (LCK0)", "oracle@db1 (SMON)", "oracle@db1 (MMON)", None])
+def test_kill_command_is_never_given_for_a_background_process(program: str | None) -> None:
+    got = found({**HOLDER, "type": "BACKGROUND", "program": program, "username": None})
+    blocker = only(got)
+    assert (blocker.kill, blocker.kill_risk) == (None, None)
+    assert blocker.no_kill == f"never kill {process(program)}: the instance may end with it"
+    assert "alter system" not in walk(got) and "never kill" in walk(got)
+
+
+@pytest.mark.parametrize("lacking", ["sid", "serial#", "type"])
+def test_kill_command_needs_a_session_that_is_known_for_certain(lacking: str) -> None:
+    blocker = only(found({**HOLDER, lacking: None}))
+    assert blocker.kill is None and blocker.no_kill
+
+
+def test_blocker_without_a_look_is_what_the_waiters_name() -> None:
+    refused = Missing("row_cache_blockers", "refused", "ORA-00942", "grant select on sys.v_$rowcache_parent to <user>;")
+    got = found(missing=refused, final_blocking_session=55, final_blocking_instance=3)
+    blocker = only(got)
+    assert (blocker.sid, blocker.instance, blocker.serial, blocker.background, blocker.kill) == (
+        55,
+        3,
+        None,
+        None,
+        None,
+    )
+    assert blockers(got).unknown == f"ORA-00942; {refused.way_out}"
+    assert "Session 55 on instance 3 holds an entry of dc_objects for at least 11 minutes" in walk(got)
+    assert "whether it is a background process is not known" in walk(got)
+
+
+def test_blocker_that_no_view_shows_is_said_to_be_unknown() -> None:
+    got = found()
+    assert blockers(got).blockers == ()
+    assert "it may be on another one" in walk(got)
+
+
+def test_blocker_is_no_matter_once_nobody_hangs() -> None:
+    got = found(HOLDER, stuck=0)
+    assert (got.blockers, walk(got)) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("5D000000010006004F5244455253", "ORDERS"), ("0000000A", None), ("414243", None), ("not hex", None), (None, None)],
+)
+def test_readable_gives_the_characters_of_a_key_and_decodes_nothing(key: str | None, text: str | None) -> None:
+    assert readable(key) == text
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [("oracle@db1 (LCK0)", "LCK0"), ("oracle@db1 (TNS V1-V3)", "a background process"), (None, "a background process")],
+)
+def test_process_is_named_as_its_program_ends(program: str | None, name: str) -> None:
+    assert process(program) == name

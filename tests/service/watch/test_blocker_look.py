@@ -1,0 +1,145 @@
+"""When the worker looks for blockers: once a hang, at most once a minute, as the setting says, always audited."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from collectors.errors import SessionError, StatementError
+from collectors.model import Binds, Rows
+from collectors.ondemand.blockers import VIEW
+from collectors.poll import Answer
+from collectors.registry import view_of
+from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
+from rules.model import Diagnosis
+from service.config.audit import Audit
+from service.config.settings import DatabaseSettings, Defaults
+from service.state.board import MonitoredDatabase
+from service.watch.blocker_look import BlockerLook
+from service.watch.worker import Worker
+from tests.service.stage import BEGAN, Kept, Stage
+
+
+class Site:
+    """A worker on the database that hangs, two seconds older at each poll."""
+
+    def __init__(self, look: BlockerLook, at: float = 70.0, refused: tuple[str, ...] = ()) -> None:
+        self.at, self.looks = at, 0
+        self.error: Exception | None = None
+        self._script = ScriptedDatabase(scenarios()["ddl-hang"], BEGAN, lambda: self.at, refused)
+        watched = MonitoredDatabase(DatabaseSettings(name="ddl-hang", dsn="demo:ddl-hang"), 2.0)
+        self.worker = Worker(watched, self, Kept([]), 1.0, blockers=look)
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        view = view_of(sql)
+        self.at += 2 if view == "v$instance" else 0
+        if view == VIEW:
+            self.looks += 1
+            if self.error is not None:
+                raise self.error
+        return self._script.query(sql, binds)
+
+    def close(self) -> None:
+        pass
+
+    def open(self, watched: MonitoredDatabase) -> "Site":
+        return self
+
+    def credential(self, watched: MonitoredDatabase) -> str:
+        return "secret"
+
+    def poll(self, times: int = 1) -> Diagnosis:
+        for _ in range(times):
+            self.worker.step()
+        assert self.worker.watched.published is not None
+        return self.worker.watched.published.diagnosis
+
+
+def test_blockers_are_looked_for_once_a_hang_and_audited(tmp_path: Path) -> None:
+    site = Site(BlockerLook(Audit(tmp_path / "audit.log")))
+    got = site.poll(12)
+    assert site.looks == 1
+    assert got.blockers is not None
+    (blocker,) = got.blockers.blockers
+    assert (blocker.sid, blocker.serial, blocker.key_text) == (312, 48211, "ORDERS")
+    assert blocker.held_at_least_seconds is not None and blocker.held_at_least_seconds > 20
+    assert blocker.kill == "alter system kill session '312,48211,@1' immediate"
+    (line,) = (tmp_path / "audit.log").read_text().splitlines()
+    assert {"action": "look for blockers", "database": "ddl-hang", "outcome": "holders found: 1"}.items() <= json.loads(
+        line
+    ).items()
+
+
+def test_blockers_vanish_with_the_hang() -> None:
+    site = Site(BlockerLook(Audit()), at=120)
+    assert site.poll(4).blockers is not None
+    assert site.poll(8).blockers is None
+
+
+def test_blockers_of_a_healthy_instance_are_never_looked_for() -> None:
+    site = Site(BlockerLook(Audit()), at=10)
+    assert site.poll(10).blockers is None
+    assert site.looks == 0
+
+
+def test_blockers_are_left_alone_where_the_setting_says_off() -> None:
+    site = Site(BlockerLook(Audit(), enabled=False))
+    got = site.poll(6)
+    assert site.looks == 0
+    assert got.blockers is not None and [one.sid for one in got.blockers.blockers] == [312], (
+        "v$session names it all the same"
+    )
+    assert Defaults.model_validate({"look_for_blocker": False}).look_for_blocker == "off", "YAML reads off as false"
+    assert Defaults().look_for_blocker == "on"
+
+
+def test_blockers_that_were_not_found_are_looked_for_again_after_a_minute(stage: Stage) -> None:
+    stage.watch(DatabaseSettings(name="ddl-hang", dsn="demo:ddl-hang"))
+    stage.poll_all(98, 100)
+    hang = stage["ddl-hang"].published.diagnosis  # type: ignore[union-attr]
+    nobody = ScriptedDatabase(scenarios()["healthy-19c"], BEGAN, lambda: 1.0)
+    look, asked = BlockerLook(Audit()), list[float]()
+    for now in (0.0, 15.0, 59.0, 61.0, 90.0, 122.0):
+        before = look.found
+        look.after(hang, nobody, now)
+        asked += [now] if look.found is not before else []
+    assert asked == [0.0, 61.0, 122.0]
+    look.after(replace_waiting(hang), nobody, 123.0)
+    assert look.found is None
+
+
+def replace_waiting(hang: Diagnosis) -> Diagnosis:
+    return hang.model_copy(update={"waiting": ()})
+
+
+@pytest.mark.parametrize("error", [StatementError("ORA-01013"), SessionError("ORA-03113")])
+def test_blockers_that_cannot_be_read_cost_no_poll(error: Exception) -> None:
+    site = Site(BlockerLook(Audit()))
+    site.error = error
+    got = site.poll(5)
+    assert site.looks == 1
+    assert got.severity == "critical" and site.worker.watched.failure is None
+
+
+def test_blockers_are_told_over_rest_and_in_the_text(stage: Stage) -> None:
+    stage.watch(DatabaseSettings(name="ddl-hang", dsn="demo:ddl-hang"))
+    stage.poll_all(98, 100)
+    client = stage.app()
+    found = client.get("/api/v1/databases/ddl-hang/blockers").json()
+    assert [(one["sid"], one["instance"], one["kill"]) for one in found["blockers"]] == [(312, 1, None)]
+    assert client.get("/api/v1/databases/nobody/blockers").status_code == 404
+    assert "Session 312 on instance 1 holds an entry of dc_objects" in client.get("/db/ddl-hang").text
+
+
+def test_blockers_of_nobody_are_an_empty_list(stage: Stage) -> None:
+    stage.watch(DatabaseSettings(name="healthy-19c", dsn="demo:healthy-19c"))
+    stage.poll_all(98, 100)
+    assert stage.app().get("/api/v1/databases/healthy-19c/blockers").json() == {"blockers": [], "unknown": None}
+
+
+def test_blockers_are_kept_with_the_snapshot() -> None:
+    site = Site(BlockerLook(Audit()))
+    site.poll(8)
+    published = site.worker.watched.published
+    assert published is not None and isinstance(published.snapshot.read(VIEW), Rows)
