@@ -106,9 +106,8 @@ class Collector:
     sampled: bool = False
     """Read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`."""
     on_request: bool = False
-    """Read only when something calls for it (`collectors.ondemand.blockers`), and by the script; never by `poll`."""
-    momentary: bool = False
-    """Tells of the moment of the poll alone: a change needs no earlier reading, and the one of its begin is kept beside it."""
+    """Read when something calls for it (`collectors.ondemand.blockers`) and by the script; never by `poll`."""
+    momentary: bool = False  # tells of the moment of the poll alone; a Delta keeps the earlier reading as `at_begin`
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
 
@@ -248,8 +247,7 @@ class Delta:
     """The DB Id that a report prints, digits; None of captures and polls, which name their database otherwise."""
     cut_off: bool = False
     """Whether the file ended before the report did, so that a view may be missing for that reason alone."""
-    at_begin: Mapping[str, Changes] = field(default_factory=dict)
-    """What momentary views held when the interval began; without those that were not read then."""
+    at_begin: Mapping[str, Changes] = field(default_factory=dict)  # momentary views when the interval began
 
     def read(self, view: str) -> Changes | Missing:
         """The changes of a view, or Missing with its reason."""

@@ -6,7 +6,8 @@ No wait ends while the DDL holds it, so v$system_event stands still: only a look
 from collectors.model import ROW_CACHE_LOCK_EVENT
 from collectors.scenarios.dictionary import RELEASE_19
 from collectors.scenarios.users_mutex import ORDINARY_19
-from collectors.simulator.scenario import Scenario, ScriptedBlocker, ScriptedHang
+from collectors.simulator.scenario import Scenario
+from collectors.simulator.scripted_hang import ScriptedBlocker, ScriptedHang
 
 BEGIN, END = 60.0, 135.0
 ENTRY = "5D000000010006004F5244455253"

@@ -2,7 +2,8 @@
 
 from collectors.model import Row
 from collectors.release import at_least
-from collectors.simulator.scenario import ScenarioState, ScriptedHang
+from collectors.simulator.scenario import ScenarioState
+from collectors.simulator.scripted_hang import ScriptedHang
 
 
 def loops(now: ScenarioState) -> tuple[int, float]:
