@@ -110,9 +110,8 @@ class Collector:
     sampled: bool = False
     """Read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`."""
     on_request: bool = False
-    """Read only when something calls for it (`collectors.ondemand.blockers`), and by the script; never by `poll`."""
-    momentary: bool = False
-    """Tells of the moment of the poll alone: a change needs no earlier reading, and the one of its begin is kept beside it."""
+    """Read when something calls for it (`collectors.ondemand.blockers`) and by the script; never by `poll`."""
+    momentary: bool = False  # tells of the moment of the poll alone; a Delta keeps the earlier reading as `at_begin`
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
 
@@ -170,11 +169,8 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Over what a Delta speaks.
-
-    interval: between two polls. since_startup: totals divided by a known uptime. totals: totals of unknown age, from
-    which shares and ratios follow but never a rate. Times are UTC by the database's clock; a report prints the host's
-    local time without its zone, so its times have none either.
+    """Over what a Delta speaks: an interval between polls; totals over a known uptime; totals of unknown age, which give
+    shares and ratios but never a rate. Times are UTC by the database's clock; those of a report have no zone.
     """
 
     kind: Literal["interval", "since_startup", "totals"]
@@ -203,10 +199,12 @@ class Oddity:
 
     def __str__(self) -> str:
         row = " ".join(str(part) for part in self.key)
-        if self.what == "vanished":
-            return f"{self.view} row {row} is gone; its change is unknown"
-        if self.what == "repeated":
-            return f"{self.view} row {row} stands more than once; neither copy is used"
+        whole = {
+            "vanished": "is gone; its change is unknown",
+            "repeated": "stands more than once; neither copy is used",
+        }
+        if self.what in whole:
+            return f"{self.view} row {row} {whole[self.what]}"
         if self.what == "negative":
             return f"{self.view} {self.column} of {row} is negative ({self.after}); a corrupt counter is not used"
         how = "wrapped at 32 bits" if self.what == "wrapped" else "fell"
@@ -252,8 +250,7 @@ class Delta:
     """The DB Id that a report prints, digits; None of captures and polls, which name their database otherwise."""
     cut_off: bool = False
     """Whether the file ended before the report did, so that a view may be missing for that reason alone."""
-    at_begin: Mapping[str, Changes] = field(default_factory=dict)
-    """What momentary views held when the interval began; without those that were not read then."""
+    at_begin: Mapping[str, Changes] = field(default_factory=dict)  # momentary views when the interval began
 
     def read(self, view: str) -> Changes | Missing:
         """The changes of a view, or Missing with its reason."""

@@ -2,15 +2,19 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collectors.capture import Capture
 from collectors.errors import SessionError
 from collectors.grants import Capabilities, Readable, capabilities
-from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot
+from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
+from collectors.ondemand.blockers import VIEW as BLOCKERS
+from collectors.ondemand.blockers import look_for_blockers
 from collectors.ondemand.holders import HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
+from rules.hangs import HANGING_SECONDS
+from rules.hangs import VIEW as WAITING_SESSIONS
 from service.config.settings import DatabaseSettings, Settings
 from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector
@@ -39,7 +43,7 @@ def check(database: DatabaseSettings, settings: Settings) -> Preflight:
             snapshot = poll(database.name, connection)
             look = Burst(snapshot.release, looks=1)
             look.look(connection)
-            seen = with_samples(snapshot, look.taken())
+            seen = with_samples(snapshot, look.taken(), look_for_blockers(connection, snapshot.release))
             return Preflight(database.name, capabilities(seen, database.user))
         finally:
             connection.close()
@@ -55,9 +59,19 @@ def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> C
         if seconds:
             seen = _watch(connection, snapshots[0], seconds)
             snapshots.append(with_samples(poll(database.name, connection, snapshots[0]), seen))
+        if settings.defaults.look_for_blocker == "on":
+            snapshots[-1] = _with_blockers(snapshots[-1], connection)
     finally:
         connection.close()
     return Capture(database.name, tuple(snapshots), source=f"latchscope capture over {seconds:g} s")
+
+
+def _with_blockers(last: Snapshot, connection: Connection) -> Snapshot:
+    """The last snapshot with who holds what sessions hang on; as it is where nobody hangs."""
+    waited = [number(row.get("wait_time_micro")) or 0.0 for row in last.rows(WAITING_SESSIONS)]
+    if max(waited, default=0.0) < HANGING_SECONDS * 1e6:
+        return last
+    return replace(last, readings={**last.readings, BLOCKERS: look_for_blockers(connection, last.release)})
 
 
 def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:

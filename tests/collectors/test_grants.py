@@ -9,6 +9,8 @@ import pytest
 from collectors.errors import StatementError
 from collectors.grants import Capabilities, capabilities, grants_script
 from collectors.model import Binds, Missing, Rows, Snapshot
+from collectors.ondemand.blockers import VIEW as BLOCKERS
+from collectors.ondemand.blockers import look_for_blockers
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import Burst
 from collectors.poll import Answer, poll
@@ -24,8 +26,12 @@ def of(name: str, *refused: str) -> Capabilities:
     """What one visit finds: a poll, and one look at the view that polls leave out."""
     polled = poll_at(name, 30.0, refused)
     look = Burst(polled.release, looks=1)
-    look.look(ScriptedDatabase(scenarios()[name], BEGAN, lambda: 30.0, refused))
-    return capabilities(replace(polled, readings={**polled.readings, SAMPLED: look.taken()}), "LATCHSCOPE")
+    database = ScriptedDatabase(scenarios()[name], BEGAN, lambda: 30.0, refused)
+    look.look(database)
+    blockers = look_for_blockers(database, polled.release)
+    return capabilities(
+        replace(polled, readings={**polled.readings, SAMPLED: look.taken(), BLOCKERS: blockers}), "LATCHSCOPE"
+    )
 
 
 def changed(snapshot: Snapshot, view: str, **cells: object) -> Snapshot:
