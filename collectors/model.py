@@ -122,10 +122,10 @@ class Collector:
 
     def column(self, name: str) -> Column:
         """The declared column of that name; KeyError when the view has none."""
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise KeyError(f"{self.view} declares no column {name}")
+        found = next((column for column in self.columns if column.name == name), None)
+        if found is None:
+            raise KeyError(f"{self.view} declares no column {name}")
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,16 +271,14 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class NotComparable:
-    """Two snapshots between which nothing may be said, e.g. across a restart; `why` and `way_out` are for people."""
+    """Two snapshots between which nothing may be said, e.g. across a restart; of a first poll nothing is wrong."""
 
     database: str
     release: str | None
     why: str
     way_out: str
     dbid: str | None = None
-    """As in a Delta."""
     kind: Literal["first_poll", "not_comparable"] = "not_comparable"
-    """first_poll: nothing was there to compare with, so nothing is wrong."""
 
 
 SCRIPT = "run the script that `latchscope script` prints on the instance while it is slow, and diagnose its output"

@@ -4,6 +4,7 @@ These are the JSON objects of the REST interface and of `latchscope diagnose --f
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Literal
@@ -62,6 +63,25 @@ class Identity(IntEnum):
     READ = 3
     """From x$kqrst."""
 
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A number that could be told, and the figures it was derived from."""
+
+    value: float
+    derivation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A number that could not be told: what was missing, why, and the way out."""
+
+    missing: str
+    why: str
+    way_out: str
+
+
+SignalValue = Known | Unknown
 
 Surface = Literal["latch", "mutex", "lock", "result-cache"]
 """Where a trouble shows: child latches (to 12.1), mutexes (12.2+), row cache lock, the latch of the result cache."""

@@ -7,6 +7,8 @@ exceed misses and spin gets may exceed misses on real instances.
 from dataclasses import dataclass
 
 from collectors.model import Row, number
+from rules.formatting import part_of
+from rules.model import Known, SignalValue, Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +76,12 @@ def ratio(part: float | None, whole: float | None) -> float | None:
 def collision_correction(cpus: float | None) -> float:
     """eta = N / (N − 1) for N processors; 1 when N is unknown or 1."""
     return cpus / (cpus - 1) if cpus and cpus > 1 else 1.0
+
+
+def share(part: SignalValue, whole: SignalValue) -> SignalValue:
+    """part / whole, or the first of the two that is unknown."""
+    if isinstance(part, Unknown):
+        return part
+    if isinstance(whole, Unknown):
+        return whole
+    return Known(part.value / whole.value, part_of(part.value, whole.value))

@@ -27,7 +27,10 @@ class Connector:
         if database.scripted is not None:
             return self._scripted(database.scripted)
         prepare(self._oracle.mode, self._oracle.client_dir)
-        deadlines = Deadlines(connect=self._oracle.connect_timeout, statement=self._oracle.statement_timeout)
+        deadlines = Deadlines(
+            connect=self._oracle.connect_timeout,
+            statement=self._oracle.statement_timeout,
+        )
         return OracleConnection(database.name, target_of(database), deadlines)
 
     def credential(self, watched: MonitoredDatabase) -> str:

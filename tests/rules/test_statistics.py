@@ -4,7 +4,8 @@ from dataclasses import fields
 
 import pytest
 
-from rules.statistics import LatchStatistics, collision_correction, latch_statistics, ratio
+from rules.model import Known
+from rules.statistics import LatchStatistics, collision_correction, latch_statistics, ratio, share
 
 # name: seconds, gets, misses, sleeps, wait µs → rho, kappa, W (s/s), average wait (µs); gets follow from the rate.
 WORKED = {
@@ -16,6 +17,8 @@ WORKED = {
     "12.1.0.2 report": (3_614, 92_226, 0.0039, 0.0012, 0.0036, 9_000),
     "12.1.0.2 collapse": (3_689, 19_673, 0.0052, 0.067, 1.45, 210_000),
 }
+
+LACKING = Unknown("v$latch", "refused", "grant it")
 
 
 @pytest.mark.parametrize("name", WORKED)
@@ -93,3 +96,12 @@ def test_latch_statistics_without_events_are_none(row: dict[str, int]) -> None:
 
 def test_ratio_is_none_for_unknown_parts_or_a_zero_divisor() -> None:
     assert (ratio(1, 4), ratio(None, 4), ratio(1, None), ratio(1, 0), ratio(0, 4)) == (0.25, None, None, None, 0)
+
+
+def test_share_of_known_numbers_says_what_it_comes_from() -> None:
+    assert share(Known(1_000), Known(4_000)) == Known(0.25, "1,000 of 4,000")
+
+
+def test_share_with_an_unknown_part_or_whole_is_unknown() -> None:
+    assert share(LACKING, Known(1)) is LACKING
+    assert share(Known(1), LACKING) is LACKING
