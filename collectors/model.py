@@ -122,10 +122,9 @@ class Collector:
 
     def column(self, name: str) -> Column:
         """The declared column of that name; KeyError when the view has none."""
-        found = next((column for column in self.columns if column.name == name), None)
-        if found is None:
+        if name not in (known := {column.name: column for column in self.columns}):
             raise KeyError(f"{self.view} declares no column {name}")
-        return found
+        return known[name]
 
 
 @dataclass(frozen=True, slots=True)

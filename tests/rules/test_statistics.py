@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from rules.model import Known
+from rules.model import Known, Unknown
 from rules.statistics import LatchStatistics, collision_correction, latch_statistics, ratio, share
 
 # name: seconds, gets, misses, sleeps, wait µs → rho, kappa, W (s/s), average wait (µs); gets follow from the rate.
