@@ -16,18 +16,16 @@ from collectors.model import (
     number,
     text,
 )
-from collectors.release import at_least
 from rules.cache_map import CacheMap, GuardedCaches, cache_map
+from rules.formatting import part_of
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.impact import severity_of, severity_of_hang
+from rules.mechanism import mechanism_of
 from rules.model import Impact, Severity, Surface, worst
 from rules.printed import another, busier, more_of
-from rules.signal_value import Known, SignalValue, Unknown, share
 from rules.statistics import LatchStatistics, latch_statistics, ratio
 from rules.waited import finished_seconds
 from rules.waiters import SampledWaiters, cache_namer, crowd_of
-
-__all__ = ["Known", "SignalContext", "SignalValue", "Unknown", "share"]
 
 MINIMUM_SLEEPS = 100
 """Fewer sleeps than this tell nothing about shares, shapes or children."""
@@ -38,8 +36,40 @@ SURFACE_EVENTS: Mapping[Surface, str] = {
     "mutex": ROW_CACHE_MUTEX_EVENT,
     "lock": ROW_CACHE_LOCK_EVENT,
 }
-ROW_CACHE_SURFACES: tuple[Surface, ...] = ("latch", "mutex", "lock")
-"""Where sessions wait for the dictionary cache; the result cache is another."""
+ROW_CACHE_SURFACES: tuple[Surface, ...] = (
+    "latch",
+    "mutex",
+    "lock",
+)  # the dictionary cache; the result cache is another
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A number that could be told, and the figures it was derived from."""
+
+    value: float
+    derivation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A number that could not be told: what was missing, why, and the way out."""
+
+    missing: str
+    why: str
+    way_out: str
+
+
+SignalValue = Known | Unknown
+
+
+def share(part: SignalValue, whole: SignalValue) -> SignalValue:
+    """part / whole, or the first of the two that is unknown."""
+    if isinstance(part, Unknown):
+        return part
+    if isinstance(whole, Unknown):
+        return whole
+    return Known(part.value / whole.value, part_of(part.value, whole.value))
 
 
 @dataclass(frozen=True)
@@ -63,14 +93,7 @@ class SignalContext:
     @cached_property
     def mechanism(self) -> Literal["latch", "mutex"] | None:
         """What guards the row cache here: by the events the instance knows, else by its release; None if neither is known."""
-        names = {row.get("name") for row in self.delta.rows("v$event_name")}
-        if ROW_CACHE_MUTEX_EVENT in names:
-            return "mutex"
-        if names:
-            return "latch"
-        if self.delta.release is None:
-            return None
-        return "mutex" if at_least(self.delta.release, "12.2") else "latch"
+        return mechanism_of(self.delta)
 
     @cached_property
     def map(self) -> CacheMap:
@@ -159,9 +182,7 @@ class SignalContext:
 
     def _waited_seconds(self, event: str) -> float | None:
         finished = finished_seconds(self.delta, event)
-        if self.look is None:
-            return finished
-        waited = self.look.seconds(event, finished or 0.0)
+        waited = finished if self.look is None else self.look.seconds(event, finished or 0.0)
         return None if finished is None and not waited else waited
 
     def surface_wait_seconds(self, surface: Surface) -> float | None:
@@ -214,10 +235,7 @@ class SignalContext:
         return self.gate_of(ROW_CACHE_SURFACES)
 
     def gate_of(self, surfaces: Iterable[Surface]) -> Severity | None:
-        """Severity of the waits on some surfaces.
-
-        Sessions that hang now are a trouble now, whatever they make of the days since instance start.
-        """
+        """Severity of the waits on some surfaces; who hangs now is a trouble now, whatever the days since instance start."""
         surfaces = tuple(surfaces)
         by_cost = severity_of(self.impact_of(surfaces))
         if self.delta.basis.kind == "interval" or self.look is None:
