@@ -36,11 +36,7 @@ SURFACE_EVENTS: Mapping[Surface, str] = {
     "mutex": ROW_CACHE_MUTEX_EVENT,
     "lock": ROW_CACHE_LOCK_EVENT,
 }
-ROW_CACHE_SURFACES: tuple[Surface, ...] = (
-    "latch",
-    "mutex",
-    "lock",
-)  # the dictionary cache; the result cache is another
+ROW_CACHE_SURFACES: tuple[Surface, ...] = ("latch", "mutex", "lock")
 
 
 @dataclass(frozen=True, slots=True)
