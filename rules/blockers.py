@@ -25,13 +25,20 @@ def blockers_of(context: SignalContext) -> Blockers | None:
     """Who holds what sessions hang on; None where nobody hangs and nobody looked for it."""
     stuck = hanging(context.look.of(ROW_CACHE_SURFACES)) if context.look else ()
     reading = context.delta.read(VIEW)
-    rows = () if isinstance(reading, Missing) else reading.rows
+    rows = () if isinstance(reading, Missing) else tuple(_still_holding(context, reading.rows))
     found = tuple(_held(row, stuck) for row in rows) or tuple(_named_by_waiters(stuck))
     if not stuck and (not found or context.look is not None):
         return None
     why = reading.why if isinstance(reading, Missing) else "" if rows else NO_HOLDER
     cure = reading.way_out if isinstance(reading, Missing) else ""
     return Blockers(blockers=found, unknown="; ".join(filter(None, (why, cure))) or None)
+
+
+def _still_holding(context: SignalContext, rows: Sequence[Row]) -> Iterator[Row]:
+    """Holders that those who wait now still name; the look is older than the poll, and a command to end must not be."""
+    columns = ("blocking_session", "final_blocking_session")
+    named = {number(row.get(name)) for row in context.delta.rows("waiting_sessions") for name in columns} - {None}
+    return (row for row in rows if not named or number(row.get("sid")) in named)
 
 
 NO_HOLDER = "v$rowcache_parent shows no holder on this instance; it may be on another one, or have let go"

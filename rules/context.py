@@ -19,13 +19,11 @@ from collectors.model import (
 from rules.cache_map import CacheMap, GuardedCaches, cache_map
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.impact import severity_of, severity_of_hang
-from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
+from rules.model import Impact, Severity, Surface, Unknown, worst
 from rules.printed import another, busier, more_of
-from rules.statistics import LatchStatistics, latch_statistics, ratio, share
+from rules.statistics import LatchStatistics, latch_statistics, ratio
 from rules.waited import finished_seconds
 from rules.waiters import SampledWaiters, cache_namer, crowd_of
-
-__all__ = ["Known", "SignalContext", "SignalValue", "Unknown", "share"]
 
 MINIMUM_SLEEPS = 100
 """Fewer sleeps than this tell nothing about shares, shapes or children."""
@@ -37,7 +35,6 @@ SURFACE_EVENTS: Mapping[Surface, str] = {
     "lock": ROW_CACHE_LOCK_EVENT,
 }
 ROW_CACHE_SURFACES: tuple[Surface, ...] = ("latch", "mutex", "lock")
-"""Where sessions wait for the dictionary cache; the result cache is another."""
 
 
 @dataclass(frozen=True)
@@ -150,9 +147,7 @@ class SignalContext:
 
     def _waited_seconds(self, event: str) -> float | None:
         finished = finished_seconds(self.delta, event)
-        if self.look is None:
-            return finished
-        waited = self.look.seconds(event, finished or 0.0)
+        waited = finished if self.look is None else self.look.seconds(event, finished or 0.0)
         return None if finished is None and not waited else waited
 
     def surface_wait_seconds(self, surface: Surface) -> float | None:
@@ -205,10 +200,7 @@ class SignalContext:
         return self.gate_of(ROW_CACHE_SURFACES)
 
     def gate_of(self, surfaces: Iterable[Surface]) -> Severity | None:
-        """Severity of the waits on some surfaces.
-
-        Sessions that hang now are a trouble now, whatever they make of the days since instance start.
-        """
+        """Severity of the waits on some surfaces; who hangs now is a trouble now, whatever the days since instance start."""
         surfaces = tuple(surfaces)
         by_cost = severity_of(self.impact_of(surfaces))
         if self.delta.basis.kind == "interval" or self.look is None:

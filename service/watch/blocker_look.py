@@ -36,7 +36,7 @@ class BlockerLook:
             return
         now = time.monotonic() if now is None else now
         early = self._looked_at is not None and now - self._looked_at < PAUSE_SECONDS
-        if not self._enabled or early or (self._found is not None and _told(self._found)):
+        if not self._enabled or early or _known(self._found, diagnosis):
             return
         self._looked_at = now
         self._found = look_for_blockers(connection, diagnosis.release)
@@ -44,6 +44,9 @@ class BlockerLook:
         self._audit.record(CALLER, "look for blockers", diagnosis.database, outcome)
 
 
-def _told(found: Reading) -> bool:
-    """Whether another look would tell no more: holders were found, or the view may not be read."""
-    return bool(found.rows) if not isinstance(found, Missing) else found.kind in ("refused", "not_asked")
+def _known(found: Reading | None, diagnosis: Diagnosis) -> bool:
+    """Whether another look would tell no more: a holder was found and still is one, or the view may not be read."""
+    if isinstance(found, Missing):
+        return found.kind in ("refused", "not_asked")
+    named = diagnosis.blockers.blockers if diagnosis.blockers else ()
+    return found is not None and any(blocker.serial is not None for blocker in named)

@@ -110,6 +110,14 @@ def test_blocker_that_no_view_shows_is_said_to_be_unknown() -> None:
     assert "it may be on another one" in walk(got)
 
 
+def test_blocker_that_nobody_waits_for_any_more_is_not_told_as_one() -> None:
+    """The look is older than the poll: a kill command of a session that has let go would end somebody else's work."""
+    blocker = only(found(HOLDER, final_blocking_session=77, blocking_session=76))
+    assert (blocker.sid, blocker.kill) == (77, None)
+    chained = only(found(HOLDER, final_blocking_session=77, blocking_session=312))
+    assert (chained.sid, chained.kill) == (312, "alter system kill session '312,48211,@2' immediate")
+
+
 def test_blocker_is_no_matter_once_nobody_hangs() -> None:
     got = found(HOLDER, stuck=0)
     assert (got.blockers, walk(got)) == (None, "")

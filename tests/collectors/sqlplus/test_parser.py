@@ -352,3 +352,16 @@ def test_looks_like_spool_rejects_other_files(incident: Capture) -> None:
         assert not looks_like_spool(path.read_bytes()), path
     assert not looks_like_spool(b"")
     assert looks_like_spool(mail(spooled(), 40).encode())
+
+
+def test_hang_is_told_by_a_spooled_file_with_who_holds_it() -> None:
+    got = diagnose(delta_of(read(SqlPlus(scenarios()["ddl-hang"], 90.0).run(sqlplus_script(10, 3)))))  # type: ignore[arg-type]
+    assert got.severity == "critical"
+    assert "38 sessions have waited for dc_objects for up to" in got.headline
+    assert got.blockers is not None
+    (blocker,) = got.blockers.blockers
+    assert (blocker.sid, blocker.key_text, blocker.kill) == (
+        312,
+        "ORDERS",
+        "alter system kill session '312,48211,@1' immediate",
+    )
