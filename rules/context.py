@@ -19,11 +19,13 @@ from collectors.model import (
 from rules.cache_map import CacheMap, GuardedCaches, cache_map
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.impact import severity_of, severity_of_hang
-from rules.model import Impact, Severity, Surface, Unknown, worst
+from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
 from rules.printed import another, busier, more_of
-from rules.statistics import LatchStatistics, latch_statistics, ratio
+from rules.statistics import LatchStatistics, latch_statistics, ratio, share
 from rules.waited import finished_seconds
 from rules.waiters import SampledWaiters, cache_namer, crowd_of
+
+__all__ = ["Known", "SignalContext", "SignalValue", "Unknown", "share"]
 
 MINIMUM_SLEEPS = 100
 """Fewer sleeps than this tell nothing about shares, shapes or children."""
