@@ -15,21 +15,26 @@ _WAITERS = f"""
                and event in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free')
                and rownum <= {MOST_SESSIONS}"""
 
+WAIT_COLUMNS = (
+    Column("event", ColumnKind.TEXT, "", "what it waits for"),
+    Column("p1", ColumnKind.TEXT, "", "mutex and lock: cache id"),
+    Column("p1raw", ColumnKind.TEXT, "", "latch: address of the child, in hex"),
+    Column("p2", ColumnKind.TEXT, "", "latch: latch number; mutex: location id; lock: mode held"),
+    Column("p3", ColumnKind.TEXT, "", "lock: mode requested, 3 share, 5 exclusive"),
+    Column("sql_id", ColumnKind.TEXT, "", "statement in execution"),
+    Column("module", ColumnKind.TEXT, "", "module the session named"),
+    Column("program", ColumnKind.TEXT, "", "client program"),
+    Column("username", ColumnKind.TEXT, "", "database user"),
+)
+"""What every look at a waiting session reads of its wait and of who waits."""
+
 SESSION = Collector(
     view="v$session",
     about="sessions waiting for the row cache or for a latch without an event of its own, at one moment",
     columns=(
         Column("sample", ColumnKind.KEY, "", "number of the sample within the interval, from 1"),
         Column("sid", ColumnKind.KEY, "", "session"),
-        Column("event", ColumnKind.TEXT, "", "what it waits for"),
-        Column("p1", ColumnKind.TEXT, "", "mutex and lock: cache id"),
-        Column("p1raw", ColumnKind.TEXT, "", "latch: address of the child, in hex"),
-        Column("p2", ColumnKind.TEXT, "", "latch: latch number; mutex: location id; lock: mode held"),
-        Column("p3", ColumnKind.TEXT, "", "lock: mode requested, 3 share, 5 exclusive"),
-        Column("sql_id", ColumnKind.TEXT, "", "statement in execution"),
-        Column("module", ColumnKind.TEXT, "", "module the session named"),
-        Column("program", ColumnKind.TEXT, "", "client program"),
-        Column("username", ColumnKind.TEXT, "", "database user"),
+        *WAIT_COLUMNS,
         Column("con_id", ColumnKind.TEXT, "", "container, 12.1 and later"),
         Column("blocking_session", ColumnKind.TEXT, "", "session that holds it, where Oracle knows"),
         Column("wait_time_micro", ColumnKind.GAUGE, "us", "time it has waited so far"),

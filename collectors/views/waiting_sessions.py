@@ -5,6 +5,7 @@ sampled in bursts to tell who waits and for which cache: this look tells how lon
 """
 
 from collectors.model import Collector, Column, ColumnKind
+from collectors.views.session import WAIT_COLUMNS
 
 MOST_ROWS = 200
 """Rows of one look, the longest waits first; `met` tells how many sessions there were."""
@@ -34,15 +35,7 @@ WAITING_SESSIONS = Collector(
     columns=(
         Column("sid", ColumnKind.KEY, "", "session"),
         Column("serial#", ColumnKind.KEY, "", "its serial number: a sid is used again"),
-        Column("event", ColumnKind.TEXT, "", "what it waits for"),
-        Column("p1", ColumnKind.TEXT, "", "mutex and lock: cache id"),
-        Column("p1raw", ColumnKind.TEXT, "", "latch: address of the child, in hex"),
-        Column("p2", ColumnKind.TEXT, "", "latch: latch number; mutex: location id; lock: mode held"),
-        Column("p3", ColumnKind.TEXT, "", "lock: mode requested, 3 share, 5 exclusive"),
-        Column("sql_id", ColumnKind.TEXT, "", "statement in execution"),
-        Column("module", ColumnKind.TEXT, "", "module the session named"),
-        Column("program", ColumnKind.TEXT, "", "client program"),
-        Column("username", ColumnKind.TEXT, "", "database user"),
+        *WAIT_COLUMNS,
         Column("type", ColumnKind.TEXT, "", "USER or BACKGROUND"),
         Column("con_id", ColumnKind.TEXT, "", "container, 12.1 and later"),
         Column("blocking_instance", ColumnKind.TEXT, "", "instance of the session that holds it, where Oracle knows"),
