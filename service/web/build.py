@@ -43,19 +43,24 @@ def build_web(
     repository = store.repository
     uploads = Uploads(repository.reports, settings.reports.max_bytes)
     problems.install(app)
-    app.include_router(api(board, access))
-    app.include_router(streams(board, feed, access))
-    app.include_router(history_api(board, repository, access))
-    app.include_router(episodes_api(board, repository, access))
-    app.include_router(marks_api(board, repository, access, audit))
-    app.include_router(compare_api(board, repository, access))
-    app.include_router(actions_api(board, actions, access, audit))
-    app.include_router(reports_api(uploads, access, audit))
-    app.include_router(outside(board, registry, store.writer.trouble, access))
-    app.include_router(causes_pages(access))
-    app.include_router(pages(board, access, uploads, repository))
-    app.include_router(history_pages(board, repository, access))
-    app.include_router(compare_pages(board, repository, access))
-    app.include_router(marks_pages(board, repository, access, audit))
-    app.include_router(reports_pages(board, uploads, access, audit))
+    routers = (
+        api(board, access),
+        streams(board, feed, access),
+        history_api(board, repository, access),
+        episodes_api(board, repository, access),
+        marks_api(board, repository, access, audit),
+        compare_api(board, repository, access),
+        actions_api(board, actions, access, audit),
+        reports_api(uploads, access, audit),
+        outside(board, registry, store.writer.trouble, access),
+        causes_pages(access),
+        pages(board, access, uploads, repository),
+        history_pages(board, repository, access),
+        compare_pages(board, repository, access),
+        marks_pages(board, repository, access, audit),
+        reports_pages(board, uploads, access, audit),
+    )
+    # Their routes are whole already; include_router would make each a second time, at the first request.
+    for router in routers:
+        app.router.routes.extend(router.routes)
     app.mount("/static", static, name="static")

@@ -45,6 +45,15 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:
     one.close()
 
 
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A stage that the tests of a file share, because they only read what is on it."""
+    with pytest.MonkeyPatch.context() as patch:
+        shared = Stage(patch, tmp_path_factory.mktemp("still"))
+        yield shared
+        shared.close()
+
+
 @pytest.fixture(scope="session")
 def incident() -> Path:
     """The recording of the model incident."""

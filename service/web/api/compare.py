@@ -14,10 +14,9 @@ from service.web.access import Access
 from service.web.api.databases import watched_in
 from service.web.api.problems import NOT_FOUND
 from service.web.api.store_router import store_router
-from service.web.schemas import Problem
 
 UNTOLD: dict[int | str, dict[str, Any]] = {
-    409: {"model": Problem, "description": "The two sides cannot be compared, or not yet; `detail` says why."}
+    409: {"description": "The two sides cannot be compared, or not yet; `detail` says why."}
 }
 
 

@@ -15,11 +15,11 @@ log = logging.getLogger("latchscope.web")
 
 MEDIA = "application/problem+json"
 NOT_FOUND: dict[int | str, dict[str, Any]] = {
-    404: {"model": Problem, "description": "There is no such thing; `detail` says what there is."}
+    404: {"description": "There is no such thing; `detail` says what there is."}
 }
 REFUSED: dict[int | str, dict[str, Any]] = {
-    401: {"model": Problem, "description": "A token is needed."},
-    403: {"model": Problem, "description": "The token's role does not allow it."},
+    401: {"description": "A token is needed."},
+    403: {"description": "The token's role does not allow it."},
 }
 
 

@@ -59,7 +59,7 @@ def test_windows_are_equally_long_and_skip_the_settling_time(store: Repository, 
 
 
 def test_span_sets_only_the_length_and_a_shorter_window_is_noted(store: Repository, stage: Stage) -> None:
-    polled(store, stage, 0, 400, 5)
+    polled(store, stage, 0, 400, 4)
     mark = marked(store, 100)
     usual, asked = around(store, mark), around(store, mark, timedelta(minutes=10))
     assert (asked.before, asked.after) == (usual.before, usual.after)
@@ -75,7 +75,7 @@ def test_too_few_polls_before_the_mark_do_not_suggest_waiting(store: Repository,
 
 
 def test_windows_do_not_reach_across_another_mark(store: Repository, stage: Stage) -> None:
-    polled(store, stage, 80, 200)
+    polled(store, stage, 60, 200)
     marked(store, 100)
     marked(store, 186)
     windows = around(store, marked(store))
@@ -92,7 +92,7 @@ def test_windows_do_not_reach_across_a_restart(store: Repository, stage: Stage) 
 
 
 def test_windows_end_where_a_trouble_returns_and_a_note_says_so(store: Repository, stage: Stage) -> None:
-    polled(store, stage, 0, 400, 5)
+    polled(store, stage, 0, 400, 4)
     told = at_mark(store, DB) if marked(store, 100) else None
     windows = around(store, store.marks.get(DB, "last"))  # type: ignore[arg-type]
     again = sorted(one.begin for one in store.episodes.between(DB, at(0), at(999)).items)
@@ -103,7 +103,7 @@ def test_windows_end_where_a_trouble_returns_and_a_note_says_so(store: Repositor
 def test_comparison_that_is_impossible_says_why_and_what_to_do(store: Repository, stage: Stage) -> None:
     with pytest.raises(NoMark, match="undo-storm has no mark yet; set one"):
         at_mark(store, DB)
-    polled(store, stage, 100, 150)
+    polled(store, stage, 60, 150)
     mark = marked(store)
     with pytest.raises(NoMark, match="no mark nobody"):
         at_mark(store, DB, "nobody")

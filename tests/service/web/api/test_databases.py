@@ -19,8 +19,16 @@ from tests.service.stage import Client, Stage
 DB = "/api/v1/databases/undo-storm"
 
 
+@pytest.fixture(scope="module")
+def app(still: Stage) -> Client:
+    """The app for tests that only read."""
+    still.poll_all(40, 42)
+    return still.app()
+
+
 @pytest.fixture
-def app(stage: Stage) -> Client:
+def own(stage: Stage) -> Client:
+    """The same app for one test alone, which changes something."""
     stage.poll_all(40, 42)
     return stage.app()
 
@@ -41,11 +49,11 @@ def test_databases_are_listed_in_short(app: Client) -> None:
     assert one["started_at"].endswith("Z")
 
 
-def test_diagnosis_is_the_published_one(app: Client, stage: Stage) -> None:
+def test_diagnosis_is_the_published_one(app: Client, still: Stage) -> None:
     answer = app.get(f"{DB}/diagnosis")
     assert answer.headers["content-type"] == "application/json"
     told = Diagnosis.model_validate(answer.json())
-    assert told == stage["undo-storm"].published.diagnosis  # type: ignore[union-attr]
+    assert told == still["undo-storm"].published.diagnosis  # type: ignore[union-attr]
     text = answer.text
     assert all(word in text for word in ("dc_rollback_segments", "kqrpre: find obj", "undo-segments"))
     assert answer.json()["basis"]["end"].endswith("Z")
@@ -87,15 +95,15 @@ def test_caches_are_sorted_by_most_gets_and_name_their_child(app: Client) -> Non
     assert sum(one.share_of_gets or 0 for one in told.caches) == pytest.approx(1)
 
 
-def test_database_that_does_not_answer_says_so_everywhere(app: Client, stage: Stage) -> None:
+def test_database_that_does_not_answer_says_so_everywhere(own: Client, stage: Stage) -> None:
     why = "ORA-12541: no listener at erp:1521"
     stage["undo-storm"].failure = Failure("network", why, since=stage.began.timestamp(), next_attempt=None)
-    short = app.get(DB).json()
+    short = own.get(DB).json()
     assert (short["up"], short["severity"], short["failure"]["why"]) == (False, None, why)
     for path in ("latches", "caches"):
-        assert why in app.get(f"{DB}/{path}").json()["missing"], "not: wait for the next poll"
-    assert why in app.get(f"{DB}/diagnosis").json()["headline"]
-    assert app.get("/readyz").status_code == 200, "a database that is down does not make us unready"
+        assert why in own.get(f"{DB}/{path}").json()["missing"], "not: wait for the next poll"
+    assert why in own.get(f"{DB}/diagnosis").json()["headline"]
+    assert own.get("/readyz").status_code == 200, "a database that is down does not make us unready"
 
 
 def test_refused_view_is_missing_with_its_grant(stage: Stage) -> None:
@@ -137,22 +145,22 @@ def test_errors_are_problems(app: Client, method: str, path: str, status: int, d
     assert (status == 405) == ("allow" in answer.headers)
 
 
-def test_invalid_parameter_is_a_problem(app: Client) -> None:
-    @app.app.get("/planted")
+def test_invalid_parameter_is_a_problem(own: Client) -> None:
+    @own.app.get("/planted")
     def planted(number: int) -> None: ...
 
-    answer = app.get("/planted?number=many")
+    answer = own.get("/planted?number=many")
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
     assert "query.number: Input should be a valid integer" in answer.json()["detail"]
 
 
-def test_bug_is_a_problem_without_its_text(app: Client, caplog: pytest.LogCaptureFixture) -> None:
-    @app.app.get("/planted")
+def test_bug_is_a_problem_without_its_text(own: Client, caplog: pytest.LogCaptureFixture) -> None:
+    @own.app.get("/planted")
     def planted() -> None:
         raise RuntimeError("a secret of the inside")
 
-    answer = app.get("/planted")
+    answer = own.get("/planted")
     assert answer.status_code == 500
     assert answer.headers["content-type"] == "application/problem+json"
     assert "secret" not in answer.text
@@ -169,10 +177,10 @@ def test_healthz_touches_neither_store_nor_board(app: Client, monkeypatch: pytes
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
-def test_readyz_fails_when_the_store_is_gone(app: Client, stage: Stage) -> None:
-    assert app.get("/readyz").json() == {"status": "ok"}
+def test_readyz_fails_when_the_store_is_gone(own: Client, stage: Stage) -> None:
+    assert own.get("/readyz").json() == {"status": "ok"}
     (stage.folder / "store.db").unlink()
-    answer = app.get("/readyz")
+    answer = own.get("/readyz")
     assert answer.status_code == 503
     assert "store" in answer.json()["status"]
 
@@ -218,19 +226,19 @@ def test_openapi_references_all_lead_to_a_used_schema(app: Client) -> None:
     assert used == known, "every schema is used, and every used one is there"
 
 
-def test_answers_match_the_openapi_document(app: Client, stage: Stage) -> None:
+def test_answers_match_the_openapi_document(own: Client, stage: Stage) -> None:
     """Every GET of the document answers with what the document promises."""
     stage.keeper.write(f"sqlite:///{stage.folder}/store.db")
     window = f"{iso(stage.began + timedelta(seconds=40))}/{iso(stage.began + timedelta(seconds=42))}"
     either = {"/api/v1/databases/{db}/compare": {"before": window, "after": window}}
-    report = app.get("/api/v1/reports", "POST", files=[("file", ("x", INCIDENT.read_bytes()))]).json()[0]["id"]
-    for path, method, operation in operations(app):
+    report = own.get("/api/v1/reports", "POST", files=[("file", ("x", INCIDENT.read_bytes()))]).json()[0]["id"]
+    for path, method, operation in operations(own):
         if method != "get" or path.endswith("/stream"):  # a stream never ends by itself; test_stream has it
             continue
         id = report if path.startswith("/api/v1/reports") else "undo-segments"
         examples = {"db": "undo-storm", "id": id, "target": "undo-storm", "metric": "child_gets"}
         parameters = [one for one in operation.get("parameters", ()) if one["in"] == "query" and one["required"]]
         required = {one["name"]: examples[one["name"]] for one in parameters}
-        answer = app.get(path.format(**examples), params=required | either.get(path, {}))
+        answer = own.get(path.format(**examples), params=required | either.get(path, {}))
         assert answer.status_code == 200, path
         assert answer.headers["content-type"].split(";")[0] in operation["responses"]["200"]["content"], path

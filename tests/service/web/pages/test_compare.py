@@ -17,8 +17,17 @@ from tests.service.web.pages.test_history import DB, at, iso, stored
 CALM, STORM, RELIEF = range(2, 22, 4), range(44, 92, 4), range(124, 160, 4)
 
 
+@pytest.fixture(scope="module")
+def app(still: Stage) -> Client:
+    """The app for tests that only read."""
+    for moment in (*CALM, *STORM, *RELIEF):
+        still.poll(DB, moment)
+    return still.app()
+
+
 @pytest.fixture
-def app(stage: Stage) -> Client:
+def own(stage: Stage) -> Client:
+    """The same app for one test alone, which changes something."""
     for moment in (*CALM, *STORM, *RELIEF):
         stage.poll(DB, moment)
     return stage.app()
@@ -51,8 +60,8 @@ def test_compare_page_shows_two_windows_with_what_changed_first(app: Client) -> 
     assert len(ids) == len(set(ids))
 
 
-def test_compare_page_has_the_same_rows_as_the_command(app: Client, stage: Stage) -> None:
-    told = comparison(stored(stage), DB, Window(at(1), at(19)), Window(at(45), at(89)))
+def test_compare_page_has_the_same_rows_as_the_command(app: Client, still: Stage) -> None:
+    told = comparison(stored(still), DB, Window(at(1), at(19)), Window(at(45), at(89)))
     table = re.findall(r"<tr>(<td>.*?)</tr>", compared(app, (1, 19), (45, 89)))
     shown = [[unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in table]
     said = [list(row) for row in rows(told)]
@@ -60,8 +69,8 @@ def test_compare_page_has_the_same_rows_as_the_command(app: Client, stage: Stage
     assert any("%" in row[1] for row in said) and any("×" in row[4] for row in said)
 
 
-def test_cells_show_no_change_in_one_form(app: Client, stage: Stage) -> None:
-    told = comparison(stored(stage), DB, Window(at(1), at(19)), Window(at(45), at(89)))
+def test_cells_show_no_change_in_one_form(app: Client, still: Stage) -> None:
+    told = comparison(stored(still), DB, Window(at(1), at(19)), Window(at(45), at(89)))
     one = next(change for change in told.changes if change.verdict != "cannot tell")
     for factor in (0.9996, 1.0, 1.0004):
         same = one.model_copy(update={"factor": factor, "direction": "same", "verdict": "within noise"})
@@ -77,19 +86,19 @@ def test_compare_page_draws_both_sides_on_one_scale(app: Client) -> None:
         assert labels[0] == labels[1]
 
 
-def test_compare_page_around_a_mark_escapes_its_text(app: Client, stage: Stage) -> None:
+def test_compare_page_around_a_mark_escapes_its_text(own: Client, stage: Stage) -> None:
     mark = stored(stage).marks.add(DB, at(60), HOSTILE, "ops")
-    answer = app.get(f"/db/{DB}/compare?mark={mark.id}")
+    answer = own.get(f"/db/{DB}/compare?mark={mark.id}")
     assert answer.status_code == 200, answer.text
     assert "<script>alert" not in answer.text
     assert "&lt;script&gt;alert" in answer.text
     assert "set by ops" in answer.text
 
 
-def test_compare_page_says_if_an_earlier_trouble_is_verified(app: Client) -> None:
-    text = compared(app, (50, 70), (70, 89))
+def test_compare_page_says_if_an_earlier_trouble_is_verified(own: Client) -> None:
+    text = compared(own, (50, 70), (70, 89))
     assert re.search(r'<span class="tag unverified">not verified</span> <a href="/causes/undo-segments">', text)
-    text = compared(app, (50, 89), (127, 159))
+    text = compared(own, (50, 89), (127, 159))
     assert re.search(r'<span class="tag verified">verified</span> <a href="/causes/undo-segments">', text)
 
 

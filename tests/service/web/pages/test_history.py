@@ -37,8 +37,17 @@ def stored(stage: Stage) -> Repository:
     return Repository(f"sqlite:///{stage.folder}/store.db")
 
 
+@pytest.fixture(scope="module")
+def app(still: Stage) -> Client:
+    """The app for tests that only read."""
+    for moment in (STORM, 42, 44, 46, 48):
+        still.poll(DB, moment)
+    return still.app()
+
+
 @pytest.fixture
-def app(stage: Stage) -> Client:
+def own(stage: Stage) -> Client:
+    """The same app for one test alone, which changes something."""
     for moment in (STORM, 42, 44, 46, 48):
         stage.poll(DB, moment)
     return stage.app()
@@ -51,9 +60,9 @@ def cells(text: str) -> list[list[str]]:
     return [re.findall(r"<td[^>]*>(.*?)</td>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", body[1], re.S)]
 
 
-def test_history_page_figures_are_those_of_the_polls(app: Client, stage: Stage) -> None:
+def test_history_page_figures_are_those_of_the_polls(app: Client, still: Stage) -> None:
     text = history(app, 41, 49)
-    published = stage[DB].published
+    published = still[DB].published
     assert published is not None
     assert published.diagnosis.impact is not None
     last = cells(text)[-1]
@@ -160,23 +169,23 @@ def test_unwatched_database_is_not_found(app: Client) -> None:
     assert app.get("/db/nobody/marks", "POST", content="text=x").status_code == 404
 
 
-def test_store_that_does_not_answer_is_reported_and_other_pages_stay(app: Client, stage: Stage) -> None:
+def test_store_that_does_not_answer_is_reported_and_other_pages_stay(own: Client, stage: Stage) -> None:
     with stored(stage).engine.begin() as connection:
         for table in ("polls", "marks", "episodes"):
             connection.exec_driver_sql(f"drop table {table}")
-    answer = app.get(f"/db/{DB}/history")
+    answer = own.get(f"/db/{DB}/history")
     assert (answer.status_code, "the store does not answer" in answer.text) == (503, True)
-    assert app.get(f"/db/{DB}/marks", "POST", content="text=x").status_code == 503
+    assert own.get(f"/db/{DB}/marks", "POST", content="text=x").status_code == 503
     for path in ("/", f"/db/{DB}"):
-        answer = app.get(path)
+        answer = own.get(path)
         assert answer.status_code == 200, path
         assert "The store does not answer" in answer.text
 
 
-def test_episodes_and_marks_are_on_the_timeline_and_in_the_list(app: Client, stage: Stage) -> None:
+def test_episodes_and_marks_are_on_the_timeline_and_in_the_list(own: Client, stage: Stage) -> None:
     store = stored(stage)
     store.marks.add(DB, at(45), HOSTILE, "ops")
-    text = history(app, 39, 60)
+    text = history(own, 39, 60)
     assert "<script>alert" not in text
     assert '<path class="flag"' in text
     assert '<rect class="band"' in text
@@ -189,32 +198,32 @@ def set_mark(app: Client, **fields: str) -> httpx.Response:
     return app.get(f"/db/{DB}/marks", "POST", data=fields)
 
 
-def test_mark_form_sets_a_mark_and_leads_to_its_comparison(app: Client, stage: Stage) -> None:
-    answer = set_mark(app, text=" undo tablespace\n recreated ", at=at(44).isoformat())
+def test_mark_form_sets_a_mark_and_leads_to_its_comparison(own: Client, stage: Stage) -> None:
+    answer = set_mark(own, text=" undo tablespace\n recreated ", at=at(44).isoformat())
     assert answer.status_code == 303
     (mark,) = stored(stage).marks.between(DB, BEGAN, at(1000)).items
     assert (mark.text, mark.at, mark.who) == ("undo tablespace recreated", at(44), "this machine")
     assert answer.headers["location"] == f"/db/{DB}/compare?mark={mark.id}"
-    assert "undo tablespace recreated" in app.get(f"/db/{DB}").text or at(44) < datetime.now(UTC) - timedelta(days=7)
+    assert "undo tablespace recreated" in own.get(f"/db/{DB}").text or at(44) < datetime.now(UTC) - timedelta(days=7)
 
 
 @pytest.mark.parametrize(
     "fields",
     [{}, {"text": ""}, {"text": "x" * 501}, {"text": "x", "at": "soon"}, {"text": "x", "at": "2199-01-01T00:00Z"}],
 )
-def test_mark_form_refuses_an_invalid_mark(app: Client, stage: Stage, fields: dict[str, str]) -> None:
+def test_mark_form_refuses_an_invalid_mark(app: Client, still: Stage, fields: dict[str, str]) -> None:
     answer = set_mark(app, **fields)
     assert answer.status_code == 422
     assert "failure" in answer.text
-    assert stored(stage).marks.between(DB, BEGAN, datetime.now(UTC) + timedelta(days=999)).items == ()
+    assert stored(still).marks.between(DB, BEGAN, datetime.now(UTC) + timedelta(days=999)).items == ()
 
 
-def test_mark_form_refuses_another_site_and_an_oversized_body(app: Client, stage: Stage) -> None:
+def test_mark_form_refuses_another_site_and_an_oversized_body(app: Client, still: Stage) -> None:
     for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
         answer = app.get(f"/db/{DB}/marks", "POST", data={"text": "x"}, headers=headers)
         assert answer.status_code == 403
     assert app.get(f"/db/{DB}/marks", "POST", content=b"text=" + b"x" * 9000).status_code == 413
-    assert stored(stage).marks.between(DB, BEGAN, datetime.now(UTC)).items == ()
+    assert stored(still).marks.between(DB, BEGAN, datetime.now(UTC)).items == ()
 
 
 def test_fleet_page_shows_what_happened_within_a_day(stage: Stage) -> None:
