@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from collectors.errors import StatementError, ViewRefused
-from collectors.grants import ANYBODY, grant
+from collectors.granting.script import ANYBODY, grant
 from collectors.model import Binds, Collector, Cost, Missing, Reading, Row, Rows, Snapshot, Value, text
 from collectors.registry import collectors
 from collectors.release import parts, text_for

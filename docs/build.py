@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from collectors.grants import grant, grants_script
+from collectors.granting.script import grant, grants_script
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
 from rules.signals import SIGNALS

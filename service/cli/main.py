@@ -15,7 +15,7 @@ import uvicorn
 
 from collectors.capture import dump
 from collectors.errors import CollectError
-from collectors.grants import grants_script
+from collectors.granting.script import grants_script
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from collectors.scenarios import scenarios
 from rules.catalogue import catalogue

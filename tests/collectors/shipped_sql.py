@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import OptimizeError, ParseError
 from sqlglot.optimizer.qualify import qualify
 
-from collectors.grants import KQRST_COLUMNS
+from collectors.granting.script import KQRST_COLUMNS
 from collectors.release import parts
 from rules.cause import Cause
 

@@ -5,7 +5,7 @@ import re
 import pytest
 import sqlglot
 
-from collectors.grants import ON_REQUEST, grants_script
+from collectors.granting.script import ON_REQUEST, grants_script
 from collectors.model import Collector
 from collectors.ondemand import holders
 from collectors.ondemand.confirm import limited

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from collectors.errors import StatementError
-from collectors.grants import Capabilities, capabilities, grants_script
+from collectors.granting.script import Capabilities, capabilities, grants_script
 from collectors.model import Binds, Missing, Rows, Snapshot
 from collectors.ondemand.blockers import VIEW as BLOCKERS
 from collectors.ondemand.blockers import look_for_blockers
