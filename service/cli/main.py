@@ -6,7 +6,6 @@ import signal
 import socket
 import sys
 import tempfile
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ import uvicorn
 
 from collectors.capture import dump
 from collectors.errors import CollectError
+from collectors.granting.kinds import KINDS, UnknownKind, kind_named
 from collectors.granting.script import grants_script
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from collectors.scenarios import scenarios
@@ -33,15 +33,7 @@ from service.web.api.stream import Server
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-
-class GrantsTarget(StrEnum):
-    """What kind of database a grants script is for."""
-
-    PLAIN = "11.2"
-    CDB = "cdb"
-    RDS = "rds"
-
-
+KIND_HELP = f"kind of database: {', '.join(KINDS)}; or a release, such as 11g or 19c"
 DEMO = "latchscope demo: http://{address}/ (the undo storm builds up after 20 s); its store: STORE"
 
 
@@ -91,12 +83,15 @@ def check(
 @cli.command()
 def grants(
     user: Annotated[str, typer.Option(help="the user latchscope logs in as")] = "LATCHSCOPE",
-    kind: Annotated[GrantsTarget, typer.Option("--for", help="what kind of database")] = GrantsTarget.CDB,
+    kind: Annotated[str, typer.Option("--for", metavar="KIND", help=KIND_HELP)] = "cdb",
 ) -> None:
     """Print the whole least-privilege script for a user."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
         fail(f"{user!r} is no Oracle user name")
-    typer.echo(grants_script(user, kind.value), nl=False)
+    try:
+        typer.echo(grants_script(user, kind_named(kind)), nl=False)
+    except UnknownKind as error:
+        fail(str(error))
 
 
 @cli.command()

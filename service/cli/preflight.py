@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from collectors.capture import Capture
 from collectors.errors import SessionError
-from collectors.granting.script import Capabilities, Readable, capabilities
+from collectors.granting.capabilities import Capabilities, Readable, capabilities
 from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
 from collectors.ondemand.blockers import VIEW as BLOCKERS
 from collectors.ondemand.blockers import look_for_blockers

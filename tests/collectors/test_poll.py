@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from collectors.errors import SessionError, StatementError, ViewRefused
-from collectors.granting.script import capabilities
+from collectors.granting.capabilities import capabilities
 from collectors.model import Binds, Missing, Rows, Snapshot, Value
 from collectors.poll import Answer, poll
 from collectors.registry import collectors, marker, view_of

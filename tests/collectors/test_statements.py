@@ -5,6 +5,7 @@ import re
 import pytest
 import sqlglot
 
+from collectors.granting.kinds import KINDS, DatabaseKind
 from collectors.granting.script import ON_REQUEST, grants_script
 from collectors.model import Collector
 from collectors.ondemand import holders
@@ -102,17 +103,16 @@ def test_statements_carry_our_mark_and_read_the_view_they_are_named_for(collecto
         )
 
 
-@pytest.mark.parametrize("kind", ["11.2", "cdb", "rds"])
-def test_grants_are_on_the_views_the_statements_read(kind: str) -> None:
-    text = grants_script("LATCHSCOPE", kind)  # type: ignore[arg-type]
+@pytest.mark.parametrize("kind", KINDS)
+def test_grants_are_on_the_views_the_statements_read(kind: DatabaseKind) -> None:
+    text = grants_script("LATCHSCOPE", kind)
     granted = {name.lower().replace("v_$", "v$") for name in re.findall(r"(?:on sys\.|object\(')([\w$]+)", text, re.I)}
     wanted = {view for view, one in collectors().items() if one.granted_on} - {"x$kqrst", "waiting_sessions"}
     wanted = {READ_FROM.get(view, view) for view in wanted}
-    on_request = {name.removeprefix("sys.").replace("v_$", "v$") for name in ON_REQUEST}
-    assert granted - {"x_$kqrst"} == wanted | on_request
+    assert granted - {"x_$kqrst"} == wanted | set(ON_REQUEST)
     for columns in re.findall(r"as select (.+?) from x\$kqrst", text):
         assert set(columns.split(", ")) <= columns_of("x$kqrst", "11.2")
-    assert ("x_$kqrst" in granted) == (kind != "rds")
+    assert ("x_$kqrst" in granted) == (kind in ("11.2", "cdb", "standby"))
 
 
 def test_catalogue_is_in_order_and_without_repeats() -> None:

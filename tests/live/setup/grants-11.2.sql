@@ -1,4 +1,5 @@
--- latchscope on Oracle 11.2 or a non-CDB: run as SYS, in SQL*Plus. It creates LATCHSCOPE, who can only read.
+-- latchscope on 11.2, and any later database without containers.
+-- Run it as SYS, in SQL*Plus. It makes LATCHSCOPE, who can only read.
 create user LATCHSCOPE identified by &password;
 grant create session to LATCHSCOPE;
 grant select on sys.v_$instance to LATCHSCOPE;

@@ -1,4 +1,5 @@
--- latchscope on a container database (12.1+): run as SYS in CDB$ROOT. It creates C##LATCHSCOPE, who can only read.
+-- latchscope on a container database, 12.1 and later.
+-- Run it as SYS in CDB$ROOT, in SQL*Plus. It makes C##LATCHSCOPE, who can only read.
 alter session set container = CDB$ROOT;
 create user C##LATCHSCOPE identified by &password container = all;
 grant create session to C##LATCHSCOPE;
