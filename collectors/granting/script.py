@@ -9,6 +9,12 @@ from collectors.registry import collectors
 KQRST_COLUMNS = "kqrstcln, kqrstcid, kqrsttyp, kqrstsno"
 """All we read of x$kqrst; the SYS-owned view shows nothing else."""
 
+KQRST_VIEW = f"create view sys.latchscope_kqrst as select {KQRST_COLUMNS} from x$kqrst;"
+NOTHING_IS_REPLACED = (
+    "ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours"
+)
+"""What stands beside the statement above, which replaces nothing on purpose."""
+
 ANYBODY = "<user>"
 """Stands for the user in the grants that a poll names, which does not know whom it polls as."""
 
@@ -19,9 +25,7 @@ ON_REQUEST = ("v$latchholder",)
 def grant(collector: Collector, user: str, kind: DatabaseKind = "11.2") -> str:
     """The SQL that lets the user read a view, for whoever grants on that kind of database."""
     (granted,) = grant_lines([collector.granted_on], kind, user)
-    if collector.view == "x$kqrst":
-        return f"create or replace view sys.x_$kqrst as select {KQRST_COLUMNS} from x$kqrst;\n{granted}"
-    return granted
+    return f"{KQRST_VIEW}\n{granted}" if collector.view == "x$kqrst" else granted
 
 
 def grant_lines(objects: Iterable[str], kind: DatabaseKind, user: str) -> Iterator[str]:
@@ -74,6 +78,7 @@ def _grants(kind: DatabaseKind, user: str) -> Iterator[str]:
     granted = {collector.granted_on: collector for collector in collectors().values() if collector.granted_on}
     for collector in granted.values():  # one for each object: two collectors may read the same view
         if TRAITS[kind].opens_x_tables or not collector.view.startswith("x$"):
+            yield from [f"-- {NOTHING_IS_REPLACED}."] * collector.view.startswith("x$")
             yield grant(collector, user, kind)
     yield from grant_lines(ON_REQUEST, kind, user)
 
@@ -81,7 +86,7 @@ def _grants(kind: DatabaseKind, user: str) -> Iterator[str]:
 def _afterwards(kind: DatabaseKind) -> Iterator[str]:
     if TRAITS[kind].opens_x_tables:
         yield "-- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an"
-        yield "-- upgrade and create it again afterwards: drop view sys.x_$kqrst;"
+        yield "-- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;"
     else:
         yield "-- Without x$kqrst latchscope infers the child latch's cache from its gets, says so, and holds its confidence to"
         yield "-- medium. From 12.2 on mutexes guard the row cache, and the map does not matter."

@@ -42,7 +42,7 @@ def load(data: bytes, name: str) -> Capture:
     found = sections(decoded(data))
     _check_format(found, name)
     once = {
-        view: _reading(collector, found, "once", "sys")
+        view: _reading(collector, found, "once", "sys", "old")
         for view, collector in collectors().items()
         if _alone(view, found)
     }

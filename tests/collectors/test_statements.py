@@ -85,7 +85,7 @@ def _names(sql: str) -> list[str]:
 
 
 READ_FROM = {
-    "x$kqrst": "x_$kqrst",
+    "x$kqrst": "latchscope_kqrst",
     "sys_context": "dual",
     "waiting_sessions": "v$session",
     "row_cache_blockers": "v$rowcache_parent",
@@ -109,10 +109,10 @@ def test_grants_are_on_the_views_the_statements_read(kind: DatabaseKind) -> None
     granted = {name.lower().replace("v_$", "v$") for name in re.findall(r"(?:on sys\.|object\(')([\w$]+)", text, re.I)}
     wanted = {view for view, one in collectors().items() if one.granted_on} - {"x$kqrst", "waiting_sessions"}
     wanted = {READ_FROM.get(view, view) for view in wanted}
-    assert granted - {"x_$kqrst"} == wanted | set(ON_REQUEST)
+    assert granted - {"latchscope_kqrst"} == wanted | set(ON_REQUEST)
     for columns in re.findall(r"as select (.+?) from x\$kqrst", text):
         assert set(columns.split(", ")) <= columns_of("x$kqrst", "11.2")
-    assert ("x_$kqrst" in granted) == (kind in ("11.2", "cdb", "standby"))
+    assert ("latchscope_kqrst" in granted) == (kind in ("11.2", "cdb", "standby"))
 
 
 def test_catalogue_is_in_order_and_without_repeats() -> None:
@@ -172,7 +172,7 @@ def test_mistakes_finds_nothing_in_ordinary_texts(release: str) -> None:
         "select sysdate, systimestamp, count(*) from v$latch where rownum <= 6",
         "select x.n from (select max(gets) as n from v$latch) x",
         "select l.gets from v$latch_children l, v$latchname n where l.latch# = n.latch# and l.latch# = :latch",
-        "select count(*) from sys.x_$kqrst where kqrstcln = 1",
+        "select count(*) from sys.latchscope_kqrst where kqrstcln = 1",
         "select * from (select max(gets) from v$latch) where rownum <= 1",
     ):
         assert mistakes(sql, release) == []

@@ -57,8 +57,8 @@ def test_capabilities_with_every_grant_lack_nothing() -> None:
 def test_x_kqrst_is_opened_through_a_view_of_sys() -> None:
     (lacking,) = of("undo-storm", "x$kqrst").lacking
     assert lacking.sql == (
-        "create or replace view sys.x_$kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;\n"
-        "grant select on sys.x_$kqrst to LATCHSCOPE;"
+        "create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;\n"
+        "grant select on sys.latchscope_kqrst to LATCHSCOPE;"
     )
 
 

@@ -14,7 +14,9 @@ each = pytest.mark.parametrize("kind", KINDS)
 def test_grants_script_grants_what_is_polled_and_nothing_more(kind: DatabaseKind) -> None:
     text = grants_script("Latch_Scope", kind)
     said = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
-    assert not re.search(r"\b(dba|any|admin option|unlimited tablespace|resource|execute on|catalog_role)\b", said, re.IGNORECASE)
+    assert not re.search(
+        r"\b(dba|any|admin option|unlimited tablespace|resource|execute on|catalog_role)\b", said, re.IGNORECASE
+    )
     assert "create session to" in said
 
 
@@ -72,6 +74,13 @@ def test_grants_script_makes_a_view_of_sys_where_somebody_can(kind: DatabaseKind
     text = grants_script("LATCHSCOPE", kind)
     assert ("from x$kqrst;" in text) == TRAITS[kind].opens_x_tables
     assert ("infers the child latch's cache" in text) == (not TRAITS[kind].opens_x_tables)
+
+
+@each
+def test_grants_script_replaces_no_view_of_anybody(kind: DatabaseKind) -> None:
+    text = grants_script("LATCHSCOPE", kind).lower()
+    assert "or replace" not in text and "x_$kqrst" not in text
+    assert ("ora-00955" in text) == ("create view sys.latchscope_kqrst as select" in text)
 
 
 def test_grant_lines_take_any_object_of_sys() -> None:

@@ -21,9 +21,10 @@ grant select on sys.v_$sys_time_model to C##LATCHSCOPE;
 grant select on sys.v_$sysstat to C##LATCHSCOPE;
 grant select on sys.v_$system_event to C##LATCHSCOPE;
 grant select on sys.v_$undostat to C##LATCHSCOPE;
-create or replace view sys.x_$kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
-grant select on sys.x_$kqrst to C##LATCHSCOPE;
+-- ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours.
+create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
+grant select on sys.latchscope_kqrst to C##LATCHSCOPE;
 grant select on sys.v_$latch_children to C##LATCHSCOPE;
 grant select on sys.v_$latchholder to C##LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an
--- upgrade and create it again afterwards: drop view sys.x_$kqrst;
+-- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;
