@@ -41,8 +41,8 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
     }
     setup = root / "tests" / "live" / "setup"
     return made | {
-        setup / "grants-11.2.sql": grants_script(USER, "11.2"),
-        setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb"),
+        setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False),
+        setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
     }
 
 

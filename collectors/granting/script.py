@@ -18,6 +18,9 @@ NOTHING_IS_REPLACED = (
 ANYBODY = "<user>"
 """Stands for the user in the grants that a poll names, which does not know whom it polls as."""
 
+MOST_SESSIONS = 5
+"""A poll's and an action's, and room: a session is not given up before its successor stands, and commands have their own."""
+
 ON_REQUEST = ("v$latchholder",)
 """Read only when somebody asks for a profile of holders."""
 
@@ -48,10 +51,14 @@ def _owned_by_sys(name: str) -> str:
     return "sys." + (f"v_{bare[1:]}" if bare.startswith("v$") else bare)
 
 
-def grants_script(user: str, kind: DatabaseKind) -> str:
-    """The whole least-privilege script: a user that may log in and read what we poll, and nothing else."""
+def grants_script(user: str, kind: DatabaseKind, *, asks: bool = True) -> str:
+    """The whole least-privilege script: a user that may log in and read what we poll, and nothing else.
+
+    `asks`: SQL*Plus asks for the password; else whoever starts the script has defined `latchscope_password`.
+    """
     name = grantee(user, kind)
-    return "\n".join((*_head(kind, name), *_user(kind, name), *_grants(kind, name), *_afterwards(kind))) + "\n"
+    asking = _asking(name) if asks else ()
+    return "\n".join((*_head(kind, name), *asking, *_user(kind, name), *_grants(kind, name), *_afterwards(kind))) + "\n"
 
 
 def _head(kind: DatabaseKind, user: str) -> Iterator[str]:
@@ -66,9 +73,22 @@ def _head(kind: DatabaseKind, user: str) -> Iterator[str]:
         yield "alter session set container = CDB$ROOT;"
 
 
+def _asking(user: str) -> Iterator[str]:
+    yield "-- Any password but one with a double quote in it."
+    yield f"accept latchscope_password char prompt 'Password of the new user {user}: ' hide"
+
+
 def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
-    everywhere = " container = all" if TRAITS[kind].common_user else ""
-    yield f"create user {user} identified by &password{everywhere};"
+    common = TRAITS[kind].common_user
+    everywhere = " container = all" if common else ""
+    profile = "C##LATCHSCOPE_PROFILE" if common else "LATCHSCOPE_PROFILE"
+    yield "-- A password that expired would end the monitoring some night. Five sessions at most, where resource_limit is true:"
+    yield "-- one polls, one takes its place, one acts for a person, one is a command's, one may be dead and not yet noticed."
+    yield "-- Raise it where several latchscope, or several entries of one, watch the same instance as this user."
+    yield f"create profile {profile} limit password_life_time unlimited sessions_per_user {MOST_SESSIONS}{everywhere};"
+    yield "set verify off"
+    yield f'create user {user} identified by "&latchscope_password" profile {profile}{everywhere};'
+    yield "undefine latchscope_password"
     yield f"grant create session to {user};"
     if TRAITS[kind].common_user:
         yield f"alter user {user} set container_data = all container = current;"

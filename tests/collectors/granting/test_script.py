@@ -3,9 +3,10 @@
 import re
 
 import pytest
+import sqlglot
 
 from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind
-from collectors.granting.script import grant_lines, grants_script
+from collectors.granting.script import MOST_SESSIONS, grant_lines, grants_script
 
 each = pytest.mark.parametrize("kind", KINDS)
 
@@ -32,8 +33,49 @@ def test_grants_script_says_where_it_runs_and_what_stays_hidden(kind: DatabaseKi
 def test_grants_script_ends_every_statement_with_its_line(kind: DatabaseKind) -> None:
     for line in grants_script("LATCHSCOPE", kind).splitlines():
         block = line == "/" or re.fullmatch(r"begin rdsadmin\..+; end;", line)
-        assert line.startswith("--") or block or (line.endswith(";") and line.count(";") == 1)
+        command = re.match(r"(accept|set|undefine) [^;]+$", line)
+        assert line.startswith("--") or block or command or (line.endswith(";") and line.count(";") == 1)
         assert not block or kind in ("rds", "rds-cdb")
+
+
+@each
+def test_password_is_asked_for_unseen_quoted_and_forgotten(kind: DatabaseKind) -> None:
+    lines = grants_script("LATCHSCOPE", kind).splitlines()
+    (accept,) = [line for line in lines if line.startswith("accept")]
+    (create,) = [line for line in lines if line.startswith("create user")]
+    assert re.fullmatch(r"accept latchscope_password char prompt '[^']+' hide", accept)
+    assert 'identified by "&latchscope_password"' in create
+    order = [lines.index(line) for line in (accept, "set verify off", create, "undefine latchscope_password")]
+    assert order == sorted(order)
+    assert "\n".join(lines).count("&") == 1, "and nothing else is substituted"
+
+
+@each
+def test_user_has_a_profile_under_which_no_password_expires(kind: DatabaseKind) -> None:
+    lines = grants_script("LATCHSCOPE", kind).splitlines()
+    (profile,) = [line for line in lines if line.startswith("create profile")]
+    (create,) = [line for line in lines if line.startswith("create user")]
+    name = "C##LATCHSCOPE_PROFILE" if TRAITS[kind].common_user else "LATCHSCOPE_PROFILE"
+    limits = f"limit password_life_time unlimited sessions_per_user {MOST_SESSIONS}"
+    assert profile.removesuffix(";").removesuffix(" container = all") == f"create profile {name} {limits}"
+    assert profile.endswith(" container = all;") == create.endswith(" container = all;") == TRAITS[kind].common_user
+    assert f" profile {name}" in create and lines.index(profile) < lines.index(create)
+
+
+def test_script_for_a_container_asks_nobody() -> None:
+    text = grants_script("LATCHSCOPE", "11.2", asks=False)
+    assert "accept" not in text and 'identified by "&latchscope_password"' in text
+
+
+@each
+def test_grants_and_views_parse_as_oracle_reads_them(kind: DatabaseKind) -> None:
+    lines = grants_script("LATCHSCOPE", kind).splitlines()
+    for line in lines:
+        if line.startswith(("grant select", "create view")):
+            (parsed,) = sqlglot.parse(line, read="oracle")
+            assert isinstance(parsed, sqlglot.exp.Grant | sqlglot.exp.Create), line
+    blocks = [at for at, line in enumerate(lines) if line.startswith("begin ")]
+    assert [lines[at + 1] for at in blocks] == ["/"] * len(blocks), "SQL*Plus runs a block at its slash"
 
 
 @pytest.mark.parametrize("kind", ["cdb", "standby"])

@@ -1,6 +1,12 @@
 -- latchscope on 11.2, and any later database without containers.
 -- Run it as SYS, in SQL*Plus. It makes LATCHSCOPE, who can only read.
-create user LATCHSCOPE identified by &password;
+-- A password that expired would end the monitoring some night. Five sessions at most, where resource_limit is true:
+-- one polls, one takes its place, one acts for a person, one is a command's, one may be dead and not yet noticed.
+-- Raise it where several latchscope, or several entries of one, watch the same instance as this user.
+create profile LATCHSCOPE_PROFILE limit password_life_time unlimited sessions_per_user 5;
+set verify off
+create user LATCHSCOPE identified by "&latchscope_password" profile LATCHSCOPE_PROFILE;
+undefine latchscope_password
 grant create session to LATCHSCOPE;
 grant select on sys.v_$instance to LATCHSCOPE;
 grant select on sys.v_$rowcache_parent to LATCHSCOPE;
