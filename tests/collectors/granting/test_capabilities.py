@@ -7,6 +7,9 @@ import pytest
 
 from collectors.errors import StatementError
 from collectors.granting.capabilities import Capabilities, capabilities
+from collectors.granting.detection import FoundKind
+from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind
+from collectors.granting.script import grant_lines
 from collectors.model import Binds, Missing, Rows, Snapshot
 from collectors.ondemand.blockers import VIEW as BLOCKERS
 from collectors.ondemand.blockers import look_for_blockers
@@ -97,6 +100,42 @@ def test_connection_inside_a_pdb_says_what_it_cannot_see(
     found = capabilities(snapshot, "U")
     assert (found.inside_pdb, found.container) == (inside, container)
     assert any("connect to CDB$ROOT as a common user" in note for note in found.notes) == inside
+
+
+@pytest.mark.parametrize("kind", ["rds-cdb", "autonomous"])
+def test_pdb_whose_root_nobody_reaches_is_not_sent_there(kind: DatabaseKind) -> None:
+    snapshot = changed(poll_at("users-mutex", 30.0), "sys_context", con_id=3, con_name="SALES")
+    (note,) = capabilities(snapshot, "U", FoundKind(kind, "it was said")).notes
+    assert "inside the PDB SALES" in note and "CDB$ROOT" not in note and "nobody reaches the root" in note
+
+
+def test_pdb_of_rds_is_known_by_its_cdb_without_a_question() -> None:
+    snapshot = changed(poll_at("users-mutex", 30.0), "sys_context", con_id=3, con_name="ORCL", cdb_name="RDSCDB")
+    assert capabilities(snapshot, "U").kind.kind == "rds-cdb"
+
+
+def test_standby_says_where_its_users_are_made() -> None:
+    found = FoundKind("standby", "its role is PHYSICAL STANDBY", role="PHYSICAL STANDBY")
+    (note,) = capabilities(poll_at("undo-storm", 30.0), "U", found).notes
+    assert note == "a physical standby: users and grants are made on the primary"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_grant_is_in_the_words_of_the_kind(kind: DatabaseKind) -> None:
+    found = capabilities(poll_at("undo-storm", 30.0, ("v$latchname",)), "lscope", FoundKind(kind, "it was said"))
+    (sql,) = {view.sql for view in found.lacking}
+    assert sql == next(grant_lines(["v$latchname"], kind, "lscope"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_x_kqrst_is_lacking_only_where_somebody_can_open_it(kind: DatabaseKind) -> None:
+    found = capabilities(poll_at("undo-storm", 30.0, ("x$kqrst",)), "U", FoundKind(kind, "it was said"))
+    (kqrst,) = [view for view in found.views if view.view == "x$kqrst"]
+    if TRAITS[kind].opens_x_tables:
+        assert found.lacking == (kqrst,) and kqrst.sql and "create view sys.latchscope_kqrst" in kqrst.sql
+    else:
+        assert (kqrst.status, kqrst.sql, found.lacking) == ("closed", None, ())
+        assert TRAITS[kind].where in kqrst.why and kqrst.without
 
 
 def test_cluster_instance_is_noted_as_such() -> None:
