@@ -254,6 +254,8 @@ class SqlPlus:
             return _as_rows(self._database.query(limited(asked[1]), {}))
         if raw.startswith("select null as answer"):
             return [{"answer": None}]
+        if raw.endswith("where 1 = 0"):
+            return []
         sql = normal(raw).replace(BIND, ":latch")
         for other in ("from x$kqrst", "from sys.x_$kqrst"):
             sql = sql.replace(other, "from sys.latchscope_kqrst")

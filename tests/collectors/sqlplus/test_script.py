@@ -55,7 +55,23 @@ def test_statements_without_confirmations_read_the_views_of_collectors_only() ->
         "row_cache_blockers",
     } | {"v$rowcache_parent"}
     tables = {t.name.lower() for text in run.sent for t in parsed(text).find_all(exp.Table)}
-    assert tables == allowed
+    assert tables == allowed - {"v$latch_children"}, "mutexes guard this one"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_latch_children_are_not_searched_for_where_mutexes_guard(release: str) -> None:
+    tables = {
+        t.name.lower() for text in sent(release) if "confirm" not in text for t in parsed(text).find_all(exp.Table)
+    }
+    assert ("v$latch_children" in tables) == (release in ("11.2", "12.1"))
+
+
+def test_head_says_how_many_texts_are_hard_parsed_and_by_whom() -> None:
+    run = SqlPlus(replace(scenarios()["undo-storm"], release="11.2.0.4.0"), 60.0)
+    text = sqlplus_script(10, 2)
+    run.run(text)
+    told = re.search(r"(\d+) of them are different texts: each is hard parsed once, as SYS", text)
+    assert told and int(told[1]) == len({re.sub(r"\|look\d|\|[12]\|", "", one) for one in run.sent})
 
 
 @pytest.mark.parametrize("floor", ["11.2", "12.1", "18"])
