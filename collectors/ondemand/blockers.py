@@ -1,17 +1,21 @@
 """Who holds what sessions hang on: one look at v$rowcache_parent, as seldom as can be, never on a timer.
 
-The view is read by walking the cache that is in trouble, so the look is bounded in rows, has the deadline of every statement,
-and asks nothing where nobody waits. It finds out and tells; it never ends a session.
+The view is read by walking the cache that is in trouble, so the look is bounded in rows, has a deadline of its own
+(`collectors.oracle.Deadlines`), and asks nothing where nobody waits. It finds out and tells; it never ends a session.
 """
 
 from collectors.errors import StatementError, ViewRefused
 from collectors.grants import ANYBODY, grant
 from collectors.model import Missing, Reading, Rows
+from collectors.oracle_errors import Cancelled
 from collectors.poll import Connection
 from collectors.registry import collectors
 from collectors.release import text_for
 
 VIEW = "row_cache_blockers"
+LOOKS = (VIEW,)
+"""The statements of a look, which have a deadline of their own."""
+LATER = "it is taken again after a minute while the hang lasts; by hand, see docs/emergency.md, part 3"
 
 
 def look_for_blockers(connection: Connection, release: str | None) -> Reading:
@@ -23,6 +27,8 @@ def look_for_blockers(connection: Connection, release: str | None) -> Reading:
         answer = connection.query(statement, {})
     except ViewRefused as error:
         return Missing(VIEW, "refused", f"{VIEW}: {error}", grant(collectors()[VIEW], ANYBODY))
+    except Cancelled as error:
+        return Missing(VIEW, "failed", f"{VIEW}: the look hit its deadline and was ended: {error}", LATER)
     except StatementError as error:
         return Missing(VIEW, "failed", f"{VIEW}: {error}", "see the error; the polls go on")
     return Rows(VIEW, tuple(dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows))

@@ -38,7 +38,9 @@ class Preflight:
 def check(database: DatabaseSettings, settings: Settings) -> Preflight:
     """Log in once, read every view once, and tell what came back."""
     try:
-        connection = Connector(settings.oracle).open(MonitoredDatabase(database, settings.interval_of(database)))
+        connection = Connector(settings.oracle, settings.defaults).open(
+            MonitoredDatabase(database, settings.interval_of(database))
+        )
         try:
             snapshot = poll(database.name, connection)
             look = Burst(snapshot.release, looks=1)
@@ -53,7 +55,9 @@ def check(database: DatabaseSettings, settings: Settings) -> Preflight:
 
 def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> Capture:
     """Two snapshots so many seconds apart, or one when seconds is 0. Raises SessionError."""
-    connection = Connector(settings.oracle).open(MonitoredDatabase(database, settings.interval_of(database)))
+    connection = Connector(settings.oracle, settings.defaults).open(
+        MonitoredDatabase(database, settings.interval_of(database))
+    )
     try:
         snapshots = [poll(database.name, connection)]
         if seconds:
@@ -85,7 +89,9 @@ def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
 
 def holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:
     """A profile of who holds the row cache latch. Raises NotApplicable, StatementError, SessionError."""
-    connection = Connector(settings.oracle).open(MonitoredDatabase(database, settings.interval_of(database)))
+    connection = Connector(settings.oracle, settings.defaults).open(
+        MonitoredDatabase(database, settings.interval_of(database))
+    )
     try:
         return profile(connection, ROW_CACHE_LATCH, seconds, looks)
     finally:

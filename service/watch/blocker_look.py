@@ -2,14 +2,16 @@
 
 import time
 
+from collectors.errors import SessionError
 from collectors.model import Missing, Reading
-from collectors.ondemand.blockers import look_for_blockers
+from collectors.ondemand.blockers import LATER, VIEW, look_for_blockers
 from collectors.poll import Connection
 from rules.model import Diagnosis
 from service.config.audit import Audit
 
 PAUSE_SECONDS = 60.0
 CALLER = "latchscope"
+ACTION = "look for blockers"
 
 
 class BlockerLook:
@@ -39,9 +41,14 @@ class BlockerLook:
         if not self._enabled or early or _known(self._found, diagnosis):
             return
         self._looked_at = now
-        self._found = look_for_blockers(connection, diagnosis.release)
+        try:
+            self._found = look_for_blockers(connection, diagnosis.release)
+        except SessionError as error:
+            self._found = Missing(VIEW, "failed", f"{VIEW}: the session was lost in the look: {error}", LATER)
+            self._audit.record(CALLER, ACTION, diagnosis.database, self._found.why)
+            raise
         outcome = self._found.why if isinstance(self._found, Missing) else f"holders found: {len(self._found.rows)}"
-        self._audit.record(CALLER, "look for blockers", diagnosis.database, outcome)
+        self._audit.record(CALLER, ACTION, diagnosis.database, outcome)
 
 
 def _known(found: Reading | None, diagnosis: Diagnosis) -> bool:

@@ -181,7 +181,7 @@ class Worker:
             self._blockers.after(published.diagnosis, self._connection)
         except SessionError as error:
             log.warning("%s: who holds what sessions hang on was not found: %s", self.watched.name, error)
-            self._drop()
+            self._drop_unless_kept(error)
 
     def _next_burst(self, published: Published) -> Burst | None:
         """A burst of samples until the next poll, while the row cache costs something or somebody asked for it."""

@@ -5,6 +5,7 @@ import pytest
 from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.model import Binds, Missing, Rows
 from collectors.ondemand.blockers import VIEW, look_for_blockers
+from collectors.oracle_errors import Cancelled
 from collectors.poll import Answer
 from collectors.registry import collectors
 
@@ -39,6 +40,13 @@ def test_look_that_is_refused_or_fails_says_so(error: Exception, kind: str) -> N
     found = look_for_blockers(Asked(error), "11.2.0.4.0")
     assert isinstance(found, Missing) and found.kind == kind
     assert kind == "failed" or found.way_out == "grant select on sys.v_$rowcache_parent to <user>;"
+
+
+def test_look_that_hits_its_deadline_says_so_and_how_to_go_on() -> None:
+    found = look_for_blockers(Asked(Cancelled("DPY-4024; the statement was cancelled")), "11.2.0.4.0")
+    assert isinstance(found, Missing) and found.kind == "failed"
+    assert "hit its deadline" in found.why and "DPY-4024" in found.why
+    assert "docs/emergency.md" in found.way_out
 
 
 def test_look_that_loses_its_session_raises() -> None:

@@ -1,23 +1,34 @@
 """When the worker looks for blockers: once a hang, at most once a minute, as the setting says, always audited."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from collectors.errors import SessionError, StatementError
+from collectors.errors import SessionError, SessionKept, StatementError
 from collectors.model import Binds, Rows
 from collectors.ondemand.blockers import VIEW
+from collectors.oracle import prepare
 from collectors.poll import Answer
 from collectors.registry import view_of
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from rules.model import Diagnosis
 from service.config.audit import Audit
-from service.config.settings import DatabaseSettings, Defaults
+from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase
 from service.watch.blocker_look import BlockerLook
+from service.watch.connect import Connector
 from service.watch.worker import Worker
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.backend import Answer as Scripted
+from tests.oracle_standin.databases import Service
+from tests.oracle_standin.deadline import HANGS, within
+from tests.oracle_standin.profiles import ORACLE_19C
+from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
+from tests.oracle_standin.server import Listener
 from tests.service.stage import BEGAN, Kept, Stage
 
 
@@ -25,7 +36,7 @@ class Site:
     """A worker on the database that hangs, two seconds older at each poll."""
 
     def __init__(self, look: BlockerLook, at: float = 70.0, refused: tuple[str, ...] = ()) -> None:
-        self.at, self.looks = at, 0
+        self.at, self.looks, self.opened = at, 0, 0
         self.error: Exception | None = None
         self._script = ScriptedDatabase(scenarios()["ddl-hang"], BEGAN, lambda: self.at, refused)
         watched = MonitoredDatabase(DatabaseSettings(name="ddl-hang", dsn="demo:ddl-hang"), 2.0)
@@ -44,6 +55,7 @@ class Site:
         pass
 
     def open(self, watched: MonitoredDatabase) -> "Site":
+        self.opened += 1
         return self
 
     def credential(self, watched: MonitoredDatabase) -> str:
@@ -62,7 +74,7 @@ def test_blockers_are_looked_for_once_a_hang_and_audited(tmp_path: Path) -> None
     assert site.looks == 1
     assert got.blockers is not None
     (blocker,) = got.blockers.blockers
-    assert (blocker.sid, blocker.serial, blocker.key_text) == (312, 48211, "ORDERS")
+    assert (blocker.sid, blocker.serial, blocker.object) == (312, 48211, "ORDERS of user number 93")
     assert blocker.held_at_least_seconds is not None and blocker.held_at_least_seconds > 20
     assert blocker.kill == "alter system kill session '312,48211,@1' immediate"
     (line,) = (tmp_path / "audit.log").read_text().splitlines()
@@ -120,6 +132,55 @@ def test_blockers_that_cannot_be_read_cost_no_poll(error: Exception) -> None:
     got = site.poll(5)
     assert site.looks == 1
     assert got.severity == "critical" and site.worker.watched.failure is None
+
+
+class StuckLook(ScriptedBackend):
+    """A database whose v$rowcache_parent does not come back within any time that somebody would wait."""
+
+    def answer(self, service: str, sql: str, binds: Mapping[str, object], /) -> Scripted:
+        told = super().answer(service, sql, binds)
+        return replace(told, delay=20.0) if view_of(sql) == VIEW else told
+
+
+def test_look_that_hangs_ends_at_its_own_deadline_and_the_polls_go_on(tmp_path: Path) -> None:
+    prepare("thin")
+    moment = [0.0]
+    service = Service(StuckLook(scenarios()["ddl-hang"], lambda: moment[0]), {USER: Account(PASSWORD)}, ORACLE_19C)
+    (tmp_path / "password").write_text(PASSWORD, encoding="utf-8")
+    with Listener({"hang": service}) as listener:
+        database = DatabaseSettings(
+            name="hang", dsn=listener.dsn("hang"), user=USER, password_file=tmp_path / "password", interval=15
+        )
+        watched = MonitoredDatabase(database, 15.0)
+        patient = Connector(OracleSettings(connect_timeout=60, statement_timeout=60))
+        worker = Worker(watched, patient, Kept([]), 1.0, blockers=BlockerLook(Audit(tmp_path / "audit.log")))
+        for moment[0] in (70.0, 85.0, 100.0, 115.0):
+            within(HANGS, worker.step)
+            assert watched.failure is None
+    assert watched.published is not None
+    got = watched.published.diagnosis
+    assert got.severity == "critical" and got.blockers is not None
+    assert "hit its deadline" in (got.blockers.unknown or "")
+    assert [blocker.sid for blocker in got.blockers.blockers] == [312], "those who wait name it all the same"
+    lines = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    assert [line["action"] for line in lines] == ["look for blockers"] and "deadline" in lines[0]["outcome"]
+    assert service.counters.logins == 1, "the session answered a ping and was kept"
+    assert not listener.problems
+
+
+def test_look_that_loses_its_session_is_audited(tmp_path: Path) -> None:
+    site = Site(BlockerLook(Audit(tmp_path / "audit.log")))
+    site.error = SessionError("ORA-03113")
+    assert site.poll(5).blockers is not None
+    lines = (tmp_path / "audit.log").read_text().splitlines() if (tmp_path / "audit.log").exists() else []
+    assert ["ORA-03113" in json.loads(line)["outcome"] for line in lines] == [True]
+
+
+def test_look_that_ends_a_poll_but_not_its_session_costs_no_login() -> None:
+    site = Site(BlockerLook(Audit()))
+    site.error = SessionKept("no new session stands, the old one is kept")
+    site.poll(5)
+    assert (site.looks, site.opened) == (1, 1)
 
 
 def test_blockers_are_told_over_rest_and_in_the_text(stage: Stage) -> None:
