@@ -7,13 +7,15 @@ from collectors.durations import spoken
 from collectors.model import Missing, Row, number, text
 from rules.context import ROW_CACHE_SURFACES, SignalContext
 from rules.formatting import count
+from rules.hang_model import Blocker, Blockers
 from rules.hangs import StillWaiting, hanging
-from rules.model import Blocker, Blockers, Figure, Step
+from rules.model import Figure, Step
+from rules.row_cache_keys import read_key
 
 VIEW = "row_cache_blockers"
 MODES = {3: "share", 5: "exclusive"}
 READABLE = re.compile(rb"[ -~]{4,}")
-"""Printable characters in a row within a key, which is most likely a name; the layout of a key is not documented."""
+"""Printable characters in a row within a key, which is most likely a name."""
 SQL_NAME = re.compile(r"\(([A-Z][A-Z0-9]{2,4})\)\s*$")
 RISK = (
     "its transaction is rolled back, which may take as long as the work did, and the lock may be held until then; collect a "
@@ -53,10 +55,14 @@ def _held(row: Row, stuck: Sequence[StillWaiting]) -> Blocker:
     background = None if kind is None else kind == "BACKGROUND"
     micro = number(row.get("wait_time_micro"))
     waiting = row.get("state") == "WAITING"
+    entry = read_key(cache, text(row.get("key")))
     return Blocker(
         cache=cache,
         key=text(row.get("key")),
         key_text=readable(text(row.get("key"))),
+        object=entry.object if entry else None,
+        object_rule=entry.rule if entry else None,
+        object_query=entry.query if entry else None,
         mode=MODES.get(_whole(row, "lock_mode") or 0),
         waiters=_whole(row, "waiters"),
         held_at_least_seconds=max(waits, default=None),
@@ -170,8 +176,12 @@ def sentence_of(blocker: Blocker) -> str:
 def _entry(blocker: Blocker) -> str:
     if blocker.key is None:
         return ""
+    if blocker.object is not None:
+        confirmed = f" To confirm it: {blocker.object_query}." if blocker.object_query else ""
+        return f"The entry is {blocker.object} (key {blocker.key}; {blocker.object_rule}).{confirmed}"
     hint = f"; readable in it: {blocker.key_text}" if blocker.key_text else ""
-    return f"The key of the entry is {blocker.key}, which is not decoded{hint}."
+    why = f" It stays raw: {blocker.object_rule}." if blocker.object_rule else ""
+    return f"The key of the entry is {blocker.key}{hint}.{why}"
 
 
 def _own_wait(blocker: Blocker) -> str:

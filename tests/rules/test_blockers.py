@@ -7,13 +7,14 @@ import pytest
 
 from collectors.model import Missing, Row, Rows
 from rules.blockers import process, readable
-from rules.model import Blocker, Blockers, Diagnosis
+from rules.hang_model import Blocker, Blockers
+from rules.model import Diagnosis
 from tests.rules.test_hangs import SECONDS, judged, snapshot, waiters
 
 HOLDER: Row = {
     "cache#": 8,
     "cache_name": "dc_objects",
-    "key": "5D000000010006004F5244455253",
+    "key": "5D00000006004F5244455253",
     "lock_request": 3,
     "waiters": 38,
     "lock_mode": 5,
@@ -60,8 +61,20 @@ def test_blocker_is_told_with_its_entry_its_age_and_what_it_waits_for() -> None:
     assert (blocker.mode, blocker.waiters, blocker.held_at_least_seconds) == ("exclusive", 38, 671.0)
     assert walk(got).startswith(
         "Session 312,48211 on instance 2 (DEPLOY, sqlplus@build7, release 4.2, SQL 5ms6rbzdnq16t) holds an entry of dc_objects "
-        "in exclusive mode for at least 11 minutes; 38 wait for it. The key of the entry is 5D000000010006004F5244455253, "
-        "which is not decoded; readable in it: ORDERS. It waits for db file sequential read itself, for 3 seconds."
+        "in exclusive mode for at least 11 minutes; 38 wait for it. The entry is ORDERS of user number 93 (key "
+        "5D00000006004F5244455253; raw bytes read as a public script for dc_objects does, not documented by Oracle: owner in "
+        "four bytes, length of the name in 2, the name). To confirm it: select owner, object_name, object_type from dba_objects "
+        "where object_name = 'ORDERS' and owner = (select username from dba_users where user_id = 93) and rownum <= 20. "
+        "It waits for db file sequential read itself, for 3 seconds."
+    )
+
+
+def test_entry_that_cannot_be_read_is_told_raw_with_what_is_readable_in_it() -> None:
+    got = found({**HOLDER, "key": "5D000000010006004F5244455253"})
+    assert (only(got).object, only(got).object_query) == (None, None)
+    assert (
+        "The key of the entry is 5D000000010006004F5244455253; readable in it: ORDERS. It stays raw: it does not fit"
+        in walk(got)
     )
 
 
