@@ -14,8 +14,8 @@ KQRST_COLUMNS = "kqrstcln, kqrstcid, kqrsttyp, kqrstsno"
 ANYBODY = "<user>"
 """Stands for the user in the grants that a poll names, which does not know whom it polls as."""
 
-ON_REQUEST = ("sys.v_$latchholder",)
-"""Read only when somebody asks for a profile of holders."""
+ON_REQUEST = ("sys.v_$latchholder", "sys.gv_$session")
+"""Read only when somebody asks for a profile of holders, and where a hang has its holder on another instance."""
 
 DatabaseKind = Literal["11.2", "cdb", "rds"]
 

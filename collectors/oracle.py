@@ -11,10 +11,10 @@ import oracledb
 from collectors.deadline import MOST_LEFT_BEHIND, CallThread, left_behind
 from collectors.errors import CredentialError, SessionError, SessionKept, SetupError, StatementError
 from collectors.model import Binds
-from collectors.ondemand.blockers import LOOKS
+from collectors.ondemand.blockers import of_look
 from collectors.oracle_errors import Cancelled, brief, classified
 from collectors.poll import Answer
-from collectors.registry import collectors, view_of
+from collectors.registry import collectors
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class Deadlines:
 
     def of(self, sql: str) -> "Deadlines":
         """Those of this statement: one of a look for blockers has its own."""
-        return replace(self, statement=self.blocker_look) if view_of(sql) in LOOKS else self
+        return replace(self, statement=self.blocker_look) if of_look(sql) else self
 
     @property
     def frozen(self) -> float:
@@ -128,7 +128,7 @@ class OracleConnection:
         if self._in_doubt and not self._answers():
             raise SessionError("the session did not answer a ping again, and is given up")
         self._in_doubt = False
-        look, deadlines = view_of(sql) in LOOKS, self._deadlines.of(sql)
+        look, deadlines = of_look(sql), self._deadlines.of(sql)
         try:
             fetch = partial(self._fetch, sql, binds, deadlines.statement)
             answer = _within(self._thread, fetch, deadlines.frozen, "a statement")

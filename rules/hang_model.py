@@ -41,6 +41,20 @@ class Blocker(Frozen):
     kill: str | None = Field(None, description="the command for a foreground session; never run by latchscope")
     kill_risk: str | None = None
     no_kill: str | None = Field(None, description="why no command is given")
+    look_up: str | None = Field(None, description="where only its SID is known: what to run, and on which instance")
+
+
+class LibraryCacheWait(Frozen):
+    """Sessions that waited in the library cache when blockers were looked for, and whom they waited for."""
+
+    event: str
+    sessions: int
+    longest_seconds: float
+    type: int | None = Field(None, description="type of the object; 79 is the status of an account")
+    instance: int | None = Field(None, description="instance of the session that blocks them")
+    sid: int | None = None
+    final_instance: int | None = Field(None, description="instance of the session at the end of the chain")
+    final_sid: int | None = None
 
 
 class Blockers(Frozen):
@@ -48,3 +62,6 @@ class Blockers(Frozen):
 
     blockers: tuple[Blocker, ...] = ()
     unknown: str | None = None
+    library_cache: tuple[LibraryCacheWait, ...] = Field(
+        (), description="who waits for library cache lock or pin meanwhile, which are not the row cache"
+    )

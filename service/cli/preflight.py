@@ -8,7 +8,6 @@ from collectors.capture import Capture
 from collectors.errors import SessionError
 from collectors.grants import Capabilities, Readable, capabilities
 from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
-from collectors.ondemand.blockers import VIEW as BLOCKERS
 from collectors.ondemand.blockers import look_for_blockers
 from collectors.ondemand.holders import HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
@@ -75,7 +74,7 @@ def _with_blockers(last: Snapshot, connection: Connection) -> Snapshot:
     waited = [number(row.get("wait_time_micro")) or 0.0 for row in last.rows(WAITING_SESSIONS)]
     if max(waited, default=0.0) < HANGING_SECONDS * 1e6:
         return last
-    return replace(last, readings={**last.readings, BLOCKERS: look_for_blockers(connection, last.release)})
+    return replace(last, readings={**last.readings, **look_for_blockers(connection, last.release)})
 
 
 def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:

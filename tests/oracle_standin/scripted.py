@@ -6,7 +6,7 @@ from time import monotonic
 
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import Binds
-from collectors.ondemand import holders
+from collectors.ondemand import blockers, holders
 from collectors.poll import Answer as Polled
 from collectors.registry import view_of
 from collectors.scenarios import scenarios
@@ -39,7 +39,7 @@ class ScriptedBackend:
     def answer(self, _service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
         """The rows of the view this statement reads, at this moment of the script."""
         view = view_of(sql)
-        if view is None and sql != holders.STATEMENT:
+        if view is None and sql not in (holders.STATEMENT, blockers.ELSEWHERE):
             raise UnknownStatementError(sql)
         if view in self.refused:
             raise OracleError(942)

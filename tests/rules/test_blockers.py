@@ -32,11 +32,14 @@ HOLDER: Row = {
 }
 
 
-def found(*rows: Row, stuck: int = 38, missing: Missing | None = None, **more: Any) -> Diagnosis:
+def found(
+    *rows: Row, stuck: int = 38, missing: Missing | None = None, beside: tuple[Row, ...] = (), **more: Any
+) -> Diagnosis:
     """The Diagnosis while 38 sessions hang for 671 s, and what the look for blockers gave."""
     later = snapshot(SECONDS, db_time=650, look=waiters(stuck, 671, **more) if stuck else ())
     reading = missing or Rows("row_cache_blockers", rows)
-    readings: Mapping[str, Any] = {**later.readings, "row_cache_blockers": reading}
+    others = Rows("library_cache_waiters", beside)
+    readings: Mapping[str, Any] = {**later.readings, "row_cache_blockers": reading, "library_cache_waiters": others}
     return judged(snapshot(0, db_time=0), type(later)(later.database, later.taken_at, readings))
 
 
@@ -91,8 +94,68 @@ def test_kill_command_is_never_given_for_a_background_process(program: str | Non
     got = found({**HOLDER, "type": "BACKGROUND", "program": program, "username": None})
     blocker = only(got)
     assert (blocker.kill, blocker.kill_risk) == (None, None)
-    assert blocker.no_kill == f"never kill {process(program)}: the instance may end with it"
+    assert blocker.no_kill is not None and blocker.no_kill.startswith(f"never kill {process(program)}: ")
     assert "alter system" not in walk(got) and "never kill" in walk(got)
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("oracle@db1 (LCK0)", "the holder is a session behind it"),
+        ("oracle@db1 (LMS1)", "carries the locks of the cluster"),
+        ("oracle@db1 (SMON)", "starts anew after a restart"),
+        ("oracle@db1 (MMON)", "it is started again"),
+        ("oracle@db1 (M000)", "a matter for Oracle Support"),
+        ("oracle@db1 (CKPT)", "the instance may end with it"),
+    ],
+)
+def test_background_process_is_named_with_the_reason_to_leave_it_alone(program: str, why: str) -> None:
+    blocker = only(found({**HOLDER, "type": "BACKGROUND", "program": program}))
+    assert blocker.no_kill is not None and why in blocker.no_kill
+
+
+REMOTE: Row = {**dict.fromkeys(("cache#", "key", "cache_name", "waiters", "lock_mode")), "type": "USER", "serial#": 9}
+
+
+def test_holder_on_another_instance_is_told_with_its_serial_number() -> None:
+    """gv$session shows the session, and those who wait what it holds."""
+    row = {**REMOTE, "sid": 55, "instance": 3, "program": "JDBC"}
+    blocker = only(found(row, final_blocking_session=55, final_blocking_instance=3))
+    assert (blocker.cache, blocker.waiters, blocker.held_at_least_seconds) == ("dc_objects", 38, 671.0)
+    assert blocker.kill == "alter system kill session '55,9,@3' immediate"
+
+
+def test_session_of_the_same_sid_on_another_instance_is_a_stranger() -> None:
+    got = found({**HOLDER, "instance": 1}, final_blocking_session=312, final_blocking_instance=3)
+    blocker = only(got)
+    assert (blocker.sid, blocker.instance, blocker.serial, blocker.kill) == (312, 3, None, None)
+    assert blocker.look_up is not None and blocker.look_up.startswith("on instance 3: select sid, serial#")
+
+
+def test_holder_here_and_one_elsewhere_are_both_told() -> None:
+    both = found(
+        {**HOLDER, "instance": 1},
+        blocking_session=312,
+        blocking_instance=1,
+        final_blocking_session=55,
+        final_blocking_instance=3,
+    )
+    assert [(one.sid, one.instance) for one in blockers(both).blockers] == [(312, 1), (55, 3)]
+
+
+def test_waiters_of_the_library_cache_stand_beside_the_blockers() -> None:
+    row: Row = {
+        "event": "library cache lock",
+        "p3": 79 << 16 | 2,
+        "blocking_session": 640,
+        "final_blocking_session": 312,
+        "final_blocking_instance": 1,
+        "sessions": 12,
+        "wait_time_micro": 40_000_000,
+    }
+    (told,) = blockers(found(HOLDER, beside=(row,))).library_cache
+    assert (told.sessions, told.longest_seconds, told.type) == (12, 40.0, 79)
+    assert (told.sid, told.instance, told.final_sid, told.final_instance) == (640, None, 312, 1)
 
 
 @pytest.mark.parametrize("lacking", ["sid", "serial#", "type"])

@@ -173,7 +173,15 @@ def test_old_release_fails_only_views_whose_columns_it_lacks() -> None:
     last = read(old.run(sqlplus_script(10, 3))).snapshots[-1]
     missing = {view: reading for view, reading in last.readings.items() if isinstance(reading, Missing)}
     assert {view: one.kind for view, one in missing.items()} == dict.fromkeys(
-        ("row_cache_blockers", "v$latch_misses", "v$mutex_sleep", "v$session", "waiting_sessions"), "failed"
+        (
+            "library_cache_waiters",
+            "row_cache_blockers",
+            "v$latch_misses",
+            "v$mutex_sleep",
+            "v$session",
+            "waiting_sessions",
+        ),
+        "failed",
     )
     assert missing["v$latch_misses"].why == 'v$latch_misses: ORA-00904: "LOCATION": invalid identifier'
 

@@ -4,17 +4,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from collectors.errors import SessionError, SessionKept, StatementError
 from collectors.model import Binds, Rows
-from collectors.ondemand.blockers import VIEW
+from collectors.ondemand.blockers import ELSEWHERE, VIEW
 from collectors.oracle import prepare
 from collectors.poll import Answer
 from collectors.registry import view_of
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
+from collectors.simulator.scenario import Scenario
 from rules.model import Diagnosis
 from service.config.audit import Audit
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
@@ -31,20 +33,23 @@ from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
 from tests.service.stage import BEGAN, Kept, Stage
 
+DDL_HANG = scenarios()["ddl-hang"]
+
 
 class Site:
     """A worker on the database that hangs, two seconds older at each poll."""
 
-    def __init__(self, look: BlockerLook, at: float = 70.0, refused: tuple[str, ...] = ()) -> None:
-        self.at, self.looks, self.opened = at, 0, 0
+    def __init__(self, look: BlockerLook, at: float = 70.0, scenario: Scenario = DDL_HANG) -> None:
+        self.at, self.looks, self.opened, self.asked = at, 0, 0, list[Binds]()
         self.error: Exception | None = None
-        self._script = ScriptedDatabase(scenarios()["ddl-hang"], BEGAN, lambda: self.at, refused)
+        self._script = ScriptedDatabase(scenario, BEGAN, lambda: self.at)
         watched = MonitoredDatabase(DatabaseSettings(name="ddl-hang", dsn="demo:ddl-hang"), 2.0)
         self.worker = Worker(watched, self, Kept([]), 1.0, blockers=look)
 
     def query(self, sql: str, binds: Binds) -> Answer:
         view = view_of(sql)
         self.at += 2 if view == "v$instance" else 0
+        self.asked += [binds] if sql == ELSEWHERE else []
         if view == VIEW:
             self.looks += 1
             if self.error is not None:
@@ -134,6 +139,37 @@ def test_blockers_that_cannot_be_read_cost_no_poll(error: Exception) -> None:
     assert got.severity == "critical" and site.worker.watched.failure is None
 
 
+def hanging(**holder: Any) -> Scenario:
+    """ddl-hang with another holder, and five sessions that wait for it in the library cache."""
+    (hang,) = scenarios()["ddl-hang"].hangs
+    changed = replace(hang, holder=replace(hang.holder, **holder), in_library_cache=5)
+    return replace(scenarios()["ddl-hang"], hangs=(changed,), cluster="shop")
+
+
+def test_holder_on_another_instance_is_asked_for_and_told_with_its_serial_number(tmp_path: Path) -> None:
+    site = Site(BlockerLook(Audit(tmp_path / "audit.log")), scenario=hanging(instance=2))
+    got = site.poll(8)
+    assert site.asked == [{"instance": 2, "sid": 312}], "one session, once"
+    assert got.blockers is not None
+    (blocker,) = got.blockers.blockers
+    assert (blocker.instance, blocker.sid, blocker.serial, blocker.cache) == (2, 312, 48211, "dc_objects")
+    assert blocker.kill == "alter system kill session '312,48211,@2' immediate"
+    assert len((tmp_path / "audit.log").read_text().splitlines()) == 1
+
+
+def test_holder_on_the_same_instance_asks_no_other_one() -> None:
+    site = Site(BlockerLook(Audit()), scenario=hanging())
+    site.poll(8)
+    assert (site.looks, site.asked) == (1, [])
+
+
+def test_waiters_in_the_library_cache_are_told_beside_those_of_the_row_cache() -> None:
+    got = Site(BlockerLook(Audit()), scenario=hanging()).poll(8)
+    (told,) = [step.statement for step in got.steps if step.step == "library cache"]
+    assert "5 sessions waited for library cache lock (type 4)" in told and "behind session 312 on instance 1" in told
+    assert "both waits should end with it" in told
+
+
 class StuckLook(ScriptedBackend):
     """A database whose v$rowcache_parent does not come back within any time that somebody would wait."""
 
@@ -196,7 +232,8 @@ def test_blockers_are_told_over_rest_and_in_the_text(stage: Stage) -> None:
 def test_blockers_of_nobody_are_an_empty_list(stage: Stage) -> None:
     stage.watch(DatabaseSettings(name="healthy-19c", dsn="demo:healthy-19c"))
     stage.poll_all(98, 100)
-    assert stage.app().get("/api/v1/databases/healthy-19c/blockers").json() == {"blockers": [], "unknown": None}
+    told = stage.app().get("/api/v1/databases/healthy-19c/blockers").json()
+    assert told == {"blockers": [], "unknown": None, "library_cache": []}
 
 
 def test_blockers_are_kept_with_the_snapshot() -> None:
