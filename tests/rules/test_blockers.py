@@ -38,8 +38,8 @@ def found(
     """The Diagnosis while 38 sessions hang for 671 s, and what the look for blockers gave."""
     later = snapshot(SECONDS, db_time=650, look=waiters(stuck, 671, **more) if stuck else ())
     reading = missing or Rows("row_cache_blockers", rows)
-    others = Rows("library_cache_waiters", beside)
-    readings: Mapping[str, Any] = {**later.readings, "row_cache_blockers": reading, "library_cache_waiters": others}
+    others = {"library_cache_waiters": Rows("library_cache_waiters", beside)} if beside else {}
+    readings: Mapping[str, Any] = {**later.readings, "row_cache_blockers": reading, **others}
     return judged(snapshot(0, db_time=0), type(later)(later.database, later.taken_at, readings))
 
 
