@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from collectors.durations import spoken
+from collectors.emergency import EMERGENCY_NOTICE
 from rules.blockers import VIEW, process
 from rules.formatting import count
 from rules.hang_model import Blocker, Blockers, LibraryCacheWait
@@ -10,6 +11,9 @@ from rules.hangs import StillWaiting
 from rules.model import Figure, Step
 
 ACCOUNT_STATUS = 79
+LEFT_ALONE = (
+    "Kill no background process, and none of those who wait: that frees nothing, and pools open new ones at once."
+)
 APART = (
     "A row cache lock guards an entry of the dictionary cache, a library cache lock or pin an object of the library cache: what "
     "ends the one need not end the other."
@@ -23,14 +27,15 @@ def blocker_steps(found: Blockers | None, waiters: Sequence[StillWaiting] = ()) 
     sentences = [sentence_of(blocker) for blocker in found.blockers]
     if found.unknown:
         sentences.append(f"More is not known: {found.unknown}.")
+    sentences.append(f"{LEFT_ALONE} {EMERGENCY_NOTICE}")
     figures = tuple(
         Figure(name=f"held by session {blocker.sid}, at least", value=blocker.held_at_least_seconds, unit="s", of=VIEW)
         for blocker in found.blockers
         if blocker.held_at_least_seconds is not None
     )
-    told = [Step(step="blocker", statement=" ".join(sentences), figures=figures)] if sentences else []
+    told = Step(step="blocker", statement=" ".join(sentences), figures=figures)
     beside = _library_cache(found, waiters)
-    return [*told, Step(step="library cache", statement=beside)] if beside else told
+    return [told, Step(step="library cache", statement=beside)] if beside else [told]
 
 
 def _library_cache(found: Blockers, waiters: Sequence[StillWaiting]) -> str | None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rules.explanation.blockers import APART, blocker_steps, sentence_of
+from collectors.emergency import EMERGENCY_NOTICE
+from rules.explanation.blockers import APART, LEFT_ALONE, blocker_steps, sentence_of
 from rules.hang_model import Blocker, Blockers, LibraryCacheWait
 from rules.hangs import StillWaiting
 
@@ -26,6 +27,12 @@ def test_session_known_by_its_sid_alone_comes_with_what_to_run_and_where() -> No
     query = "on instance 3: select sid, serial#, type, program, username, event from v$session where sid = 55"
     told = sentence_of(Blocker(cache="dc_objects", instance=3, sid=55, no_kill="it is not known", look_up=query))
     assert told.endswith(f"No command to end it is given: it is not known. To find out, {query}.")
+
+
+@pytest.mark.parametrize("found", [Blockers(blockers=(HOLDER,)), Blockers(unknown="nobody is named")])
+def test_hang_tells_what_not_to_kill_and_where_the_emergency_page_is(found: Blockers) -> None:
+    (step,) = blocker_steps(found)
+    assert step.statement.endswith(f"{LEFT_ALONE} {EMERGENCY_NOTICE}")
 
 
 def test_library_cache_lock_is_told_apart_from_the_row_cache_lock() -> None:

@@ -15,6 +15,7 @@ from collectors.oracle import prepare
 from collectors.poll import Answer
 from collectors.registry import view_of
 from collectors.scenarios import scenarios
+from collectors.scenarios.ddl_hang import BEGIN, END
 from collectors.simulator.database import ScriptedDatabase
 from collectors.simulator.scenario import Scenario
 from rules.model import Diagnosis
@@ -92,6 +93,29 @@ def test_blockers_vanish_with_the_hang() -> None:
     site = Site(BlockerLook(Audit()), at=120)
     assert site.poll(4).blockers is not None
     assert site.poll(8).blockers is None
+
+
+def test_hang_is_critical_in_half_a_minute_names_all_of_it_and_its_episode_ends_with_the_holder() -> None:
+    site, seen = Site(BlockerLook(Audit()), at=50), list[tuple[float, Diagnosis, list[str]]]()
+    while site.at < END + 20:
+        got = site.poll()
+        seen.append((site.at, got, [episode.cause for episode in site.worker.watched.episodes.open]))
+    critical = [at for at, got, _ in seen if got.severity == "critical" and BEGIN < at < END]
+    assert critical[0] - BEGIN <= 30
+    told = next(step.statement for step in seen[40][1].steps if step.step == "blocker")
+    assert BEGIN < seen[40][0] < END
+    for named in (
+        "Session 312,48211",
+        "dc_objects",
+        "ORDERS",
+        "for at least",
+        "Kill no background process",
+        "emergency",
+    ):
+        assert named in told
+    assert ["row-cache-lock-hang"] in [open_ones for at, _, open_ones in seen if at < END]
+    assert [open_ones for _, _, open_ones in seen][-1] == [], "the episode ended"
+    assert seen[-1][1].severity == "info" and seen[-1][1].blockers is None
 
 
 def test_blockers_of_a_healthy_instance_are_never_looked_for() -> None:
