@@ -14,6 +14,13 @@ ACCOUNT_STATUS = 79
 LEFT_ALONE = (
     "Kill no background process, and none of those who wait: that frees nothing, and pools open new ones at once."
 )
+OWN_WAITS = {
+    "resmgr:": ": a resource plan keeps it off the processors (throttled-holder)",
+    "SQL*Net message from client": ": it is idle, and keeps the entry until its client goes on",
+    "library cache": ", which may be held by one of those who wait for it",
+    "enq: ": ", a lock that somebody else holds: the end of the chain is there",
+}
+"""What a wait of the holder itself says of it, by how the event begins."""
 APART = (
     "A row cache lock guards an entry of the dictionary cache, a library cache lock or pin an object of the library cache: what "
     "ends the one need not end the other."
@@ -118,7 +125,8 @@ def _own_wait(blocker: Blocker) -> str:
     since = (
         "" if blocker.waits_seconds is None or blocker.waits_seconds < 1 else f", for {spoken(blocker.waits_seconds)}"
     )
-    return f"It waits for {blocker.waits_for} itself{since}."
+    meaning = next((words for event, words in OWN_WAITS.items() if blocker.waits_for.startswith(event)), "")
+    return f"It waits for {blocker.waits_for} itself{since}{meaning}."
 
 
 def _ending(blocker: Blocker) -> str:

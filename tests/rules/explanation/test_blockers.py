@@ -35,6 +35,20 @@ def test_hang_tells_what_not_to_kill_and_where_the_emergency_page_is(found: Bloc
     assert step.statement.endswith(f"{LEFT_ALONE} {EMERGENCY_NOTICE}")
 
 
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        ("resmgr:cpu quantum", "resmgr:cpu quantum itself, for 3 seconds: a resource plan keeps it off the processors"),
+        ("SQL*Net message from client", "it is idle, and keeps the entry until its client goes on."),
+        ("library cache lock", "which may be held by one of those who wait for it."),
+        ("enq: TX - row lock contention", "the end of the chain is there."),
+        ("db file sequential read", "It waits for db file sequential read itself, for 3 seconds. No command"),
+    ],
+)
+def test_wait_of_the_holder_itself_is_told_with_what_it_means(event: str, words: str) -> None:
+    assert words in sentence_of(HOLDER.model_copy(update={"waits_for": event, "waits_seconds": 3.0}))
+
+
 def test_library_cache_lock_is_told_apart_from_the_row_cache_lock() -> None:
     told = beside(wait(final_sid=77, final_instance=2))
     assert told == (
