@@ -1,8 +1,8 @@
 """The only file that imports oracledb: sessions with deadlines and marks for the DBA."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -11,6 +11,7 @@ import oracledb
 from collectors.deadline import MOST_LEFT_BEHIND, CallThread, left_behind
 from collectors.errors import CredentialError, SessionError, SessionKept, SetupError, StatementError
 from collectors.model import Binds
+from collectors.ondemand.blockers import of_look
 from collectors.oracle_errors import Cancelled, brief, classified
 from collectors.poll import Answer
 from collectors.registry import collectors
@@ -40,8 +41,14 @@ class Deadlines:
     connect: float = 15.0
     statement: float = 5.0
     """The driver's call_timeout: a slow statement is cancelled, and its session kept where it answers a ping."""
+    blocker_look: float = 3.0
+    """The same of a statement of the look for blockers, which meets an instance that hangs."""
     ping: float = 2.0
     close: float = 2.0
+
+    def of(self, sql: str) -> "Deadlines":
+        """Those of this statement: one of a look for blockers has its own."""
+        return replace(self, statement=self.blocker_look) if of_look(sql) else self
 
     @property
     def frozen(self) -> float:
@@ -121,17 +128,23 @@ class OracleConnection:
         if self._in_doubt and not self._answers():
             raise SessionError("the session did not answer a ping again, and is given up")
         self._in_doubt = False
+        look, deadlines = of_look(sql), self._deadlines.of(sql)
         try:
-            answer = _within(self._thread, lambda: self._fetch(sql, binds), self._deadlines.frozen, "a statement")
+            fetch = partial(self._fetch, sql, binds, deadlines.statement)
+            answer = _within(self._thread, fetch, deadlines.frozen, "a statement")
         except Cancelled as error:
-            self._recover(error)
+            self._recover(error, look)
             raise
-        self._cancelled = False
+        self._cancelled &= look
         return answer
 
-    def _recover(self, error: Cancelled) -> None:
-        """Keep a session that answers a ping: a login costs the database far more, and fails first in a logon storm."""
-        usable, again, self._cancelled = self._answers(), self._cancelled, True
+    def _recover(self, error: Cancelled, look: bool) -> None:
+        """Keep a session that answers a ping: a login costs the database far more, and fails first in a logon storm.
+
+        A look for blockers says nothing of the statements of polls: it walks through what hangs.
+        """
+        usable = self._answers()
+        again, self._cancelled = self._cancelled and not look, self._cancelled or not look
         if again:
             raise (TooSlow if usable else SessionError)(f"two statements in a row were too slow: {error}") from None
         if not usable:
@@ -148,7 +161,6 @@ class OracleConnection:
     def _ping(self) -> None:
         self._session.call_timeout = int(self._deadlines.ping * 1000)
         self._session.ping()
-        self._session.call_timeout = int(self._deadlines.statement * 1000)
 
     def _replace(self) -> None:
         """Put a new session in place of one that did not answer, which is not given up before the new one stands."""
@@ -164,7 +176,8 @@ class OracleConnection:
         self.close()
         self._thread, self._session = new
 
-    def _fetch(self, sql: str, binds: Binds) -> Answer:
+    def _fetch(self, sql: str, binds: Binds, seconds: float) -> Answer:
+        self._session.call_timeout = int(seconds * 1000)
         with self._session.cursor() as cursor:
             cursor.prefetchrows = cursor.arraysize = PREFETCH_ROWS
             cursor.execute(sql, dict(binds))

@@ -3,22 +3,40 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from collectors.durations import spoken
 from collectors.model import Missing, Row, number, text
 from rules.context import ROW_CACHE_SURFACES, SignalContext
-from rules.formatting import count
+from rules.hang_model import Blocker, Blockers, LibraryCacheWait
 from rules.hangs import StillWaiting, hanging
-from rules.model import Blocker, Blockers, Figure, Step
+from rules.row_cache_keys import read_key
 
 VIEW = "row_cache_blockers"
+LIBRARY_CACHE = "library_cache_waiters"
 MODES = {3: "share", 5: "exclusive"}
 READABLE = re.compile(rb"[ -~]{4,}")
-"""Printable characters in a row within a key, which is most likely a name; the layout of a key is not documented."""
+"""Printable characters in a row within a key, which is most likely a name."""
 SQL_NAME = re.compile(r"\(([A-Z][A-Z0-9]{2,4})\)\s*$")
 RISK = (
     "its transaction is rolled back, which may take as long as the work did, and the lock may be held until then; collect a "
     "hanganalyze before, for afterwards nobody can tell what it was"
 )
+NOT_TO_KILL = (
+    (
+        re.compile(r"LCK\d|LM[A-Z0-9]{1,2}"),
+        "the instance ends with it; it carries the locks of the cluster as a messenger, and the holder is a session behind it, "
+        "mostly on another instance",
+    ),
+    (
+        re.compile(r"SMON"),
+        "the instance ends with it, and the transaction it rolls back starts anew after a restart and holds the same locks again",
+    ),
+    (
+        re.compile(r"MMON|MMNL|M\d{3}"),
+        "it is started again, and the wait with it; a lock it keeps for minutes is a matter for Oracle Support",
+    ),
+)
+"""Background processes by name, and why each is left alone; see docs/emergency.md. Of any other: the instance may end with it."""
+TYPE_SHIFT, TYPE_MASK = 16, 0xFFFF
+"""Where P3 of a library cache wait holds the type of the object, above the mode."""
 
 
 def blockers_of(context: SignalContext) -> Blockers | None:
@@ -26,19 +44,56 @@ def blockers_of(context: SignalContext) -> Blockers | None:
     stuck = hanging(context.look.of(ROW_CACHE_SURFACES)) if context.look else ()
     reading = context.delta.read(VIEW)
     rows = () if isinstance(reading, Missing) else tuple(_still_holding(context, reading.rows))
-    found = tuple(_held(row, stuck) for row in rows) or tuple(_named_by_waiters(stuck))
+    held, named = [_held(row, stuck) for row in rows], list(_named_by_waiters(stuck))
+    found = (*held, *_elsewhere(context, held, named)) if held else tuple(named)
     if not stuck and (not found or context.look is not None):
         return None
     why = reading.why if isinstance(reading, Missing) else "" if rows else NO_HOLDER
     cure = reading.way_out if isinstance(reading, Missing) else ""
-    return Blockers(blockers=found, unknown="; ".join(filter(None, (why, cure))) or None)
+    return Blockers(
+        blockers=found,
+        unknown="; ".join(filter(None, (why, cure))) or None,
+        library_cache=tuple(_library_cache_waits(context.delta.rows(LIBRARY_CACHE))),
+    )
 
 
 def _still_holding(context: SignalContext, rows: Sequence[Row]) -> Iterator[Row]:
     """Holders that those who wait now still name; the look is older than the poll, and a command to end must not be."""
-    columns = ("blocking_session", "final_blocking_session")
-    named = {number(row.get(name)) for row in context.delta.rows("waiting_sessions") for name in columns} - {None}
-    return (row for row in rows if not named or number(row.get("sid")) in named)
+    named = {
+        (sid, number(row.get(f"{kind}_instance")))
+        for row in context.delta.rows("waiting_sessions")
+        for kind in ("blocking", "final_blocking")
+        if (sid := number(row.get(f"{kind}_session"))) is not None
+    }
+    for row in rows:
+        sid, instance = number(row.get("sid")), number(row.get("instance"))
+        if not named or any(sid == other and (None in (instance, at) or instance == at) for other, at in named):
+            yield row
+
+
+def _elsewhere(context: SignalContext, held: Sequence[Blocker], named: Sequence[Blocker]) -> Iterator[Blocker]:
+    """Blockers on other instances that those who wait name and that no view showed."""
+    own = next((number(row.get("instance_number")) for row in context.delta.rows("v$instance")), None)
+    known = {(blocker.instance, blocker.sid) for blocker in held}
+    for blocker in named:
+        if blocker.instance not in (None, own) and (blocker.instance, blocker.sid) not in known:
+            yield blocker
+
+
+def _library_cache_waits(rows: Sequence[Row]) -> Iterator[LibraryCacheWait]:
+    """Who waited in the library cache at the look, the most first."""
+    for row in sorted(rows, key=lambda row: (-(number(row.get("sessions")) or 0.0), str(row))):
+        packed = _whole(row, "p3") or 0
+        yield LibraryCacheWait(
+            event=text(row.get("event")) or "library cache",
+            sessions=_whole(row, "sessions") or 0,
+            longest_seconds=(number(row.get("wait_time_micro")) or 0.0) / 1e6,
+            type=packed >> TYPE_SHIFT & TYPE_MASK or None,
+            instance=_whole(row, "blocking_instance"),
+            sid=_whole(row, "blocking_session"),
+            final_instance=_whole(row, "final_blocking_instance"),
+            final_sid=_whole(row, "final_blocking_session"),
+        )
 
 
 NO_HOLDER = "v$rowcache_parent shows no holder on this instance; it may be on another one, or have let go"
@@ -46,19 +101,26 @@ NO_HOLDER = "v$rowcache_parent shows no holder on this instance; it may be on an
 
 def _held(row: Row, stuck: Sequence[StillWaiting]) -> Blocker:
     """A holder as v$rowcache_parent and v$session tell it."""
-    cache = text(row.get("cache_name"))
-    waits = [waiter.seconds for waiter in stuck if waiter.cache == cache or cache is None]
     sid, serial, instance = (_whole(row, name) for name in ("sid", "serial#", "instance"))
+    behind = [waiter for waiter in stuck if waiter.blocker == f"{sid}@{instance}"]
+    # gv$session shows the session of another instance, and no entry: what it holds those tell who wait for it.
+    cache = text(row.get("cache_name")) or (behind[0].cache if behind else None)
+    waits = [waiter.seconds for waiter in stuck if waiter.cache == cache or cache is None]
+    waiters = _whole(row, "waiters")
     kind = text(row.get("type"))
     background = None if kind is None else kind == "BACKGROUND"
     micro = number(row.get("wait_time_micro"))
     waiting = row.get("state") == "WAITING"
+    entry = read_key(cache, text(row.get("key")))
     return Blocker(
         cache=cache,
         key=text(row.get("key")),
         key_text=readable(text(row.get("key"))),
+        object=entry.object if entry else None,
+        object_rule=entry.rule if entry else None,
+        object_query=entry.query if entry else None,
         mode=MODES.get(_whole(row, "lock_mode") or 0),
-        waiters=_whole(row, "waiters"),
+        waiters=len(behind) or None if waiters is None else waiters,
         held_at_least_seconds=max(waits, default=None),
         instance=instance,
         sid=sid,
@@ -86,8 +148,17 @@ def _named_by_waiters(stuck: Sequence[StillWaiting]) -> Iterator[Blocker]:
             held_at_least_seconds=max(waiter.seconds for waiter in behind),
             instance=int(instance) if instance.isdecimal() else None,
             sid=int(sid) if sid.isdecimal() else None,
+            look_up=_look_up(sid, instance),
             **_kill(None, None, None, None, None),
         )
+
+
+def _look_up(sid: str, instance: str) -> str | None:
+    """What to run, and where, to know a session of which only the SID is known."""
+    if not sid.isdecimal():
+        return None
+    where = f"on instance {instance}: " if instance.isdecimal() else ""
+    return f"{where}select sid, serial#, type, program, username, event from v$session where sid = {sid}"
 
 
 def _kill(
@@ -98,7 +169,7 @@ def _kill(
         return {
             "kill": None,
             "kill_risk": None,
-            "no_kill": f"never kill {process(program)}: the instance may end with it",
+            "no_kill": f"never kill {process(program)}: {_left_alone(process(program))}",
         }
     if background is None:
         return {
@@ -110,6 +181,10 @@ def _kill(
         return {"kill": None, "kill_risk": None, "no_kill": "its session is not known"}
     where = f"{sid},{serial}" + ("" if instance is None else f",@{instance}")
     return {"kill": f"alter system kill session '{where}' immediate", "kill_risk": RISK, "no_kill": None}
+
+
+def _left_alone(name: str) -> str:
+    return next((why for pattern, why in NOT_TO_KILL if pattern.fullmatch(name)), "the instance may end with it")
 
 
 def process(program: str | None) -> str:
@@ -125,68 +200,6 @@ def readable(key: str | None) -> str | None:
     except ValueError:
         return None
     return max(runs, key=len).decode("ascii").strip() or None if runs else None
-
-
-def blocker_steps(found: Blockers | None) -> list[Step]:
-    """The step that says who holds it, since when, and what not to kill."""
-    if found is None:
-        return []
-    sentences = [sentence_of(blocker) for blocker in found.blockers]
-    if found.unknown:
-        sentences.append(f"More is not known: {found.unknown}.")
-    figures = tuple(
-        Figure(name=f"held by session {blocker.sid}, at least", value=blocker.held_at_least_seconds, unit="s", of=VIEW)
-        for blocker in found.blockers
-        if blocker.held_at_least_seconds is not None
-    )
-    return [Step(step="blocker", statement=" ".join(sentences), figures=figures)] if sentences else []
-
-
-def sentence_of(blocker: Blocker) -> str:
-    """A blocker in words: who, what, since when, what it waits for, and whether it may be ended."""
-    who = (
-        "a session that is not known"
-        if blocker.sid is None
-        else f"session {blocker.sid}" + f",{blocker.serial}" * (blocker.serial is not None)
-    )
-    who += "" if blocker.instance is None else f" on instance {blocker.instance}"
-    about = [
-        process(blocker.program) if blocker.background else None,
-        blocker.username,
-        blocker.program,
-        blocker.module,
-    ]
-    about.append(f"SQL {blocker.sql_id}" if blocker.sql_id else None)
-    named = ", ".join(dict.fromkeys(part for part in about if part))
-    holds = f"holds an entry of {blocker.cache or 'a cache that is not known'}" + f" in {blocker.mode} mode" * (
-        blocker.mode is not None
-    )
-    since = "" if blocker.held_at_least_seconds is None else f" for at least {spoken(blocker.held_at_least_seconds)}"
-    behind = "" if blocker.waiters is None else f"; {count(blocker.waiters)} wait for it"
-    words = f"{who[0].upper()}{who[1:]}{f' ({named})' if named else ''} {holds}{since}{behind}."
-    return " ".join(filter(None, (words, _entry(blocker), _own_wait(blocker), _ending(blocker))))
-
-
-def _entry(blocker: Blocker) -> str:
-    if blocker.key is None:
-        return ""
-    hint = f"; readable in it: {blocker.key_text}" if blocker.key_text else ""
-    return f"The key of the entry is {blocker.key}, which is not decoded{hint}."
-
-
-def _own_wait(blocker: Blocker) -> str:
-    if blocker.waits_for is None:
-        return ""
-    since = (
-        "" if blocker.waits_seconds is None or blocker.waits_seconds < 1 else f", for {spoken(blocker.waits_seconds)}"
-    )
-    return f"It waits for {blocker.waits_for} itself{since}."
-
-
-def _ending(blocker: Blocker) -> str:
-    if blocker.kill is None:
-        return f"No command to end it is given: {blocker.no_kill}."
-    return f"Should it have to be ended: {blocker.kill}; risk: {blocker.kill_risk}."
 
 
 def _whole(row: Row, name: str) -> int | None:

@@ -9,13 +9,10 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-
-class Frozen(BaseModel):
-    """A value that nobody changes and that refuses members it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from rules.frozen import Frozen as Frozen
+from rules.hang_model import Blockers, WaitingGroup
 
 
 class Severity(StrEnum):
@@ -206,48 +203,6 @@ class WaiterGroup(Frozen):
     program: str | None
     container: str | None
     blocker: str | None
-
-
-class WaitingGroup(Frozen):
-    """Sessions that still wait at the poll, by event and cache. `hanging`: those that have waited ten seconds or longer."""
-
-    event: str
-    cache: str
-    sessions: int
-    hanging: int
-    longest_seconds: float
-
-
-class Blocker(Frozen):
-    """A session that holds what others hang on. What could not be told is null."""
-
-    cache: str | None
-    key: str | None = Field(None, description="the entry, in hex; its layout is not documented, so it is not decoded")
-    key_text: str | None = Field(None, description="printable characters in the key, most likely a name")
-    mode: str | None = None
-    waiters: int | None = None
-    held_at_least_seconds: float | None = Field(None, description="the longest of the waits for it that have not ended")
-    instance: int | None = None
-    sid: int | None = None
-    serial: int | None = None
-    background: bool | None = None
-    program: str | None = None
-    username: str | None = None
-    machine: str | None = None
-    module: str | None = None
-    sql_id: str | None = None
-    waits_for: str | None = Field(None, description="what it waits for itself")
-    waits_seconds: float | None = None
-    kill: str | None = Field(None, description="the command for a foreground session; never run by latchscope")
-    kill_risk: str | None = None
-    no_kill: str | None = Field(None, description="why no command is given")
-
-
-class Blockers(Frozen):
-    """Who holds what sessions hang on; `unknown` says what could not be told, and why."""
-
-    blockers: tuple[Blocker, ...] = ()
-    unknown: str | None = None
 
 
 class Candidate(Frozen):

@@ -27,7 +27,7 @@ def create_app(settings: Settings) -> FastAPI:
     """The whole service for these settings. Raises StoreError or BadSettings."""
     catalogue()  # read and checked now, so that the first diagnosis finds it ready
     board = Board([MonitoredDatabase(database, settings.interval_of(database)) for database in settings.databases])
-    connector = Connector(settings.oracle)
+    connector = Connector(settings.oracle, settings.defaults)
     registry = own_registry()
     store = build_store(settings)
     registry.register(SpoolMetrics(store.writer.spool))

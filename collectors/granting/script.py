@@ -1,5 +1,6 @@
 """The exact SQL that lets a user read what we poll: one grant, or the whole script for a kind of database."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from collectors.granting.kinds import TRAITS, DatabaseKind, grantee
@@ -21,7 +22,7 @@ ANYBODY = "<user>"
 MOST_SESSIONS = 5
 """A poll's and an action's, and room: a session is not given up before its successor stands, and commands have their own."""
 
-ON_REQUEST = ("v$latchholder",)
+ON_REQUEST = ("v$latchholder", "gv$session")
 """Read only when somebody asks for a profile of holders."""
 
 
@@ -48,7 +49,7 @@ def grant_lines(objects: Iterable[str], kind: DatabaseKind, user: str) -> Iterat
 def _owned_by_sys(name: str) -> str:
     """v$latch is a public synonym, on which nothing can be granted; the view behind it is sys.v_$latch."""
     bare = name.lower().removeprefix("sys.")
-    return "sys." + (f"v_{bare[1:]}" if bare.startswith("v$") else bare)
+    return "sys." + re.sub(r"^(g?v)\$", r"\1_$", bare)
 
 
 def grants_script(user: str, kind: DatabaseKind, *, asks: bool = True) -> str:

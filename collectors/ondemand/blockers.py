@@ -1,33 +1,91 @@
-"""Who holds what sessions hang on: one look at v$rowcache_parent, as seldom as can be, never on a timer.
+"""Who holds what sessions hang on: a look at v$rowcache_parent and v$session, as seldom as can be, never on a timer.
 
-The view is read by walking the cache that is in trouble, so the look is bounded in rows, has the deadline of every statement,
-and asks nothing where nobody waits. It finds out and tells; it never ends a session.
+v$rowcache_parent is read by walking the cache that is in trouble, so each statement of a look is bounded in rows, has a deadline
+of its own (`collectors.oracle.Deadlines`), and asks nothing where nobody waits. It finds out and tells; it never ends a session.
 """
+
+from collections.abc import Mapping, Sequence
 
 from collectors.errors import StatementError, ViewRefused
 from collectors.granting.script import ANYBODY, grant
-from collectors.model import Missing, Reading, Rows
+from collectors.model import Missing, Reading, Row, Rows
+from collectors.oracle_errors import Cancelled
 from collectors.poll import Connection
-from collectors.registry import collectors
+from collectors.registry import collectors, view_of
 from collectors.release import text_for
 
 VIEW = "row_cache_blockers"
+LIBRARY_CACHE = "library_cache_waiters"
+VIEWS = (VIEW, LIBRARY_CACHE)
+LATER = "it is taken again after a minute while the hang lasts; by hand, see docs/emergency.md, part 3"
+
+MOST_ELSEWHERE = 2
+"""Sessions of other instances that one look asks for."""
+ELSEWHERE = """\
+select /* latchscope gv$session */
+       inst_id as instance, sid, serial#, type, program, username, machine, module, sql_id, status, state, event,
+       wait_time_micro, last_call_et
+  from gv$session
+ where inst_id = :instance
+   and sid = :sid
+   and rownum <= 1"""
+"""One session of another instance, whose serial number v$session of this one does not show. It starts a parallel process on each
+instance, so it is asked only for a blocker that those who wait have named."""
 
 
-def look_for_blockers(connection: Connection, release: str | None) -> Reading:
-    """Look once. Raises SessionError when the session is lost; a look that fails is Missing, and is not taken again soon."""
-    statement = text_for(collectors()[VIEW].statements, release)
+def of_look(sql: str) -> bool:
+    """Whether a statement belongs to a look, which has a deadline of its own."""
+    return sql == ELSEWHERE or view_of(sql) in VIEWS
+
+
+def look_for_blockers(
+    connection: Connection, release: str | None, elsewhere: Sequence[tuple[int, int]] = ()
+) -> Mapping[str, Reading]:
+    """Look once. Raises SessionError when the session is lost; what fails is Missing, and is not taken again soon.
+
+    `elsewhere`: instance and SID of blockers on other instances.
+    """
+    held = _read(connection, VIEW, release)
+    if isinstance(held, Rows) and elsewhere:
+        found, notes = _elsewhere(connection, elsewhere[:MOST_ELSEWHERE])
+        held = Rows(VIEW, (*held.rows, *found), notes)
+    return {VIEW: held, LIBRARY_CACHE: _read(connection, LIBRARY_CACHE, release)}
+
+
+def _read(connection: Connection, view: str, release: str | None) -> Reading:
+    statement = text_for(collectors()[view].statements, release)
     if statement is None:
-        return Missing(VIEW, "not_asked", f"{VIEW} needs a newer release", "nothing to do on this release")
+        return Missing(view, "not_asked", f"{view} needs a newer release", "nothing to do on this release")
     try:
         answer = connection.query(statement, {})
     except ViewRefused as error:
-        return Missing(VIEW, "refused", f"{VIEW}: {error}", grant(collectors()[VIEW], ANYBODY))
+        return Missing(view, "refused", f"{view}: {error}", grant(collectors()[view], ANYBODY))
+    except Cancelled as error:
+        return Missing(view, "failed", f"{view}: the look hit its deadline and was ended: {error}", LATER)
     except StatementError as error:
-        return Missing(VIEW, "failed", f"{VIEW}: {error}", "see the error; the polls go on")
-    return Rows(VIEW, tuple(dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows))
+        return Missing(view, "failed", f"{view}: {error}", "see the error; the polls go on")
+    return Rows(view, tuple(dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows))
 
 
-def not_looked() -> Missing:
-    """The reading of a poll before which nobody looked."""
-    return Missing(VIEW, "not_asked", "who holds what was not looked for: nothing called for it", "wait for a hang")
+def _elsewhere(connection: Connection, sessions: Sequence[tuple[int, int]]) -> tuple[list[Row], tuple[str, ...]]:
+    """The sessions as gv$session has them, and why one is known by its SID alone."""
+    found: list[Row] = []
+    for instance, sid in sessions:
+        try:
+            answer = connection.query(ELSEWHERE, {"instance": instance, "sid": sid})
+        except StatementError as error:
+            cure = f"; grant select on sys.gv_$session to {ANYBODY};" if isinstance(error, ViewRefused) else ""
+            return found, (
+                f"session {sid} of instance {instance} is known by its SID alone (gv$session: {error}{cure})",
+            )
+        found += [dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows]
+    return found, ()
+
+
+def not_looked() -> Mapping[str, Reading]:
+    """The readings of a poll before which nobody looked."""
+    why = {
+        VIEW: "who holds what was not looked for: nothing called for it",
+        LIBRARY_CACHE: "who waits in the library cache was not looked for: nothing called for it",
+    }
+    return {view: Missing(view, "not_asked", why[view], "wait for a hang") for view in VIEWS}

@@ -10,7 +10,8 @@ from collectors.simulator.scenario import Scenario
 from collectors.simulator.sessions import ScriptedBlocker, ScriptedHang
 
 BEGIN, END = 60.0, 135.0
-ENTRY = "5D000000010006004F5244455253"
+ENTRY = "5D00000006004F5244455253"
+"""Owner 93 in four bytes, the length of the name in two, ORDERS: as a public script reads keys of dc_objects."""
 
 DEPLOYMENT = ScriptedBlocker(
     sid=312,

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import Binds, number
-from collectors.ondemand import database_kind, holders
+from collectors.ondemand import blockers, database_kind, holders
 from collectors.ondemand.confirm import limited
 from collectors.poll import Answer
 from collectors.registry import collectors, view_of
-from collectors.simulator import waits
+from collectors.simulator import hangs, waits
 from collectors.simulator.scenario import Scenario, ScenarioState
 from collectors.simulator.views import table
 
@@ -53,6 +53,9 @@ class ScriptedDatabase:
             rows = waits.holders(now, looks)
             columns = tuple(rows[0]) if rows else ("sid", "laddr")
             return Answer(columns, [tuple(row.values()) for row in rows])
+        if sql == blockers.ELSEWHERE:
+            rows = hangs.elsewhere(now, binds.get("instance"), binds.get("sid"))
+            return Answer(tuple(rows[0]) if rows else ("instance", "sid"), [tuple(row.values()) for row in rows])
         for asked, answer in now.load.answers.items():
             if sql == limited(asked):
                 return Answer(("answer",), [(answer,)])

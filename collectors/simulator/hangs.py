@@ -59,20 +59,60 @@ def blockers(now: ScenarioState) -> list[Row]:
             "instance": now.scenario.instance,
             "sid": hang.holder.sid,
             "serial#": hang.holder.serial,
-            "type": "BACKGROUND" if hang.holder.background else "USER",
-            "program": hang.holder.program,
-            "username": hang.holder.username,
-            "machine": hang.holder.machine,
-            "module": hang.holder.module,
-            "sql_id": hang.holder.sql_id,
-            "status": "ACTIVE",
-            "state": "WAITING",
-            "event": "db file sequential read",
-            "wait_time_micro": 4100,
-            "last_call_et": int(now.at % now.scenario.length - hang.begin),
+            **_session_of(now, hang),
         }
         for hang in now.scenario.hangs
-        if any(other is hang for other, _, _ in stuck)
+        if hang.holder.instance is None and any(other is hang for other, _, _ in stuck)
+    ]
+
+
+def _session_of(now: ScenarioState, hang: ScriptedHang) -> Row:
+    """The holder as v$session shows it, on its own instance."""
+    return {
+        "type": "BACKGROUND" if hang.holder.background else "USER",
+        "program": hang.holder.program,
+        "username": hang.holder.username,
+        "machine": hang.holder.machine,
+        "module": hang.holder.module,
+        "sql_id": hang.holder.sql_id,
+        "status": "ACTIVE",
+        "state": "WAITING",
+        "event": hang.holder.waits_for,
+        "wait_time_micro": hang.holder.waits_micro,
+        "last_call_et": int(now.at % now.scenario.length - hang.begin),
+    }
+
+
+def elsewhere(now: ScenarioState, instance: object, sid: object) -> list[Row]:
+    """A session of another instance as gv$session has it: the holder of a hang, if it is one."""
+    return [
+        {
+            "instance": hang.holder.instance,
+            "sid": hang.holder.sid,
+            "serial#": hang.holder.serial,
+            **_session_of(now, hang),
+        }
+        for hang in now.scenario.hangs
+        if (hang.holder.instance, hang.holder.sid) == (instance, sid)
+    ]
+
+
+def library_cache_waiters(now: ScenarioState) -> list[Row]:
+    """Who waits in the library cache for the holders of the hangs of this moment."""
+    stuck = hanging(now)
+    return [
+        {
+            "event": "library cache lock",
+            "p3": 4 << 16 | 2,
+            "blocking_instance": hang.holder.instance or now.scenario.instance,
+            "blocking_session": hang.holder.sid,
+            "final_blocking_instance": hang.holder.instance or now.scenario.instance,
+            "final_blocking_session": hang.holder.sid,
+            "sessions": hang.in_library_cache,
+            "wait_time_micro": max(round(waited * 1e6) for other, _, waited in stuck if other is hang),
+        }
+        for hang in now.scenario.hangs
+        if hang.in_library_cache and any(other is hang for other, _, _ in stuck)
     ]
 
 

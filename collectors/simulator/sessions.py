@@ -48,6 +48,10 @@ class ScriptedBlocker:
     sql_id: str | None = None
     background: bool = False
     machine: str | None = None
+    instance: int | None = None
+    """Number of its instance, where that is another one."""
+    waits_for: str = "db file sequential read"
+    waits_micro: int = 4100
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class ScriptedHang:
     p3: int = 3
     key: str = ""
     """The entry, in hex, as v$rowcache_parent.key has it."""
+    in_library_cache: int = 0
+    """Sessions that wait for a library cache lock of the same holder meanwhile."""
 
     def waited(self, session: int, into: float) -> float:
         """Seconds of the loop that a session has waited at a moment of it, from its arrival to the end of the hang."""

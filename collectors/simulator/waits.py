@@ -1,6 +1,6 @@
 """The waits of a scripted database: sleeps for mutexes, and the sessions that wait at one moment."""
 
-from collectors.model import Row, number
+from collectors.model import Row, Value, number
 from collectors.release import at_least
 from collectors.simulator.hangs import sampled
 from collectors.simulator.scenario import ScenarioState, ScriptedLoad
@@ -67,13 +67,15 @@ def waiting_sessions(now: ScenarioState) -> list[Row]:
     rows = session(now)
     longest_first = sorted(rows, key=lambda row: -float(str(row["wait_time_micro"])))
     instance = now.scenario.instance
+    instance_of: dict[Value, int | None] = {None: None}
+    instance_of |= {hang.holder.sid: hang.holder.instance or instance for hang in now.scenario.hangs}
     return [
         {
             **row,
             "serial#": 1000 + int(str(row["sid"])),
             "type": "USER",
-            "blocking_instance": None if row["blocking_session"] is None else instance,
-            "final_blocking_instance": None if row["blocking_session"] is None else instance,
+            "blocking_instance": instance_of.get(row["blocking_session"], instance),
+            "final_blocking_instance": instance_of.get(row["blocking_session"], instance),
             "final_blocking_session": row["blocking_session"],
             "met": len(rows),
         }

@@ -7,8 +7,9 @@ from collectors.durations import spoken
 from collectors.model import number
 from rules.context import SignalContext
 from rules.formatting import count, part_of, percent
+from rules.hang_model import WaitingGroup
 from rules.hangs import VIEW, StillWaiting, hanging, most_waited_for
-from rules.model import Figure, Step, Surface, WaitingGroup
+from rules.model import Figure, Step, Surface
 from rules.waiters import RESULT_CACHE
 
 EVERY: tuple[Surface, ...] = ("latch", "mutex", "lock", "result-cache")

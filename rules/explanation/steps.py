@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from rules.blockers import blocker_steps, blockers_of
+from rules.blockers import blockers_of
 from rules.context import SignalContext
+from rules.explanation.blockers import blocker_steps
 from rules.explanation.hangs import hang_step
 from rules.explanation.latch import latch_steps
 from rules.explanation.report import as_printed
@@ -22,7 +23,7 @@ def steps(context: SignalContext, findings: Sequence[Finding]) -> tuple[Step, ..
     surface = findings[0].surface if findings else context.costliest(context.surfaces)
     chain = [
         hang_step(context),
-        *blocker_steps(blockers_of(context)),
+        *blocker_steps(blockers_of(context), context.look.sessions if context.look else ()),
         *FIRST_STEPS[surface](context),
         as_printed(context),
         _who(context),

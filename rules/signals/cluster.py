@@ -1,8 +1,14 @@
-"""Signals of a cluster: which caches its instances lock across each other (filled up to 12.1)."""
+"""Signals of a cluster: whether it is one, who carries its locks, which caches its instances lock across each other."""
 
-from rules.context import SignalContext, SignalValue, Unknown, share
+import re
+
+from collectors.model import Missing, text
+from rules.blockers import VIEW, blockers_of, process
+from rules.context import Known, SignalContext, SignalValue, Unknown, share
 from rules.signals import Subject, signal
 from rules.signals.caches import MINIMUM_MODIFICATIONS, cache_sum
+
+CLUSTER_PROCESS = re.compile(r"LCK\d")
 
 
 @signal(unit="ratio", of="v$rowcache")
@@ -15,3 +21,29 @@ def share_of_cluster_requests(context: SignalContext, subject: Subject) -> Signa
         why = f"too few events: {total.value:.0f} cluster lock requests"
         return Unknown("v$rowcache", why, "nothing to do outside a cluster, or from 12.2 on")
     return share(cache_sum(context, subject, "dlm_requests"), total)
+
+
+@signal(unit="value", of="v$instance")
+def in_cluster(context: SignalContext, subject: Subject) -> SignalValue:
+    """1 where the instance is one of a cluster (RAC), 0 where it stands alone."""
+    parallel = next((text(row.get("parallel")) for row in context.delta.rows("v$instance")), None)
+    if parallel is None:
+        return context.why_unknown("v$instance", "parallel")
+    return Known(float(parallel == "YES"), f"v$instance.parallel = {parallel}")
+
+
+@signal(unit="ratio", of=VIEW)
+def share_behind_cluster_process(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of those who hang that wait for LCK0, which carries the locks of a cluster, as the look for blockers met it."""
+    found = blockers_of(context)
+    if isinstance(context.delta.read(VIEW), Missing):
+        return context.why_unknown(VIEW)
+    known = [blocker for blocker in found.blockers if blocker.background is not None] if found else []
+    if not known:
+        return Unknown(
+            VIEW, "no holder was met of whom it is known which process it is", "see the blockers of the diagnosis"
+        )
+    behind = {blocker: float(blocker.waiters or 1) for blocker in known}
+    messengers = [blocker for blocker in known if CLUSTER_PROCESS.fullmatch(process(blocker.program))]
+    met = ", ".join(f"session {blocker.sid} is {process(blocker.program)}" for blocker in messengers)
+    return Known(sum(behind[blocker] for blocker in messengers) / sum(behind.values()), met)

@@ -11,7 +11,6 @@ from collectors.granting.detection import FoundKind
 from collectors.granting.kinds import TRAITS, DatabaseKind
 from collectors.granting.script import KQRST_VIEW, NOTHING_IS_REPLACED
 from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
-from collectors.ondemand.blockers import VIEW as BLOCKERS
 from collectors.ondemand.blockers import look_for_blockers
 from collectors.ondemand.database_kind import ask_for_kind
 from collectors.ondemand.holders import HolderProfile, profile
@@ -42,7 +41,9 @@ class Preflight:
 def check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | None = None) -> Preflight:
     """Log in once, read every view once, and tell what came back; `kind` is found out unless it is given."""
     try:
-        connection = Connector(settings.oracle).open(MonitoredDatabase(database, settings.interval_of(database)))
+        connection = Connector(settings.oracle, settings.defaults).open(
+            MonitoredDatabase(database, settings.interval_of(database))
+        )
         try:
             snapshot = poll(database.name, connection)
             look = Burst(snapshot.release, looks=1)
@@ -58,7 +59,9 @@ def check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | N
 
 def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> Capture:
     """Two snapshots so many seconds apart, or one when seconds is 0. Raises SessionError."""
-    connection = Connector(settings.oracle).open(MonitoredDatabase(database, settings.interval_of(database)))
+    connection = Connector(settings.oracle, settings.defaults).open(
+        MonitoredDatabase(database, settings.interval_of(database))
+    )
     try:
         snapshots = [poll(database.name, connection)]
         if seconds:
@@ -76,7 +79,7 @@ def _with_blockers(last: Snapshot, connection: Connection) -> Snapshot:
     waited = [number(row.get("wait_time_micro")) or 0.0 for row in last.rows(WAITING_SESSIONS)]
     if max(waited, default=0.0) < HANGING_SECONDS * 1e6:
         return last
-    return replace(last, readings={**last.readings, BLOCKERS: look_for_blockers(connection, last.release)})
+    return replace(last, readings={**last.readings, **look_for_blockers(connection, last.release)})
 
 
 def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
@@ -90,7 +93,9 @@ def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
 
 def holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:
     """A profile of who holds the row cache latch. Raises NotApplicable, StatementError, SessionError."""
-    connection = Connector(settings.oracle).open(MonitoredDatabase(database, settings.interval_of(database)))
+    connection = Connector(settings.oracle, settings.defaults).open(
+        MonitoredDatabase(database, settings.interval_of(database))
+    )
     try:
         return profile(connection, ROW_CACHE_LATCH, seconds, looks)
     finally:

@@ -53,6 +53,9 @@ class Defaults(Strict):
     look_for_blocker: Switch = "on"
     """Whether latchscope looks for the session that holds what others hang on: one statement at v$rowcache_parent in a hang,
     no more than once a minute, in the audit log. Nothing is ever killed."""
+    blocker_look_timeout: Seconds = Field(3.0, gt=0)
+    """Deadline of each statement of that look, shorter than that of a poll because it walks through what hangs. One that
+    takes longer is cancelled, the diagnosis says so, and the polls go on over the same session."""
     budget: float = Field(0.01, gt=0, le=1)
     """Share of the interval that a poll may take. Where polls take more, they come less often."""
 

@@ -1,15 +1,18 @@
 """When to look for blockers: once a hang, and no more than once a minute; every look is in the audit log."""
 
 import time
+from collections.abc import Mapping
 
-from collectors.model import Missing, Reading
-from collectors.ondemand.blockers import look_for_blockers
+from collectors.errors import SessionError
+from collectors.model import Missing, Reading, Rows
+from collectors.ondemand.blockers import LATER, VIEW, look_for_blockers
 from collectors.poll import Connection
 from rules.model import Diagnosis
 from service.config.audit import Audit
 
 PAUSE_SECONDS = 60.0
 CALLER = "latchscope"
+ACTION = "look for blockers"
 
 
 class BlockerLook:
@@ -18,35 +21,62 @@ class BlockerLook:
     def __init__(self, audit: Audit, enabled: bool = True) -> None:
         self._audit = audit
         self._enabled = enabled
-        self._found: Reading | None = None
+        self._found: Mapping[str, Reading] | None = None
         self._looked_at: float | None = None
 
     @property
-    def found(self) -> Reading | None:
+    def found(self) -> Mapping[str, Reading] | None:
         """What the look of this hang found; None where there was none."""
         return self._found
 
-    def after(self, diagnosis: Diagnosis, connection: Connection, now: float | None = None) -> None:
+    def after(
+        self, diagnosis: Diagnosis, connection: Connection, now: float | None = None, *, instance: float | None = None
+    ) -> None:
         """Look, where sessions hang and nobody has looked yet. Raises SessionError.
 
-        A look that found nobody is taken again after a minute, while the hang lasts.
+        A look that found nobody is taken again after a minute, while the hang lasts. `now`: time.monotonic(); `instance`:
+        number of the instance that is polled, without which no other one is asked.
         """
         if not any(group.hanging and group.event != "latch free" for group in diagnosis.waiting):
             self._found = None
             return
         now = time.monotonic() if now is None else now
         early = self._looked_at is not None and now - self._looked_at < PAUSE_SECONDS
-        if not self._enabled or early or _known(self._found, diagnosis):
+        held = None if self._found is None else self._found[VIEW]
+        if not self._enabled or early or _known(held, diagnosis):
             return
         self._looked_at = now
-        self._found = look_for_blockers(connection, diagnosis.release)
-        outcome = self._found.why if isinstance(self._found, Missing) else f"holders found: {len(self._found.rows)}"
-        self._audit.record(CALLER, "look for blockers", diagnosis.database, outcome)
+        try:
+            self._found = look_for_blockers(connection, diagnosis.release, _elsewhere(diagnosis, instance))
+        except SessionError as error:
+            lost = Missing(VIEW, "failed", f"{VIEW}: the session was lost in the look: {error}", LATER)
+            self._found = {VIEW: lost}
+            self._audit.record(CALLER, ACTION, diagnosis.database, lost.why)
+            raise
+        self._audit.record(CALLER, ACTION, diagnosis.database, _outcome(self._found[VIEW]))
 
 
-def _known(found: Reading | None, diagnosis: Diagnosis) -> bool:
-    """Whether another look would tell no more: a holder was found and still is one, or the view may not be read."""
-    if isinstance(found, Missing):
-        return found.kind in ("refused", "not_asked")
+def _outcome(held: Reading) -> str:
+    found = held.why if isinstance(held, Missing) else f"holders found: {len(held.rows)}"
+    return "; ".join((found, *held.notes)) if isinstance(held, Rows) else found
+
+
+def _elsewhere(diagnosis: Diagnosis, instance: float | None) -> list[tuple[int, int]]:
+    """Instance and SID of the blockers on other instances whose serial number is not known yet."""
     named = diagnosis.blockers.blockers if diagnosis.blockers else ()
-    return found is not None and any(blocker.serial is not None for blocker in named)
+    return [
+        (blocker.instance, blocker.sid)
+        for blocker in named
+        if instance is not None
+        and blocker.serial is None
+        and blocker.sid is not None
+        and blocker.instance not in (None, int(instance))
+    ]
+
+
+def _known(held: Reading | None, diagnosis: Diagnosis) -> bool:
+    """Whether another look would tell no more: a holder was found and still is one, or the view may not be read."""
+    if isinstance(held, Missing):
+        return held.kind in ("refused", "not_asked")
+    named = diagnosis.blockers.blockers if diagnosis.blockers else ()
+    return held is not None and any(blocker.serial is not None for blocker in named)

@@ -9,15 +9,16 @@ from collectors.poll import Connection
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.config.secrets import fingerprint, password_of, read_secret
-from service.config.settings import DatabaseSettings, OracleSettings
+from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase
 
 
 class Connector:
     """Opens connections; scripted databases all began when the process did."""
 
-    def __init__(self, oracle: OracleSettings) -> None:
+    def __init__(self, oracle: OracleSettings, defaults: Defaults | None = None) -> None:
         self._oracle = oracle
+        self._defaults = defaults or Defaults()
         self.began = datetime.now(UTC)
         self._zero = time.monotonic()
 
@@ -30,6 +31,7 @@ class Connector:
         deadlines = Deadlines(
             connect=self._oracle.connect_timeout,
             statement=self._oracle.statement_timeout,
+            blocker_look=self._defaults.blocker_look_timeout,
         )
         return OracleConnection(database.name, target_of(database), deadlines)
 

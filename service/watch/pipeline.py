@@ -8,7 +8,6 @@ from typing import Protocol
 
 from collectors.delta import between, since_startup
 from collectors.model import Delta, NotComparable, Reading, Snapshot
-from collectors.ondemand.blockers import VIEW as BLOCKERS
 from collectors.ondemand.blockers import not_looked
 from collectors.ondemand.sampling import VIEW as SESSIONS
 from collectors.ondemand.sampling import not_sampled
@@ -39,7 +38,7 @@ def run_poll(
     keeper: PollKeeper,
     clock: Callable[[], float] = time.monotonic,
     seen: Reading | None = None,
-    blockers: Reading | None = None,
+    blockers: Mapping[str, Reading] | None = None,
     holds: Callable[[], bool] = lambda: True,
 ) -> Published:
     """One poll of one database, from Oracle's rows to every face. Raises SessionError when the session is lost.
@@ -61,11 +60,11 @@ def run_poll(
     return published
 
 
-def with_samples(snapshot: Snapshot, seen: Reading | None, blockers: Reading | None = None) -> Snapshot:
+def with_samples(snapshot: Snapshot, seen: Reading | None, blockers: Mapping[str, Reading] | None = None) -> Snapshot:
     """The snapshot with what was sampled since the one before it, and who holds what sessions hang on."""
     sampled = not_sampled() if seen is None else seen
     held = not_looked() if blockers is None else blockers
-    return replace(snapshot, readings={**snapshot.readings, SESSIONS: sampled, BLOCKERS: held})
+    return replace(snapshot, readings={**snapshot.readings, SESSIONS: sampled, **held})
 
 
 def difference(

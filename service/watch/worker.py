@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from collectors.errors import SessionError, SessionKept, SetupError, StatementError
+from collectors.model import number
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection
 from rules.catalogue import catalogue
@@ -178,10 +179,11 @@ class Worker:
         if self._connection is None:
             return
         try:
-            self._blockers.after(published.diagnosis, self._connection)
+            instance = number(published.snapshot.instance.get("instance_number"))
+            self._blockers.after(published.diagnosis, self._connection, instance=instance)
         except SessionError as error:
             log.warning("%s: who holds what sessions hang on was not found: %s", self.watched.name, error)
-            self._drop()
+            self._drop_unless_kept(error)
 
     def _next_burst(self, published: Published) -> Burst | None:
         """A burst of samples until the next poll, while the row cache costs something or somebody asked for it."""

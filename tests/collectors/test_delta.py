@@ -143,6 +143,20 @@ def test_view_not_read_before_is_missing() -> None:
     assert isinstance(delta.read("v$latch"), Missing)
 
 
+@pytest.mark.parametrize("started", [STARTED, "2026-02-20 04:11:02"])
+def test_another_instance_is_not_comparable_even_with_the_same_start(started: str) -> None:
+    """Behind SCAN the next session may be elsewhere, and instances of a cluster are often started in the same second."""
+    gap = between(snapshot(0), snapshot(30, {**INSTANCE, "instance_number": 2, "startup_time": started}))
+    assert isinstance(gap, NotComparable), "counters of two instances were subtracted"
+    assert gap.why == "another instance answered (1 before, 2 now)"
+    assert "dsn of its own" in gap.way_out
+
+
+def test_instance_that_is_not_named_is_taken_for_the_same() -> None:
+    nameless = {name: value for name, value in INSTANCE.items() if name != "instance_number"}
+    assert isinstance(between(snapshot(0), snapshot(30, nameless)), Delta)
+
+
 def test_restart_is_not_comparable_and_says_what_to_wait_for() -> None:
     restarted = {**INSTANCE, "startup_time": "2026-03-02 08:59:58", "uptime_seconds": 2}
     gap = between(snapshot(0), snapshot(30, restarted))

@@ -14,6 +14,7 @@ from collectors.oracle import PREFETCH_ROWS, ConnectTarget, Deadlines, OracleCon
 from collectors.oracle_errors import Cancelled
 from collectors.poll import poll
 from collectors.registry import collectors
+from collectors.release import text_for
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer, DictBackend, OracleType, ResultColumn
 from tests.oracle_standin.databases import Service
@@ -204,6 +205,24 @@ def test_two_slow_statements_in_a_row_end_the_poll_and_keep_the_session(listener
     with pytest.raises(Cancelled):
         ask(connection, SLOW)
     assert orcl(listener).counters.logins == 1
+
+
+def test_slow_look_for_blockers_says_nothing_of_the_polls(listener: Listener) -> None:
+    look = text_for(collectors()["row_cache_blockers"].statements, "19")
+    backend = orcl(listener).backend
+    assert isinstance(backend, DictBackend) and look is not None
+    backend.scripts[look] = Answer([ResultColumn("ONE")], [(1,)], delay=60.0)
+    connection = session(listener, replace(QUICK, blocker_look=0.3))
+    for _ in range(2):
+        with pytest.raises(Cancelled):
+            ask(connection, look)
+    with pytest.raises(Cancelled):
+        ask(connection, SLOW)
+    with pytest.raises(Cancelled):
+        ask(connection, look)
+    with pytest.raises(TooSlow, match="two statements in a row"):
+        ask(connection, SLOW)
+    assert ask(connection) == [(1,)] and orcl(listener).counters.logins == 1
 
 
 def test_database_slow_in_everything_is_left_after_two_statements(listener: Listener) -> None:

@@ -8,7 +8,7 @@ import sqlglot
 from collectors.granting.kinds import KINDS, DatabaseKind
 from collectors.granting.script import ON_REQUEST, grants_script
 from collectors.model import Collector
-from collectors.ondemand import holders
+from collectors.ondemand import blockers, holders
 from collectors.ondemand.confirm import limited
 from collectors.registry import collectors
 from collectors.release import parts, text_for
@@ -68,6 +68,15 @@ def test_holders_statement_fits_every_release(release: str) -> None:
     assert mistakes(holders.STATEMENT, release) == ["v$latchholder is never polled"]
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_statement_for_a_session_elsewhere_fits_and_is_bounded_to_it(release: str) -> None:
+    alone = blockers.ELSEWHERE.replace("inst_id as instance", "sid as instance").replace("inst_id = ", "sid = ")
+    assert mistakes(alone.replace("gv$session", "v$session"), release, polled=False) == []
+    assert mistakes(blockers.ELSEWHERE, release) == ["gv$session starts parallel slaves on every instance"]
+    assert "/* latchscope gv$session */" in blockers.ELSEWHERE
+    assert re.search(r"inst_id = :instance\s+and sid = :sid\s+and rownum <= 1$", blockers.ELSEWHERE)
+
+
 @pytest.mark.parametrize("collector", collectors().values(), ids=list(collectors()))
 def test_statements_name_the_declared_columns(collector: Collector) -> None:
     declared = {column.name for column in collector.columns}
@@ -89,6 +98,7 @@ READ_FROM = {
     "sys_context": "dual",
     "waiting_sessions": "v$session",
     "row_cache_blockers": "v$rowcache_parent",
+    "library_cache_waiters": "v$session",
 }
 """Collectors that are named otherwise than what they read."""
 
@@ -107,7 +117,11 @@ def test_statements_carry_our_mark_and_read_the_view_they_are_named_for(collecto
 def test_grants_are_on_the_views_the_statements_read(kind: DatabaseKind) -> None:
     text = grants_script("LATCHSCOPE", kind)
     granted = {name.lower().replace("v_$", "v$") for name in re.findall(r"(?:on sys\.|object\(')([\w$]+)", text, re.I)}
-    wanted = {view for view, one in collectors().items() if one.granted_on} - {"x$kqrst", "waiting_sessions"}
+    wanted = {view for view, one in collectors().items() if one.granted_on} - {
+        "x$kqrst",
+        "waiting_sessions",
+        "library_cache_waiters",
+    }
     wanted = {READ_FROM.get(view, view) for view in wanted}
     assert granted - {"latchscope_kqrst"} == wanted | set(ON_REQUEST)
     for columns in re.findall(r"as select (.+?) from x\$kqrst", text):

@@ -299,7 +299,7 @@ def receiving(receiver: Receiver) -> Iterator[int]:
 def latchscope(fleet: Fleet, port: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The real app over the fleet, polling twice a second."""
     databases = [DatabaseSettings(name=name, dsn="demo:undo-storm", interval=0.5) for name in fleet.names]
-    monkeypatch.setattr("service.app.Connector", lambda oracle: fleet)
+    monkeypatch.setattr("service.app.Connector", lambda *_: fleet)
     app = create_app(Settings(store=f"sqlite:///{folder}/store.db", databases=databases, defaults=Defaults(budget=1)))
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", ws="none"))
     thread = threading.Thread(target=server.run, daemon=True)

@@ -6,7 +6,7 @@ from time import monotonic
 
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import Binds
-from collectors.ondemand import database_kind, holders
+from collectors.ondemand import blockers, database_kind, holders
 from collectors.poll import Answer as Polled
 from collectors.registry import view_of
 from collectors.scenarios import scenarios
@@ -47,7 +47,7 @@ class ScriptedBackend:
             return _answer(instead)
         if sql == database_kind.CLOUD:
             raise OracleError(2003)
-        if view is None and sql not in (holders.STATEMENT, database_kind.SURROUNDINGS):
+        if view is None and sql not in (holders.STATEMENT, blockers.ELSEWHERE, database_kind.SURROUNDINGS):
             raise UnknownStatementError(sql)
         if view in self.refused:
             raise OracleError(942)

@@ -7,13 +7,14 @@ import pytest
 
 from collectors.model import Missing, Row, Rows
 from rules.blockers import process, readable
-from rules.model import Blocker, Blockers, Diagnosis
+from rules.hang_model import Blocker, Blockers
+from rules.model import Diagnosis
 from tests.rules.test_hangs import SECONDS, judged, snapshot, waiters
 
 HOLDER: Row = {
     "cache#": 8,
     "cache_name": "dc_objects",
-    "key": "5D000000010006004F5244455253",
+    "key": "5D00000006004F5244455253",
     "lock_request": 3,
     "waiters": 38,
     "lock_mode": 5,
@@ -31,11 +32,14 @@ HOLDER: Row = {
 }
 
 
-def found(*rows: Row, stuck: int = 38, missing: Missing | None = None, **more: Any) -> Diagnosis:
+def found(
+    *rows: Row, stuck: int = 38, missing: Missing | None = None, beside: tuple[Row, ...] = (), **more: Any
+) -> Diagnosis:
     """The Diagnosis while 38 sessions hang for 671 s, and what the look for blockers gave."""
     later = snapshot(SECONDS, db_time=650, look=waiters(stuck, 671, **more) if stuck else ())
     reading = missing or Rows("row_cache_blockers", rows)
-    readings: Mapping[str, Any] = {**later.readings, "row_cache_blockers": reading}
+    others = {"library_cache_waiters": Rows("library_cache_waiters", beside)} if beside else {}
+    readings: Mapping[str, Any] = {**later.readings, "row_cache_blockers": reading, **others}
     return judged(snapshot(0, db_time=0), type(later)(later.database, later.taken_at, readings))
 
 
@@ -60,8 +64,20 @@ def test_blocker_is_told_with_its_entry_its_age_and_what_it_waits_for() -> None:
     assert (blocker.mode, blocker.waiters, blocker.held_at_least_seconds) == ("exclusive", 38, 671.0)
     assert walk(got).startswith(
         "Session 312,48211 on instance 2 (DEPLOY, sqlplus@build7, release 4.2, SQL 5ms6rbzdnq16t) holds an entry of dc_objects "
-        "in exclusive mode for at least 11 minutes; 38 wait for it. The key of the entry is 5D000000010006004F5244455253, "
-        "which is not decoded; readable in it: ORDERS. It waits for db file sequential read itself, for 3 seconds."
+        "in exclusive mode for at least 11 minutes; 38 wait for it. The entry is ORDERS of user number 93 (key "
+        "5D00000006004F5244455253; raw bytes read as a public script for dc_objects does, not documented by Oracle: owner in "
+        "four bytes, length of the name in 2, the name). To confirm it: select owner, object_name, object_type from dba_objects "
+        "where object_name = 'ORDERS' and owner = (select username from dba_users where user_id = 93) and rownum <= 20. "
+        "It waits for db file sequential read itself, for 3 seconds."
+    )
+
+
+def test_entry_that_cannot_be_read_is_told_raw_with_what_is_readable_in_it() -> None:
+    got = found({**HOLDER, "key": "5D000000010006004F5244455253"})
+    assert (only(got).object, only(got).object_query) == (None, None)
+    assert (
+        "The key of the entry is 5D000000010006004F5244455253; readable in it: ORDERS. It stays raw: it does not fit"
+        in walk(got)
     )
 
 
@@ -78,8 +94,68 @@ def test_kill_command_is_never_given_for_a_background_process(program: str | Non
     got = found({**HOLDER, "type": "BACKGROUND", "program": program, "username": None})
     blocker = only(got)
     assert (blocker.kill, blocker.kill_risk) == (None, None)
-    assert blocker.no_kill == f"never kill {process(program)}: the instance may end with it"
+    assert blocker.no_kill is not None and blocker.no_kill.startswith(f"never kill {process(program)}: ")
     assert "alter system" not in walk(got) and "never kill" in walk(got)
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("oracle@db1 (LCK0)", "the holder is a session behind it"),
+        ("oracle@db1 (LMS1)", "carries the locks of the cluster"),
+        ("oracle@db1 (SMON)", "starts anew after a restart"),
+        ("oracle@db1 (MMON)", "it is started again"),
+        ("oracle@db1 (M000)", "a matter for Oracle Support"),
+        ("oracle@db1 (CKPT)", "the instance may end with it"),
+    ],
+)
+def test_background_process_is_named_with_the_reason_to_leave_it_alone(program: str, why: str) -> None:
+    blocker = only(found({**HOLDER, "type": "BACKGROUND", "program": program}))
+    assert blocker.no_kill is not None and why in blocker.no_kill
+
+
+REMOTE: Row = {**dict.fromkeys(("cache#", "key", "cache_name", "waiters", "lock_mode")), "type": "USER", "serial#": 9}
+
+
+def test_holder_on_another_instance_is_told_with_its_serial_number() -> None:
+    """gv$session shows the session, and those who wait what it holds."""
+    row = {**REMOTE, "sid": 55, "instance": 3, "program": "JDBC"}
+    blocker = only(found(row, final_blocking_session=55, final_blocking_instance=3))
+    assert (blocker.cache, blocker.waiters, blocker.held_at_least_seconds) == ("dc_objects", 38, 671.0)
+    assert blocker.kill == "alter system kill session '55,9,@3' immediate"
+
+
+def test_session_of_the_same_sid_on_another_instance_is_a_stranger() -> None:
+    got = found({**HOLDER, "instance": 1}, final_blocking_session=312, final_blocking_instance=3)
+    blocker = only(got)
+    assert (blocker.sid, blocker.instance, blocker.serial, blocker.kill) == (312, 3, None, None)
+    assert blocker.look_up is not None and blocker.look_up.startswith("on instance 3: select sid, serial#")
+
+
+def test_holder_here_and_one_elsewhere_are_both_told() -> None:
+    both = found(
+        {**HOLDER, "instance": 1},
+        blocking_session=312,
+        blocking_instance=1,
+        final_blocking_session=55,
+        final_blocking_instance=3,
+    )
+    assert [(one.sid, one.instance) for one in blockers(both).blockers] == [(312, 1), (55, 3)]
+
+
+def test_waiters_of_the_library_cache_stand_beside_the_blockers() -> None:
+    row: Row = {
+        "event": "library cache lock",
+        "p3": 79 << 16 | 2,
+        "blocking_session": 640,
+        "final_blocking_session": 312,
+        "final_blocking_instance": 1,
+        "sessions": 12,
+        "wait_time_micro": 40_000_000,
+    }
+    (told,) = blockers(found(HOLDER, beside=(row,))).library_cache
+    assert (told.sessions, told.longest_seconds, told.type) == (12, 40.0, 79)
+    assert (told.sid, told.instance, told.final_sid, told.final_instance) == (640, None, 312, 1)
 
 
 @pytest.mark.parametrize("lacking", ["sid", "serial#", "type"])

@@ -6,6 +6,7 @@ import pytest
 
 from rules.catalogue import HOME, catalogue
 from rules.cause import AnyOf, Cause, Condition
+from rules.engine import diagnose
 from tests.rules.case_files import Told, all_cases, complaints, delta_of
 
 CASES = all_cases()
@@ -81,3 +82,13 @@ def test_case_that_names_no_row_or_several_is_refused() -> None:
         vague = Told(told.cause, told.case.model_copy(update={"rows": rows}))
         with pytest.raises(ValueError, match="name one, or a new one by all its keys"):
             delta_of(vague)
+
+
+def test_cluster_process_is_offered_on_no_single_instance() -> None:
+    """An ordinary instance stands alone, so LCK0 is nobody's blocker there, whatever hangs."""
+    for told in CASES:
+        stated = told.case.rows.get("v$instance", ())
+        if told.cause == "ddl-invalidation" and not any(one.get("parallel") == "YES" for one in stated):
+            got = diagnose(delta_of(told))
+            assert "cluster-lock-process" not in {candidate.cause for candidate in got.candidates}, told
+            assert "cluster-lock-process" in {out.cause for out in got.ruled_out}, told

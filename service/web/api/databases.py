@@ -9,7 +9,8 @@ from prometheus_client import CollectorRegistry
 
 from rules.catalogue import catalogue
 from rules.cause import Cause
-from rules.model import Blockers, Diagnosis
+from rules.hang_model import Blockers
+from rules.model import Diagnosis
 from service.metrics.exposition import exposition, probe
 from service.state.board import Board, MonitoredDatabase
 from service.web import presenters

@@ -11,7 +11,6 @@ from collectors.granting.detection import FoundKind
 from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind
 from collectors.granting.script import grant_lines
 from collectors.model import Binds, Missing, Rows, Snapshot
-from collectors.ondemand.blockers import VIEW as BLOCKERS
 from collectors.ondemand.blockers import look_for_blockers
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import Burst
@@ -31,9 +30,7 @@ def of(name: str, *refused: str) -> Capabilities:
     database = ScriptedDatabase(scenarios()[name], BEGAN, lambda: 30.0, refused)
     look.look(database)
     blockers = look_for_blockers(database, polled.release)
-    return capabilities(
-        replace(polled, readings={**polled.readings, SAMPLED: look.taken(), BLOCKERS: blockers}), "LATCHSCOPE"
-    )
+    return capabilities(replace(polled, readings={**polled.readings, SAMPLED: look.taken(), **blockers}), "LATCHSCOPE")
 
 
 def changed(snapshot: Snapshot, view: str, **cells: object) -> Snapshot:

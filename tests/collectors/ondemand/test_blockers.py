@@ -4,9 +4,10 @@ import pytest
 
 from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.model import Binds, Missing, Rows
-from collectors.ondemand.blockers import VIEW, look_for_blockers
+from collectors.ondemand.blockers import ELSEWHERE, LIBRARY_CACHE, VIEW, VIEWS, look_for_blockers, not_looked, of_look
+from collectors.oracle_errors import Cancelled
 from collectors.poll import Answer
-from collectors.registry import collectors
+from collectors.registry import collectors, view_of
 
 
 class Asked:
@@ -25,20 +26,28 @@ class Asked:
         pass
 
 
-def test_look_is_one_marked_statement_with_a_row_limit() -> None:
+def test_look_is_two_marked_statements_with_row_limits() -> None:
     asked = Asked()
-    assert look_for_blockers(asked, "19.0.0.0.0") == Rows(VIEW, ({"cache#": 8, "sid": 312},))
-    (sql,) = asked.sent
-    assert "/* latchscope row_cache_blockers */" in sql and "rownum <= 20" in sql and "exists" in sql
+    assert look_for_blockers(asked, "19.0.0.0.0")[VIEW] == Rows(VIEW, ({"cache#": 8, "sid": 312},))
+    assert [view_of(sql) for sql in asked.sent] == list(VIEWS), "no other instance is asked"
+    assert all(f"/* latchscope {view} */" in sql for view, sql in zip(VIEWS, asked.sent, strict=True))
+    assert all("rownum <= 20" in sql and "exists" in sql and of_look(sql) for sql in asked.sent)
 
 
 @pytest.mark.parametrize(
     ("error", "kind"), [(ViewRefused("ORA-00942"), "refused"), (StatementError("ORA-01013"), "failed")]
 )
 def test_look_that_is_refused_or_fails_says_so(error: Exception, kind: str) -> None:
-    found = look_for_blockers(Asked(error), "11.2.0.4.0")
+    found = look_for_blockers(Asked(error), "11.2.0.4.0")[VIEW]
     assert isinstance(found, Missing) and found.kind == kind
     assert kind == "failed" or found.way_out == "grant select on sys.v_$rowcache_parent to <user>;"
+
+
+def test_look_that_hits_its_deadline_says_so_and_how_to_go_on() -> None:
+    found = look_for_blockers(Asked(Cancelled("DPY-4024; the statement was cancelled")), "11.2.0.4.0")[VIEW]
+    assert isinstance(found, Missing) and found.kind == "failed"
+    assert "hit its deadline" in found.why and "DPY-4024" in found.why
+    assert "docs/emergency.md" in found.way_out
 
 
 def test_look_that_loses_its_session_raises() -> None:
@@ -47,4 +56,44 @@ def test_look_that_loses_its_session_raises() -> None:
 
 
 def test_look_is_never_a_part_of_a_poll() -> None:
-    assert collectors()[VIEW].on_request
+    assert all(collectors()[view].on_request for view in VIEWS)
+    assert {view: reading.kind for view, reading in not_looked().items() if isinstance(reading, Missing)} == {
+        VIEW: "not_asked",
+        LIBRARY_CACHE: "not_asked",
+    }
+
+
+class Cluster(Asked):
+    """A connection that knows sessions of other instances, or may not read them."""
+
+    refused: Exception | None = None
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        if sql != ELSEWHERE:
+            return super().query(sql, binds)
+        self.sent.append(sql)
+        if self.refused is not None:
+            raise self.refused
+        return Answer(("instance", "sid", "serial#"), [(binds["instance"], binds["sid"], 9)])
+
+
+def test_look_asks_for_a_session_of_another_instance_by_its_name_and_for_two_at_most() -> None:
+    asked = Cluster()
+    held = look_for_blockers(asked, "19.0.0.0.0", [(2, 55), (3, 66), (4, 77)])[VIEW]
+    assert isinstance(held, Rows)
+    assert [(row.get("instance"), row["sid"], row.get("serial#")) for row in held.rows[1:]] == [(2, 55, 9), (3, 66, 9)]
+    assert asked.sent.count(ELSEWHERE) == 2 and of_look(ELSEWHERE)
+
+
+@pytest.mark.parametrize(
+    ("error", "cure"),
+    [(ViewRefused("ORA-00942"), "grant select on sys.gv_$session to <user>;"), (Cancelled("DPY-4024"), "DPY-4024")],
+)
+def test_look_that_may_not_ask_other_instances_keeps_what_it_found_and_says_so(error: Exception, cure: str) -> None:
+    asked = Cluster()
+    asked.refused = error
+    held = look_for_blockers(asked, "19.0.0.0.0", [(2, 55), (3, 66)])[VIEW]
+    assert isinstance(held, Rows) and len(held.rows) == 1
+    (note,) = held.notes
+    assert note.startswith("session 55 of instance 2 is known by its SID alone") and cure in note
+    assert asked.sent.count(ELSEWHERE) == 1, "what failed once is not asked again"

@@ -1,23 +1,29 @@
 """What the script spools, read back: like a live poll when it is whole, and honest about what is not when it is not."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from collectors.capture import Capture, delta_of
+from collectors.delta import between
+from collectors.emergency import EMERGENCY_NOTICE
 from collectors.errors import InputError, StatementError
 from collectors.model import Delta, Missing, Rows, Snapshot
-from collectors.poll import Answer
+from collectors.ondemand.blockers import look_for_blockers
+from collectors.poll import Answer, poll
 from collectors.registry import collectors
 from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
+from collectors.simulator.scenario import Scenario
 from collectors.sqlplus.parser import load, looks_like_spool
 from collectors.sqlplus.records import decoded, plain, sections
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from rules.engine import diagnose
 from tests.collectors.oracle_text import _asciistr
-from tests.collectors.scripted import poll_at
+from tests.collectors.scripted import BEGAN, poll_at
 from tests.collectors.sqlplus.sqlplus_standin import Killed, SqlPlus
 
 SICK = {"undo-storm": (60.0, "undo-segments"), "users-mutex": (30.0, "logon-storm")}
@@ -175,7 +181,15 @@ def test_old_release_fails_only_views_whose_columns_it_lacks() -> None:
     last = read(old.run(sqlplus_script(10, 3))).snapshots[-1]
     missing = {view: reading for view, reading in last.readings.items() if isinstance(reading, Missing)}
     assert {view: one.kind for view, one in missing.items()} == dict.fromkeys(
-        ("row_cache_blockers", "v$latch_misses", "v$mutex_sleep", "v$session", "waiting_sessions"), "failed"
+        (
+            "library_cache_waiters",
+            "row_cache_blockers",
+            "v$latch_misses",
+            "v$mutex_sleep",
+            "v$session",
+            "waiting_sessions",
+        ),
+        "failed",
     )
     assert missing["v$latch_misses"].why == 'v$latch_misses: ORA-00904: "LOCATION": invalid identifier'
 
@@ -357,13 +371,35 @@ def test_looks_like_spool_rejects_other_files(incident: Capture) -> None:
 
 
 def test_hang_is_told_by_a_spooled_file_with_who_holds_it() -> None:
-    got = diagnose(delta_of(read(SqlPlus(scenarios()["ddl-hang"], 90.0).run(sqlplus_script(10, 3)))))  # type: ignore[arg-type]
-    assert got.severity == "critical"
+    (hang,) = scenarios()["ddl-hang"].hangs
+    scenario = replace(scenarios()["ddl-hang"], hangs=(replace(hang, in_library_cache=5),))
+    got = diagnose(delta_of(read(SqlPlus(scenario, 90.0).run(sqlplus_script(10, 3)))))  # type: ignore[arg-type]
+    assert (got.severity, [one.cause for one in got.findings]) == ("critical", ["row-cache-lock-hang"])
+    live = diagnose(hung_polls(scenario))
+    assert [(one.cause, one.severity) for one in live.findings] == [(one.cause, one.severity) for one in got.findings]
+    assert got.blockers is not None and live.blockers is not None
+    for one, other in zip(got.blockers.blockers, live.blockers.blockers, strict=True):
+        assert one == other.model_copy(update={"held_at_least_seconds": one.held_at_least_seconds})
+    assert EMERGENCY_NOTICE in next(step.statement for step in got.steps if step.step == "blocker")
     assert "38 sessions have waited for dc_objects for up to" in got.headline
-    assert got.blockers is not None
     (blocker,) = got.blockers.blockers
-    assert (blocker.sid, blocker.key_text, blocker.kill) == (
+    assert (blocker.sid, blocker.object, blocker.kill) == (
         312,
-        "ORDERS",
+        "ORDERS of user number 93",
         "alter system kill session '312,48211,@1' immediate",
     )
+    assert [(one.event, one.sessions, one.final_sid) for one in got.blockers.library_cache] == [
+        ("library cache lock", 5, 312)
+    ]
+
+
+def hung_polls(scenario: Scenario) -> Delta:
+    """Two polls in the hang, ten seconds apart, the second with a look for blockers."""
+    now = [90.0]
+    database = ScriptedDatabase(scenario, BEGAN, lambda: now[0])
+    first = poll("ddl_hang", database)
+    now[0] += 10
+    last = poll("ddl_hang", database, first)
+    delta = between(first, replace(last, readings={**last.readings, **look_for_blockers(database, last.release)}))
+    assert isinstance(delta, Delta)
+    return delta

@@ -9,6 +9,7 @@ create user LATCHSCOPE identified by "&latchscope_password" profile LATCHSCOPE_P
 undefine latchscope_password
 grant create session to LATCHSCOPE;
 grant select on sys.v_$instance to LATCHSCOPE;
+grant select on sys.v_$session to LATCHSCOPE;
 grant select on sys.v_$rowcache_parent to LATCHSCOPE;
 grant select on sys.v_$event_name to LATCHSCOPE;
 grant select on sys.v_$latch to LATCHSCOPE;
@@ -18,7 +19,6 @@ grant select on sys.v_$mutex_sleep to LATCHSCOPE;
 grant select on sys.v_$osstat to LATCHSCOPE;
 grant select on sys.v_$parameter to LATCHSCOPE;
 grant select on sys.v_$rowcache to LATCHSCOPE;
-grant select on sys.v_$session to LATCHSCOPE;
 grant select on sys.v_$sga_resize_ops to LATCHSCOPE;
 grant select on sys.v_$sgastat to LATCHSCOPE;
 grant select on sys.v_$sys_time_model to LATCHSCOPE;
@@ -30,5 +30,6 @@ create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsn
 grant select on sys.latchscope_kqrst to LATCHSCOPE;
 grant select on sys.v_$latch_children to LATCHSCOPE;
 grant select on sys.v_$latchholder to LATCHSCOPE;
+grant select on sys.gv_$session to LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an
 -- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;

@@ -11,6 +11,7 @@ undefine latchscope_password
 grant create session to C##LATCHSCOPE;
 alter user C##LATCHSCOPE set container_data = all container = current;
 grant select on sys.v_$instance to C##LATCHSCOPE;
+grant select on sys.v_$session to C##LATCHSCOPE;
 grant select on sys.v_$rowcache_parent to C##LATCHSCOPE;
 grant select on sys.v_$event_name to C##LATCHSCOPE;
 grant select on sys.v_$latch to C##LATCHSCOPE;
@@ -20,7 +21,6 @@ grant select on sys.v_$mutex_sleep to C##LATCHSCOPE;
 grant select on sys.v_$osstat to C##LATCHSCOPE;
 grant select on sys.v_$parameter to C##LATCHSCOPE;
 grant select on sys.v_$rowcache to C##LATCHSCOPE;
-grant select on sys.v_$session to C##LATCHSCOPE;
 grant select on sys.v_$sga_resize_ops to C##LATCHSCOPE;
 grant select on sys.v_$sgastat to C##LATCHSCOPE;
 grant select on sys.v_$sys_time_model to C##LATCHSCOPE;
@@ -32,5 +32,6 @@ create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsn
 grant select on sys.latchscope_kqrst to C##LATCHSCOPE;
 grant select on sys.v_$latch_children to C##LATCHSCOPE;
 grant select on sys.v_$latchholder to C##LATCHSCOPE;
+grant select on sys.gv_$session to C##LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an
 -- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;

@@ -25,6 +25,8 @@ STILL: list[Row] = [
 
 KNOWN = {
     **HANGING,
+    "in_cluster": 1,
+    "share_behind_cluster_process": 0.75,
     "share_of_sleeps": 0.99,
     "hottest_child_share_of_sleeps": 0.99,
     "share_of_dictionary_gets": 0.6,
@@ -128,7 +130,7 @@ def test_known_values_cover_every_signal() -> None:
 
 @pytest.mark.parametrize(("name", "value"), KNOWN.items())
 def test_signal_has_its_known_value(name: str, value: float) -> None:
-    views = {**RICH, "waiting_sessions": STILL} if name in HANGING else RICH
+    views = {**RICH, "waiting_sessions": STILL} if name in (*HANGING, "share_behind_cluster_process") else RICH
     reading = read(name, SUBJECTS.get(name, UNDO), views=views)
     assert isinstance(reading, Known), reading
     assert reading.value == pytest.approx(value)

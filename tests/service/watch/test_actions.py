@@ -32,7 +32,7 @@ class Site:
         self.began = BEGAN
         stage.watch(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"))
         monkeypatch.setattr("service.app.Board", lambda watched: stage.board)
-        monkeypatch.setattr("service.app.Connector", lambda oracle: self)
+        monkeypatch.setattr("service.app.Connector", lambda *_: self)
         self.app = self.served(folder)
 
     def served(self, folder: Path, tokens: Path | None = None) -> Client:

@@ -1,39 +1,56 @@
 """When the worker looks for blockers: once a hang, at most once a minute, as the setting says, always audited."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from collectors.errors import SessionError, StatementError
+from collectors.errors import SessionError, SessionKept, StatementError
 from collectors.model import Binds, Rows
-from collectors.ondemand.blockers import VIEW
+from collectors.ondemand.blockers import ELSEWHERE, VIEW
+from collectors.oracle import prepare
 from collectors.poll import Answer
 from collectors.registry import view_of
 from collectors.scenarios import scenarios
+from collectors.scenarios.ddl_hang import BEGIN, END
 from collectors.simulator.database import ScriptedDatabase
+from collectors.simulator.scenario import Scenario
 from rules.model import Diagnosis
 from service.config.audit import Audit
-from service.config.settings import DatabaseSettings, Defaults
+from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase
 from service.watch.blocker_look import BlockerLook
+from service.watch.connect import Connector
 from service.watch.worker import Worker
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.backend import Answer as Scripted
+from tests.oracle_standin.databases import Service
+from tests.oracle_standin.deadline import HANGS, within
+from tests.oracle_standin.profiles import ORACLE_19C
+from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
+from tests.oracle_standin.server import Listener
 from tests.service.stage import BEGAN, Kept, Stage
+
+DDL_HANG = scenarios()["ddl-hang"]
 
 
 class Site:
     """A worker on the database that hangs, two seconds older at each poll."""
 
-    def __init__(self, look: BlockerLook, at: float = 70.0, refused: tuple[str, ...] = ()) -> None:
-        self.at, self.looks = at, 0
+    def __init__(self, look: BlockerLook, at: float = 70.0, scenario: Scenario = DDL_HANG) -> None:
+        self.at, self.looks, self.opened, self.asked = at, 0, 0, list[Binds]()
         self.error: Exception | None = None
-        self._script = ScriptedDatabase(scenarios()["ddl-hang"], BEGAN, lambda: self.at, refused)
+        self._script = ScriptedDatabase(scenario, BEGAN, lambda: self.at)
         watched = MonitoredDatabase(DatabaseSettings(name="ddl-hang", dsn="demo:ddl-hang"), 2.0)
         self.worker = Worker(watched, self, Kept([]), 1.0, blockers=look)
 
     def query(self, sql: str, binds: Binds) -> Answer:
         view = view_of(sql)
         self.at += 2 if view == "v$instance" else 0
+        self.asked += [binds] if sql == ELSEWHERE else []
         if view == VIEW:
             self.looks += 1
             if self.error is not None:
@@ -44,6 +61,7 @@ class Site:
         pass
 
     def open(self, watched: MonitoredDatabase) -> "Site":
+        self.opened += 1
         return self
 
     def credential(self, watched: MonitoredDatabase) -> str:
@@ -62,7 +80,7 @@ def test_blockers_are_looked_for_once_a_hang_and_audited(tmp_path: Path) -> None
     assert site.looks == 1
     assert got.blockers is not None
     (blocker,) = got.blockers.blockers
-    assert (blocker.sid, blocker.serial, blocker.key_text) == (312, 48211, "ORDERS")
+    assert (blocker.sid, blocker.serial, blocker.object) == (312, 48211, "ORDERS of user number 93")
     assert blocker.held_at_least_seconds is not None and blocker.held_at_least_seconds > 20
     assert blocker.kill == "alter system kill session '312,48211,@1' immediate"
     (line,) = (tmp_path / "audit.log").read_text().splitlines()
@@ -75,6 +93,29 @@ def test_blockers_vanish_with_the_hang() -> None:
     site = Site(BlockerLook(Audit()), at=120)
     assert site.poll(4).blockers is not None
     assert site.poll(8).blockers is None
+
+
+def test_hang_is_critical_in_half_a_minute_names_all_of_it_and_its_episode_ends_with_the_holder() -> None:
+    site, seen = Site(BlockerLook(Audit()), at=50), list[tuple[float, Diagnosis, list[str]]]()
+    while site.at < END + 20:
+        got = site.poll()
+        seen.append((site.at, got, [episode.cause for episode in site.worker.watched.episodes.open]))
+    critical = [at for at, got, _ in seen if got.severity == "critical" and BEGIN < at < END]
+    assert critical[0] - BEGIN <= 30
+    told = next(step.statement for step in seen[40][1].steps if step.step == "blocker")
+    assert BEGIN < seen[40][0] < END
+    for named in (
+        "Session 312,48211",
+        "dc_objects",
+        "ORDERS",
+        "for at least",
+        "Kill no background process",
+        "emergency",
+    ):
+        assert named in told
+    assert ["row-cache-lock-hang"] in [open_ones for at, _, open_ones in seen if at < END]
+    assert [open_ones for _, _, open_ones in seen][-1] == [], "the episode ended"
+    assert seen[-1][1].severity == "info" and seen[-1][1].blockers is None
 
 
 def test_blockers_of_a_healthy_instance_are_never_looked_for() -> None:
@@ -122,6 +163,86 @@ def test_blockers_that_cannot_be_read_cost_no_poll(error: Exception) -> None:
     assert got.severity == "critical" and site.worker.watched.failure is None
 
 
+def hanging(**holder: Any) -> Scenario:
+    """ddl-hang with another holder, and five sessions that wait for it in the library cache."""
+    (hang,) = scenarios()["ddl-hang"].hangs
+    changed = replace(hang, holder=replace(hang.holder, **holder), in_library_cache=5)
+    return replace(scenarios()["ddl-hang"], hangs=(changed,), cluster="shop")
+
+
+def test_holder_on_another_instance_is_asked_for_and_told_with_its_serial_number(tmp_path: Path) -> None:
+    site = Site(BlockerLook(Audit(tmp_path / "audit.log")), scenario=hanging(instance=2))
+    got = site.poll(8)
+    assert site.asked == [{"instance": 2, "sid": 312}], "one session, once"
+    assert got.blockers is not None
+    (blocker,) = got.blockers.blockers
+    assert (blocker.instance, blocker.sid, blocker.serial, blocker.cache) == (2, 312, 48211, "dc_objects")
+    assert blocker.kill == "alter system kill session '312,48211,@2' immediate"
+    assert len((tmp_path / "audit.log").read_text().splitlines()) == 1
+
+
+def test_holder_on_the_same_instance_asks_no_other_one() -> None:
+    site = Site(BlockerLook(Audit()), scenario=hanging())
+    site.poll(8)
+    assert (site.looks, site.asked) == (1, [])
+
+
+def test_waiters_in_the_library_cache_are_told_beside_those_of_the_row_cache() -> None:
+    got = Site(BlockerLook(Audit()), scenario=hanging()).poll(8)
+    (told,) = [step.statement for step in got.steps if step.step == "library cache"]
+    assert "5 sessions waited for library cache lock (type 4)" in told and "behind session 312 on instance 1" in told
+    assert "both waits should end with it" in told
+
+
+class StuckLook(ScriptedBackend):
+    """A database whose v$rowcache_parent does not come back within any time that somebody would wait."""
+
+    def answer(self, service: str, sql: str, binds: Mapping[str, object], /) -> Scripted:
+        told = super().answer(service, sql, binds)
+        return replace(told, delay=20.0) if view_of(sql) == VIEW else told
+
+
+def test_look_that_hangs_ends_at_its_own_deadline_and_the_polls_go_on(tmp_path: Path) -> None:
+    prepare("thin")
+    moment = [0.0]
+    service = Service(StuckLook(scenarios()["ddl-hang"], lambda: moment[0]), {USER: Account(PASSWORD)}, ORACLE_19C)
+    (tmp_path / "password").write_text(PASSWORD, encoding="utf-8")
+    with Listener({"hang": service}) as listener:
+        database = DatabaseSettings(
+            name="hang", dsn=listener.dsn("hang"), user=USER, password_file=tmp_path / "password", interval=15
+        )
+        watched = MonitoredDatabase(database, 15.0)
+        patient = Connector(OracleSettings(connect_timeout=60, statement_timeout=60))
+        worker = Worker(watched, patient, Kept([]), 1.0, blockers=BlockerLook(Audit(tmp_path / "audit.log")))
+        for moment[0] in (70.0, 85.0, 100.0, 115.0):
+            within(HANGS, worker.step)
+            assert watched.failure is None
+    assert watched.published is not None
+    got = watched.published.diagnosis
+    assert got.severity == "critical" and got.blockers is not None
+    assert "hit its deadline" in (got.blockers.unknown or "")
+    assert [blocker.sid for blocker in got.blockers.blockers] == [312], "those who wait name it all the same"
+    lines = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    assert [line["action"] for line in lines] == ["look for blockers"] and "deadline" in lines[0]["outcome"]
+    assert service.counters.logins == 1, "the session answered a ping and was kept"
+    assert not listener.problems
+
+
+def test_look_that_loses_its_session_is_audited(tmp_path: Path) -> None:
+    site = Site(BlockerLook(Audit(tmp_path / "audit.log")))
+    site.error = SessionError("ORA-03113")
+    assert site.poll(5).blockers is not None
+    lines = (tmp_path / "audit.log").read_text().splitlines() if (tmp_path / "audit.log").exists() else []
+    assert ["ORA-03113" in json.loads(line)["outcome"] for line in lines] == [True]
+
+
+def test_look_that_ends_a_poll_but_not_its_session_costs_no_login() -> None:
+    site = Site(BlockerLook(Audit()))
+    site.error = SessionKept("no new session stands, the old one is kept")
+    site.poll(5)
+    assert (site.looks, site.opened) == (1, 1)
+
+
 def test_blockers_are_told_over_rest_and_in_the_text(stage: Stage) -> None:
     stage.watch(DatabaseSettings(name="ddl-hang", dsn="demo:ddl-hang"))
     stage.poll_all(98, 100)
@@ -135,7 +256,8 @@ def test_blockers_are_told_over_rest_and_in_the_text(stage: Stage) -> None:
 def test_blockers_of_nobody_are_an_empty_list(stage: Stage) -> None:
     stage.watch(DatabaseSettings(name="healthy-19c", dsn="demo:healthy-19c"))
     stage.poll_all(98, 100)
-    assert stage.app().get("/api/v1/databases/healthy-19c/blockers").json() == {"blockers": [], "unknown": None}
+    told = stage.app().get("/api/v1/databases/healthy-19c/blockers").json()
+    assert told == {"blockers": [], "unknown": None, "library_cache": []}
 
 
 def test_blockers_are_kept_with_the_snapshot() -> None:

@@ -7,7 +7,7 @@ import pytest
 from collectors.errors import SetupError
 from collectors.poll import poll
 from collectors.scenarios import scenarios
-from service.config.settings import DatabaseSettings, OracleSettings
+from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector, target_of
 
@@ -36,8 +36,11 @@ def test_deadlines_follow_the_settings(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("WORD", "x")
     database = DatabaseSettings(name="erp1", dsn="h:1/s", password_env="WORD")
     Connector(OracleSettings(connect_timeout=4, statement_timeout=3)).open(MonitoredDatabase(database, 15.0))
-    ((name, _, deadlines),) = seen
+    given = Defaults(blocker_look_timeout=2)
+    Connector(OracleSettings(), given).open(MonitoredDatabase(database, 15.0))
+    (name, _, deadlines), (_, _, others) = seen
     assert (name, deadlines.connect, deadlines.statement, deadlines.frozen) == ("erp1", 4.0, 3.0, 8.0)
+    assert (deadlines.blocker_look, others.blocker_look) == (3.0, 2.0)
 
 
 def test_scripted_databases_start_with_the_process() -> None:

@@ -1,0 +1,9 @@
+"""The base of every value that leaves this floor as JSON."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Frozen(BaseModel):
+    """A value that nobody changes and that refuses members it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,0 +1,67 @@
+"""The words for a hang in a Diagnosis: who waits, who holds what they wait for, and what may be done about it."""
+
+from pydantic import Field
+
+from rules.frozen import Frozen
+
+
+class WaitingGroup(Frozen):
+    """Sessions that still wait at the poll, by event and cache. `hanging`: those that have waited ten seconds or longer."""
+
+    event: str
+    cache: str
+    sessions: int
+    hanging: int
+    longest_seconds: float
+
+
+class Blocker(Frozen):
+    """A session that holds what others hang on. What could not be told is null."""
+
+    cache: str | None
+    key: str | None = Field(None, description="the entry as Oracle keeps it, in hex")
+    key_text: str | None = Field(None, description="printable characters in the key, most likely a name")
+    object: str | None = Field(None, description="what the key reads as; null where no published layout fits it")
+    object_rule: str | None = Field(None, description="how the key was read, or why it was not; always raw bytes read")
+    object_query: str | None = Field(None, description="the query, bounded, that tells whether the reading is right")
+    mode: str | None = None
+    waiters: int | None = None
+    held_at_least_seconds: float | None = Field(None, description="the longest of the waits for it that have not ended")
+    instance: int | None = None
+    sid: int | None = None
+    serial: int | None = None
+    background: bool | None = None
+    program: str | None = None
+    username: str | None = None
+    machine: str | None = None
+    module: str | None = None
+    sql_id: str | None = None
+    waits_for: str | None = Field(None, description="what it waits for itself")
+    waits_seconds: float | None = None
+    kill: str | None = Field(None, description="the command for a foreground session; never run by latchscope")
+    kill_risk: str | None = None
+    no_kill: str | None = Field(None, description="why no command is given")
+    look_up: str | None = Field(None, description="where only its SID is known: what to run, and on which instance")
+
+
+class LibraryCacheWait(Frozen):
+    """Sessions that waited in the library cache when blockers were looked for, and whom they waited for."""
+
+    event: str
+    sessions: int
+    longest_seconds: float
+    type: int | None = Field(None, description="type of the object; 79 is the status of an account")
+    instance: int | None = Field(None, description="instance of the session that blocks them")
+    sid: int | None = None
+    final_instance: int | None = Field(None, description="instance of the session at the end of the chain")
+    final_sid: int | None = None
+
+
+class Blockers(Frozen):
+    """Who holds what sessions hang on; `unknown` says what could not be told, and why."""
+
+    blockers: tuple[Blocker, ...] = ()
+    unknown: str | None = None
+    library_cache: tuple[LibraryCacheWait, ...] = Field(
+        (), description="who waits for library cache lock or pin meanwhile, which are not the row cache"
+    )

@@ -1,0 +1,12 @@
+"""The words for a hang: what REST shows of it before anybody looked, and that nothing is made up."""
+
+from rules.hang_model import Blocker, Blockers
+
+
+def test_blockers_of_nobody_say_nothing() -> None:
+    assert Blockers().model_dump() == {"blockers": (), "unknown": None, "library_cache": ()}
+
+
+def test_blocker_of_whom_nothing_is_known_has_no_command() -> None:
+    told = Blocker(cache="dc_objects").model_dump(exclude_none=True)
+    assert told == {"cache": "dc_objects"}
