@@ -63,7 +63,7 @@ def add_ordinary_waits(it: Instance, loads: dict[int, LatchLoad]) -> None:
     mean = it.dice.scale(2e-4, 5e-3)
     stake = base * it.dice.scale(1e-7, 4e-4)
     cache = it.release.cache(name, subordinate)
-    it.streams.append(Stream(LOCK_EVENT, stake / mean, mean, None, "lock", cache, Who(), requested=3, foreground=0.7))
+    it.streams.append(Stream(LOCK_EVENT, stake / mean, mean, None, "lock", cache, Who(), foreground=0.7))
     if it.release.guard == "latch":
         _ordinary_latches(it, loads)
     else:

@@ -159,13 +159,13 @@ class Instance:
         stake: float,
         hold: float,
         *,
-        requested: int = 5,
+        exclusive: float = 1.0,
         during: During = "execution",
         who: Who | None = None,
     ) -> LockLoad:
         """Sessions take the lock on one entry in turn, each for `hold` seconds; returns how often, and how they wait."""
         load = queued(stake, self.sessions, hold)
-        self.convoy(cause, name, stake, load.mean, requested=requested, during=during, who=who)
+        self.convoy(cause, name, stake, load.mean, exclusive=exclusive, during=during, who=who)
         return load
 
     def convoy(
@@ -176,7 +176,7 @@ class Instance:
         mean: float,
         *,
         held: int = 0,
-        requested: int = 3,
+        exclusive: float = 0.3,
         during: During = "execution",
         who: Who | None = None,
         blocker: int | None = None,
@@ -192,11 +192,11 @@ class Instance:
                 self.release.cache(*named(self.release, (name, None))),
                 who or Who(),
                 held=held,
-                requested=requested,
+                exclusive=exclusive,
                 during=during,
                 foreground=self.dice.between(0.95, 1.0),
                 blocker=blocker or self.dice.whole(20, 3000),
-                timeouts=max(0.0, mean / 3.0 - 0.3) if requested == 5 else 0.0,
+                timeouts=max(0.0, mean / 3.0 - 0.3) * exclusive,
             )
         )
 

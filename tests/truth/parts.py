@@ -33,7 +33,8 @@ class Stream:
     who: Who = Who()
     shape: Shape | None = None
     held: int = 0
-    requested: int = 3
+    exclusive: float = 0.3
+    """Share of those who wait for a lock that want it exclusively; the others share."""
     during: During = "execution"
     foreground: float = 1.0
     blocker: int | None = None

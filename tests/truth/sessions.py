@@ -11,6 +11,7 @@ from tests.truth.releases import mutex_location
 SEEN = ("latch: row cache objects", "row cache mutex", "row cache lock", "latch free")
 MOST_SEEN, MOST_LISTED = 500, 200
 LONGEST_BURST = 60
+SHARED, EXCLUSIVE = 3, 5
 FIRST_ADDRESS = 0x0700011807B00000
 PROGRAMS = ("JDBC Thin Client", "sqlplus@app1 (TNS V1-V3)", "w3wp.exe", "python@batch")
 
@@ -86,7 +87,8 @@ def _parameters(it: Instance, stream: Stream) -> Seen:
     """P1 to P3, by event."""
     dice, cache = it.dice, stream.cache
     if stream.event == "row cache lock" and cache:
-        return {"p1": cache.id, "p1raw": f"{cache.id:016X}", "p2": stream.held, "p3": stream.requested}
+        asked = EXCLUSIVE if dice.chance(stream.exclusive) else SHARED
+        return {"p1": cache.id, "p1raw": f"{cache.id:016X}", "p2": stream.held, "p3": asked}
     if stream.event == "row cache mutex" and cache and stream.shape:
         places = list(stream.shape.mutex)
         place = places[_dealt(dice, [stream.shape.mutex[name] for name in places])]

@@ -19,7 +19,7 @@ def ddl_by_day(it: Instance, stake: float) -> None:
         OBJECTS,
         stake,
         it.dice.scale(0.03, 1.0),
-        requested=it.dice.pick((3, 3, 5)),
+        exclusive=it.dice.between(0.1, 0.9),
         during="hard parse",
     )
     it.drive("ddl", it.dice.scale(0.5, 8))
@@ -114,7 +114,7 @@ def properties_queried(it: Instance, stake: float) -> None:
 @stages("constraint-creation", "objects", caches=["dc_constraints"], releases=("12.2", "19", "21", "23"))
 def tables_with_constraints(it: Instance, stake: float) -> None:
     """Hundreds of sessions create tables with constraints: the lock on dc_constraints, and slots in blocks of CON$."""
-    it.convoy("constraint-creation", "dc_constraints", stake * 0.93, it.dice.scale(0.05, 2.0), requested=5)
+    it.convoy("constraint-creation", "dc_constraints", stake * 0.93, it.dice.scale(0.05, 2.0), exclusive=0.97)
     it.contend(
         "constraint-creation", "dc_constraints", stake * 0.07, it.dice.scale(5e-4, 5e-3), shape=shapes.changes(it.dice)
     )
@@ -128,9 +128,11 @@ def tables_with_constraints(it: Instance, stake: float) -> None:
 def segments_made_and_dropped(it: Instance, stake: float) -> None:
     """A load creates, truncates and drops tables all the time, which changes the entries of their segments."""
     part = it.dice.between(0.5, 0.9)
-    it.convoy("segment-churn", "dc_segments", stake * part, it.dice.scale(0.005, 0.2), requested=it.dice.pick((3, 5)))
+    it.convoy(
+        "segment-churn", "dc_segments", stake * part, it.dice.scale(0.005, 0.2), exclusive=it.dice.between(0.2, 1)
+    )
     it.contend(
-        "segment-churn", "dc_segments", stake * (1 - part), it.dice.scale(3e-5, 2e-4), shape=shapes.changes(it.dice)
+        "segment-churn", "dc_segments", stake * (1 - part), it.dice.scale(1e-4, 5e-4), shape=shapes.changes(it.dice)
     )
     rate = it.dice.scale(5, 60)
     it.modified["dc_segments", None] += rate * it.dice.between(3, 8)

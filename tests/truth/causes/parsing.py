@@ -88,13 +88,13 @@ def statistics(it: Instance, stake: float) -> None:
         stake * 0.7,
         it.dice.scale(0.01, 0.5),
         during="hard parse",
-        requested=it.dice.pick((3, 3, 5)),
+        exclusive=it.dice.between(0.1, 0.7),
     )
     it.contend(
         "statistics-gathering",
         DEFS,
         stake * 0.3,
-        it.dice.scale(2e-5, 1.5e-4),
+        it.dice.scale(1e-4, 5e-4),
         shape=shapes.changes(it.dice),
         during="hard parse",
     )

@@ -1,7 +1,7 @@
 """Troubles of the result cache's latch (section 6 of the reference). Its waits are `latch free`."""
 
 from tests.truth.instance import Instance
-from tests.truth.parts import Stream, Surface, Who
+from tests.truth.parts import During, Stream, Surface, Who
 from tests.truth.queueing import LatchLoad, light, saturated
 from tests.truth.registry import stages
 from tests.truth.shapes import Shape
@@ -11,7 +11,7 @@ BEFORE_18 = ("11.2.0.3", "11.2.0.4", "12.1", "12.2")
 """Reads without the latch came with 18c."""
 
 
-def _latch(it: Instance, cause: str, stake: float, hold: float, who: Who) -> LatchLoad:
+def _latch(it: Instance, cause: str, stake: float, hold: float, who: Who, during: During = "execution") -> LatchLoad:
     load = saturated(stake, it.sessions, hold, it.host)
     it.result_cache = load
     it.spinning += load.spinning
@@ -26,6 +26,7 @@ def _latch(it: Instance, cause: str, stake: float, hold: float, who: Who) -> Lat
             SURFACE,
             who=who,
             shape=Shape(places, places, {}),
+            during=during,
             first_sleeps=1.0 / (1.0 + it.host.recurrent),
         )
     )
@@ -55,8 +56,10 @@ def every_query_cached(it: Instance, stake: float) -> None:
 def adaptive_sampling(it: Instance, stake: float) -> None:
     """Adaptive dynamic statistics of 12.1 put the answers of their own statements into the result cache."""
     it.parameters["optimizer_adaptive_features"] = "TRUE"
-    load = _latch(it, "result-cache-adaptive", stake, it.dice.scale(4e-6, 2e-5), Who(sql_id="ds_svc0000001"))
-    hard = load.gets / it.dice.between(200, 900)
+    load = _latch(
+        it, "result-cache-adaptive", stake, it.dice.scale(5e-5, 5e-4), Who(sql_id="ds_svc0000001"), "hard parse"
+    )
+    hard = load.gets / it.dice.between(12, 60)  # a few statements of its own, each a few gets
     it.drive("hard parse", hard)
     it.drive("execution", hard * it.dice.between(4, 15))
     it.work.recursive_per_hard *= it.dice.between(2, 5)

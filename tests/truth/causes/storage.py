@@ -84,7 +84,14 @@ def sequence_of_a_cluster(it: Instance, stake: float) -> None:
 def entries_of_a_cluster(it: Instance, stake: float) -> None:
     """Instances invalidate each other's entries: whoever needs one waits for the cluster lock."""
     name = it.dice.pick(("dc_objects", "dc_segments"))
-    it.convoy("cluster-conflicts", name, stake, it.dice.scale(2e-3, 4e-2), requested=3, during="hard parse")
+    it.convoy(
+        "cluster-conflicts",
+        name,
+        stake,
+        it.dice.scale(2e-3, 4e-2),
+        exclusive=it.dice.between(0, 0.3),
+        during="hard parse",
+    )
     for each in ("dc_objects", "dc_segments"):
         it.conflicts[each] = (it.dice.between(0.2, 0.7), it.dice.between(0.04, 0.3))
     needed = stake / it.streams[-1].mean

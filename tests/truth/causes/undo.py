@@ -54,14 +54,15 @@ def retention_of_days(it: Instance, stake: float) -> None:
 def segments_brought_online(it: Instance, stake: float) -> None:
     """A ramp of transactions brings hundreds of segments online; each changes its entry and takes the US enqueue."""
     share = it.dice.between(0.35, 0.75)
-    it.convoy("undo-online-storm", UNDO, stake * share, it.dice.scale(3e-3, 6e-2), requested=it.dice.pick((3, 5)))
+    it.convoy("undo-online-storm", UNDO, stake * share, it.dice.scale(3e-3, 6e-2), exclusive=it.dice.between(0.3, 1))
+    waits = it.streams[-1].waits
     it.contend("undo-online-storm", UNDO, stake * (1 - share), it.dice.scale(2e-5, 1e-4), shape=shapes.changes(it.dice))
     it.neighbour(
         "undo-online-storm", "enq: US - contention", stake * it.dice.between(0.6, 2.5), it.dice.scale(5e-3, 8e-2)
     )
     segments = it.dice.scale(150, 1900)
     _crowd(it, segments)
-    it.modified[UNDO, None] += segments * it.dice.between(2, 8) / max(it.seconds, 60)
+    it.modified[UNDO, None] += waits * it.dice.between(0.1, 1.0)  # who waits for the entry is about to change it
     it.undo.concurrency = round(segments * it.dice.between(0.4, 0.9))
     it.drive("commit", it.dice.scale(100, 1000))
 
@@ -81,6 +82,6 @@ def entry_held_by_recovery(it: Instance, stake: float) -> None:
     """SMON or MMON holds the entry of one segment for seconds while it recovers or takes it offline."""
     smon = it.dice.whole(5, 19)
     it.convoy(
-        "undo-lock-smon", UNDO, stake, it.dice.scale(0.8, 3.0), held=0, requested=it.dice.pick((3, 5)), blocker=smon
+        "undo-lock-smon", UNDO, stake, it.dice.scale(0.8, 3.0), held=0, exclusive=it.dice.between(0, 1), blocker=smon
     )
     it.modified[UNDO, None] += it.dice.scale(0.02, 0.5)

@@ -12,6 +12,7 @@ USERS = "dc_users"
 @stages("vpd-policy-check", "users", caches=[USERS], releases=("11.2.0.3",), also=["roles-per-parse"])
 def policies_checked(it: Instance, stake: float) -> None:
     """Each soft parse of a protected table asks for every role once more."""
+    it.drive("soft parse", it.work.rates["execution"] * it.dice.between(0.4, 1.0))  # soft parses dominate (KB-08)
     _roles(it, "vpd-policy-check", stake, it.dice.between(25, 120), it.dice.scale(3e-6, 1e-5))
     for subordinate in (0, 1):
         it.look_up(USERS, it.extra[USERS, None] * it.dice.between(0.1, 0.4), subordinate)
@@ -97,7 +98,7 @@ def grants(it: Instance, stake: float) -> None:
         stake,
         it.dice.scale(0.02, 0.8),
         held=0,
-        requested=it.dice.pick((3, 3, 5)),
+        exclusive=it.dice.between(0.02, 0.6),
         during="logon",
         who=Who("deploy", "sqlplus", "ADMIN") if it.dice.chance(0.2) else None,
     )
