@@ -1,7 +1,11 @@
-"""Runs the benchmarks whose names are given, or all; each module below `bench` offers `figures() -> Table`."""
+"""Runs the benchmarks whose names are given, or all; each module below `bench` offers `figures()`, which can be printed.
+
+Options after a single name are that benchmark's own.
+"""
 
 import argparse
 import importlib
+import inspect
 import pkgutil
 
 from rich.console import Console
@@ -14,12 +18,16 @@ def main() -> None:
     names = [module.name for module in pkgutil.iter_modules(bench.__path__) if not module.name.startswith("_")]
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(names)}")
-    chosen = parser.parse_args().names or names
+    asked, options = parser.parse_known_args()
+    chosen = asked.names or names
     if unknown := [name for name in chosen if name not in names]:
         parser.error(f"no benchmark named {', '.join(unknown)}; there are: {', '.join(names)}")
     console = Console(width=110)
     for name in chosen:
-        console.print(importlib.import_module(f"bench.{name}").figures())
+        figures = importlib.import_module(f"bench.{name}").figures
+        if options and (len(chosen) > 1 or not inspect.signature(figures).parameters):
+            parser.error(f"{name} takes no {' '.join(options)}")
+        console.print(figures(options) if options else figures())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,186 @@
+"""What an interval of an instance counted: rates become whole events, and DB time is added up from its parts."""
+
+from dataclasses import dataclass
+
+from tests.truth.background import add_ordinary_waits, child_gets, child_loads
+from tests.truth.instance import Instance
+from tests.truth.parts import Stream
+from tests.truth.queueing import LatchLoad
+from tests.truth.releases import Key
+from tests.truth.workload import DRIVERS, OPTIMISTIC, named
+
+ROW_CACHE_EVENTS = ("latch: row cache objects", "row cache mutex", "row cache lock")
+MOST_OF_DB_TIME = 0.97
+"""Share of DB time that parsing or logging on is at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One stream of waits as it came out. `sleeps` are those of the guard; times in microseconds."""
+
+    stream: Stream
+    waits: int
+    micros: int
+    waits_fg: int
+    micros_fg: int
+    sleeps: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The interval. Times in microseconds, busy and idle in centiseconds."""
+
+    instance: Instance
+    gets: dict[Key, int]
+    fast: dict[Key, int]
+    child_gets: dict[int, int]
+    child_misses: dict[int, int]
+    child_spins: dict[int, int]
+    counted: tuple[Counted, ...]
+    times: dict[str, int]
+    statistics: dict[str, int]
+    busy: int
+    idle: int
+    run_queue: float
+
+    def share(self, *causes: str | None) -> float:
+        """Share of DB time that foreground sessions lost in row cache waits (or its result cache latch) of these causes."""
+        lost = sum(c.micros_fg for c in self.counted if c.stream.cause in causes and c.stream.surface is not None)
+        return lost / max(self.times["DB time"], 1)
+
+
+def come_out(it: Instance) -> Outcome:
+    """Let the interval pass."""
+    it.grow()
+    gets, fast = _rates(it)
+    loads = child_loads(it, gets) if it.release.guard == "latch" else {}
+    add_ordinary_waits(it, loads)
+    hung = {hang.event for hang in it.hangs}  # behind a hang no wait ends
+    it.streams = [stream for stream in it.streams if stream.event not in hung]
+    counted = tuple(_counted(it, stream) for stream in it.streams)
+    asked = {key: it.dice.count(rate * it.seconds) for key, rate in gets.items()}
+    children, misses, spins = _children(it, asked, loads, counted)
+    cpu, background, queue = _processors(it)
+    times = _times(it, counted, cpu, queue)
+    busy = it.cpus * it.dice.between(0.985, 1.0) if it.demand else min(cpu + background, float(it.cpus))
+    return Outcome(
+        instance=it,
+        gets=asked,
+        fast={key: it.dice.count(rate * it.seconds) for key, rate in fast.items()},
+        child_gets=children,
+        child_misses=misses,
+        child_spins=spins,
+        counted=counted,
+        times=times,
+        statistics=_statistics(it),
+        busy=round(busy * it.seconds * 100),
+        idle=round((it.cpus - busy) * it.seconds * 100),
+        run_queue=queue + max(0.0, it.demand - it.cpus),
+    )
+
+
+def _rates(it: Instance) -> tuple[dict[Key, float], dict[Key, float]]:
+    gets: dict[Key, float] = {cache.key: 0.0 for cache in it.release.caches}
+    fast = dict.fromkeys(gets, 0.0)
+    for driver, rate in it.work.rates.items():
+        for key, per in DRIVERS[driver].gets.items():
+            asked = rate * per * it.taste.get((driver, key), 1.0)
+            key = named(it.release, key)
+            slow = 1.0
+            if it.release.fast and key[0] in OPTIMISTIC and key[1] is None:
+                slow = it.dice.between(0.05, 0.4)
+            gets[key] += asked * slow
+            fast[key] += asked * (1.0 - slow)
+        for key, per in DRIVERS[driver].modifications.items():
+            it.modified[named(it.release, key)] += rate * per
+    for key, rate in it.extra.items():
+        gets[key] += rate
+    for key, rate in it.extra_fast.items():
+        fast[key] += rate
+    return gets, fast
+
+
+def _counted(it: Instance, stream: Stream) -> Counted:
+    dice = it.dice
+    waits = dice.count(stream.waits * it.seconds)
+    micros = round(waits * stream.mean * 1e6 * dice.about(1.0, 0.4 / (waits + 1) ** 0.5))
+    foreground = min(1.0, stream.foreground * dice.about(1.0, 0.01))
+    sleeps = max(waits, round(waits * stream.sleeps_per_wait))
+    first = round(waits * min(1.0, stream.first_sleeps))
+    return Counted(stream, waits, micros, round(waits * foreground), round(micros * foreground), sleeps, first)
+
+
+def _children(
+    it: Instance, asked: dict[Key, int], loads: dict[int, LatchLoad], counted: tuple[Counted, ...]
+) -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
+    """Gets, misses and spin gets by child. A miss is either absorbed by spinning or slept for."""
+    if not loads:
+        return {}, {}, {}
+    expected = child_gets(it, asked)
+    totals, misses, spins = {}, {}, {}
+    for child, load in loads.items():
+        slept = sum(c.first for c in counted if c.stream.child == child)
+        rate = load.misses + sum(hot.misses for number, hot in it.hot if number == child)
+        missed = max(it.dice.count(rate * it.seconds), slept)
+        totals[child] = max(round(expected[child] * it.dice.about(1.0, 0.004)), missed)
+        misses[child], spins[child] = missed, missed - slept
+    return totals, misses, spins
+
+
+def _processors(it: Instance) -> tuple[float, float, float]:
+    """Foreground and background processors used, and foreground sessions in the run queue, on average."""
+    cpu, background = it.work.cpu + it.spinning, it.work.background_cpu
+    if it.demand:
+        got = min(1.0, 0.985 * it.cpus / (cpu + background + it.demand))
+        return cpu * got, background * got, cpu * (1 / got - 1) * it.dice.between(0.5, 1.0)
+    used = min((cpu + background) / it.cpus, 0.95)
+    waiting = used ** ((2 * (it.cpus + 1)) ** 0.5) / (1 - used)
+    return cpu, background, waiting * cpu / (cpu + background) * it.dice.between(0.3, 1.0)
+
+
+def _times(it: Instance, counted: tuple[Counted, ...], cpu: float, queue: float) -> dict[str, int]:
+    """The time model. Every foreground wait is part of DB time, and of what the session was doing."""
+    during: dict[str, float] = {}
+    for each in counted:
+        during[each.stream.during] = during.get(each.stream.during, 0.0) + each.micros_fg
+    hanging = sum(hang.sessions * min(hang.since, it.seconds) * 0.9 for hang in it.hangs) * 1e6
+    work, million = it.work, it.seconds * 1e6
+    db = (cpu + queue + work.io + work.other) * million + sum(during.values()) + hanging
+    hard = work.rates["hard parse"] * work.hard_parse_cpu * million + during.get("hard parse", 0.0)
+    failed = work.rates["failed parse"] * DRIVERS["failed parse"].cpu * million + during.get("failed parse", 0.0)
+    soft = work.rates["soft parse"] * work.soft_parse_cpu * million + during.get("soft parse", 0.0)
+    logon = work.rates["logon"] * work.logon_cpu * million + during.get("logon", 0.0)
+    sequence = work.rates["sequence"] * DRIVERS["sequence"].cpu * million + during.get("sequence", 0.0)
+    bound = MOST_OF_DB_TIME * db
+    named_times = {
+        "DB time": db,
+        "DB CPU": cpu * million,
+        "parse time elapsed": min(hard + failed + soft, bound),
+        "hard parse elapsed time": min(hard + 0.8 * failed, bound),
+        "failed parse elapsed time": min(failed, bound),
+        "connection management call elapsed time": min(logon, bound),
+        "sequence load elapsed time": min(sequence, bound),
+    }
+    return {name: round(value) for name, value in named_times.items()}
+
+
+def _statistics(it: Instance) -> dict[str, int]:
+    rates = it.work.rates
+    parses = rates["soft parse"] + rates["hard parse"] + rates["failed parse"]
+    statistics = {
+        "parse count (total)": parses,
+        "parse count (hard)": rates["hard parse"] + rates["failed parse"] * 0.9,
+        "parse count (failures)": rates["failed parse"],
+        "execute count": rates["execution"] + rates["hard parse"] * it.work.recursive_per_hard * 0.5,
+        "logons cumulative": rates["logon"],
+        "user calls": rates["execution"] * it.work.calls_per_execution + rates["logon"] * 3,
+        "user commits": rates["commit"],
+        "user rollbacks": rates["commit"] * 0.02,
+        "recursive calls": rates["hard parse"] * it.work.recursive_per_hard + rates["logon"] * 8 + rates["ddl"] * 40,
+        "session cursor cache hits": rates["soft parse"] * 0.5,
+    }
+    counted = {name: it.dice.count(rate * it.seconds) for name, rate in statistics.items()}
+    for name in ("parse count (hard)", "parse count (failures)"):
+        counted[name] = min(counted[name], counted["parse count (total)"])
+    return counted

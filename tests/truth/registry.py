@@ -1,0 +1,53 @@
+"""The mechanisms by the id of the cause they stage. Each is found by importing `tests.truth.causes`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tests.truth.instance import Instance
+from tests.truth.releases import EVERY
+
+Stage = Callable[[Instance, float], None]
+"""Puts a trouble into an instance that costs so many seconds a second in row cache waits."""
+Role = Literal["cause", "look-alike", "hang"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """How one cause of the catalogue comes about, in numbers."""
+
+    cause: str
+    group: str
+    stage: Stage
+    releases: tuple[str, ...]
+    caches: tuple[str, ...]
+    """The right answers to "which cache"; empty where the trouble is no cache's."""
+    also: frozenset[str]
+    """Causes that are true as well, because this one contains them."""
+    cluster: bool | None
+    role: Role
+
+
+MECHANISMS: dict[str, Mechanism] = {}
+
+
+def stages(
+    cause: str,
+    group: str,
+    *,
+    caches: Sequence[str] = (),
+    releases: Sequence[str] = EVERY,
+    also: Sequence[str] = (),
+    cluster: bool | None = None,
+    role: Role = "cause",
+) -> Callable[[Stage], Stage]:
+    """Register the function below as the mechanism of a cause."""
+
+    def registered(stage: Stage) -> Stage:
+        assert cause not in MECHANISMS, f"{cause} has two mechanisms"
+        MECHANISMS[cause] = Mechanism(
+            cause, group, stage, tuple(releases), tuple(caches), frozenset(also), cluster, role
+        )
+        return stage
+
+    return registered
