@@ -75,5 +75,13 @@ QUESTIONS: Mapping[str, Question] = {
         "select limit from dba_profiles where profile = 'DEFAULT' and resource_name = 'PASSWORD_LIFE_TIME'",
         "days until the password of a user without a profile of its own expires",
     ),
+    "H5": Question(
+        "select max(rawtohex(key)) from v$rowcache_parent where cache_name = 'dc_objects'",
+        "a user number in four bytes, the length of a name in two (one up to 11g), the name: hold it against dba_objects",
+    ),
+    "H8": Question(
+        "select max(rawtohex(p3raw)) from v$session where event in ('library cache lock', 'library cache pin')",
+        "the mode in the last four digits, the type of the object in the four before: 004F for the status of an account",
+    ),
 }
 """Id of a statement in docs/unproven.md → the query that settles it."""
