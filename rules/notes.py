@@ -22,7 +22,8 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     ]
     source = [REMEMBER] if context.printed else []
     doubts = [str(disagreement) for disagreement in context.map.disagreements]
-    odd = sorted(str(oddity) for oddity in context.delta.oddities)
+    # A view with repeated rows is missing for that reason, and says so among those.
+    odd = sorted(str(oddity) for oddity in context.delta.oddities if oddity.what != "repeated")
     return (*source, *context.delta.notes, *assumed, *doubts, *implausible(context.delta), *odd, *refused)
 
 

@@ -138,6 +138,7 @@ def _undostat(now: ScenarioState) -> list[Row]:
     begin = (now.began + timedelta(seconds=now.at)).replace(minute=0, second=0)
     return [
         {
+            **_container(now),
             "begin_time": begin.strftime("%Y-%m-%d %H:%M:%S"),
             "undotsn": 2,
             "txncount": round(600 * now.load.statistics.get("user commits", 0.0)),
@@ -157,7 +158,12 @@ def _parameter(now: ScenarioState) -> list[Row]:
 
 def _sgastat(now: ScenarioState) -> list[Row]:
     sizes = {"free memory": 410_000_000, "KQR PO": 38_000_000, "KQR M PO": 6_100_000}
-    return [{"pool": "shared pool", "name": name, "bytes": size} for name, size in sizes.items()]
+    return [{**_container(now), "pool": "shared pool", "name": name, "bytes": size} for name, size in sizes.items()]
+
+
+def _container(now: ScenarioState) -> Row:
+    """The column that tells containers apart, from the release on that has any; no scripted database has containers."""
+    return {"con_id": 0} if at_least(now.scenario.release, "12.1") else {}
 
 
 VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {

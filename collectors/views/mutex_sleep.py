@@ -20,12 +20,15 @@ MUTEX_SLEEP = Collector(
     statements={
         "11.2": """
             select /* latchscope v$mutex_sleep */
-                   mutex_type, replace(location, chr(0)) as location, sleeps, wait_time
+                   mutex_type, replace(location, chr(0)) as location, sum(sleeps) as sleeps,
+                   sum(wait_time) as wait_time
               from v$mutex_sleep
-             where mutex_type = 'Row Cache'""",
+             where mutex_type = 'Row Cache'
+             group by mutex_type, replace(location, chr(0))""",
     },
     without="where sessions sleep for row cache mutexes, which guard the row cache from 12.2 on",
     granted_on="sys.v_$mutex_sleep",
+    repeats="sum",
     starts_at_zero=True,
     after=("v$instance",),
 )

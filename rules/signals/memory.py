@@ -8,7 +8,7 @@ from rules.signals import Subject, signal
 
 @signal(unit="bytes", of="v$sgastat")
 def row_cache_memory(context: SignalContext, subject: Subject) -> SignalValue:
-    """Shared pool memory of row cache objects (KQR…)."""
+    """Shared pool memory of row cache objects (KQR…), of all containers together."""
     rows = [row for row in context.delta.rows("v$sgastat") if str(row.get("name")).startswith("KQR")]
     total = context.sum_of(rows, "bytes")
     if total is None:
@@ -18,7 +18,7 @@ def row_cache_memory(context: SignalContext, subject: Subject) -> SignalValue:
 
 @signal(unit="operations", of="v$sga_resize_ops")
 def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue:
-    """Times the shared pool was made smaller in the last ten minutes."""
+    """Times the shared pool was made smaller in the last ten minutes; each granule that moves counts."""
     if isinstance(context.delta.read("v$sga_resize_ops"), Missing):
         return context.why_unknown("v$sga_resize_ops")
     rows = [
@@ -27,7 +27,7 @@ def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue
         if row.get("component") == "shared pool"
         and (number(row.get("final_size")) or 0.0) < (number(row.get("initial_size")) or 0.0)
     ]
-    return Known(float(len(rows)), ", ".join(str(row.get("start_time")) for row in rows))
+    return Known(float(len(rows)), ", ".join(sorted({str(row.get("start_time")) for row in rows})))
 
 
 @signal(unit="ratio", of="v$rowcache")

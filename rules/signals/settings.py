@@ -1,6 +1,8 @@
 """Signals of settings and of undo: parameters as numbers, retention, segments held against concurrency."""
 
-from collectors.model import SCRIPT, Missing, number
+from collections.abc import Sequence
+
+from collectors.model import SCRIPT, Missing, Row, number
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.signals import Subject, signal
 from rules.signals.caches import cache_sum
@@ -29,39 +31,53 @@ def parameter_value(context: SignalContext, subject: Subject) -> SignalValue:
         return Unknown("v$parameter", f"{name} = {value} is no number", "read it yourself")
 
 
-def _newest_undo(context: SignalContext, column: str) -> float | None:
+def _newest_undo(context: SignalContext) -> tuple[Row, ...]:
+    """The newest row of v$undostat of each container; before 12.1, and with shared undo, there is but one."""
     rows = sorted(context.delta.rows("v$undostat"), key=lambda row: str(row.get("begin_time")))
-    return number(rows[-1].get(column)) if rows else None
+    newest = {row.get("con_id"): row for row in rows}
+    return tuple(newest.values())
+
+
+def _of(row: Row, rows: Sequence[Row]) -> str:
+    """Which container a figure is of, where there are several."""
+    return f" in container {row.get('con_id')}" if len(rows) > 1 else ""
 
 
 @signal(unit="ratio", of="v$undostat, v$parameter")
 def tuned_retention_ratio(context: SignalContext, subject: Subject) -> SignalValue:
-    """Undo retention Oracle tuned for, per second of the undo_retention that was asked for."""
-    tuned = _newest_undo(context, "tuned_undoretention")
+    """Undo retention Oracle tuned for, per second of the undo_retention that was asked for; of the container with the most."""
+    rows = _newest_undo(context)
+    tuned = [number(row.get("tuned_undoretention")) for row in rows]
+    known = [retention for retention in tuned if retention is not None]
     asked = parameter_value(context, Subject(parameter="undo_retention"))
-    if tuned is None:
+    if not known or len(known) < len(rows):
         return context.why_unknown("v$undostat", "tuned_undoretention")
     if isinstance(asked, Unknown) or not asked.value:
         return context.why_unknown("v$parameter", "undo_retention")
-    return Known(tuned / asked.value, f"{tuned:,.0f} s tuned, {asked.value:,.0f} s asked for")
+    where = _of(rows[known.index(max(known))], rows)
+    return Known(max(known) / asked.value, f"{max(known):,.0f} s tuned{where}, {asked.value:,.0f} s asked for")
 
 
 @signal(unit="ratio", of="v$undostat")
 def unexpired_share_of_undo(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the undo blocks, active ones aside, that may not be reused yet."""
-    unexpired, expired = _newest_undo(context, "unexpiredblks"), _newest_undo(context, "expiredblks")
-    if unexpired is None or expired is None or unexpired + expired == 0:
-        return context.why_unknown("v$undostat", "unexpiredblks")
-    return Known(unexpired / (unexpired + expired), f"{unexpired:,.0f} of {unexpired + expired:,.0f} blocks")
+    """Share of the undo blocks, active ones aside, that may not be reused yet; of the container with the largest."""
+    rows = _newest_undo(context)
+    shares: list[Known] = []
+    for row in rows:
+        unexpired, expired = number(row.get("unexpiredblks")), number(row.get("expiredblks"))
+        if unexpired is None or expired is None:
+            return context.why_unknown("v$undostat", "unexpiredblks")
+        if blocks := unexpired + expired:
+            shares.append(Known(unexpired / blocks, f"{unexpired:,.0f} of {blocks:,.0f} blocks{_of(row, rows)}"))
+    most = max(shares, key=lambda share: share.value, default=None)
+    return context.why_unknown("v$undostat", "unexpiredblks") if most is None else most
 
 
 @signal(unit="segments per transaction", of="v$rowcache, v$undostat")
 def undo_segments_per_transaction(context: SignalContext, subject: Subject) -> SignalValue:
-    """Entries of dc_rollback_segments per transaction of the busiest moment; above 20 segments are left over."""
-    segments, most = (
-        cache_sum(context, Subject(("dc_rollback_segments",)), "usage"),
-        _newest_undo(context, "maxconcurrency"),
-    )
+    """Entries of dc_rollback_segments per transaction of the busiest moment, containers added; above 20 some are left over."""
+    segments = cache_sum(context, Subject(("dc_rollback_segments",)), "usage")
+    most = context.sum_of(_newest_undo(context), "maxconcurrency")
     if isinstance(segments, Unknown):
         return segments
     if not most:
