@@ -153,7 +153,7 @@ def _undostat(now: ScenarioState) -> list[Row]:
 
 def _parameter(now: ScenarioState) -> list[Row]:
     settings = {"cpu_count": str(now.scenario.cpus), **now.scenario.parameters}
-    return [{"name": name, "value": value, "isdefault": "FALSE"} for name, value in settings.items()]
+    return [{**_container(now), "name": name, "value": value, "isdefault": "FALSE"} for name, value in settings.items()]
 
 
 def _sgastat(now: ScenarioState) -> list[Row]:

@@ -86,6 +86,7 @@ def _names(sql: str) -> list[str]:
 READ_FROM = {
     "x$kqrst": "x_$kqrst",
     "sys_context": "dual",
+    "v$parameter": "v$system_parameter",
     "waiting_sessions": "v$session",
     "row_cache_blockers": "v$rowcache_parent",
 }

@@ -88,7 +88,17 @@ def test_overall_getmiss_ratio_needs_enough_gets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "number"), [("TRUE", 1.0), ("false", 0.0), ("FORCE", 1.0), ("MANUAL", 0.0), ("11", 11.0), ("0.5", 0.5)]
+    ("value", "number"),
+    [
+        ("TRUE", 1.0),
+        ("false", 0.0),
+        ("FORCE", 1.0),
+        ("MANUAL", 0.0),
+        ("FORCE_TEMP", 1.0),
+        ("MANUAL_TEMP", 0.0),
+        ("11", 11.0),
+        ("0.5", 0.5),
+    ],
 )
 def test_parameter_value_is_a_number(value: str, number: float) -> None:
     rows: list[Row] = [{"name": "p", "value": value}]

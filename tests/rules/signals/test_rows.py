@@ -135,3 +135,45 @@ def test_repeat_that_nobody_expected_makes_signals_unknown(name: str, view: str,
     told = diagnose(delta_of({view: [before]}, {view: [row, dict(row)]}))
     assert not [out for out in told.ruled_out if SIGNALS.get(out.signal) and SIGNALS[out.signal].of == view]
     assert sum("stands more than once" in note for note in told.notes) == 1
+
+
+def setting(value: str, con_id: int | None = None) -> Row:
+    return {**({} if con_id is None else {"con_id": con_id}), "name": "result_cache_mode", "value": value}
+
+
+@pytest.mark.parametrize(
+    ("rows", "needs", "expected"),
+    [
+        ([setting("MANUAL", 0), setting("FORCE", 3)], ">= 1", Known(1.0, "FORCE in con_id 3, MANUAL in con_id 0")),
+        ([setting("MANUAL", 0), setting("FORCE", 3)], "<= 0", Known(0.0, "MANUAL in con_id 0, FORCE in con_id 3")),
+        ([setting("FORCE", 0), setting("FORCE", 4)], ">= 1", Known(1.0, "FORCE")),
+        (
+            [setting("MANUAL", 0), *(setting("FORCE_TEMP", con_id) for con_id in range(3, 10))],
+            ">= 1",
+            Known(1.0, "FORCE_TEMP in con_id 3 and 4 and 5 and 6 and 7 and 2 more, MANUAL in con_id 0"),
+        ),
+        ([setting("FORCE_TEMP")], ">= 1", Known(1.0, "FORCE_TEMP")),
+        ([setting("MANUAL_TEMP")], ">= 1", Known(0.0, "MANUAL_TEMP")),
+    ],
+)
+def test_setting_of_one_container_is_seen_and_named(rows: list[Row], needs: str, expected: Known) -> None:
+    subject = Subject(parameter="result_cache_mode", needs=needs)
+    told = Known(expected.value, f"result_cache_mode = {expected.derivation}")
+    assert read("parameter_value", {"v$parameter": rows}, {"v$parameter": rows}, subject, "19.0.0.0.0") == told
+
+
+def test_setting_that_is_no_number_somewhere_is_unknown() -> None:
+    rows = [setting("1", 0), setting("AUTO", 3)]
+    reading = read(
+        "parameter_value", {"v$parameter": rows}, {"v$parameter": rows}, Subject((), None, "result_cache_mode")
+    )
+    assert why(reading) == "result_cache_mode = AUTO is no number"
+
+
+def test_tuned_retention_is_held_against_what_its_container_asked_for() -> None:
+    asked = [
+        {"con_id": con_id, "name": "undo_retention", "value": value} for con_id, value in ((0, "900"), (3, "9000"))
+    ]
+    views = {**CONTAINERS, "v$parameter": asked}
+    told = Known(2.0, "1,800 s tuned in container 1, 900 s asked for")
+    assert read("tuned_retention_ratio", views, views, release="19.0.0.0.0") == told
