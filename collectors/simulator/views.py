@@ -47,6 +47,7 @@ def _event_name(now: ScenarioState) -> list[Row]:
 
 def _rowcache(now: ScenarioState) -> list[Row]:
     rows: list[Row] = []
+    fast_way = at_least(now.scenario.release, "12.1")
     for cache in now.scenario.caches:
         used = now.load.usage.get(cache.name, cache.entries)
         modified = now.total(_modifications, cache)
@@ -60,6 +61,7 @@ def _rowcache(now: ScenarioState) -> list[Row]:
                 "usage": used,
                 "fixed": 0,
                 "gets": now.gets(cache),
+                **({"fastgets": now.total(_fastgets, cache, now.scenario)} if fast_way else {}),
                 "getmisses": now.total(_getmisses, cache, now.scenario),
                 "scans": 0,
                 "scanmisses": 0,
@@ -72,6 +74,10 @@ def _rowcache(now: ScenarioState) -> list[Row]:
             }
         )
     return rows
+
+
+def _fastgets(load: ScriptedLoad, cache: Cache, scenario: Scenario) -> float:
+    return load.fastgets.get(cache.name, 0.0) * share(cache, scenario)
 
 
 def _modifications(load: ScriptedLoad, cache: Cache) -> float:

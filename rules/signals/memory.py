@@ -1,9 +1,10 @@
 """Signals of the shared pool: what the row cache holds there, and whether it was shrunk."""
 
 from collectors.model import Missing, number
-from rules.context import MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown
-from rules.formatting import count, part_of
+from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.formatting import part_of
 from rules.signals import Subject, signal
+from rules.signals.caches import all_lookups
 
 
 @signal(unit="bytes", of="v$sgastat")
@@ -32,12 +33,9 @@ def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue
 
 @signal(unit="ratio", of="v$rowcache")
 def overall_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
-    """Dictionary gets of all caches that had to load the entry, per get; above 0.02 entries do not stay in memory."""
-    rows = context.delta.rows("v$rowcache")
-    gets, misses = context.sum_of(rows, "gets"), context.sum_of(rows, "getmisses")
-    if gets is None or misses is None:
+    """Look-ups in all dictionary caches that had to load the entry, per look-up; above 0.02 entries do not stay in memory."""
+    misses = context.sum_of(context.rowcache, "getmisses")
+    if misses is None:
         return context.why_unknown("v$rowcache", "getmisses")
-    if gets < MINIMUM_CACHE_GETS:
-        why = f"too few events: {count(gets)} dictionary gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
-        return Unknown("v$rowcache", why, context.busier)
-    return Known(misses / gets, part_of(misses, gets))
+    lookups = all_lookups(context)
+    return lookups if isinstance(lookups, Unknown) else Known(misses / lookups.value, part_of(misses, lookups.value))

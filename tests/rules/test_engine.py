@@ -195,7 +195,7 @@ def test_failed_confirmation_lowers_confidence() -> None:
 
 
 def test_doubtful_map_lowers_confidence_and_is_noted() -> None:
-    proof = {"signal": "share_of_dictionary_gets", "needs": ">= 0.3", "because": "b", "role": "discriminating"}
+    proof = {"signal": "share_of_lookups", "needs": ">= 0.3", "because": "b", "role": "discriminating"}
     off = [{**row, "gets": 30_000} if row["child#"] == 1 else row for row in SICK["v$latch_children"]]
     delta = delta_of(with_rows("v$latch_children", *off))
     assert found(cause_of(CONDITION, proof, SHAPE)).confidence == "high"

@@ -177,3 +177,68 @@ def test_tuned_retention_is_held_against_what_its_container_asked_for() -> None:
     views = {**CONTAINERS, "v$parameter": asked}
     told = Known(2.0, "1,800 s tuned in container 1, 900 s asked for")
     assert read("tuned_retention_ratio", views, views, release="19.0.0.0.0") == told
+
+
+def cache(number: int, name: str, gets: int, fastgets: int | None = None, **more: int) -> Row:
+    fast: Row = {} if fastgets is None else {"fastgets": fastgets}
+    return {"cache#": number, "type": "PARENT", "subordinate#": None, "parameter": name, "gets": gets, **fast, **more}
+
+
+FAST: Sequence[Row] = (
+    cache(10, "dc_users", 953, 13_473, getmisses=20, modifications=0),
+    cache(0, "dc_tablespaces", 1_232, 14_466, getmisses=12, modifications=0),
+    cache(2, "dc_segments", 4_374, 7_308, getmisses=2_087, modifications=14),
+    cache(16, "dc_histogram_defs", 60_851, 0, getmisses=15_000, modifications=0),
+)
+"""A 19c instance as it was published: F. Hoogland, March 2020; misses and modifications are ours."""
+WORK: Views = {
+    "v$sysstat": [{"name": "parse count (total)", "value": 1_000}, {"name": "execute count", "value": 5_000}]
+}
+ALL_LOOKUPS = 953 + 13_473 + 1_232 + 14_466 + 4_374 + 7_308 + 60_851
+
+
+def from_zero(rows: Sequence[Row]) -> list[Row]:
+    counters = ("gets", "fastgets", "getmisses", "modifications", "value")
+    return [{name: 0 if name in counters else cell for name, cell in row.items()} for row in rows]
+
+
+def read_work(name: str, rows: Sequence[Row], *caches: str, release: str = "19.0.0.0.0") -> SignalValue:
+    before: Views = {"v$rowcache": from_zero(rows), "v$sysstat": from_zero(WORK["v$sysstat"])}
+    return read(name, before, {"v$rowcache": rows, **WORK}, Subject(caches), release)
+
+
+LOOKUPS_ASKED = [
+    ("dc_users", "lookups_per_parse", 14.426),
+    ("dc_users", "lookups_per_execution", 2.8852),
+    ("dc_users", "share_of_lookups", 14_426 / ALL_LOOKUPS),
+    ("dc_segments", "getmiss_ratio", 2_087 / 11_682),
+    ("dc_segments", "modification_ratio", 14 / 11_682),
+    ("dc_users", "overall_getmiss_ratio", 17_119 / ALL_LOOKUPS),
+]
+
+
+@pytest.mark.parametrize(("caches", "name", "value"), LOOKUPS_ASKED)
+def test_work_is_weighed_by_gets_and_fastgets(caches: str, name: str, value: float) -> None:
+    assert known(read_work(name, FAST, caches)) == pytest.approx(value)
+
+
+def test_caches_are_asked_together_by_their_lookups() -> None:
+    assert known(read_work("evenness_of_lookups", FAST, "dc_users", "dc_tablespaces")) == pytest.approx(14_426 / 15_698)
+
+
+@pytest.mark.parametrize(("caches", "name", "value"), LOOKUPS_ASKED)
+def test_work_cannot_be_told_where_fastgets_are_missing(caches: str, name: str, value: float) -> None:
+    without = [{column: cell for column, cell in row.items() if column != "fastgets"} for row in FAST]
+    assert why(read_work(name, without, caches)) == "v$rowcache has no fastgets here"
+    assert why(read_work(name, without, caches, release="12.2.0.1.0")) == "v$rowcache has no fastgets here"
+    assert isinstance(read_work(name, without, caches, release="12.1.0.2.0"), Known), "no fast way up to 12.1"
+    lacking = [{column: cell for column, cell in row.items() if column != "gets"} for row in FAST]
+    assert why(read_work(name, lacking, caches)) == "v$rowcache has no gets here"
+
+
+def test_pressure_is_that_of_gets_alone() -> None:
+    context = SignalContext(delta_of({"v$rowcache": from_zero(FAST)}, {"v$rowcache": FAST}, "19.0.0.0.0"))
+    assert dict(context.by_name("gets")) == {
+        "dc_histogram_defs": 60_851, "dc_segments": 4_374, "dc_tablespaces": 1_232, "dc_users": 953,
+    }  # fmt: skip
+    assert context.by_name("lookups")["dc_users"] == 14_426
