@@ -211,7 +211,7 @@ def _summed(collector: Collector, rows: list[Row]) -> Row:
         elif len(known) < len(cells):
             whole[column.name] = None
         else:
-            corrupt = min(known) if min(known) < 0 else None
+            corrupt = min(known) if min(known) < 0 and not column.signed else None
             whole[column.name] = sum(known) if corrupt is None else corrupt
     return {name: value for name, value in whole.items() if any(name in row for row in rows)}
 
@@ -247,7 +247,7 @@ def _difference(collector: Collector, key: Key, name: str, old: Row | None, new:
     before = old.get(name) if old is not None else (0 if collector.starts_at_zero else None)
     if not isinstance(after, int | float) or not isinstance(before, int | float):
         return None
-    if after < 0 or before < 0:
+    if (after < 0 or before < 0) and not collector.column(name).signed:
         oddities.append(Oddity(collector.view, key, name, "negative", before, after))
         return None
     if after < before:

@@ -45,6 +45,7 @@ class Column:
     kind: ColumnKind
     unit: Literal["", "count", "us", "cs", "s", "bytes", "entries", "date", "mixed"]
     about: str
+    signed: bool = False  # may be below zero; the difference of two such totals is sound all the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +112,7 @@ class Collector:
     """Rows appear in this view on first use, so a row that was not there earlier counts from zero."""
     sampled: bool = False
     """Read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`."""
-    on_request: bool = False
-    """Read when something calls for it (`collectors.ondemand.blockers`) and by the script; never by `poll`."""
+    on_request: bool = False  # read when something calls for it (`collectors.ondemand.blockers`) and by the script
     momentary: bool = False  # tells of the moment of the poll alone; a Delta keeps the earlier reading as `at_begin`
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None

@@ -14,7 +14,7 @@ MUTEX_SLEEP = Collector(
             "[number] function; the number moves with the release, the function does not",
         ),
         Column("sleeps", ColumnKind.COUNTER, "count", "sleeps of waiters at this place"),
-        Column("wait_time", ColumnKind.COUNTER, "us", "time waited at this place"),
+        Column("wait_time", ColumnKind.COUNTER, "us", "time waited at this place; may be below zero", signed=True),
     ),
     # Locations can end in CHR(0), which no client wants to see.
     statements={
