@@ -25,6 +25,9 @@ from collectors.model import (
 from collectors.registry import collectors
 
 WRAP = 2**32
+OWN_CONNECTION = (
+    "give each instance its own connection (SERVICE_NAME with INSTANCE_NAME in its DSN, or a service of one instance)"
+)
 LONGEST_UPTIME = 50 * 365 * 86400.0
 """Seconds; an instance that claims to be older has a broken clock, and its start counts as unknown."""
 
@@ -104,6 +107,10 @@ def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
     if earlier.database != later.database:
         why = f"one snapshot is of {earlier.database}, the other of {later.database}"
         return because(why, "compare snapshots of one database")
+    was, now = (snapshot.instance.get("instance_number") for snapshot in (earlier, later))
+    if was != now and was is not None and now is not None:
+        why = f"the session was on instance {was} of the cluster and is on instance {now} now, which counts for itself"
+        return because(why, OWN_CONNECTION)
     if earlier.taken_at is None or later.taken_at is None:
         return because("a snapshot has no time", "grant select on sys.v_$instance, which brings the database's clock")
     if later.taken_at <= earlier.taken_at:

@@ -9,6 +9,7 @@ from rules.context import ROW_CACHE_SURFACES, SignalContext
 from rules.formatting import count
 from rules.hangs import StillWaiting, hanging
 from rules.model import Blocker, Blockers, Figure, Step
+from rules.waiters import unlisted, within
 
 VIEW = "row_cache_blockers"
 MODES = {3: "share", 5: "exclusive"}
@@ -35,10 +36,21 @@ def blockers_of(context: SignalContext) -> Blockers | None:
 
 
 def _still_holding(context: SignalContext, rows: Sequence[Row]) -> Iterator[Row]:
-    """Holders that those who wait now still name; the look is older than the poll, and a command to end must not be."""
-    columns = ("blocking_session", "final_blocking_session")
-    named = {number(row.get(name)) for row in context.delta.rows("waiting_sessions") for name in columns} - {None}
-    return (row for row in rows if not named or number(row.get("sid")) in named)
+    """Holders that those who wait now still name; the look is older than the poll, and a command to end must not be.
+
+    A SID is named together with its instance: in a cluster the same SID is somebody else on each of them.
+    """
+    alone = all(row.get("parallel") != "YES" for row in context.delta.rows("v$instance"))
+    named = {
+        (sid, number(row.get(f"{kind}_instance")))
+        for row in context.delta.rows("waiting_sessions")
+        for kind in ("blocking", "final_blocking")
+        if (sid := number(row.get(f"{kind}_session"))) is not None
+    }
+    for row in rows:
+        sid, own = number(row.get("sid")), number(row.get("instance"))
+        if not named or (sid, own) in named or (alone and (sid, None) in named):
+            yield row
 
 
 NO_HOLDER = "v$rowcache_parent shows no holder on this instance; it may be on another one, or have let go"
@@ -46,7 +58,8 @@ NO_HOLDER = "v$rowcache_parent shows no holder on this instance; it may be on an
 
 def _held(row: Row, stuck: Sequence[StillWaiting]) -> Blocker:
     """A holder as v$rowcache_parent and v$session tell it."""
-    cache = text(row.get("cache_name"))
+    cache_id = number(row.get("cache#"))
+    cache = text(row.get("cache_name")) or (None if cache_id is None else unlisted(cache_id))
     waits = [waiter.seconds for waiter in stuck if waiter.cache == cache or cache is None]
     sid, serial, instance = (_whole(row, name) for name in ("sid", "serial#", "instance"))
     kind = text(row.get("type"))
@@ -158,7 +171,7 @@ def sentence_of(blocker: Blocker) -> str:
     ]
     about.append(f"SQL {blocker.sql_id}" if blocker.sql_id else None)
     named = ", ".join(dict.fromkeys(part for part in about if part))
-    holds = f"holds an entry of {blocker.cache or 'a cache that is not known'}" + f" in {blocker.mode} mode" * (
+    holds = f"holds an entry of {within(blocker.cache or 'a cache that is not known')}" + f" in {blocker.mode} mode" * (
         blocker.mode is not None
     )
     since = "" if blocker.held_at_least_seconds is None else f" for at least {spoken(blocker.held_at_least_seconds)}"

@@ -2,7 +2,7 @@
 
 from collectors.model import Row, number
 from collectors.release import at_least
-from collectors.simulator.hangs import sampled
+from collectors.simulator.hangs import blocked_by, sampled
 from collectors.simulator.scenario import ScenarioState, ScriptedLoad
 from collectors.simulator.sessions import ScriptedWaiters
 from collectors.views.waiting_sessions import MOST_ROWS
@@ -66,15 +66,11 @@ def waiting_sessions(now: ScenarioState) -> list[Row]:
     """Rows of the look of every poll: the same sessions, the longest wait first, with what that look asks beside."""
     rows = session(now)
     longest_first = sorted(rows, key=lambda row: -float(str(row["wait_time_micro"])))
-    instance = now.scenario.instance
     return [
         {
             **row,
             "serial#": 1000 + int(str(row["sid"])),
             "type": "USER",
-            "blocking_instance": None if row["blocking_session"] is None else instance,
-            "final_blocking_instance": None if row["blocking_session"] is None else instance,
-            "final_blocking_session": row["blocking_session"],
             "met": len(rows),
         }
         for row in longest_first[:MOST_ROWS]
@@ -102,6 +98,6 @@ def _waiter(now: ScenarioState, waiters: ScriptedWaiters, sid: int) -> Row:
         "program": waiters.program,
         "username": waiters.username,
         **({"con_id": waiters.con_id} if at_least(now.scenario.release, "12.1") else {}),
-        "blocking_session": waiters.blocker,
+        **blocked_by(now, waiters.blocker),
         "wait_time_micro": 2100,
     }

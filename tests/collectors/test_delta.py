@@ -217,6 +217,41 @@ def test_between_refuses_incomparable_snapshots_and_says_why(earlier: Snapshot, 
     assert gap.way_out
 
 
+def mutex(wait_time: int) -> Rows:
+    return Rows(
+        "v$mutex_sleep", ({"mutex_type": "Row Cache", "location": "kqrpre", "sleeps": 9, "wait_time": wait_time},)
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change"), [(-500, -300, 200), (-100, 50, 150), (-300, -500, None), (50, -100, None)]
+)
+def test_wait_time_of_a_mutex_may_be_below_zero_and_still_rises(before: int, after: int, change: int | None) -> None:
+    delta = delta_of(snapshot(0, _mutex_sleep=mutex(before)), snapshot(30, _mutex_sleep=mutex(after)))
+    (row,) = delta.rows("v$mutex_sleep")
+    assert row.get("wait_time") == change
+    assert [odd.what for odd in delta.oddities] == ([] if change else ["fell"])
+
+
+def test_total_wait_time_below_zero_is_no_time() -> None:
+    delta = since_startup(snapshot(0, _mutex_sleep=mutex(-493_302)))
+    assert "wait_time" not in delta.rows("v$mutex_sleep")[0]
+    assert [odd.what for odd in delta.oddities] == ["negative"]
+
+
+def test_another_instance_of_a_cluster_is_another_life_even_of_one_start_second() -> None:
+    before, after = (latch(row(gets=gets)) for gets in (1_000, 5_000))
+    gap = between(snapshot(0, _latch=before), snapshot(30, {**INSTANCE, "instance_number": 2}, _latch=after))
+    assert isinstance(gap, NotComparable)
+    assert gap.why == "the session was on instance 1 of the cluster and is on instance 2 now, which counts for itself"
+    assert "give each instance its own connection" in gap.way_out and "INSTANCE_NAME" in gap.way_out
+
+
+def test_snapshot_that_does_not_tell_its_instance_is_compared_as_ever() -> None:
+    silent = {name: value for name, value in INSTANCE.items() if name != "instance_number"}
+    assert isinstance(between(snapshot(0, silent), snapshot(30)), Delta)
+
+
 def test_since_startup_with_a_known_start_is_the_change_since_then() -> None:
     delta = since_startup(snapshot(0, _latch=latch(row(gets=1_000))))
     assert (delta.basis.kind, delta.basis.seconds) == ("since_startup", 3_600.0)
