@@ -25,6 +25,9 @@ from collectors.model import (
 from collectors.registry import collectors
 
 WRAP = 2**32
+OWN_CONNECTION = (
+    "give each instance its own connection (SERVICE_NAME with INSTANCE_NAME in its DSN, or a service of one instance)"
+)
 LONGEST_UPTIME = 50 * 365 * 86400.0
 """Seconds; an instance that claims to be older has a broken clock, and its start counts as unknown."""
 
@@ -79,7 +82,9 @@ def _printed(collector: Collector, reading: Reading, oddities: list[Oddity]) -> 
     """Rows of a report: some print no key at all (of a dictionary cache the name alone), so their names tell them apart."""
     if isinstance(reading, Missing):
         return reading
-    keyed = _keyed(reading, lambda row: _printed_key(collector, row), oddities)
+    keyed = _keyed(collector, reading, lambda row: _printed_key(collector, row), oddities)
+    if isinstance(keyed, Missing):
+        return keyed
     rows = [_totals(collector, key, row, oddities) for key, row in keyed.items()]
     return Changes(collector.view, tuple(rows), reading.notes)
 
@@ -102,6 +107,10 @@ def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
     if earlier.database != later.database:
         why = f"one snapshot is of {earlier.database}, the other of {later.database}"
         return because(why, "compare snapshots of one database")
+    was, now = (snapshot.instance.get("instance_number") for snapshot in (earlier, later))
+    if was != now and was is not None and now is not None:
+        why = f"the session was on instance {was} of the cluster and is on instance {now} now, which counts for itself"
+        return because(why, OWN_CONNECTION)
     if earlier.taken_at is None or later.taken_at is None:
         return because("a snapshot has no time", "grant select on sys.v_$instance, which brings the database's clock")
     if later.taken_at <= earlier.taken_at:
@@ -154,39 +163,75 @@ def _changes(collector: Collector, before: Reading | None, after: Reading, oddit
     if isinstance(after, Missing):
         return after
     if isinstance(before, Missing):
-        why = f"{collector.view} was missing at the start of the interval ({before.why})"
-        return Missing(collector.view, before.kind, why, before.way_out)
+        return _missing_before(before)
 
     def key_of(row: Row) -> Key:
         return tuple(row.get(name) for name in collector.key)
 
-    new = _keyed(after, key_of, oddities)
+    new = _keyed(collector, after, key_of, oddities)
+    if isinstance(new, Missing):
+        return new
     if before is None:
         rows = [_totals(collector, key, row, oddities) for key, row in new.items()]
         return Changes(collector.view, tuple(rows), after.notes)
-    old = _keyed(before, key_of, [])
-    if not collector.once and _has_counters(collector):
+    old = _keyed(collector, before, key_of, oddities)
+    if isinstance(old, Missing):
+        return _missing_before(old)
+    if not collector.once and _has(collector, ColumnKind.COUNTER):
         oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in old.keys() - new.keys())
     rows = [_change(collector, key, old.get(key), row, oddities) for key, row in new.items()]
     return Changes(collector.view, tuple(rows), after.notes)
 
 
-def _keyed(reading: Rows, key_of: Callable[[Row], Key], oddities: list[Oddity]) -> Mapping[Key, Row]:
-    keyed: dict[Key, Row] = {}
-    repeated: set[Key] = set()
-    for row in reading.rows:
-        key = key_of(row)
-        if key in keyed:
-            repeated.add(key)
-        keyed[key] = row
-    for key in sorted(repeated, key=str):
-        oddities.append(Oddity(reading.view, key, "", "repeated", None, None))
-        del keyed[key]
-    return keyed
+def _missing_before(before: Missing) -> Missing:
+    why = f"{before.view} was missing at the start of the interval ({before.why})"
+    return Missing(before.view, before.kind, why, before.way_out)
 
 
-def _has_counters(collector: Collector) -> bool:
-    return any(column.kind is ColumnKind.COUNTER for column in collector.columns)
+def _keyed(
+    collector: Collector, reading: Rows, key_of: Callable[[Row], Key], oddities: list[Oddity]
+) -> Mapping[Key, Row] | Missing:
+    """Rows by key. A key that repeats though nobody expected it makes the whole view missing.
+
+    Such rows mean that the release tells rows apart by what we do not read. Which of them is meant, and whether the others are
+    whole, nobody can say, so that zero or a part would stand for a figure. Missing is what every reader of a view asks for first.
+    """
+    grouped: dict[Key, list[Row]] = {}
+    for place, row in enumerate(reading.rows):
+        alone = (place,) if collector.repeats == "kept" or collector.momentary else ()  # sessions of a look, events
+        grouped.setdefault((*key_of(row), *alone), []).append(row)
+    if collector.repeats != "sum":
+        figures = _has(collector, ColumnKind.COUNTER, ColumnKind.GAUGE)
+        repeated = [
+            key for key, rows in grouped.items() if rows[1:] and (figures or any(row != rows[0] for row in rows))
+        ]
+        if repeated:
+            oddity = Oddity(collector.view, min(repeated, key=str), "", "repeated", None, None)
+            oddities.append(oddity)
+            cure = f"look at these rows of {collector.view} and report what tells them apart"
+            return Missing(collector.view, "failed", str(oddity), cure)
+    return {key: rows[0] if len(rows) == 1 else _summed(collector, rows) for key, rows in grouped.items()}
+
+
+def _summed(collector: Collector, rows: list[Row]) -> Row:
+    """Rows of one key as one: figures added, and unknown where a row does not tell them or tells a corrupt one."""
+    whole: dict[str, Value] = {}
+    for column in collector.columns:
+        cells = [row.get(column.name) for row in rows]
+        known = [cell for cell in cells if isinstance(cell, int | float)]
+        if column.kind not in (ColumnKind.COUNTER, ColumnKind.GAUGE):
+            told = [cell for cell in cells if cell is not None]
+            whole[column.name] = max(told, key=lambda cell: (number(cell) or 0.0, str(cell)), default=None)
+        elif len(known) < len(cells):
+            whole[column.name] = None
+        else:
+            corrupt = min(known) if min(known) < 0 and not column.signed else None
+            whole[column.name] = sum(known) if corrupt is None else corrupt
+    return {name: value for name, value in whole.items() if any(name in row for row in rows)}
+
+
+def _has(collector: Collector, *kinds: ColumnKind) -> bool:
+    return any(column.kind in kinds for column in collector.columns)
 
 
 def _totals(collector: Collector, key: Key, row: Row, oddities: list[Oddity]) -> Row:
@@ -216,7 +261,7 @@ def _difference(collector: Collector, key: Key, name: str, old: Row | None, new:
     before = old.get(name) if old is not None else (0 if collector.starts_at_zero else None)
     if not isinstance(after, int | float) or not isinstance(before, int | float):
         return None
-    if after < 0 or before < 0:
+    if (after < 0 or before < 0) and not collector.column(name).signed:
         oddities.append(Oddity(collector.view, key, name, "negative", before, after))
         return None
     if after < before:

@@ -45,6 +45,7 @@ class Column:
     kind: ColumnKind
     unit: Literal["", "count", "us", "cs", "s", "bytes", "entries", "date", "mixed"]
     about: str
+    signed: bool = False  # may be below zero; the difference of two such totals is sound all the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +106,13 @@ class Collector:
     """Read once per instance start; later polls carry the rows over."""
     every_seconds: float | None = None
     """Of what hardly ever changes: read at least so often, in seconds, and carried over by the polls between."""
+    repeats: Literal["sum", "kept", "unknown"] = "unknown"
+    """Rows of one key: summed, each a row of its own, or a thing nobody expected, which makes the view missing."""
     starts_at_zero: bool = False
     """Rows appear in this view on first use, so a row that was not there earlier counts from zero."""
     formerly: str = ""  # what older releases of ours granted in place of `granted_on`; asked for once per start
     sampled: bool = False  # read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`
-    on_request: bool = False
-    """Read when something calls for it (`collectors.ondemand.blockers`) and by the script; never by `poll`."""
+    on_request: bool = False  # read when something calls for it (`collectors.ondemand.blockers`) and by the script
     momentary: bool = False  # tells of the moment of the poll alone; a Delta keeps the earlier reading as `at_begin`
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
@@ -197,13 +199,11 @@ class Oddity:
     after: Value
 
     def __str__(self) -> str:
-        row = " ".join(str(part) for part in self.key)
-        whole = {
-            "vanished": "is gone; its change is unknown",
-            "repeated": "stands more than once; neither copy is used",
-        }
-        if self.what in whole:
-            return f"{self.view} row {row} {whole[self.what]}"
+        row = " ".join(str(part) for part in self.key if part is not None)
+        if self.what == "vanished":
+            return f"{self.view} row {row} is gone; its change is unknown"
+        if self.what == "repeated":
+            return f"{self.view} row {row} stands more than once, which nobody expected; the view is not used"
         if self.what == "negative":
             return f"{self.view} {self.column} of {row} is negative ({self.after}); a corrupt counter is not used"
         how = "wrapped at 32 bits" if self.what == "wrapped" else "fell"

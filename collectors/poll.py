@@ -72,12 +72,12 @@ def _tried_before(reading: Reading, readings: Mapping[str, Reading], previous: S
     """Whether the older name of what was refused is known to be refused too, so that no poll asks for it again."""
     if isinstance(reading, Rows) or reading.kind != "refused":
         return True
-    return previous is not None and _same_life(_instance_row(readings), previous.instance)
+    return previous is not None and same_life(_instance_row(readings), previous.instance)
 
 
 def _carried_over(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
     """What an earlier poll read of a view that cannot have changed since, or need not be asked for again yet."""
-    if previous is None or not _same_life(_instance_row(readings), previous.instance):
+    if previous is None or not same_life(_instance_row(readings), previous.instance):
         return None
     known = previous.readings.get(collector.view)
     if not isinstance(known, Rows):
@@ -92,7 +92,7 @@ def _carried_over(collector: Collector, readings: Mapping[str, Reading], previou
     return replace(known, read_at=read_at) if in_time else None
 
 
-def _same_life(instance: Row, before: Row) -> bool:
+def same_life(instance: Row, before: Row) -> bool:
     """Whether it is the same instance, not restarted; of one whose start is not known it cannot be told."""
     started = instance.get("startup_time")
     same = all(instance.get(name) == before.get(name) for name in ("startup_time", "instance_number"))

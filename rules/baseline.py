@@ -77,7 +77,7 @@ def figures(delta: Delta) -> Mapping[str, float]:
     context = SignalContext(delta)
     seconds = delta.basis.seconds if delta.basis.kind == "interval" else None
     impact = context.impact if seconds else None
-    gets = context.sum_of(delta.rows("v$rowcache"), "gets")
+    gets = context.sum_of(delta.rows("v$rowcache"), "gets")  # what latches and mutexes bear: the fast way left out
     latch = context.latch if context.mechanism != "mutex" else None
     values = {
         "row_cache_wait_share": impact.share_of_db_time if impact else None,

@@ -8,6 +8,7 @@ from rules.context import ROW_CACHE_SURFACES, SignalContext
 from rules.hang_model import Blocker, Blockers, LibraryCacheWait
 from rules.hangs import StillWaiting, hanging
 from rules.row_cache_keys import read_key
+from rules.waiters import unlisted
 
 VIEW = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
@@ -58,7 +59,11 @@ def blockers_of(context: SignalContext) -> Blockers | None:
 
 
 def _still_holding(context: SignalContext, rows: Sequence[Row]) -> Iterator[Row]:
-    """Holders that those who wait now still name; the look is older than the poll, and a command to end must not be."""
+    """Holders that those who wait now still name; the look is older than the poll, and a command to end must not be.
+
+    A SID is named together with its instance: in a cluster the same SID is somebody else on each of them.
+    """
+    alone = all(row.get("parallel") != "YES" for row in context.delta.rows("v$instance"))
     named = {
         (sid, number(row.get(f"{kind}_instance")))
         for row in context.delta.rows("waiting_sessions")
@@ -67,7 +72,9 @@ def _still_holding(context: SignalContext, rows: Sequence[Row]) -> Iterator[Row]
     }
     for row in rows:
         sid, instance = number(row.get("sid")), number(row.get("instance"))
-        if not named or any(sid == other and (None in (instance, at) or instance == at) for other, at in named):
+        if not named or any(
+            sid == other and (instance == at or (alone and None in (instance, at))) for other, at in named
+        ):
             yield row
 
 
@@ -104,7 +111,9 @@ def _held(row: Row, stuck: Sequence[StillWaiting]) -> Blocker:
     sid, serial, instance = (_whole(row, name) for name in ("sid", "serial#", "instance"))
     behind = [waiter for waiter in stuck if waiter.blocker == f"{sid}@{instance}"]
     # gv$session shows the session of another instance, and no entry: what it holds those tell who wait for it.
-    cache = text(row.get("cache_name")) or (behind[0].cache if behind else None)
+    cache_id = number(row.get("cache#"))
+    listed = text(row.get("cache_name")) or (None if cache_id is None else unlisted(cache_id))
+    cache = listed or (behind[0].cache if behind else None)
     waits = [waiter.seconds for waiter in stuck if waiter.cache == cache or cache is None]
     waiters = _whole(row, "waiters")
     kind = text(row.get("type"))

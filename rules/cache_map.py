@@ -99,7 +99,10 @@ def why_not_inferred(delta: Delta) -> str:
 
 
 def predicted_latch_gets(rows: Iterable[Row]) -> float | None:
-    """3 × parent gets + 1 × subordinate gets, or None when a row's gets are unknown or there is no row."""
+    """3 × parent gets + 1 × subordinate gets, or None when a row's gets are unknown or there is no row.
+
+    Gets alone: where child latches guard the caches there is no fast way, and it is gets that take the latch.
+    """
     predicted, any_row = 0.0, False
     for row in rows:
         gets = number(row.get("gets"))

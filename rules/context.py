@@ -16,6 +16,7 @@ from collectors.model import (
     number,
     text,
 )
+from collectors.release import at_least
 from rules.cache_map import CacheMap, GuardedCaches, cache_map
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.impact import severity_of, severity_of_hang
@@ -27,6 +28,8 @@ from rules.waiters import SampledWaiters, cache_namer, crowd_of
 
 __all__ = ["Known", "SignalContext", "SignalValue", "Unknown", "share"]
 
+LOOKUPS = "lookups"
+"""What a row of `SignalContext.rowcache` has beside the columns of v$rowcache."""
 MINIMUM_SLEEPS = 100
 """Fewer sleeps than this tell nothing about shares, shapes or children."""
 MINIMUM_CACHE_GETS = 10_000
@@ -116,6 +119,28 @@ class SignalContext:
         names = ("gets", "misses", "sleeps", "spin_gets", "wait_time")
         sums = {name: self.sum_of(self.children, name) for name in names}
         return {name: value for name, value in sums.items() if value is not None}
+
+    @cached_property
+    def rowcache(self) -> tuple[Row, ...]:
+        """The rows of v$rowcache, each with what was asked of the cache as `lookups`, where that is known.
+
+        Look-ups, gets and fastgets together, are the work asked for. Gets alone are the pressure on a latch or mutex, for
+        what is looked up in the fast way is counted in fastgets alone.
+        """
+        rows = [(row, self._lookups(row)) for row in self.delta.rows("v$rowcache")]
+        return tuple(row if lookups is None else {**row, LOOKUPS: lookups} for row, lookups in rows)
+
+    def _lookups(self, row: Row) -> float | None:
+        gets, fast = number(row.get("gets")), number(row.get("fastgets"))
+        if fast is None and not self.fast_way:
+            fast = 0.0
+        return None if gets is None or fast is None else gets + fast
+
+    @property
+    def fast_way(self) -> bool:
+        """Whether look-ups may be counted in fastgets: not up to 12.1, where `_kqr_optimistic_reads` is off."""
+        release = self.delta.release
+        return self.mechanism != "latch" if release is None else at_least(release, "12.2")
 
     @property
     def cpus(self) -> float | None:
@@ -242,8 +267,8 @@ class SignalContext:
         return sum(known) if known and len(known) == len(cells) else None
 
     def by_name(self, column: str) -> Mapping[str, float]:
-        """A column of v$rowcache by cache name, most first; a cache of which a row lacks it is left out."""
-        rows = self.delta.rows("v$rowcache")
+        """A column of v$rowcache, or `lookups`, by cache name, most first; a cache of which a row lacks it is left out."""
+        rows = self.rowcache
         names = {str(row.get("parameter")) for row in rows if row.get("parameter") is not None}
         sums = {name: self.sum_of([row for row in rows if row.get("parameter") == name], column) for name in names}
         named = [(name, total) for name, total in sums.items() if total is not None]
@@ -262,6 +287,8 @@ class SignalContext:
         reading = self.delta.read(view)
         if isinstance(reading, Missing):
             return Unknown(view, reading.why, reading.way_out)
+        if column == LOOKUPS:
+            column = "gets" if any(number(row.get("gets")) is None for row in reading.rows) else "fastgets"
         for oddity in self.delta.oddities:
             if oddity.view == view and oddity.column in ("", column):
                 return Unknown(view, str(oddity), another(self.delta.source))

@@ -163,9 +163,9 @@ def _outcomes(condition: Condition | AnyOf, cause: Cause, context: SignalContext
     on a surface that costs nothing is settled by the others.
     """
     if isinstance(condition, Condition):
-        reading = SIGNALS[condition.signal].read(
-            context, Subject(cause.caches, condition.location or cause.location, condition.parameter, cause.surfaces)
-        )
+        location = condition.location or cause.location
+        subject = Subject(cause.caches, location, condition.parameter, cause.surfaces, condition.needs)
+        reading = SIGNALS[condition.signal].read(context, subject)
         return [
             ConditionResult(
                 condition, reading, meets(reading.value, condition.needs) if isinstance(reading, Known) else None

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from collectors.model import Delta, Missing, Row, number, text
+from collectors.model import Delta, Missing, Row, number
 from rules.model import Surface
-from rules.waiters import LATCH_EVENT
+from rules.waiters import LATCH_EVENT, blocker_of
 
 VIEW = "waiting_sessions"
 HANGING_SECONDS = 10.0
@@ -113,7 +113,7 @@ def _sessions(rows: Iterable[Row], cache_of: Callable[[Row], str | None], span: 
             seconds=seconds,
             inside=seconds if span is None else min(seconds, span),
             background=_background(row),
-            blocker=_blocker(row),
+            blocker=blocker_of(row),
         )
 
 
@@ -145,11 +145,3 @@ def _background(row: Row) -> bool:
 def _whole(row: Row, name: str) -> int | None:
     value = number(row.get(name))
     return None if value is None else int(value)
-
-
-def _blocker(row: Row) -> str | None:
-    for kind in ("final_blocking", "blocking"):
-        session, instance = text(row.get(f"{kind}_session")), text(row.get(f"{kind}_instance"))
-        if session is not None:
-            return session if instance is None else f"{session}@{instance}"
-    return None

@@ -1,7 +1,7 @@
 """What must be remembered of a Delta beside its verdicts: assumptions, counters left out, views that gave nothing."""
 
-from collectors.model import Delta, Missing, number
-from rules.context import SignalContext
+from collectors.model import Missing, number
+from rules.context import LOOKUPS, SignalContext
 from rules.formatting import count
 from rules.printed import REMEMBER
 
@@ -22,18 +22,20 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     ]
     source = [REMEMBER] if context.printed else []
     doubts = [str(disagreement) for disagreement in context.map.disagreements]
-    odd = sorted(str(oddity) for oddity in context.delta.oddities)
-    return (*source, *context.delta.notes, *assumed, *doubts, *implausible(context.delta), *odd, *refused)
+    # A view with repeated rows is missing for that reason, and says so among those.
+    odd = sorted(str(oddity) for oddity in context.delta.oddities if oddity.what != "repeated")
+    return (*source, *context.delta.notes, *assumed, *doubts, *implausible(context), *odd, *refused)
 
 
-def implausible(delta: Delta) -> tuple[str, ...]:
-    """Sentences about dictionary caches with more misses than gets, in the order of their names."""
+def implausible(context: SignalContext) -> tuple[str, ...]:
+    """Sentences about dictionary caches with more misses than look-ups, in the order of their names."""
     sentences = []
-    for row in delta.rows("v$rowcache"):
-        gets, misses = number(row.get("gets")), number(row.get("getmisses"))
-        if gets is not None and misses is not None and misses > max(gets, MINIMUM_MISSES):
+    for row in context.rowcache:
+        lookups, misses = number(row.get(LOOKUPS, row.get("gets"))), number(row.get("getmisses"))
+        if lookups is not None and misses is not None and misses > max(lookups, MINIMUM_MISSES):
+            words = "gets" if number(row.get("fastgets")) is None else "look-ups"
             sentences.append(
-                f"v$rowcache {row.get('parameter')} has {count(misses)} misses on {count(gets)} gets, which cannot be: "
+                f"v$rowcache {row.get('parameter')} has {count(misses)} misses on {count(lookups)} {words}, which cannot be: "
                 "rely on neither"
             )
     return tuple(sorted(sentences))

@@ -18,6 +18,7 @@ RESULT_CACHE = "result cache"
 """Where a waiter of the result cache latch is counted, beside the dictionary caches."""
 LATCH_EVENT = "latch: row cache objects"
 EXCLUSIVE = 5
+NOT_LISTED = "not listed in v$rowcache"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Waiter:
     program: str
     container: str
     blocker: str
+    """See `blocker_of`; empty where Oracle does not tell."""
     exclusive: bool
     """A row cache lock requested in exclusive mode."""
 
@@ -79,15 +81,24 @@ def _waiters(
             module=text(row.get("module")) or "",
             program=text(row.get("program")) or "",
             container=text(row.get("con_id")) or "",
-            blocker=text(row.get("blocking_session")) or "",
+            blocker=blocker_of(row) or "",
             exclusive=event == ROW_CACHE_LOCK_EVENT and number(row.get("p3")) == EXCLUSIVE,
         )
+
+
+def blocker_of(row: Row) -> str | None:
+    """The session at the end of the chain, `SID@INSTANCE`, or `SID` where its instance is not told; None where it is not."""
+    for kind in ("final_blocking", "blocking"):
+        session, instance = text(row.get(f"{kind}_session")), text(row.get(f"{kind}_instance"))
+        if session is not None:
+            return session if instance is None else f"{session}@{instance}"
+    return None
 
 
 def cache_namer(
     delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]
 ) -> Callable[[Row], str | None]:
-    """What tells the cache that a waiting session waits for: its name, unknown, or None for a wait that is none of ours."""
+    """What tells the cache that a waiting session waits for: its name, else its id, else unknown; None for other waits."""
     # Subordinates share their parent's id, and the id is called by its parent.
     parents_last = sorted(delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row)))
     names = {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
@@ -96,12 +107,30 @@ def cache_namer(
     def cache_of(row: Row) -> str | None:
         event = text(row.get("event"))
         if event in BY_CACHE_ID:
-            return names.get(number(row.get("p1"))) or "unknown"
+            cache = number(row.get("p1"))
+            return names.get(cache) or unlisted(cache)
         if event == LATCH_EVENT:
             child = children.get(text(row.get("p1raw")))
-            return "unknown" if child is None else caches.name(int(child))
+            return "unknown" if child is None else _behind(caches, int(child))
         if event == "latch free" and result_cache is not None and number(row.get("p2")) == result_cache:
             return RESULT_CACHE
         return None
 
     return cache_of
+
+
+def unlisted(cache: float | None) -> str:
+    """What a cache is called that v$rowcache does not list; its id is all there is to go by."""
+    return "unknown" if cache is None else f"cache id {cache:g}, {NOT_LISTED}"
+
+
+def within(cache: str) -> str:
+    """The name of a cache within a sentence that goes on."""
+    return f"{cache}," if cache.endswith(NOT_LISTED) else cache
+
+
+def _behind(caches: CacheMap, child: int) -> str:
+    """The cache that a child guards."""
+    guarded = caches.children.get(child)
+    parents = [ref.cache_id for ref in guarded.caches if ref.type == "PARENT"] if guarded else []
+    return unlisted(parents[0]) if guarded and guarded.name is None and len(parents) == 1 else caches.name(child)

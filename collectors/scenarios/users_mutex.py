@@ -12,8 +12,19 @@ QUIET = {
     "[10] kqreqd": (0.02, 0.00002),
     "[06] kqrGetClusterLock": (0.01, 0.00001),
 }
+FAST = {"dc_users": 0.934, "dc_tablespaces": 0.922, "dc_segments": 0.626}
+"""Share of the look-ups that take the fast way, as a 19c instance was published with (F. Hoogland, March 2020)."""
 ORDINARY_19 = replace(
-    ORDINARY, children={}, holders={}, waiters={}, mutexes=QUIET, gets={**ORDINARY.gets, "global database name": 0}
+    ORDINARY,
+    children={},
+    holders={},
+    waiters={},
+    mutexes=QUIET,
+    gets={
+        **{name: asked * (1 - FAST.get(name, 0.0)) for name, asked in ORDINARY.gets.items()},
+        "global database name": 0,
+    },
+    fastgets={name: ORDINARY.gets[name] * share for name, share in FAST.items()},
 )
 
 LOGON_STORM: ScriptedLoad = replace(

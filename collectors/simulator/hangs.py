@@ -121,6 +121,17 @@ def sid_of(session: int) -> int:
     return 600 + session
 
 
+def blocked_by(now: ScenarioState, sid: int | None, elsewhere: int | None = None) -> Row:
+    """The columns of v$session that name who holds what a session waits for; `elsewhere`: on another instance."""
+    instance = None if sid is None else elsewhere or now.scenario.instance
+    return {
+        "blocking_instance": instance,
+        "blocking_session": sid,
+        "final_blocking_instance": instance,
+        "final_blocking_session": sid,
+    }
+
+
 def sampled(now: ScenarioState) -> list[Row]:
     """The sessions that hang as rows of v$session, in the columns of the sampled look."""
     return [
@@ -136,7 +147,7 @@ def sampled(now: ScenarioState) -> list[Row]:
             "program": hang.program,
             "username": hang.username,
             **({"con_id": 0} if at_least(now.scenario.release, "12.1") else {}),
-            "blocking_session": hang.holder.sid,
+            **blocked_by(now, hang.holder.sid, hang.holder.instance),
             "wait_time_micro": round(waited * 1e6),
         }
         for hang, session, waited in hanging(now)

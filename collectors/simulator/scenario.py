@@ -49,9 +49,11 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedLoad:
-    """Steady rates per second. Maps are by cache name (gets, modifications), child number, location, event, statistic."""
+    """Steady rates per second. Maps are by cache name (gets, fastgets, modifications), child, location, event, statistic."""
 
     gets: Mapping[str, float] = field(default_factory=dict)
+    fastgets: Mapping[str, float] = field(default_factory=dict)
+    """v$rowcache.fastgets, 12.1 and later: look-ups that gets do not count."""
     getmiss_ratio: float = 0.0004
     modifications: Mapping[str, float] = field(default_factory=dict)
     usage: Mapping[str, int] = field(default_factory=dict)
@@ -143,6 +145,7 @@ def _mixed(start: ScriptedLoad, end: ScriptedLoad, share: float) -> ScriptedLoad
     return replace(
         end,
         gets=mix_all(start.gets, end.gets),
+        fastgets=mix_all(start.fastgets, end.fastgets),
         seconds=mix_all(start.seconds, end.seconds),
         statistics=mix_all(start.statistics, end.statistics),
         children=children,

@@ -47,6 +47,7 @@ def _event_name(now: ScenarioState) -> list[Row]:
 
 def _rowcache(now: ScenarioState) -> list[Row]:
     rows: list[Row] = []
+    fast_way = at_least(now.scenario.release, "12.1")
     for cache in now.scenario.caches:
         used = now.load.usage.get(cache.name, cache.entries)
         modified = now.total(_modifications, cache)
@@ -60,6 +61,7 @@ def _rowcache(now: ScenarioState) -> list[Row]:
                 "usage": used,
                 "fixed": 0,
                 "gets": now.gets(cache),
+                **({"fastgets": now.total(_fastgets, cache, now.scenario)} if fast_way else {}),
                 "getmisses": now.total(_getmisses, cache, now.scenario),
                 "scans": 0,
                 "scanmisses": 0,
@@ -72,6 +74,10 @@ def _rowcache(now: ScenarioState) -> list[Row]:
             }
         )
     return rows
+
+
+def _fastgets(load: ScriptedLoad, cache: Cache, scenario: Scenario) -> float:
+    return load.fastgets.get(cache.name, 0.0) * share(cache, scenario)
 
 
 def _modifications(load: ScriptedLoad, cache: Cache) -> float:
@@ -138,6 +144,7 @@ def _undostat(now: ScenarioState) -> list[Row]:
     begin = (now.began + timedelta(seconds=now.at)).replace(minute=0, second=0)
     return [
         {
+            **_container(now),
             "begin_time": begin.strftime("%Y-%m-%d %H:%M:%S"),
             "undotsn": 2,
             "txncount": round(600 * now.load.statistics.get("user commits", 0.0)),
@@ -152,12 +159,17 @@ def _undostat(now: ScenarioState) -> list[Row]:
 
 def _parameter(now: ScenarioState) -> list[Row]:
     settings = {"cpu_count": str(now.scenario.cpus), **now.scenario.parameters}
-    return [{"name": name, "value": value, "isdefault": "FALSE"} for name, value in settings.items()]
+    return [{**_container(now), "name": name, "value": value, "isdefault": "FALSE"} for name, value in settings.items()]
 
 
 def _sgastat(now: ScenarioState) -> list[Row]:
     sizes = {"free memory": 410_000_000, "KQR PO": 38_000_000, "KQR M PO": 6_100_000}
-    return [{"pool": "shared pool", "name": name, "bytes": size} for name, size in sizes.items()]
+    return [{**_container(now), "pool": "shared pool", "name": name, "bytes": size} for name, size in sizes.items()]
+
+
+def _container(now: ScenarioState) -> Row:
+    """The column that tells containers apart, from the release on that has any; no scripted database has containers."""
+    return {"con_id": 0} if at_least(now.scenario.release, "12.1") else {}
 
 
 VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {

@@ -1,8 +1,8 @@
 """The waits of a scripted database: sleeps for mutexes, and the sessions that wait at one moment."""
 
-from collectors.model import Row, Value, number
+from collectors.model import Row, number
 from collectors.release import at_least
-from collectors.simulator.hangs import sampled
+from collectors.simulator.hangs import blocked_by, sampled
 from collectors.simulator.scenario import ScenarioState, ScriptedLoad
 from collectors.simulator.sessions import ScriptedWaiters
 from collectors.views.waiting_sessions import MOST_ROWS
@@ -66,17 +66,11 @@ def waiting_sessions(now: ScenarioState) -> list[Row]:
     """Rows of the look of every poll: the same sessions, the longest wait first, with what that look asks beside."""
     rows = session(now)
     longest_first = sorted(rows, key=lambda row: -float(str(row["wait_time_micro"])))
-    instance = now.scenario.instance
-    instance_of: dict[Value, int | None] = {None: None}
-    instance_of |= {hang.holder.sid: hang.holder.instance or instance for hang in now.scenario.hangs}
     return [
         {
             **row,
             "serial#": 1000 + int(str(row["sid"])),
             "type": "USER",
-            "blocking_instance": instance_of.get(row["blocking_session"], instance),
-            "final_blocking_instance": instance_of.get(row["blocking_session"], instance),
-            "final_blocking_session": row["blocking_session"],
             "met": len(rows),
         }
         for row in longest_first[:MOST_ROWS]
@@ -104,6 +98,6 @@ def _waiter(now: ScenarioState, waiters: ScriptedWaiters, sid: int) -> Row:
         "program": waiters.program,
         "username": waiters.username,
         **({"con_id": waiters.con_id} if at_least(now.scenario.release, "12.1") else {}),
-        "blocking_session": waiters.blocker,
+        **blocked_by(now, waiters.blocker),
         "wait_time_micro": 2100,
     }

@@ -16,13 +16,17 @@ LATCH = Collector(
     ),
     statements={
         "11.2": """
-            select /* latchscope v$latch */ latch#, name, gets, misses, sleeps, spin_gets, wait_time
+            select /* latchscope v$latch */
+                   max(latch#) as latch#, name, sum(gets) as gets, sum(misses) as misses, sum(sleeps) as sleeps,
+                   sum(spin_gets) as spin_gets, sum(wait_time) as wait_time
               from v$latch
              where name in ('row cache objects', 'Result Cache: RC Latch', 'shared pool', 'cache buffers chains',
                             'redo allocation', 'session allocation', 'enqueue hash chains',
-                            'undo global data', 'messages')""",
+                            'undo global data', 'messages')
+             group by name""",
     },
     without="the wait time of the row cache latch, and whether other latches rise with it",
     granted_on="sys.v_$latch",
+    repeats="sum",
     after=("v$instance",),
 )

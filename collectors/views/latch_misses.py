@@ -1,7 +1,8 @@
 """v$latch_misses: in which kernel code the row cache latch was held and waited for.
 
 Each sleep is counted twice: sleep_count names the place that held the latch, wtr_slp_count the place that waited.
-The view knows no children, so its shares are a mix over all children of the latch.
+The view knows no children, so its shares are a mix over all children of the latch. A place may stand in it more than
+once; Statspack sums such rows, and so do we.
 """
 
 from collectors.model import Collector, Column, ColumnKind
@@ -20,13 +21,16 @@ LATCH_MISSES = Collector(
     statements={
         "11.2": """
             select /* latchscope v$latch_misses */
-                   parent_name, location, nwfail_count, sleep_count, wtr_slp_count, longhold_count
+                   parent_name, location, sum(nwfail_count) as nwfail_count, sum(sleep_count) as sleep_count,
+                   sum(wtr_slp_count) as wtr_slp_count, sum(longhold_count) as longhold_count
               from v$latch_misses
              where parent_name in ('row cache objects', 'Result Cache: RC Latch')
-               and (sleep_count > 0 or wtr_slp_count > 0)""",
+               and (sleep_count > 0 or wtr_slp_count > 0)
+             group by parent_name, location""",
     },
     without="the miss location, which tells a long search from mere volume",
     granted_on="sys.v_$latch_misses",
+    repeats="sum",
     starts_at_zero=True,
     after=("v$instance",),
 )

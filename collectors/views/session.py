@@ -28,6 +28,16 @@ WAIT_COLUMNS = (
 )
 """What every look at a waiting session reads of its wait and of who waits."""
 
+BLOCKER_COLUMNS = (
+    Column("blocking_instance", ColumnKind.TEXT, "", "instance of the session that holds it, where Oracle knows"),
+    Column("blocking_session", ColumnKind.TEXT, "", "session that holds it, where Oracle knows"),
+    Column("final_blocking_instance", ColumnKind.TEXT, "", "instance of the session at the end of the chain"),
+    Column("final_blocking_session", ColumnKind.TEXT, "", "session at the end of the chain of blockers"),
+)
+"""Who holds it. A session number means something on its own instance only."""
+
+_BLOCKER = ", ".join(column.name for column in BLOCKER_COLUMNS)
+
 SESSION = Collector(
     view="v$session",
     about="sessions waiting for the row cache or for a latch without an event of its own, at one moment",
@@ -36,18 +46,18 @@ SESSION = Collector(
         Column("sid", ColumnKind.KEY, "", "session"),
         *WAIT_COLUMNS,
         Column("con_id", ColumnKind.TEXT, "", "container, 12.1 and later"),
-        Column("blocking_session", ColumnKind.TEXT, "", "session that holds it, where Oracle knows"),
+        *BLOCKER_COLUMNS,
         Column("wait_time_micro", ColumnKind.GAUGE, "us", "time it has waited so far"),
     ),
     statements={
         "11.2": f"""
             select /* latchscope v$session */
                    sid, event, p1, rawtohex(p1raw) as p1raw, p2, p3, sql_id, module, program, username,
-                   blocking_session, wait_time_micro{_WAITERS}""",
+                   {_BLOCKER}, wait_time_micro{_WAITERS}""",
         "12.1": f"""
             select /* latchscope v$session */
                    sid, event, p1, rawtohex(p1raw) as p1raw, p2, p3, sql_id, module, program, username,
-                   con_id, blocking_session, wait_time_micro{_WAITERS}""",
+                   con_id, {_BLOCKER}, wait_time_micro{_WAITERS}""",
     },
     without="who waits and for which cache: statement, module, program, container, blocker",
     granted_on="sys.v_$session",

@@ -1,4 +1,7 @@
-"""v$sga_resize_ops: whether the shared pool was made smaller lately, which empties dictionary caches."""
+"""v$sga_resize_ops: whether the shared pool was made smaller lately, which empties dictionary caches.
+
+Each row is one move of a granule. Several happen within one second and then look alike, and each of them counts.
+"""
 
 from collectors.model import Collector, Column, ColumnKind
 
@@ -23,5 +26,6 @@ SGA_RESIZE_OPS = Collector(
     },
     without="whether a shrinking shared pool throws dictionary entries out",
     granted_on="sys.v_$sga_resize_ops",
+    repeats="kept",
     after=("v$instance",),
 )

@@ -4,8 +4,9 @@ from collectors.model import Collector, Column, ColumnKind
 
 UNDOSTAT = Collector(
     view="v$undostat",
-    about="the six newest ten-minute rows of undo statistics",
+    about="the six newest ten-minute rows of undo statistics, of each container",
     columns=(
+        Column("con_id", ColumnKind.KEY, "", "container, 12.1 and later; with local undo each has rows of its own"),
         Column("begin_time", ColumnKind.KEY, "", "start of the row, the database host's local time"),
         Column("undotsn", ColumnKind.TEXT, "", "number of the undo tablespace in use"),
         Column("txncount", ColumnKind.GAUGE, "count", "transactions in the row"),
@@ -30,6 +31,15 @@ UNDOSTAT = Collector(
                       from v$undostat
                      order by begin_time desc)
              where rownum <= 6""",
+        "12.1": """
+            select /* latchscope v$undostat */
+                   con_id, begin_time, undotsn, txncount, maxconcurrency, maxquerylen, tuned_undoretention,
+                   unexpiredblks, expiredblks
+              from (select con_id, to_char(begin_time, 'YYYY-MM-DD HH24:MI:SS') as begin_time, undotsn, txncount,
+                           maxconcurrency, maxquerylen, tuned_undoretention, unexpiredblks, expiredblks,
+                           row_number() over (partition by con_id order by begin_time desc) as newest
+                      from v$undostat)
+             where newest <= 6""",
     },
     without="how many transactions ran at once, to hold the number of undo segments against",
     granted_on="sys.v_$undostat",

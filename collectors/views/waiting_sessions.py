@@ -5,7 +5,7 @@ sampled in bursts to tell who waits and for which cache: this look tells how lon
 """
 
 from collectors.model import Collector, Column, ColumnKind
-from collectors.views.session import WAIT_COLUMNS
+from collectors.views.session import BLOCKER_COLUMNS, WAIT_COLUMNS
 
 MOST_ROWS = 200
 """Rows of one look, the longest waits first; `met` tells how many sessions there were."""
@@ -38,10 +38,7 @@ WAITING_SESSIONS = Collector(
         *WAIT_COLUMNS,
         Column("type", ColumnKind.TEXT, "", "USER or BACKGROUND"),
         Column("con_id", ColumnKind.TEXT, "", "container, 12.1 and later"),
-        Column("blocking_instance", ColumnKind.TEXT, "", "instance of the session that holds it, where Oracle knows"),
-        Column("blocking_session", ColumnKind.TEXT, "", "session that holds it, where Oracle knows"),
-        Column("final_blocking_instance", ColumnKind.TEXT, "", "instance of the session at the end of the chain"),
-        Column("final_blocking_session", ColumnKind.TEXT, "", "session at the end of the chain of blockers"),
+        *BLOCKER_COLUMNS,
         Column("wait_time_micro", ColumnKind.GAUGE, "us", "time it has waited so far"),
         Column("met", ColumnKind.GAUGE, "count", f"sessions that waited so; more than {MOST_ROWS} are not all listed"),
     ),

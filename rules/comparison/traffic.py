@@ -7,14 +7,14 @@ from collectors.model import ROW_CACHE_LATCH, Missing, number
 from rules.comparison.figures import ComparedFigure, ComparedSides, both, counted, known, level
 from rules.comparison.model import FigureChange
 from rules.comparison.units import DB_TIME, EXECUTIONS, HARD_PARSES, LOGONS, OF_WORK, SECONDS, fitting, transactions
-from rules.context import SignalContext, SignalValue, Unknown
+from rules.context import LOOKUPS, SignalContext, SignalValue, Unknown
 from rules.formatting import function_of
 from rules.model import Surface
 
 MOST_NAMED = 5
 """Caches and places told of each side, the most used first."""
 NAMED = {"gets": (0.01, 1.0), "modifications": (0.1, 20.0)}
-"""A cache is told from this share, and this number, of all gets or changes on."""
+"""A cache is told from this share, and this number, of all gets or look-ups, or of all changes on."""
 ENTRIES_FACTOR = 1.1
 FEW_ENTRIES = 20.0
 TRAFFIC = {"gets": "gets of", "getmisses": "entries loaded into", "modifications": "changes of"}
@@ -62,9 +62,11 @@ def _work(kind: WorkKind) -> Callable[[SignalContext], SignalValue]:
 def cache_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     """Traffic and entries of the caches most asked for or most changed on either side, each by its name."""
     for name in _named(pair):
-        for column, words in TRAFFIC.items():
-            item = ComparedFigure(f"cache_{column}", f"{words} {name}", of=name)
-            whole = (*both(pair, _all(column)), f"all {column}")
+        for figure, words in TRAFFIC.items():
+            column = _compared(pair, figure)
+            told = "look-ups in" if column == LOOKUPS else words
+            item = ComparedFigure(f"cache_{figure}", f"{told} {name}", of=name)
+            whole = (*both(pair, _all(column)), f"all {'look-ups' if column == LOOKUPS else column}")
             yield counted(item, pair, both(pair, _of_cache(name, column)), fitting(name), whole)
         entries = both(pair, _of_cache(name, "usage"))
         yield level(
@@ -77,12 +79,25 @@ def cache_changes(pair: ComparedSides) -> Iterator[FigureChange]:
         )
 
 
+def _compared(pair: ComparedSides, figure: str) -> str:
+    """What a figure compares: for gets the look-ups, unless both sides count gets alike and one does not tell the fast way.
+
+    Gets of a release with the fast way and of one without are not the same thing, though they have the same name.
+    """
+    if figure != "gets":
+        return figure
+    sides = (pair.before, pair.after)
+    told = all(any(LOOKUPS in row for row in context.rowcache) for context in sides)
+    alike = sides[0].fast_way == sides[1].fast_way
+    return figure if alike and not (told and sides[0].fast_way) else LOOKUPS
+
+
 def _named(pair: ComparedSides) -> list[str]:
     """The caches to speak of, the most asked for first."""
     amounts: dict[str, float] = {}
     for context in (pair.before, pair.after):
-        for column, (share, fewest) in NAMED.items():
-            values = context.by_name(column)
+        for figure, (share, fewest) in NAMED.items():
+            values = context.by_name(_compared(pair, figure))
             least = max(share * sum(values.values()), fewest)
             leading = [(name, value) for name, value in values.items() if value >= least][:MOST_NAMED]
             amounts |= {name: max(amounts.get(name, 0.0), value) for name, value in leading}
@@ -90,15 +105,15 @@ def _named(pair: ComparedSides) -> list[str]:
 
 
 def top_cache(context: SignalContext) -> tuple[str, float] | None:
-    """The cache most asked for and its share of all gets that are known; None without any."""
-    gets = context.by_name("gets")
-    total = sum(gets.values())
-    return next(((name, part / total) for name, part in gets.items()), None) if total else None
+    """The cache most asked for and its share of all look-ups that are known; None without any."""
+    lookups = context.by_name(LOOKUPS)
+    total = sum(lookups.values())
+    return next(((name, part / total) for name, part in lookups.items()), None) if total else None
 
 
 def _of_cache(name: str, column: str) -> Callable[[SignalContext], SignalValue]:
     def read(context: SignalContext) -> SignalValue:
-        rows = [row for row in context.delta.rows("v$rowcache") if row.get("parameter") == name]
+        rows = [row for row in context.rowcache if row.get("parameter") == name]
         if rows or isinstance(context.delta.read("v$rowcache"), Missing):
             return known(context, context.sum_of(rows, column), "v$rowcache", column)
         why = f"the report does not list {name}" if context.printed else f"no cache named {name} there"
@@ -108,9 +123,7 @@ def _of_cache(name: str, column: str) -> Callable[[SignalContext], SignalValue]:
 
 
 def _all(column: str) -> Callable[[SignalContext], SignalValue]:
-    return lambda context: known(
-        context, context.sum_of(context.delta.rows("v$rowcache"), column), "v$rowcache", column
-    )
+    return lambda context: known(context, context.sum_of(context.rowcache, column), "v$rowcache", column)
 
 
 def location_changes(pair: ComparedSides) -> Iterator[FigureChange]:

@@ -9,6 +9,7 @@ from rules.formatting import count
 from rules.hang_model import Blocker, Blockers, LibraryCacheWait
 from rules.hangs import StillWaiting
 from rules.model import Figure, Step
+from rules.waiters import within
 
 ACCOUNT_STATUS = 79
 LEFT_ALONE = (
@@ -99,7 +100,7 @@ def sentence_of(blocker: Blocker) -> str:
     ]
     about.append(f"SQL {blocker.sql_id}" if blocker.sql_id else None)
     named = ", ".join(dict.fromkeys(part for part in about if part))
-    holds = f"holds an entry of {blocker.cache or 'a cache that is not known'}" + f" in {blocker.mode} mode" * (
+    holds = f"holds an entry of {within(blocker.cache or 'a cache that is not known')}" + f" in {blocker.mode} mode" * (
         blocker.mode is not None
     )
     since = "" if blocker.held_at_least_seconds is None else f" for at least {spoken(blocker.held_at_least_seconds)}"

@@ -10,7 +10,7 @@ from rules.formatting import count, part_of, percent
 from rules.hang_model import WaitingGroup
 from rules.hangs import VIEW, StillWaiting, hanging, most_waited_for
 from rules.model import Figure, Step, Surface
-from rules.waiters import RESULT_CACHE
+from rules.waiters import RESULT_CACHE, within
 
 EVERY: tuple[Surface, ...] = ("latch", "mutex", "lock", "result-cache")
 
@@ -24,7 +24,7 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
     event, cache = named
     alike = [waiter for waiter in stuck if (waiter.event, waiter.cache) == named]
     longest = f"for up to {spoken(alike[0].seconds)}"
-    where = event if cache == "unknown" else "the result cache" if cache == RESULT_CACHE else cache
+    where = event if cache == "unknown" else "the result cache" if cache == RESULT_CACHE else within(cache)
     counter = _counter(context, event)
     if context.look.met > len(context.look.sessions):
         many = (

@@ -17,12 +17,14 @@ from rules.model import Surface
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a condition speaks of: cache names and surfaces of its cause, a miss location, a parameter."""
+    """What a condition speaks of: cache names and surfaces of its cause, a miss location, a parameter; and what it needs."""
 
     caches: tuple[str, ...] = ()
     location: str | None = None
     parameter: str | None = None
     surfaces: tuple[Surface, ...] = ()
+    needs: str = ">="
+    """Which way its bound lies: of a setting that containers have differently, the one that comes closest counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,10 @@
-"""Signals of the dictionary caches themselves: gets, misses, changes and entries of the caches a cause is about."""
+"""Signals of the dictionary caches themselves: look-ups, misses, changes and entries of the caches a cause is about.
+
+Work that is asked for is counted in look-ups, which are gets and fastgets together. Gets alone tell what a latch or mutex bears.
+"""
 
 from collectors.model import SCRIPT, Missing, Row
-from rules.context import MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown, share
+from rules.context import LOOKUPS, MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count
 from rules.signals import Subject, signal
 
@@ -11,11 +14,11 @@ LEVELS = ("count", "usage", "fixed")
 
 
 def _cache_rows(context: SignalContext, subject: Subject) -> tuple[Row, ...]:
-    return tuple(row for row in context.delta.rows("v$rowcache") if row.get("parameter") in subject.caches)
+    return tuple(row for row in context.rowcache if row.get("parameter") in subject.caches)
 
 
 def cache_sum(context: SignalContext, subject: Subject, column: str) -> SignalValue:
-    """A column of v$rowcache summed over the subject's caches; zero when the instance has no such cache.
+    """A column of v$rowcache, or `lookups`, summed over the subject's caches; zero when the instance has no such cache.
 
     A report prints the caches that were asked for something: another one had no traffic, and as many entries as ever.
     """
@@ -32,39 +35,48 @@ def cache_sum(context: SignalContext, subject: Subject, column: str) -> SignalVa
 
 def all_dictionary_gets(context: SignalContext) -> SignalValue:
     """Gets of all dictionary caches together, or Unknown: not readable, or fewer than a share can be made of."""
-    gets = context.sum_of(context.delta.rows("v$rowcache"), "gets")
-    if gets is None:
-        return context.why_unknown("v$rowcache", "gets")
-    if gets < MINIMUM_CACHE_GETS:
-        why = f"too few events: {count(gets)} dictionary gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
+    return _enough(context, "gets", "dictionary gets")
+
+
+def all_lookups(context: SignalContext) -> SignalValue:
+    """Look-ups in all dictionary caches together, or Unknown: not readable, or fewer than a share can be made of."""
+    return _enough(context, LOOKUPS, "dictionary look-ups")
+
+
+def _enough(context: SignalContext, column: str, words: str) -> SignalValue:
+    total = context.sum_of(context.rowcache, column)
+    if total is None:
+        return context.why_unknown("v$rowcache", column)
+    if total < MINIMUM_CACHE_GETS:
+        why = f"too few events: {count(total)} {words}, at least {count(MINIMUM_CACHE_GETS)} are needed"
         return Unknown("v$rowcache", why, context.busier)
-    return Known(gets)
+    return Known(total)
 
 
 @signal(unit="ratio", of="v$rowcache")
-def share_of_dictionary_gets(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of all dictionary gets that went to the cause's caches."""
-    return share(cache_sum(context, subject, "gets"), all_dictionary_gets(context))
+def share_of_lookups(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of all dictionary look-ups, gets and fastgets together, that went to the cause's caches."""
+    return share(cache_sum(context, subject, LOOKUPS), all_lookups(context))
 
 
-def _per_get(context: SignalContext, subject: Subject, column: str) -> SignalValue:
-    """A column per get; zero where there were no gets, and unknown where the column is."""
-    part, gets = cache_sum(context, subject, column), cache_sum(context, subject, "gets")
-    if isinstance(part, Known) and isinstance(gets, Known) and gets.value == 0:
-        return Known(0.0, "no gets")
-    return share(part, gets)
+def _per_lookup(context: SignalContext, subject: Subject, column: str) -> SignalValue:
+    """A column per look-up; zero where there were no look-ups, and unknown where the column is."""
+    part, lookups = cache_sum(context, subject, column), cache_sum(context, subject, LOOKUPS)
+    if isinstance(part, Known) and isinstance(lookups, Known) and lookups.value == 0:
+        return Known(0.0, "no look-ups")
+    return share(part, lookups)
 
 
 @signal(unit="ratio", of="v$rowcache")
 def modification_ratio(context: SignalContext, subject: Subject) -> SignalValue:
-    """Modifications per get of the cause's caches: DDL, sequences, undo segments going online."""
-    return _per_get(context, subject, "modifications")
+    """Modifications per look-up in the cause's caches: DDL, sequences, undo segments going online."""
+    return _per_lookup(context, subject, "modifications")
 
 
 @signal(unit="ratio", of="v$rowcache")
 def getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
-    """Gets of the cause's caches that had to load the entry, per get."""
-    return _per_get(context, subject, "getmisses")
+    """Look-ups in the cause's caches that had to load the entry, per look-up."""
+    return _per_lookup(context, subject, "getmisses")
 
 
 @signal(unit="entries", of="v$rowcache")
@@ -73,16 +85,16 @@ def entries_used(context: SignalContext, subject: Subject) -> SignalValue:
     return cache_sum(context, subject, "usage")
 
 
-@signal(unit="gets per execution", of="v$rowcache, v$sysstat")
-def gets_per_execution(context: SignalContext, subject: Subject) -> SignalValue:
-    """Gets of the cause's caches per SQL execution."""
-    gets = cache_sum(context, subject, "gets")
+@signal(unit="look-ups per execution", of="v$rowcache, v$sysstat")
+def lookups_per_execution(context: SignalContext, subject: Subject) -> SignalValue:
+    """Look-ups in the cause's caches per SQL execution."""
+    lookups = cache_sum(context, subject, LOOKUPS)
     executions = context.work("execute count")
-    if isinstance(gets, Unknown):
-        return gets
+    if isinstance(lookups, Unknown):
+        return lookups
     if not executions:
         return context.why_unknown("v$sysstat", "execute count")
-    return Known(gets.value / executions, f"{count(gets.value)} gets in {count(executions)} executions")
+    return Known(lookups.value / executions, f"{count(lookups.value)} look-ups in {count(executions)} executions")
 
 
 @signal(unit="ratio", of="v$rowcache")
@@ -110,12 +122,13 @@ def cluster_conflict_ratio(context: SignalContext, subject: Subject) -> SignalVa
 
 
 @signal(unit="ratio", of="v$rowcache")
-def evenness_of_gets(context: SignalContext, subject: Subject) -> SignalValue:
-    """Gets of the least used of the cause's caches per get of the most used: near 1 they are looked up together."""
-    each = [cache_sum(context, Subject((name,)), "gets") for name in subject.caches]
+def evenness_of_lookups(context: SignalContext, subject: Subject) -> SignalValue:
+    """Look-ups in the least used of the cause's caches per look-up in the most used: near 1 they are asked together."""
+    each = [cache_sum(context, Subject((name,)), LOOKUPS) for name in subject.caches]
     unknown = next((value for value in each if isinstance(value, Unknown)), None)
     if unknown is not None:
         return unknown
-    gets = [value.value for value in each if isinstance(value, Known)]
-    most = max(gets, default=0.0)
-    return Known(min(gets) / most, " and ".join(count(number) for number in gets)) if most else Known(0.0, "no gets")
+    lookups = [value.value for value in each if isinstance(value, Known)]
+    most = max(lookups, default=0.0)
+    told = " and ".join(count(number) for number in lookups)
+    return Known(min(lookups) / most, told) if most else Known(0.0, "no look-ups")

@@ -69,7 +69,8 @@ def share_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
 def hold_anomaly_index(context: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps per dictionary get of the hot child, over the median of the other children with ≥ 1 % of the gets.
 
-    Volume alone raises it to about the ratio of the get rates; hundreds mean that the latch is held for longer.
+    Volume alone raises it to about the ratio of the get rates; hundreds mean that the latch is held for longer. Gets alone count
+    here: it is they that take the latch.
     """
     total = _total_sleeps(context)
     if isinstance(total, Unknown):

@@ -1,14 +1,15 @@
 """Signals of the shared pool: what the row cache holds there, and whether it was shrunk."""
 
 from collectors.model import Missing, number
-from rules.context import MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown
-from rules.formatting import count, part_of
+from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.formatting import part_of
 from rules.signals import Subject, signal
+from rules.signals.caches import all_lookups
 
 
 @signal(unit="bytes", of="v$sgastat")
 def row_cache_memory(context: SignalContext, subject: Subject) -> SignalValue:
-    """Shared pool memory of row cache objects (KQR…)."""
+    """Shared pool memory of row cache objects (KQR…), of all containers together."""
     rows = [row for row in context.delta.rows("v$sgastat") if str(row.get("name")).startswith("KQR")]
     total = context.sum_of(rows, "bytes")
     if total is None:
@@ -18,7 +19,7 @@ def row_cache_memory(context: SignalContext, subject: Subject) -> SignalValue:
 
 @signal(unit="operations", of="v$sga_resize_ops")
 def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue:
-    """Times the shared pool was made smaller in the last ten minutes."""
+    """Times the shared pool was made smaller in the last ten minutes; each granule that moves counts."""
     if isinstance(context.delta.read("v$sga_resize_ops"), Missing):
         return context.why_unknown("v$sga_resize_ops")
     rows = [
@@ -27,17 +28,14 @@ def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue
         if row.get("component") == "shared pool"
         and (number(row.get("final_size")) or 0.0) < (number(row.get("initial_size")) or 0.0)
     ]
-    return Known(float(len(rows)), ", ".join(str(row.get("start_time")) for row in rows))
+    return Known(float(len(rows)), ", ".join(sorted({str(row.get("start_time")) for row in rows})))
 
 
 @signal(unit="ratio", of="v$rowcache")
 def overall_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
-    """Dictionary gets of all caches that had to load the entry, per get; above 0.02 entries do not stay in memory."""
-    rows = context.delta.rows("v$rowcache")
-    gets, misses = context.sum_of(rows, "gets"), context.sum_of(rows, "getmisses")
-    if gets is None or misses is None:
+    """Look-ups in all dictionary caches that had to load the entry, per look-up; above 0.02 entries do not stay in memory."""
+    misses = context.sum_of(context.rowcache, "getmisses")
+    if misses is None:
         return context.why_unknown("v$rowcache", "getmisses")
-    if gets < MINIMUM_CACHE_GETS:
-        why = f"too few events: {count(gets)} dictionary gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
-        return Unknown("v$rowcache", why, context.busier)
-    return Known(misses / gets, part_of(misses, gets))
+    lookups = all_lookups(context)
+    return lookups if isinstance(lookups, Unknown) else Known(misses / lookups.value, part_of(misses, lookups.value))

@@ -4,14 +4,14 @@ from collectors.model import ROW_CACHE_LOCK_EVENT, Missing, number
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of
 from rules.signals import Subject, signal
-from rules.signals.work import gets_per
+from rules.signals.work import lookups_per
 from rules.waiters import MINIMUM_WAITERS
 
 
-@signal(unit="gets per parse", of="v$rowcache, v$sysstat")
-def gets_per_parse(context: SignalContext, subject: Subject) -> SignalValue:
-    """Gets of the cause's caches per parse call, soft or hard."""
-    return gets_per(context, subject, "parse count (total)")
+@signal(unit="look-ups per parse", of="v$rowcache, v$sysstat")
+def lookups_per_parse(context: SignalContext, subject: Subject) -> SignalValue:
+    """Look-ups in the cause's caches per parse call, soft or hard."""
+    return lookups_per(context, subject, "parse count (total)")
 
 
 @signal(unit="ratio", of="v$sysstat")

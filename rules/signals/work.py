@@ -1,6 +1,6 @@
-"""Signals of the work done: logons, parses, commits, and the dictionary gets each of them takes."""
+"""Signals of the work done: logons, parses, commits, and the look-ups in the dictionary that each of them takes."""
 
-from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.context import LOOKUPS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count
 from rules.signals import Subject, signal
 from rules.signals.caches import cache_sum
@@ -16,14 +16,14 @@ def _rate(context: SignalContext, statistic: str) -> SignalValue:
     return Known(done / seconds, f"{count(done)} in {seconds:,.1f} s")
 
 
-def gets_per(context: SignalContext, subject: Subject, statistic: str) -> SignalValue:
-    """Gets of the subject's caches per unit of a statistic of v$sysstat."""
-    gets, done = cache_sum(context, subject, "gets"), context.work(statistic)
-    if isinstance(gets, Unknown):
-        return gets
+def lookups_per(context: SignalContext, subject: Subject, statistic: str) -> SignalValue:
+    """Look-ups in the subject's caches, gets and fastgets together, per unit of a statistic of v$sysstat."""
+    lookups, done = cache_sum(context, subject, LOOKUPS), context.work(statistic)
+    if isinstance(lookups, Unknown):
+        return lookups
     if not done:
         return context.why_unknown("v$sysstat", statistic)
-    return Known(gets.value / done, f"{count(gets.value)} gets, {count(done)} {statistic}")
+    return Known(lookups.value / done, f"{count(lookups.value)} look-ups, {count(done)} {statistic}")
 
 
 @signal(unit="per second", of="v$sysstat")
@@ -44,16 +44,16 @@ def commits_per_second(context: SignalContext, subject: Subject) -> SignalValue:
     return _rate(context, "user commits")
 
 
-@signal(unit="gets per logon", of="v$rowcache, v$sysstat")
-def gets_per_logon(context: SignalContext, subject: Subject) -> SignalValue:
-    """Gets of the cause's caches per new session."""
-    return gets_per(context, subject, "logons cumulative")
+@signal(unit="look-ups per logon", of="v$rowcache, v$sysstat")
+def lookups_per_logon(context: SignalContext, subject: Subject) -> SignalValue:
+    """Look-ups in the cause's caches per new session."""
+    return lookups_per(context, subject, "logons cumulative")
 
 
-@signal(unit="gets per commit", of="v$rowcache, v$sysstat")
-def gets_per_commit(context: SignalContext, subject: Subject) -> SignalValue:
-    """Gets of the cause's caches per commit."""
-    return gets_per(context, subject, "user commits")
+@signal(unit="look-ups per commit", of="v$rowcache, v$sysstat")
+def lookups_per_commit(context: SignalContext, subject: Subject) -> SignalValue:
+    """Look-ups in the cause's caches per commit."""
+    return lookups_per(context, subject, "user commits")
 
 
 @signal(unit="parses per execution", of="v$sysstat")

@@ -45,7 +45,9 @@ class SeriesPoint(Frozen):
     headline: str
     share_of_db_time: float | None
     sleeps_per_second: float | None
-    gets_per_second: float | None = Field(description="gets of all dictionary caches")
+    gets_per_second: float | None = Field(
+        description="gets of all dictionary caches, which a latch or mutex bears; fastgets are none of them"
+    )
     top_cache: str | None
     top_cache_share: float | None
 

@@ -28,6 +28,7 @@ _CHILD_COLUMNS = {
 }
 _CACHE_COLUMNS = {
     families.ROWCACHE_GETS: ("gets", 1.0),
+    families.ROWCACHE_FASTGETS: ("fastgets", 1.0),
     families.ROWCACHE_GETMISSES: ("getmisses", 1.0),
     families.ROWCACHE_MODIFICATIONS: ("modifications", 1.0),
     families.ROWCACHE_ENTRIES: ("count", 1.0),

@@ -102,6 +102,13 @@ ROWCACHE_GETS = _cache(
     help="Requests to a dictionary cache (v$rowcache.gets).",
     source=("v$rowcache.gets",),
 )
+ROWCACHE_FASTGETS = _cache(
+    "latchscope_rowcache_fastgets_total",
+    type="counter",
+    help="Requests to a dictionary cache in the fast way, which its gets do not count (v$rowcache.fastgets).",
+    source=("v$rowcache.fastgets",),
+    note="12.1 and later; work is gets and fastgets together, pressure on latches and mutexes gets alone",
+)
 ROWCACHE_GETMISSES = _cache(
     "latchscope_rowcache_getmisses_total",
     type="counter",

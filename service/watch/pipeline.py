@@ -11,7 +11,7 @@ from collectors.model import Delta, NotComparable, Reading, Snapshot
 from collectors.ondemand.blockers import not_looked
 from collectors.ondemand.sampling import VIEW as SESSIONS
 from collectors.ondemand.sampling import not_sampled
-from collectors.poll import Connection, poll
+from collectors.poll import Connection, poll, same_life
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap, cache_map
 from rules.engine import cannot_tell, diagnose
@@ -135,7 +135,7 @@ def poll_record(
 
 def _labels(last: Published | None, snapshot: Snapshot, caches: CacheMap) -> CacheMap:
     """The map by which series are named. An idle child infers nothing; its series keeps the name it had since start."""
-    if last is None or last.snapshot.startup_time != snapshot.startup_time:
+    if last is None or not same_life(snapshot.instance, last.snapshot.instance):
         return caches
     taken = {guarded.name for guarded in caches.children.values()}
     kept = {child: guarded for child, guarded in last.labels.children.items() if guarded.name not in taken}

@@ -8,6 +8,7 @@ from collectors.granting.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
 from collectors.ondemand.holders import Held, HolderProfile
 from rules.cache_map import CacheMap
+from rules.context import LOOKUPS, SignalContext
 from rules.engine import cannot_tell
 from rules.model import Diagnosis, DiagnosisBasis
 from rules.statistics import latch_statistics, ratio
@@ -114,8 +115,9 @@ def _child(row: Row, caches: CacheMap, total: float, seconds: float | None, cpus
 def caches_out(watched: MonitoredDatabase) -> CachesOut:
     """The dictionary caches over the last interval."""
     delta, caches = _delta(watched), watched.published.map if watched.published else CacheMap()
-    rows = delta.rows("v$rowcache") if delta else ()
-    total = sum(number(row.get("gets")) or 0.0 for row in rows)
+    context = SignalContext(delta, caches) if delta else None
+    rows = context.rowcache if context else ()
+    total = context.sum_of(rows, LOOKUPS) if context else None
     owner = {
         (ref.cache_id, ref.type, ref.subordinate): child
         for child, guarded in caches.children.items()
@@ -132,18 +134,18 @@ def caches_out(watched: MonitoredDatabase) -> CachesOut:
     )
 
 
-def _cache(row: Row, owner: dict[tuple[int, str, int | None], int], total: float) -> CacheOut:
+def _cache(row: Row, owner: dict[tuple[int, str, int | None], int], total: float | None) -> CacheOut:
     subordinate = number(row.get("subordinate#")) if row.get("type") != "PARENT" else None
     key = (int(number(row.get("cache#")) or 0), str(row.get("type")), None if subordinate is None else int(subordinate))
-    gets = number(row.get("gets"))
     return CacheOut(
         cache_id=key[0],
         cache=str(row.get("parameter")),
         type=key[1],
         subordinate=key[2],
         child=owner.get(key),
-        gets=gets,
-        share_of_gets=ratio(gets, total),
+        gets=number(row.get("gets")),
+        fastgets=number(row.get("fastgets")),
+        share_of_gets=ratio(number(row.get(LOOKUPS)), total),
         getmisses=number(row.get("getmisses")),
         modifications=number(row.get("modifications")),
         entries=number(row.get("count")),

@@ -76,7 +76,8 @@ class CacheOut(BaseModel):
     subordinate: int | None
     child: int | None
     gets: float | None
-    share_of_gets: float | None
+    fastgets: float | None = Field(description="look-ups in the fast way, which gets do not count; null before 12.1")
+    share_of_gets: float | None = Field(description="share of all look-ups, gets and fastgets together")
     getmisses: float | None
     modifications: float | None
     entries: float | None

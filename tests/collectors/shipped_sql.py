@@ -30,6 +30,9 @@ RELEASES = tuple(VERSIONS)
 MADE_BY_US = {"v$session": frozenset({"sample"})}
 """Key columns that no statement reads, because `collectors.ondemand.sampling` numbers its looks itself."""
 
+CONTAINER = frozenset({"con_id"})
+"""Key column that releases before 12.1 have not got, as they know no containers."""
+
 LICENSED = re.compile(
     r"^(v\$active_session_history|x\$ash|dba_addm_\w+|v\$sql_monitor\w*|dba_hist_(?!"
     r"(snapshot|database_instance|snap_error|seg_stat|seg_stat_obj|undostat)$)\w+)$"

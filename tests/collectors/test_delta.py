@@ -93,10 +93,53 @@ def test_vanished_row_is_named() -> None:
     assert oddities == (Oddity("v$latch", ("messages",), "", "vanished", None, None),)
 
 
-def test_repeated_rows_are_not_used() -> None:
-    rows, oddities = latch_change([row(gets=1)], [row(gets=2), row(gets=3), row("messages", gets=9)])
-    assert [one["name"] for one in rows] == ["messages"]
-    assert [one.what for one in oddities] == ["repeated", "vanished"]
+def test_rows_of_a_latch_that_stands_twice_are_summed() -> None:
+    before = [row(gets=1, sleeps=1, misses=7), row(gets=10, sleeps=3)]
+    rows, oddities = latch_change(before, [row(gets=2, sleeps=3, misses=9), row("messages"), row(gets=30, sleeps=3)])
+    assert rows == ({"name": "row cache objects", "gets": 21, "sleeps": 2}, {"name": "messages"})
+    assert oddities == ()
+
+
+def test_copies_before_an_upgrade_of_latchscope_are_held_against_their_sum() -> None:
+    rows, _ = latch_change([row(gets=1, sleeps=1), row(gets=10, sleeps=3)], [row(gets=20, sleeps=9)])
+    assert rows == (row(gets=9, sleeps=5),)
+
+
+def test_corrupt_copy_is_not_hidden_in_a_sum() -> None:
+    rows, oddities = latch_change([row(gets=1)], [row(gets=9_000), row(gets=-2)])
+    assert rows == (row(),)
+    assert [(odd.what, odd.after) for odd in oddities] == [("negative", -2)]
+
+
+def statistics(*values: int, name: str = "execute count") -> Rows:
+    return Rows("v$sysstat", tuple({"name": name, "value": value} for value in values))
+
+
+@pytest.mark.parametrize(("before", "after"), [((1,), (2, 3)), ((1, 2), (3,)), ((1, 1), (2, 2))])
+def test_repeat_that_nobody_expected_makes_the_view_missing(before: Sequence[int], after: Sequence[int]) -> None:
+    delta = delta_of(snapshot(0, _sysstat=statistics(*before)), snapshot(30, _sysstat=statistics(*after)))
+    reading = delta.read("v$sysstat")
+    assert isinstance(reading, Missing) and reading.kind == "failed"
+    assert "v$sysstat row execute count stands more than once, which nobody expected" in reading.why
+    assert [one.what for one in delta.oddities] == ["repeated"]
+    alone = since_startup(snapshot(0, _sysstat=statistics(2, 3))).read("v$sysstat")
+    assert isinstance(alone, Missing) and reading.way_out == alone.way_out
+
+
+def test_same_text_twice_is_one_text_and_another_text_is_a_repeat() -> None:
+    def names(*texts: str) -> Rows:
+        return Rows("v$latchname", tuple({"latch#": 270, "name": text} for text in texts))
+
+    latches = ("row cache objects", "row cache objects")
+    assert len(since_startup(snapshot(_latchname=names(*latches))).rows("v$latchname")) == 1
+    assert isinstance(since_startup(snapshot(_latchname=names(*latches, "other"))).read("v$latchname"), Missing)
+
+
+def test_every_resize_counts_though_several_look_alike() -> None:
+    moved: Row = {"component": "shared pool", "start_time": "2026-03-02 08:57:12", "initial_size": 64, "final_size": 48}
+    resizes = Rows("v$sga_resize_ops", (moved, moved, moved))
+    delta = delta_of(snapshot(0, _sga_resize_ops=resizes), snapshot(30, _sga_resize_ops=resizes))
+    assert delta.rows("v$sga_resize_ops") == (moved,) * 3
 
 
 def test_new_row_has_no_change() -> None:
@@ -186,6 +229,41 @@ def test_between_refuses_incomparable_snapshots_and_says_why(earlier: Snapshot, 
     assert isinstance(gap, NotComparable)
     assert why in gap.why
     assert gap.way_out
+
+
+def mutex(wait_time: int) -> Rows:
+    return Rows(
+        "v$mutex_sleep", ({"mutex_type": "Row Cache", "location": "kqrpre", "sleeps": 9, "wait_time": wait_time},)
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change"), [(-500, -300, 200), (-100, 50, 150), (-300, -500, None), (50, -100, None)]
+)
+def test_wait_time_of_a_mutex_may_be_below_zero_and_still_rises(before: int, after: int, change: int | None) -> None:
+    delta = delta_of(snapshot(0, _mutex_sleep=mutex(before)), snapshot(30, _mutex_sleep=mutex(after)))
+    (row,) = delta.rows("v$mutex_sleep")
+    assert row.get("wait_time") == change
+    assert [odd.what for odd in delta.oddities] == ([] if change else ["fell"])
+
+
+def test_total_wait_time_below_zero_is_no_time() -> None:
+    delta = since_startup(snapshot(0, _mutex_sleep=mutex(-493_302)))
+    assert "wait_time" not in delta.rows("v$mutex_sleep")[0]
+    assert [odd.what for odd in delta.oddities] == ["negative"]
+
+
+def test_another_instance_of_a_cluster_is_another_life_even_of_one_start_second() -> None:
+    before, after = (latch(row(gets=gets)) for gets in (1_000, 5_000))
+    gap = between(snapshot(0, _latch=before), snapshot(30, {**INSTANCE, "instance_number": 2}, _latch=after))
+    assert isinstance(gap, NotComparable)
+    assert gap.why == "the session was on instance 1 of the cluster and is on instance 2 now, which counts for itself"
+    assert "give each instance its own connection" in gap.way_out and "INSTANCE_NAME" in gap.way_out
+
+
+def test_snapshot_that_does_not_tell_its_instance_is_compared_as_ever() -> None:
+    silent = {name: value for name, value in INSTANCE.items() if name != "instance_number"}
+    assert isinstance(between(snapshot(0, silent), snapshot(30)), Delta)
 
 
 def test_since_startup_with_a_known_start_is_the_change_since_then() -> None:

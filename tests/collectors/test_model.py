@@ -121,7 +121,7 @@ def test_basis_says_what_it_is(basis: Basis, words: str) -> None:
         (Oddity("v$latch", (270, 1), "", "vanished", None, None), "v$latch row 270 1 is gone; its change is unknown"),
         (
             Oddity("v$latch", ("x",), "", "repeated", None, None),
-            "v$latch row x stands more than once; neither copy is used",
+            "v$latch row x stands more than once, which nobody expected; the view is not used",
         ),
     ],
 )

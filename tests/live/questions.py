@@ -59,6 +59,10 @@ QUESTIONS: Mapping[str, Question] = {
         "select sum(gets) from v$rowcache where parameter = 'dc_users'",
         "ask before and after a thousand soft parses: no more gets means that they are counted in fastgets (12.1 and later)",
     ),
+    "R7": Question(
+        "select count(*) from v$system_parameter where con_id > 2",
+        "above 0: settings that containers have of their own (12.1 and later)",
+    ),
     "C2": Question(
         "select count(*) from dba_ddl_locks where mode_held = 'Exclusive' and type = '79'",
         "above 0 during delayed logons: the account status is a lock of type 79 here too",

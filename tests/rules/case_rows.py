@@ -74,11 +74,16 @@ def ordinary(release: str) -> Delta:
 def naming(view: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
     """The members of a stated row that say which row is meant: all keys, else whatever keys and texts it has."""
     collector = collectors()[view]
-    if set(collector.key) <= set(row):
-        return {name: row[name] for name in collector.key}
+    if _keys(view) <= set(row):
+        return {name: row[name] for name in collector.key if name in row}
     return {
         name: value for name, value in row.items() if collector.column(name).kind in (ColumnKind.KEY, ColumnKind.TEXT)
     }
+
+
+def _keys(view: str) -> set[str]:
+    """What a new row must state; one that states no container is of the only one."""
+    return set(collectors()[view].key) - {"con_id"}
 
 
 def merged(usual: Delta, view: str, stated: Sequence[Mapping[str, Any]]) -> Changes:
@@ -87,7 +92,7 @@ def merged(usual: Delta, view: str, stated: Sequence[Mapping[str, Any]]) -> Chan
     for one in stated:
         named = naming(view, one)
         meant = [row for row in rows if all(row.get(name) == value for name, value in named.items())]
-        if not meant and set(collectors()[view].key) <= set(named):
+        if not meant and _keys(view) <= set(named):
             rows.append(dict(one))
         elif len(meant) == 1:
             meant[0].update(one)

@@ -194,6 +194,21 @@ def test_blocker_that_nobody_waits_for_any_more_is_not_told_as_one() -> None:
     assert (chained.sid, chained.kill) == (312, "alter system kill session '312,48211,@2' immediate")
 
 
+def test_sid_of_this_instance_is_not_blamed_for_a_blocker_on_another() -> None:
+    here = {**HOLDER, "instance": 1}
+    other = only(found(here, final_blocking_session=312, final_blocking_instance=2))
+    assert (other.sid, other.instance, other.serial, other.kill) == (312, 2, None, None)
+    own = only(found(here, final_blocking_session=312, final_blocking_instance=1))
+    assert (own.sid, own.instance, own.kill) == (312, 1, "alter system kill session '312,48211,@1' immediate")
+
+
+def test_entry_of_a_cache_without_a_name_is_told_by_its_id() -> None:
+    nameless = found({**HOLDER, "cache#": 37, "cache_name": None})
+    blocker = only(nameless)
+    assert blocker.cache == "cache id 37, not listed in v$rowcache"
+    assert "holds an entry of cache id 37, not listed in v$rowcache, in exclusive mode" in walk(nameless)
+
+
 def test_blocker_is_no_matter_once_nobody_hangs() -> None:
     got = found(HOLDER, stuck=0)
     assert (got.blockers, walk(got)) == (None, "")

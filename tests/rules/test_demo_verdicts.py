@@ -111,7 +111,7 @@ def test_sampled_sessions_name_cache_statement_and_module() -> None:
         "dc_sequences",
         "4m7m0t6fjcs5x",
         "ORDERS",
-        "312",
+        "312@1",
     )
     flood = diagnosed("ads-result-cache").who[0]
     assert (flood.cache, flood.event, flood.sql_id) == ("result cache", "latch free", "0y080mnfqzaq7")

@@ -195,7 +195,7 @@ def test_failed_confirmation_lowers_confidence() -> None:
 
 
 def test_doubtful_map_lowers_confidence_and_is_noted() -> None:
-    proof = {"signal": "share_of_dictionary_gets", "needs": ">= 0.3", "because": "b", "role": "discriminating"}
+    proof = {"signal": "share_of_lookups", "needs": ">= 0.3", "because": "b", "role": "discriminating"}
     off = [{**row, "gets": 30_000} if row["child#"] == 1 else row for row in SICK["v$latch_children"]]
     delta = delta_of(with_rows("v$latch_children", *off))
     assert found(cause_of(CONDITION, proof, SHAPE)).confidence == "high"
@@ -208,7 +208,7 @@ def test_notes_list_assumptions_oddities_and_refused_views() -> None:
     fell = Oddity("v$rowcache", (3, "PARENT", None), "gets", "fell", 9, 3)
     got = diagnose(replace(delta_of(refused=["v$osstat"]), readings={**readings, **refused()}, oddities=(fell,)), {})
     assert got.notes[0] == "assumed: two rows of one name"
-    assert any("v$rowcache gets of 3 PARENT None fell" in note for note in got.notes)
+    assert any("v$rowcache gets of 3 PARENT fell" in note for note in got.notes)
     assert "v$osstat: ORA-00942; grant select on sys.v_$osstat to <user>" in got.notes
 
 

@@ -16,7 +16,7 @@ from tests.rules.rich import LATCH_WAIT, RICH, waiters
 SLEEPS = {"signal": "share_of_sleeps", "role": "identity", "needs": ">= 0.5", "because": "b"}
 LOCKS = {"signal": "share_of_lock_waiters", "role": "identity", "needs": ">= 0.5", "because": "b"}
 MUTEXES = {"signal": "share_of_mutex_waiters", "role": "identity", "needs": ">= 0.5", "because": "b"}
-PROOF = {"signal": "share_of_dictionary_gets", "role": "discriminating", "needs": ">= 0.5", "because": "b"}
+PROOF = {"signal": "share_of_lookups", "role": "discriminating", "needs": ">= 0.5", "because": "b"}
 EVERYWHERE = {"any_of": [SLEEPS, LOCKS, MUTEXES]}
 
 
@@ -59,10 +59,14 @@ def test_finding_costs_what_the_surface_that_named_its_cache_costs() -> None:
 
 
 def test_surface_the_release_lacks_is_not_an_alternative() -> None:
-    nineteen: dict[str, Any] = {"release": "19.0.0.0.0", "event_name": [{"name": "row cache mutex"}]}
+    nineteen: dict[str, Any] = {
+        "release": "19.0.0.0.0",
+        "event_name": [{"name": "row cache mutex"}],
+        "rowcache": [{**row, "fastgets": 0} for row in RICH["v$rowcache"]],
+    }
     by_mutex = found(cause_of(EVERYWHERE, PROOF), session=RICH["v$session"][:20], **nineteen)
     assert (by_mutex.surface, by_mutex.identity, by_mutex.child) == ("mutex", "sampled", None)
-    assert [one.signal for one in by_mutex.evidence] == ["share_of_mutex_waiters", "share_of_dictionary_gets"]
+    assert [one.signal for one in by_mutex.evidence] == ["share_of_mutex_waiters", "share_of_lookups"]
     elsewhere = waiters("row cache mutex", {0: 30})
     assert isinstance(verdict(cause_of(EVERYWHERE, PROOF), session=elsewhere, **nineteen), RuledOut | Undetermined)
 

@@ -175,3 +175,11 @@ def test_hang_behind_one_session_names_it_and_the_waits_of_background_processes(
 def test_hang_longer_than_the_other_waits_of_the_interval_tells_how_many_ended() -> None:
     got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=650, waits=7, waited=0.1, look=waiters(38, 671)))
     assert "7 other waits for row cache lock finished meanwhile" in got.headline
+
+
+def test_hang_on_a_cache_that_v_rowcache_does_not_list_is_told_by_its_id() -> None:
+    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=450, look=waiters(30, 60, p1=37)))
+    nameless = "cache id 37, not listed in v$rowcache"
+    assert f"30 sessions have waited for {nameless}, for up to" in got.headline
+    assert [(finding.cause, finding.cache) for finding in got.findings] == [("row-cache-lock-hang", nameless)]
+    assert [group.cache for group in got.waiting] == [nameless]

@@ -8,7 +8,7 @@ from collectors.model import Changes, Oddity
 from rules.context import SignalContext
 from rules.notes import implausible, notes
 from rules.printed import REMEMBER
-from tests.rules.contexts import SICK, delta_of, with_rows
+from tests.rules.contexts import SICK, context_of, delta_of, with_rows
 
 
 def test_notes_keep_their_order() -> None:
@@ -30,11 +30,11 @@ def test_implausible_names_more_misses_than_gets() -> None:
         {"parameter": "dc_users", "gets": 500, "getmisses": 501},
         {"parameter": "dc_objects", "gets": 76_843, "getmisses": 508_432},
     ]
-    first, second = implausible(delta_of(with_rows("v$rowcache", *rows)))
+    first, second = implausible(context_of(with_rows("v$rowcache", *rows)))
     assert first.startswith("v$rowcache dc_objects has 508,432 misses on 76,843 gets")
     assert second.startswith("v$rowcache dc_users has 501 misses on 500 gets")
 
 
 @pytest.mark.parametrize(("gets", "misses"), [(500, 500), (0, 100), (None, 900), (900, None)])
 def test_implausible_accepts_as_many_misses_as_gets_or_unknown_counts(gets: int | None, misses: int | None) -> None:
-    assert implausible(delta_of(with_rows("v$rowcache", {"parameter": "x", "gets": gets, "getmisses": misses}))) == ()
+    assert implausible(context_of(with_rows("v$rowcache", {"parameter": "x", "gets": gets, "getmisses": misses}))) == ()

@@ -120,7 +120,7 @@ def test_notes_put_those_of_the_report_first() -> None:
 
 def test_summed_rows_are_each_counted_once() -> None:
     live, told = SignalContext(scripted("undo-storm", 60.0)), SignalContext(storm())
-    for name in ("share_of_dictionary_gets", "modification_ratio", "getmiss_ratio", "overall_getmiss_ratio"):
+    for name in ("share_of_lookups", "modification_ratio", "getmiss_ratio", "overall_getmiss_ratio"):
         for cache in ("dc_users", "dc_rollback_segments"):
             subject = Subject((cache,))
             assert SIGNALS[name].read(told, subject) == SIGNALS[name].read(live, subject), (name, cache)
@@ -136,7 +136,7 @@ def test_signals_that_need_children_map_or_sessions_are_unknown_not_zero() -> No
 
 def test_cache_the_report_omits_has_no_traffic_and_unknown_entries() -> None:
     context, subject = SignalContext(storm()), Subject(("dc_outlines_of_another_day",))
-    assert SIGNALS["share_of_dictionary_gets"].read(context, subject) == Known(
+    assert SIGNALS["share_of_lookups"].read(context, subject) == Known(
         0.0, "0 of " + f"{context.sum_of(context.delta.rows('v$rowcache'), 'gets'):,.0f}"
     )
     entries = SIGNALS["entries_used"].read(context, subject)

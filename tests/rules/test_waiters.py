@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row
 from rules.context import SignalContext
 from rules.explanation.steps import MOST_GROUPS, groups
@@ -35,7 +37,8 @@ def test_crowd_is_none_without_looks_and_empty_when_looks_met_nobody() -> None:
 def test_mutex_and_lock_waiters_name_the_cache_by_its_id() -> None:
     for event in (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT):
         assert told({"sample": 1, "sid": 7, "event": event, "p1": 3}) == [(event, "dc_rollback_segments")]
-        assert told({"sample": 1, "sid": 7, "event": event, "p1": 99}) == [(event, "unknown")]
+        nameless = "cache id 37, not listed in v$rowcache"
+        assert told({"sample": 1, "sid": 7, "event": event, "p1": 37}) == [(event, nameless)]
         assert told({"sample": 1, "sid": 7, "event": event, "p1": None}) == [(event, "unknown")]
 
 
@@ -52,6 +55,31 @@ def test_cache_id_of_a_parent_has_the_parent_name_in_any_row_order() -> None:
 def test_latch_waiter_leads_by_address_and_child_to_the_cache() -> None:
     assert told({"sample": 1, "sid": 7, "event": LATCH_WAIT, "p1raw": "0A8"}) == [(LATCH_WAIT, "dc_users")]
     assert told({"sample": 1, "sid": 7, "event": LATCH_WAIT, "p1raw": "FFF"}) == [(LATCH_WAIT, "unknown")]
+    gone = [row for row in SICK["v$rowcache"] if row["cache#"] not in (10, 7)]
+    nameless = told({"sample": 1, "sid": 7, "event": LATCH_WAIT, "p1raw": "0A8"}, rowcache=gone)
+    assert nameless == [(LATCH_WAIT, "cache id 10, not listed in v$rowcache")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "blocker"),
+    [
+        ({}, ""),
+        ({"blocking_session": 77}, "77"),
+        ({"blocking_session": 77, "blocking_instance": 1}, "77@1"),
+        (
+            {
+                "blocking_session": 77,
+                "blocking_instance": 1,
+                "final_blocking_session": 312,
+                "final_blocking_instance": 2,
+            },
+            "312@2",
+        ),
+    ],
+)
+def test_blocker_of_a_waiter_is_the_end_of_the_chain_with_its_instance(columns: Row, blocker: str) -> None:
+    got = crowd({"sample": 1, "sid": 7, "event": ROW_CACHE_LOCK_EVENT, "p1": 3, **columns})
+    assert got is not None and [waiter.blocker for waiter in got.waiters] == [blocker]
 
 
 def test_latch_free_counts_only_for_the_result_cache() -> None:

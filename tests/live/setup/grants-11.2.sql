@@ -17,7 +17,7 @@ grant select on sys.v_$latch_misses to LATCHSCOPE;
 grant select on sys.v_$latchname to LATCHSCOPE;
 grant select on sys.v_$mutex_sleep to LATCHSCOPE;
 grant select on sys.v_$osstat to LATCHSCOPE;
-grant select on sys.v_$parameter to LATCHSCOPE;
+grant select on sys.v_$system_parameter to LATCHSCOPE;
 grant select on sys.v_$rowcache to LATCHSCOPE;
 grant select on sys.v_$sga_resize_ops to LATCHSCOPE;
 grant select on sys.v_$sgastat to LATCHSCOPE;

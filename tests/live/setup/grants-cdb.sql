@@ -19,7 +19,7 @@ grant select on sys.v_$latch_misses to C##LATCHSCOPE;
 grant select on sys.v_$latchname to C##LATCHSCOPE;
 grant select on sys.v_$mutex_sleep to C##LATCHSCOPE;
 grant select on sys.v_$osstat to C##LATCHSCOPE;
-grant select on sys.v_$parameter to C##LATCHSCOPE;
+grant select on sys.v_$system_parameter to C##LATCHSCOPE;
 grant select on sys.v_$rowcache to C##LATCHSCOPE;
 grant select on sys.v_$sga_resize_ops to C##LATCHSCOPE;
 grant select on sys.v_$sgastat to C##LATCHSCOPE;

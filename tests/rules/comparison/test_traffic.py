@@ -27,6 +27,29 @@ def test_cache_changes_join_a_parent_and_its_subordinates_by_name() -> None:
     assert users.counted_before == 1_000
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "title", "counted"),
+    [
+        ({"gets": 14_426}, {"gets": 953, "fastgets": 13_473}, "look-ups in dc_users", (14_426, 14_426)),
+        ({"gets": 900, "fastgets": 100}, {"gets": 953, "fastgets": 13_473}, "look-ups in dc_users", (1_000, 14_426)),
+        ({"gets": 14_426}, {"gets": 953}, "look-ups in dc_users", (14_426, None)),
+        ({"gets": 900, "modifications": 1}, {"gets": 953}, "gets of dc_users", (900, 953)),
+    ],
+    ids=["12.1 and 19c", "both with fastgets", "fastgets not read", "both without fastgets"],
+)
+def test_gets_are_compared_where_both_sides_count_them_alike_else_lookups(
+    before: Row, after: Row, title: str, counted: tuple[float, float | None]
+) -> None:
+    old = "12.1.0.2.0" if before == {"gets": 14_426} else "19.0.0.0.0"
+    sides = ((before, old), (after, "19.0.0.0.0"))
+    users: Row = {"cache#": 10, "type": "PARENT", "parameter": "dc_users"}
+    pair = ComparedSides(
+        *(context_of(with_rows("v$rowcache", {**users, **row}), release=release) for row, release in sides)
+    )
+    gets = next(change for change in cache_changes(pair) if change.name == "cache_gets")
+    assert (gets.title, gets.counted_before, gets.counted_after) == (title, *counted)
+
+
 def test_location_changes_of_the_latch_count_an_unlisted_location_as_zero() -> None:
     other = [row for row in SICK["v$latch_misses"] if row["location"] != "kqreqd"]
     pair = ComparedSides(context_of(), context_of(with_rows("v$latch_misses", *other)))

@@ -8,7 +8,7 @@ from rules.explanation.hangs import hang_sentence, hang_step, waiting_groups
 from tests.rules.contexts import SICK, TOTALS, context_of
 
 
-def hung(*seconds: float, p1: int = 3, waits: int = 0, met: int | None = None, **more: object) -> SignalContext:
+def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = None, **more: object) -> SignalContext:
     """The sick instance with sessions that have waited so long for the lock, and so many waits that ended."""
     rows: list[Row] = [
         {
@@ -32,7 +32,8 @@ def hung(*seconds: float, p1: int = 3, waits: int = 0, met: int | None = None, *
             "2 sessions have waited for dc_rollback_segments for up to 11 minutes; no wait has finished, so ",
         ),
         (hung(11), "1 session has waited for dc_rollback_segments for up to 11 seconds; "),
-        (hung(671, p1=99), "1 session has waited for row cache lock for up to 11 minutes; "),
+        (hung(671, p1=37), "1 session has waited for cache id 37, not listed in v$rowcache, for up to 11 minutes; "),
+        (hung(671, p1=None), "1 session has waited for row cache lock for up to 11 minutes; "),
         (
             hung(8000, met=300),
             "300 sessions wait for the row cache, and of the 1 longest waits 1 are for dc_rollback_segments, ",

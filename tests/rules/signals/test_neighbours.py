@@ -88,7 +88,17 @@ def test_overall_getmiss_ratio_needs_enough_gets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "number"), [("TRUE", 1.0), ("false", 0.0), ("FORCE", 1.0), ("MANUAL", 0.0), ("11", 11.0), ("0.5", 0.5)]
+    ("value", "number"),
+    [
+        ("TRUE", 1.0),
+        ("false", 0.0),
+        ("FORCE", 1.0),
+        ("MANUAL", 0.0),
+        ("FORCE_TEMP", 1.0),
+        ("MANUAL_TEMP", 0.0),
+        ("11", 11.0),
+        ("0.5", 0.5),
+    ],
 )
 def test_parameter_value_is_a_number(value: str, number: float) -> None:
     rows: list[Row] = [{"name": "p", "value": value}]
@@ -115,7 +125,9 @@ def test_rates_are_unknown_for_totals_of_unknown_age(name: str) -> None:
     assert "give no rate" in why(read(name, context={"basis": TOTALS}))
 
 
-@pytest.mark.parametrize("name", ["gets_per_logon", "gets_per_commit", "gets_per_parse", "hard_share_of_parses"])
+@pytest.mark.parametrize(
+    "name", ["lookups_per_logon", "lookups_per_commit", "lookups_per_parse", "hard_share_of_parses"]
+)
 def test_ratios_per_work_are_unknown_when_no_work_was_done(name: str) -> None:
     idle = [{**row, "value": 0} for row in RICH["v$sysstat"]]
     assert isinstance(read(name, sysstat=idle), Unknown)
@@ -132,9 +144,11 @@ def test_cluster_conflict_ratio_is_zero_for_a_single_instance() -> None:
     assert alone == Known(0.0, "a single instance, no cluster")
 
 
-def test_evenness_of_gets_is_zero_without_gets() -> None:
+def test_evenness_of_lookups_is_zero_without_gets() -> None:
     idle = [{**row, "gets": 0} for row in RICH["v$rowcache"]]
-    assert read("evenness_of_gets", Subject(("dc_users", "dc_tablespaces")), rowcache=idle) == Known(0.0, "no gets")
+    assert read("evenness_of_lookups", Subject(("dc_users", "dc_tablespaces")), rowcache=idle) == Known(
+        0.0, "no look-ups"
+    )
 
 
 def test_share_of_changing_holders_sums_locations_that_change_entries() -> None:

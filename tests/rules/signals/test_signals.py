@@ -29,11 +29,11 @@ KNOWN = {
     "share_behind_cluster_process": 0.75,
     "share_of_sleeps": 0.99,
     "hottest_child_share_of_sleeps": 0.99,
-    "share_of_dictionary_gets": 0.6,
+    "share_of_lookups": 0.6,
     "modification_ratio": 0.002,
     "getmiss_ratio": 0.005,
     "entries_used": 14_600,
-    "gets_per_execution": 3.0,
+    "lookups_per_execution": 3.0,
     "share_of_holders": 0.85,
     "hold_anomaly_index": (990 / 12_000) / 0.002,
     "row_cache_sleeps": 1_000,
@@ -64,14 +64,14 @@ KNOWN = {
     "cluster_conflict_ratio": 0.1,
     "commits_per_second": 10.0,
     "connection_share_of_db_time": 0.04,
-    "evenness_of_gets": 1_000 / 7_000,
+    "evenness_of_lookups": 1_000 / 7_000,
     "evenness_of_holders": 0.04,
     "exclusive_share_of_lock_waiters": 0.75,
     "failed_parse_share_of_db_time": 0.01,
     "failed_share_of_parses": 0.01,
-    "gets_per_commit": 40.0,
-    "gets_per_logon": 200.0,
-    "gets_per_parse": 6.0,
+    "lookups_per_commit": 40.0,
+    "lookups_per_logon": 200.0,
+    "lookups_per_parse": 6.0,
     "hard_parses_per_second": 20.0,
     "hard_share_of_parses": 0.3,
     "hottest_cache_share_of_mutex_waiters": 0.8,
@@ -104,7 +104,7 @@ KNOWN = {
 }
 
 SUBJECTS = {
-    "evenness_of_gets": Subject(("dc_users", "dc_tablespaces")),
+    "evenness_of_lookups": Subject(("dc_users", "dc_tablespaces")),
     "parameter_value": Subject(parameter="undo_retention"),
     "share_of_mutex_sleeps": Subject(location="kqrpre"),
     "share_of_result_cache_holders": Subject(location="Result Cache: Serialization12"),
@@ -190,7 +190,7 @@ def test_signal_refuses_a_duplicate_name() -> None:
         ("miss_ratio", "v$latch", [{"name": ROW_CACHE_LATCH, "gets": 9_999, "misses": 99}]),
         ("recurrent_sleep_ratio", "v$latch", [{"name": ROW_CACHE_LATCH, "sleeps": 99, "misses": 99, "spin_gets": 9}]),
         (
-            "share_of_dictionary_gets",
+            "share_of_lookups",
             "v$rowcache",
             [{"cache#": 3, "type": "PARENT", "parameter": "dc_rollback_segments", "gets": 9_999}],
         ),
@@ -206,7 +206,7 @@ def test_parsing_waits_ratio_without_row_cache_waits_is_unknown() -> None:
 
 
 def test_signals_of_a_cache_the_instance_lacks_are_zero_and_say_so() -> None:
-    reading = read("share_of_dictionary_gets", Subject(("dc_props",)))
+    reading = read("share_of_lookups", Subject(("dc_props",)))
     assert isinstance(reading, Known)
     assert reading.value == 0
     (entries,) = [read("entries_used", Subject(("dc_props",)))]
@@ -223,11 +223,11 @@ def test_modification_and_getmiss_ratio_of_a_cache_without_gets_are_zero(name: s
         "getmisses": 0,
         "modifications": 0,
     }
-    assert read(name, views=with_rows("v$rowcache", idle)) == Known(0.0, "no gets")
+    assert read(name, views=with_rows("v$rowcache", idle)) == Known(0.0, "no look-ups")
 
 
 def test_shares_sum_parents_and_subordinates_of_one_name() -> None:
-    reading = read("share_of_dictionary_gets", USERS)
+    reading = read("share_of_lookups", USERS)
     assert isinstance(reading, Known)
     assert reading.value == pytest.approx(1_000 / 20_000)
     sleeps = read("share_of_sleeps", USERS)

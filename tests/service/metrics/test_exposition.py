@@ -37,7 +37,14 @@ LABELS: Mapping[str, Set[str]] = {
     **dict.fromkeys(
         (
             f"latchscope_rowcache_{one}"
-            for one in ("gets_total", "getmisses_total", "modifications_total", "entries", "entries_used")
+            for one in (
+                "gets_total",
+                "fastgets_total",
+                "getmisses_total",
+                "modifications_total",
+                "entries",
+                "entries_used",
+            )
         ),
         frozenset({"cache", "cache_id", "type", "subordinate"}),
     ),

@@ -1,14 +1,16 @@
 """The main path: a scripted database goes from rows to the board, on a fake clock."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from collectors.model import NotComparable, Snapshot, number
 from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
 from rules.model import Confidence, Severity
 from service.config.settings import DatabaseSettings
-from service.watch.pipeline import difference
+from service.watch.pipeline import difference, run_poll
 from tests.service.stage import BEGAN, Stage
 
 STORM = 45.0
@@ -89,6 +91,21 @@ def test_restart_has_no_interval(stage: Stage) -> None:
     stage.began = BEGAN + timedelta(seconds=5)
     told += [stage.poll("undo-storm", at=STORM + 4), stage.poll("undo-storm", at=STORM + 6)]
     assert [one.delta is not None for one in told] == [False, True, False, True]
+
+
+def test_session_on_another_instance_is_said_once_and_nothing_is_subtracted(stage: Stage) -> None:
+    """After a failover the next session is on the other node, which started in the same second."""
+    own = scenarios()["undo-storm"]
+    moved, told = replace(own, instance=2), []
+    for seconds, scenario in enumerate((own, own, moved, moved)):
+        stage.at = STORM + 2 * seconds
+        database = ScriptedDatabase(scenario, BEGAN, lambda: stage.at)
+        told.append(run_poll(stage["undo-storm"], database, stage.keeper, lambda: stage.at))
+    assert [published.delta is not None for published in told] == [False, True, False, True]
+    assert "is on instance 2 now" in told[2].diagnosis.headline
+    assert all(
+        "give each instance its own connection" in open_one.way_out for open_one in told[2].diagnosis.undetermined
+    )
 
 
 def test_refused_view_costs_only_that_view(stage: Stage) -> None:
