@@ -9,13 +9,10 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-
-class Frozen(BaseModel):
-    """A value that nobody changes and that refuses members it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from rules.frozen import Frozen
+from rules.query import Confirmation
 
 
 class Severity(StrEnum):
@@ -120,14 +117,6 @@ class Evidence(Frozen):
     needs: str
     because: str
     derivation: str = ""
-
-
-class Confirmation(Frozen):
-    """The confirming query of a finding and, once somebody ran it, its result."""
-
-    sql: str
-    reading: str = ""
-    result: float | None = None
 
 
 class CacheRef(Frozen):

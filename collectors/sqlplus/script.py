@@ -43,7 +43,7 @@ end;
 /
 """
 CONFIRMING = """\
---                Then @MANY@ confirming queries, which count over DBA_ views and over the cursors in v$sql. They can run
+--                Then @MANY@ confirming queries, which count over DBA_ or CDB_ views and over v$sqlstats. They can run
 --                long on a sick instance, and nothing limits their time but Ctrl-C.
 """
 STAYS = "Then type  exit, or start it with  </dev/null, and it leaves by itself."
@@ -60,10 +60,13 @@ prompt latchscope: x$kqrst comes twice, once through a view and once as SYS read
 
 @dataclass(frozen=True, slots=True)
 class ScriptQuery:
-    """A confirming query: the ids it answers for, its text, and the releases it is for, both ends included."""
+    """A confirming query: the ids it answers for, its texts by lowest release, and the releases it is for, both ends included.
+
+    The first text is for every older release as well.
+    """
 
     ids: tuple[str, ...]
-    sql: str
+    texts: tuple[tuple[str | None, str], ...]
     since: str | None = None
     until: str | None = None
 
@@ -167,13 +170,20 @@ def _bound(collector: Collector, text: str) -> str:
 
 def _confirming(questions: Iterable[ScriptQuery]) -> Iterator[_Section]:
     for question in questions:
-        asked = "select /* latchscope confirm */ (" + question.sql + ") as answer from dual"
-        texts = {question.since or "0": asked}
-        if question.since:
-            texts["0"] = "select null as answer from dual"
+        nothing = "select null as answer from dual"
+        since = question.since or "0"
+        end = None
         if question.until:
             *head, last = parts(question.until)
-            texts[".".join(map(str, (*head, last + 1)))] = "select null as answer from dual"
+            end = ".".join(map(str, (*head, last + 1)))
+        texts = {"0": nothing}
+        for floor, sql in question.texts:
+            asked = f"select /* latchscope confirm */ ({sql}) as answer from dual"
+            begins = since if floor is None or floor == question.texts[0][0] else max(floor, since, key=parts)
+            if end is None or parts(begins) < parts(end):
+                texts[begins] = asked
+        if end is not None:
+            texts[end] = nothing
         yield _Section("confirm", ",".join(question.ids), texts)
 
 

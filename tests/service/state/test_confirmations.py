@@ -1,12 +1,13 @@
 """Results of confirming queries: one number, for an hour, of this life of the instance; and once per episode."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
 
 import pytest
 
-from collectors.errors import SessionError, StatementError
+from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.model import Binds
 from collectors.poll import Answer
 from collectors.registry import view_of
@@ -19,7 +20,7 @@ from service.state.board import MonitoredDatabase
 from service.watch.worker import Worker
 from tests.service.stage import BEGAN, Kept, Stage
 
-CAUSE = catalogue()["undo-segments"]
+CAUSE, SEQUENCES = catalogue()["undo-segments"], catalogue()["sequence-nocache"]
 
 
 class Storm:
@@ -65,8 +66,66 @@ def worker_on(database: Storm, confirms: bool = True) -> Worker:
 def test_confirmation_says_what_was_asked_and_how_long_it_counts() -> None:
     told = confirmations.run(CAUSE, Storm(), "2026-02-20")
     assert (told.cause, told.value, told.startup_time) == ("undo-segments", 14838, "2026-02-20")
-    assert CAUSE.confirm is not None and told.sql == CAUSE.confirm.sql
+    assert CAUSE.confirm is not None and told.sql == CAUSE.confirm.text(None)
     assert told.expires == pytest.approx(monotonic() + confirmations.VALID_SECONDS, abs=5)
+
+
+class Root:
+    """A session in a container of 19c that answers every query, and remembers what it was asked."""
+
+    def __init__(
+        self, place: tuple[str, int] = ("CDB$ROOT", 1), fails: Callable[[str], Exception | None] = lambda _: None
+    ):
+        self.place, self.fails, self.asked = place, fails, list[str]()
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        self.asked.append(sql)
+        if error := self.fails(sql):
+            raise error
+        if sql.endswith("rownum <= 5"):
+            return Answer(("con_id", "sequence_name", "last_number"), [(3, "ORDERS_SEQ", 4711)])
+        return Answer(("count", "con_name", "con_id"), [(37, *self.place)])
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+def test_confirmation_from_the_root_of_a_cdb_counts_over_all_containers() -> None:
+    session = Root()
+    told = confirmations.run(SEQUENCES, session, None, "19.0.0.0.0", names=True)
+    assert [("cdb_sequences" in sql, "dba_sequences" in sql) for sql in session.asked] == [(True, False)] * 2
+    assert (told.value, told.container, told.con_id) == (37.0, "CDB$ROOT", 1)
+    assert told.names == ({"con_id": 3.0, "sequence_name": "ORDERS_SEQ", "last_number": 4711.0},)
+
+
+def test_names_are_asked_only_when_wanted_and_when_there_is_something_to_name() -> None:
+    session = Root()
+    assert confirmations.run(SEQUENCES, session, None, "19.0.0.0.0").names == ()
+    assert len(session.asked) == 1
+    none = Root(fails=lambda sql: None)
+    none.query = lambda sql, binds: none.asked.append(sql) or Answer(("n",), [(0,)])  # type: ignore[method-assign,func-returns-value]
+    assert confirmations.run(SEQUENCES, none, None, "19.0.0.0.0", names=True).value == 0
+    assert len(none.asked) == 1
+
+
+def test_names_that_fail_leave_the_number() -> None:
+    slow = Root(fails=lambda sql: StatementError("ORA-01013: cancelled") if sql.endswith("<= 5") else None)
+    told = confirmations.run(SEQUENCES, slow, None, "19.0.0.0.0", names=True)
+    assert (told.value, told.names, told.unnamed) == (37.0, (), "ORA-01013: cancelled")
+
+
+def test_refused_confirmation_is_a_result_that_names_the_views() -> None:
+    closed = Root(fails=lambda sql: ViewRefused("ORA-00942: table or view does not exist"))
+    with pytest.raises(confirmations.ConfirmationRefused, match=r"ORA-00942.*needs select on cdb_sequences") as caught:
+        confirmations.run(SEQUENCES, closed, None, "19.0.0.0.0")
+    assert (caught.value.result.value, caught.value.result.refused) == (None, ("cdb_sequences",))
+
+
+def test_confirmation_of_a_release_older_than_its_texts_is_not_tried() -> None:
+    session = Root()
+    with pytest.raises(StatementError, match=r"written for 11\.2 and newer, and this is 11\.1\.0\.7\.0"):
+        confirmations.run(SEQUENCES, session, None, "11.1.0.7.0")
+    assert session.asked == []
 
 
 def test_confirmation_needs_a_cause_with_a_query() -> None:
@@ -79,7 +138,7 @@ def test_confirmation_expires_after_an_hour_or_an_instance_restart(stage: Stage)
     watched = stage["undo-storm"]
     one = replace(confirmations.run(CAUSE, Storm(), started), expires=1000.0 + stage.at + 3600)
     watched.confirmed["undo-segments"] = one
-    assert watched.confirmations() == {"undo-segments": 14838}
+    assert watched.confirmations() == {"undo-segments": one} and one.value == 14838
     watched.confirmed["undo-segments"] = replace(one, startup_time="another life")
     assert watched.confirmations() == {}
     watched.confirmed["undo-segments"] = one
