@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 
-from collectors.grants import grant
+from collectors.granting.script import grant
 from collectors.model import (
     SCRIPT,
     Basis,

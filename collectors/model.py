@@ -108,8 +108,8 @@ class Collector:
     """Of what hardly ever changes: read at least so often, in seconds, and carried over by the polls between."""
     starts_at_zero: bool = False
     """Rows appear in this view on first use, so a row that was not there earlier counts from zero."""
-    sampled: bool = False
-    """Read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`."""
+    formerly: str = ""  # what older releases of ours granted in place of `granted_on`; asked for once per start
+    sampled: bool = False  # read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`
     on_request: bool = False
     """Read when something calls for it (`collectors.ondemand.blockers`) and by the script; never by `poll`."""
     momentary: bool = False  # tells of the moment of the poll alone; a Delta keeps the earlier reading as `at_begin`

@@ -69,7 +69,10 @@ SETUP = {
         "ORA-28040",
         "ORA-28759",
     ),
+    *("ORA-12650", "ORA-12660"),
 }
+ENCRYPTED = re.compile(r"ORA-126[56]0\b|native network encryption", re.IGNORECASE)
+"""How a server that demands encryption or checksums of Oracle Net refuses a client that has none."""
 LOST = {
     "ORA-00028",
     "ORA-01012",
@@ -93,7 +96,8 @@ def classified(error: Exception) -> SessionError | StatementError:
     """A driver's error as the class whose cure it has; the text keeps Oracle's own codes."""
     if isinstance(error, gaierror):
         return SessionError(f"the host name in the dsn cannot be resolved: {error.strerror}")
-    found = set(_CODE.findall(" ".join(str(link) for link in _chain(error))))
+    said = " ".join(str(link) for link in _chain(error))
+    found = set(_CODE.findall(said))
     message = brief(error)
     if found & CREDENTIAL:
         return CredentialError(message)
@@ -101,6 +105,11 @@ def classified(error: Exception) -> SessionError | StatementError:
         return StartingError(message)
     if "DPY-3010" in found:
         return SetupError(f"{message}: Oracle 11.2 needs thick mode, in a process of its own; see docs/oracle-11.md")
+    if ENCRYPTED.search(said):
+        return SetupError(
+            f"{message}: the server demands native network encryption, which thin mode does not have; use TCPS, or thick mode "
+            "with a sqlnet.ora that agrees; see docs/oracle.md"
+        )
     if found & SETUP or any(code.startswith("DPY-2") for code in found):
         return SetupError(message)
     if found & REFUSED:

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from collectors.errors import StatementError, ViewRefused
-from collectors.grants import ANYBODY, grant
+from collectors.granting.script import ANYBODY, grant
 from collectors.model import Binds, Collector, Cost, Missing, Reading, Row, Rows, Snapshot, Value, text
-from collectors.registry import collectors
+from collectors.registry import collectors, under_older_name
 from collectors.release import parts, text_for
 
 
@@ -59,10 +59,20 @@ def poll(
             continue
         began = clock()
         readings[view], answer = read_view(collector, connection, readings)
+        if answer is None and collector.formerly and not _tried_before(readings[view], readings, previous):
+            reading, answer = read_view(collector, connection, readings, formerly=True)
+            readings[view] = readings[view] if answer is None else reading
         if answer is not None:
             elapsed = clock() - began
             costs[view] = Cost(elapsed, len(answer.rows), answer.round_trips, answer.bytes)
     return Snapshot(database, _taken_at(readings), readings, costs)
+
+
+def _tried_before(reading: Reading, readings: Mapping[str, Reading], previous: Snapshot | None) -> bool:
+    """Whether the older name of what was refused is known to be refused too, so that no poll asks for it again."""
+    if isinstance(reading, Rows) or reading.kind != "refused":
+        return True
+    return previous is not None and _same_life(_instance_row(readings), previous.instance)
 
 
 def _carried_over(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
@@ -90,14 +100,19 @@ def _same_life(instance: Row, before: Row) -> bool:
 
 
 def read_view(
-    collector: Collector, connection: Connection, readings: Mapping[str, Reading]
+    collector: Collector, connection: Connection, readings: Mapping[str, Reading], *, formerly: bool = False
 ) -> tuple[Reading, Answer | None]:
-    """One view, given what was read before it; with the answer, where one came. Raises SessionError."""
+    """One view, given what was read before it, perhaps under its older name; with the answer, where one came.
+
+    Raises SessionError.
+    """
     release = text(_instance_row(readings).get("version"))
     statement = text_for(collector.statements, release)
     if statement is None:
         oldest = min(collector.statements, key=parts)
         return _not_asked(collector, f"needs Oracle {oldest} or newer, this is {release}"), None
+    if formerly:
+        statement = under_older_name(collector, statement)
     binds = collector.binds(readings) if collector.binds else {}
     if isinstance(binds, Missing):
         return binds, None

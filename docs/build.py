@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from collectors.grants import grant, grants_script
+from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind, grantee
+from collectors.granting.script import grant, grants_script
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
 from rules.signals import SIGNALS
@@ -41,8 +42,8 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
     }
     setup = root / "tests" / "live" / "setup"
     return made | {
-        setup / "grants-11.2.sql": grants_script(USER, "11.2"),
-        setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb"),
+        setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False),
+        setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
     }
 
 
@@ -114,6 +115,16 @@ def lost() -> str:
 def granted(view: str) -> str:
     """The SQL that opens one view."""
     return f"```sql\n{grant(collectors()[view], USER)}\n```"
+
+
+def kinds() -> str:
+    """Each kind of database: where it is, who runs the grants, whom they make, what stays hidden."""
+
+    def cells(kind: DatabaseKind) -> tuple[str, ...]:
+        traits = TRAITS[kind]
+        return f"`{kind}`", traits.where, traits.run_as, f"`{grantee(USER, kind)}`", traits.beyond or "nothing"
+
+    return table("`--for` | where | run as | user | what stays hidden", map(cells, KINDS))
 
 
 # From the settings
@@ -197,6 +208,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "columns": columns,
     "what is read": read,
     "what is lost": lost,
+    "kinds": kinds,
     "grant of x-kqrst": partial(granted, "x$kqrst"),
     "settings": settings,
     "defaults": defaults,

@@ -5,7 +5,7 @@ and asks nothing where nobody waits. It finds out and tells; it never ends a ses
 """
 
 from collectors.errors import StatementError, ViewRefused
-from collectors.grants import ANYBODY, grant
+from collectors.granting.script import ANYBODY, grant
 from collectors.model import Missing, Reading, Rows
 from collectors.poll import Connection
 from collectors.registry import collectors

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import Binds, number
-from collectors.ondemand import holders
+from collectors.ondemand import database_kind, holders
 from collectors.ondemand.confirm import MOST_NAMES, limited
 from collectors.poll import Answer
 from collectors.registry import collectors, view_of
@@ -43,7 +43,9 @@ class ScriptedDatabase:
         return Answer(columns, rows, bytes=sum(len(str(cell)) for row in rows for cell in row))
 
     def _asked_once(self, sql: str, binds: Binds) -> Answer:
-        """What an action asks: holders of the latch, or the number of a confirming query."""
+        """What an action or a preflight asks: holders of the latch, the kind, or the number of a confirming query."""
+        if sql == database_kind.SURROUNDINGS:
+            return Answer(("database_role", "rds_users"), [("PRIMARY", 0)])
         now = ScenarioState(self.scenario, self._clock(), self._began)
         if sql == holders.STATEMENT:
             looks = int(number(binds.get("looks")) or 0)

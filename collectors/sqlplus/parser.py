@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from collectors.capture import Capture, CapturedConfirmation
 from collectors.errors import InputError
-from collectors.grants import ANYBODY, grant
+from collectors.granting.script import ANYBODY, grant
 from collectors.model import Collector, ColumnKind, Missing, Reading, Row, Rows, Snapshot, Value, text, unread
 from collectors.ondemand.sampling import not_sampled
 from collectors.registry import collectors
@@ -42,7 +42,7 @@ def load(data: bytes, name: str) -> Capture:
     found = sections(decoded(data))
     _check_format(found, name)
     once = {
-        view: _reading(collector, found, "once", "sys")
+        view: _reading(collector, found, "once", "sys", "old")
         for view, collector in collectors().items()
         if _alone(view, found)
     }

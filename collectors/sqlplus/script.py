@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from collectors.model import Collector, ColumnKind
-from collectors.registry import BadCollector, collectors
+from collectors.model import Collector, Column, ColumnKind
+from collectors.registry import BadCollector, collectors, marker, under_older_name
 from collectors.release import as_sent, parts
+from collectors.sqlplus.switches import defines, switch, switches
 
 FORMAT = 1
 TEMPLATE = Path(__file__).with_suffix(".sql")
@@ -21,9 +22,13 @@ INSTANCE = "v$instance"
 SAMPLED = "v$session"
 LATEST = ("v$latch_children",)
 """Comes last in each snapshot: the one view whose cost grows with the SGA, so the one most likely to hang."""
+NOT_READ_FROM = {"v$latch_children": "12.2"}
+"""Where mutexes guard the row cache there are no children to list, and the view may still be searched for them."""
 BINDS = {"latch": "(select latch# from v$latchname where name = 'row cache objects')"}
 """What stands for a bind of ours where there is nobody to bind."""
 PART = "' || :ls_part || '"
+OTHERS = 3
+"""SELECTs of the template itself: the release, the name of the file, the way to wait."""
 LONGEST_TEXT = 200
 """Characters of a text that are kept; a record must stay within the 4,000 bytes of a string."""
 
@@ -54,7 +59,8 @@ set pagesize 14
 set linesize 80
 """
 KQRST = """\
-prompt latchscope: x$kqrst comes twice, once through a view and once as SYS reads it; that one of them fails is expected
+prompt latchscope: x$kqrst comes three times, through our view, through that of older releases, and as SYS reads it;
+prompt latchscope: that all but one of them fail is expected
 """
 
 
@@ -99,18 +105,20 @@ def sqlplus_script(
     blocks = [*map(_block, before), watching, SECOND, *map(_block, [*after, *confirming])]
     floors = {floor for section in (*before, look, *after, *confirming) for floor in _floors(section)[1:]}
     many = len(confirming)
+    parsed = len(after) + bool(looks) + many + OTHERS  # what `after` repeats of `before` is the same text
     return _filled(
         SECONDS=str(seconds),
         LOOKS=str(looks),
         FORMAT=str(FORMAT),
         VIEWS=_listed([collector.view for collector in collectors().values()], bool(confirming)),
-        STATEMENTS=str(len(before) + len(after) + looks + 3),
+        STATEMENTS=str(len(before) + len(after) + looks + OTHERS),
+        PARSED=str(parsed),
         CONFIRMING=CONFIRMING.replace("@MANY@", str(many)) if many else "",
         LONGER=f", then {many} confirming queries that nothing limits" if many else "",
         ENDING="It leaves SQL*Plus when it is done." if leave else STAYS,
         LEAVE="exit\n" if leave else RESTORED,
-        DEFINES="\n".join(_defines(sorted(floors, key=parts))),
-        SWITCHES="\n".join(_switches(sorted(floors, key=parts))),
+        DEFINES="\n".join(defines(sorted(floors, key=parts))),
+        SWITCHES="\n".join(switches(sorted(floors, key=parts))),
         SECTIONS="\n".join(blocks),
     )
 
@@ -132,9 +140,16 @@ def _snapshot(part: str) -> Iterator[_Section]:
     """What is read twice: the clock, then every view with counters, the dearest last."""
     twice = [collector for collector in collectors().values() if _counts(collector) and not collector.sampled]
     for collector in sorted(twice, key=lambda collector: (collector.view != INSTANCE, collector.view in LATEST)):
-        yield _Section(
-            part, collector.view, {floor: _bound(collector, text) for floor, text in collector.statements.items()}
-        )
+        texts = {floor: _bound(collector, text) for floor, text in collector.statements.items()}
+        if collector.view in NOT_READ_FROM:
+            texts[NOT_READ_FROM[collector.view]] = _no_rows(collector)
+        yield _Section(part, collector.view, texts)
+
+
+def _no_rows(collector: Collector) -> str:
+    """A statement with the columns of a collector that reads nothing."""
+    cells = (("0" if _numeric(column) else "'-'") + f" as {column.name}" for column in collector.columns)
+    return f"select {marker(collector.view)} {', '.join(cells)}\n  from dual\n where 1 = 0"
 
 
 def _counts(collector: Collector) -> bool:
@@ -142,7 +157,7 @@ def _counts(collector: Collector) -> bool:
 
 
 def _once() -> Iterator[_Section]:
-    """What is read once, after both snapshots: levels, settings, the map; X$ tables by our view and as SYS can."""
+    """What is read once, after both snapshots: levels, settings, the map; X$ by our view, as SYS can, and by its older name."""
     for collector in collectors().values():
         if _counts(collector) or collector.sampled:
             continue
@@ -155,6 +170,9 @@ def _once() -> Iterator[_Section]:
                 for floor, text in collector.statements.items()
             }
             yield _Section("sys", collector.view, direct)
+        if collector.formerly:
+            older = {floor: under_older_name(collector, text) for floor, text in collector.statements.items()}
+            yield _Section("old", collector.view, older)
 
 
 def _bound(collector: Collector, text: str) -> str:
@@ -206,9 +224,9 @@ def _variants(section: _Section) -> Iterator[str]:
     """The lines of each text; those of more than one have switches before them that comment out all but one."""
     floors = _floors(section)
     for floor, above in pairwise([*floors, ""]):
-        switch = "" if floor == floors[0] else f"&{_switch('from', floor)} "
-        switch += f"&{_switch('below', above)} " if above else ""
-        yield from (switch + line for line in _records(section, section.texts[floor]).splitlines())
+        front = "" if floor == floors[0] else f"&{switch('from', floor)} "
+        front += f"&{switch('below', above)} " if above else ""
+        yield from (front + line for line in _records(section, section.texts[floor]).splitlines())
 
 
 def _records(section: _Section, text: str) -> str:
@@ -238,29 +256,13 @@ def _columns(section: _Section, text: str) -> dict[str, str]:
     for column in collectors()[section.view].columns:
         if not re.search(rf"(?<![\w$#]){re.escape(column.name)}(?![\w$#])", asked.replace(section.view, "")):
             continue
-        numeric = column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) or column.name.endswith("#")
-        how = DATE if column.unit == "date" else NUMBER if numeric else EITHER
+        how = DATE if column.unit == "date" else NUMBER if _numeric(column) else EITHER
         found[column.name] = how.format(column.name, LONGEST_TEXT)
     return found
 
 
-def _switch(which: str, floor: str) -> str:
-    return f"ls_{which}_{floor.replace('.', '_')}"
-
-
-def _switches(floors: list[str]) -> Iterator[str]:
-    for floor in floors:
-        weighed = sum(part * 100 ** (3 - rank) for rank, part in enumerate(parts(floor)[:4]))
-        on, off = "'/* */'", "'--'"
-        yield f"       case when release >= {weighed} then {on} else {off} end as {_switch('from', floor)},"
-        yield f"       case when release >= {weighed} then {off} else {on} end as {_switch('below', floor)},"
-
-
-def _defines(floors: list[str]) -> Iterator[str]:
-    for floor in floors:
-        for which, value in (("from", "--"), ("below", "/* */")):
-            yield f"column {_switch(which, floor)} new_value {_switch(which, floor)} noprint"
-            yield f"define {_switch(which, floor)} = '{value}'"
+def _numeric(column: Column) -> bool:
+    return column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) or column.name.endswith("#")
 
 
 def _waiting(seconds: int) -> str:

@@ -10,6 +10,8 @@
 -- What it reads  @VIEWS@
 -- What it costs  @STATEMENTS@ SELECTs, one at a time, in @SECONDS@ s and what they take themselves; @LOOKS@ of them one a second
 --                at v$session. Each holds a comment with the word latchscope, by which v$sql shows whose it is.
+--                @PARSED@ of them are different texts: each is hard parsed once, as SYS if SYS runs this, on the instance that is
+--                sick. Where parsing is what it is sick of, each may take seconds; only the first snapshot has to bear it.
 @CONFIRMING@-- Licences       None is needed: it reads no session history, no workload repository, no SQL monitor.
 -- Safety         SELECTs, and blocks that sleep, open a SELECT or name the session. In the database it creates, changes
 --                and locks nothing. Of its own session it changes the module in v$session, which it puts back at the

@@ -1,6 +1,7 @@
 """x$kqrst: which child latch guards which dictionary cache, read from each instance once per start.
 
-X$ tables cannot be granted (ORA-02030), so SYS owns the view X_$KQRST over it. The join is kqrstcln = child#; a child
+X$ tables cannot be granted (ORA-02030), so SYS owns the view LATCHSCOPE_KQRST over it; the scripts of older releases made it
+as X_$KQRST, a name that others use too. The join is kqrstcln = child#; a child
 number is not a cache id, though some published scripts take it for one.
 """
 
@@ -22,10 +23,11 @@ KQRST = Collector(
                    kqrstcln as child#, kqrstcid as cache#,
                    decode(kqrsttyp, 1, 'PARENT', 'SUBORDINATE') as type,
                    case when kqrsttyp <> 1 then kqrstsno end as subordinate#
-              from sys.x_$kqrst""",
+              from sys.latchscope_kqrst""",
     },
     without="the certain way from a child latch to its cache; a map inferred from gets takes its place where it can",
-    granted_on="sys.x_$kqrst",
+    granted_on="sys.latchscope_kqrst",
+    formerly="sys.x_$kqrst",
     once=True,
     after=("v$instance",),
 )

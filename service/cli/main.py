@@ -6,7 +6,6 @@ import signal
 import socket
 import sys
 import tempfile
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +14,8 @@ import uvicorn
 
 from collectors.capture import dump
 from collectors.errors import CollectError
-from collectors.grants import grants_script
+from collectors.granting.kinds import KINDS, DatabaseKind, UnknownKind, kind_named
+from collectors.granting.script import grants_script
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from collectors.scenarios import scenarios
 from rules.catalogue import catalogue
@@ -33,15 +33,7 @@ from service.web.api.stream import Server
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-
-class GrantsTarget(StrEnum):
-    """What kind of database a grants script is for."""
-
-    PLAIN = "11.2"
-    CDB = "cdb"
-    RDS = "rds"
-
-
+KIND_HELP = f"kind of database: {', '.join(KINDS)}; or a release, such as 11g or 19c"
 DEMO = "latchscope demo: http://{address}/ (the undo storm builds up after 20 s); its store: STORE"
 
 
@@ -77,10 +69,13 @@ def serve(
 def check(
     databases: Annotated[list[str] | None, typer.Argument(help="names of the configuration; all without one")] = None,
     config: ConfigOption = CONFIG,
+    kind: Annotated[
+        str | None, typer.Option("--for", metavar="KIND", help=f"{KIND_HELP}; found out without it")
+    ] = None,
 ) -> None:
     """Try what can be read on each database, and print the SQL for what cannot. Exit 1 when something is missing."""
-    chosen = _settings(config)
-    reports = [preflight.check(database, chosen) for database in _named(chosen, databases)]
+    chosen, known = _settings(config), _kind(kind) if kind else None
+    reports = [preflight.check(database, chosen, known) for database in _named(chosen, databases)]
     typer.echo("\n".join(preflight.as_text(report) for report in reports))
     if any(report.error for report in reports):
         raise typer.Exit(2)
@@ -91,12 +86,12 @@ def check(
 @cli.command()
 def grants(
     user: Annotated[str, typer.Option(help="the user latchscope logs in as")] = "LATCHSCOPE",
-    kind: Annotated[GrantsTarget, typer.Option("--for", help="what kind of database")] = GrantsTarget.CDB,
+    kind: Annotated[str, typer.Option("--for", metavar="KIND", help=KIND_HELP)] = "cdb",
 ) -> None:
     """Print the whole least-privilege script for a user."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
         fail(f"{user!r} is no Oracle user name")
-    typer.echo(grants_script(user, kind.value), nl=False)
+    typer.echo(grants_script(user, _kind(kind)), nl=False)
 
 
 @cli.command()
@@ -164,6 +159,13 @@ def show_cause(id: Annotated[str, typer.Argument(help="id of the cause")]) -> No
     if id not in catalogue():
         fail(f"there is no cause {id}; `latchscope causes list` shows them")
     typer.echo(diagnosis.cause_as_text(catalogue()[id]))
+
+
+def _kind(word: str) -> DatabaseKind:
+    try:
+        return kind_named(word)
+    except UnknownKind as error:
+        fail(str(error))
 
 
 def _settings(config: Path) -> Settings:

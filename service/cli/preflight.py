@@ -6,10 +6,14 @@ from dataclasses import dataclass, replace
 
 from collectors.capture import Capture
 from collectors.errors import SessionError
-from collectors.grants import Capabilities, Readable, capabilities
+from collectors.granting.capabilities import Capabilities, Readable, capabilities
+from collectors.granting.detection import FoundKind
+from collectors.granting.kinds import TRAITS, DatabaseKind
+from collectors.granting.script import KQRST_VIEW, NOTHING_IS_REPLACED
 from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
 from collectors.ondemand.blockers import VIEW as BLOCKERS
 from collectors.ondemand.blockers import look_for_blockers
+from collectors.ondemand.database_kind import ask_for_kind
 from collectors.ondemand.holders import HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
@@ -35,8 +39,8 @@ class Preflight:
         return self.found.lacking if self.found else ()
 
 
-def check(database: DatabaseSettings, settings: Settings) -> Preflight:
-    """Log in once, read every view once, and tell what came back."""
+def check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | None = None) -> Preflight:
+    """Log in once, read every view once, and tell what came back; `kind` is found out unless it is given."""
     try:
         connection = Connector(settings.oracle).open(MonitoredDatabase(database, settings.interval_of(database)))
         try:
@@ -44,7 +48,8 @@ def check(database: DatabaseSettings, settings: Settings) -> Preflight:
             look = Burst(snapshot.release, looks=1)
             look.look(connection)
             seen = with_samples(snapshot, look.taken(), look_for_blockers(connection, snapshot.release))
-            return Preflight(database.name, capabilities(seen, database.user))
+            found = FoundKind(kind, "--for says") if kind else ask_for_kind(connection, snapshot)
+            return Preflight(database.name, capabilities(seen, database.user, found))
         finally:
             connection.close()
     except SessionError as error:
@@ -119,17 +124,20 @@ def _lines(preflight: Preflight) -> Iterator[str]:
     found = preflight.found
     guarded = {"latch": "child latches", "mutex": "mutexes", None: "an unknown mechanism"}[found.mechanism]
     yield f"{preflight.database}: Oracle {found.release or '(release unknown)'}, row cache guarded by {guarded}"
+    yield f"  {found.kind}" + ("" if found.kind.certain else "; say --for KIND if you know better")
     yield from (f"  note: {note}" for note in found.notes)
     for view in found.views:
         yield f"  {_MARKS[view.status]} {view.view:<18} {view.why}"
-        if view.status in ("refused", "failed"):
+        if view.status in ("refused", "closed", "failed"):
             yield f"      without it: {view.without}"
     missing = dict.fromkeys(view.sql for view in found.lacking if view.sql)
     if missing:
-        yield "  Run as SYS:"
+        yield f"  Run as {TRAITS[found.kind.kind].run_as}:"
         yield from (f"    {line}" for sql in missing for line in sql.splitlines())
+        yield from (f"    -- {NOTHING_IS_REPLACED}" for sql in missing if KQRST_VIEW in sql)
     elif not found.lacking:
-        yield "  everything needed can be read"
+        closed = any(view.status == "closed" for view in found.views)
+        yield "  everything that can be opened here can be read" if closed else "  everything needed can be read"
 
 
-_MARKS = {"read": "ok     ", "refused": "REFUSED", "failed": "FAILED ", "not_asked": "no need"}
+_MARKS = {"read": "ok     ", "refused": "REFUSED", "closed": "CLOSED ", "failed": "FAILED ", "not_asked": "no need"}

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
-from collectors.grants import capabilities
+from collectors.granting.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
 from collectors.ondemand.holders import Held, HolderProfile
 from rules.cache_map import CacheMap

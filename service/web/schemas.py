@@ -97,7 +97,9 @@ class ReadableOut(BaseModel):
     """One view of the preflight."""
 
     view: str
-    status: str = Field(description="read, refused, failed or not_asked")
+    status: str = Field(
+        description="read, refused, closed (nobody can grant it on this kind of database), failed or not_asked"
+    )
     why: str
     without: str = Field(description="what cannot be told without it")
     sql: str | None = Field(description="what SYS runs to open it")

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import OptimizeError, ParseError
 from sqlglot.optimizer.qualify import qualify
 
-from collectors.grants import KQRST_COLUMNS
+from collectors.granting.script import KQRST_COLUMNS
 from collectors.release import parts
 from rules.cause import Cause
 
@@ -48,7 +48,8 @@ def releases_of(cause: Cause) -> tuple[str, ...]:
 @cache
 def catalogue() -> Mapping[str, Mapping[str, frozenset[str]]]:
     """View → release → columns that are there from it on."""
-    found: dict[str, Mapping[str, frozenset[str]]] = {"x_$kqrst": {"11.2": frozenset(KQRST_COLUMNS.split(", "))}}
+    of_ours = {"11.2": frozenset(KQRST_COLUMNS.split(", "))}
+    found: dict[str, Mapping[str, frozenset[str]]] = dict.fromkeys(("latchscope_kqrst", "x_$kqrst"), of_ours)
     for file in sorted(CATALOGUE.glob("*.yaml")):
         document = yaml.safe_load(file.read_text(encoding="utf-8"))
         assert document["source"], f"{file.name} does not say where it is from"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.grants import grants_script
+from collectors.granting.script import grants_script
 
 LIVE = Path(__file__).parents[1] / "live"
 
@@ -12,13 +12,14 @@ LIVE = Path(__file__).parents[1] / "live"
 @pytest.mark.parametrize(("user", "kind"), [("LATCHSCOPE", "11.2"), ("C##LATCHSCOPE", "cdb")])
 def test_grants_of_the_containers_are_the_ones_printed(user: str, kind: str) -> None:
     kept = (LIVE / "setup" / f"grants-{kind}.sql").read_text(encoding="utf-8")
-    assert kept == grants_script(user, kind), "run `make docs`"  # type: ignore[arg-type]
+    assert kept == grants_script(user, kind, asks=False), "run `make docs`"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("file", "grants"), [("free.sql", "grants-cdb.sql"), ("xe11.sql", "grants-11.2.sql")])
 def test_container_runs_its_grants_with_a_password(file: str, grants: str) -> None:
     text = (LIVE / "setup" / file).read_text(encoding="utf-8")
-    assert f"@/opt/latchscope/{grants}" in text and "define password =" in text
+    assert f"@/opt/latchscope/{grants}" in text and text.index("define latchscope_password =") < text.index("@/opt")
+    assert "accept" not in (LIVE / "setup" / grants).read_text(encoding="utf-8"), "nobody sits there to be asked"
 
 
 def test_workload_leaves_nothing_behind() -> None:

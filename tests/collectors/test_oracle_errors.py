@@ -77,6 +77,24 @@ def test_unknown_host_is_a_session_error_told_in_words() -> None:
     assert str(found) == "the host name in the dsn cannot be resolved: Name or service not known"
 
 
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("DPY-6005: cannot connect to database.", "DPY-6000: Listener refused connection. (Similar to ORA-12660)"),
+        ("ORA-12650: No common encryption or data integrity algorithm", None),
+        (
+            "DPY-6005: cannot connect to database.",
+            "DPY-3001: Native Network Encryption and Data Integrity is only supported in python-oracledb thick mode",
+        ),
+    ],
+)
+def test_server_that_demands_encryption_is_a_setup_error_with_the_way_out(text: str, cause: str | None) -> None:
+    found = classified(driver(text, cause))
+    assert type(found) is SetupError
+    assert "demands native network encryption" in str(found) and "TCPS, or thick mode" in str(found)
+    assert "\n" not in str(found)
+
+
 def test_old_server_is_a_setup_error_that_names_thick_mode() -> None:
     found = classified(
         driver(

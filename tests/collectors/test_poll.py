@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from collectors.errors import SessionError, StatementError, ViewRefused
-from collectors.grants import capabilities
+from collectors.granting.capabilities import capabilities
 from collectors.model import Binds, Missing, Rows, Snapshot, Value
 from collectors.poll import Answer, poll
 from collectors.registry import collectors, marker, view_of
@@ -147,7 +147,47 @@ def test_way_out_is_the_grant_and_for_x_tables_a_view_of_sys() -> None:
     assert isinstance(kqrst, Missing)
     assert "grant select on sys.v_$latch to" in latch.way_out.lower()
     assert "create" in kqrst.way_out.lower()
-    assert "sys.x_$kqrst" in kqrst.way_out.lower()
+    assert "sys.latchscope_kqrst" in kqrst.way_out.lower()
+
+
+class OlderGrants(Session):
+    """The grants that an older release of ours printed: sys.x_$kqrst, and no sys.latchscope_kqrst."""
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        answer = super().query(sql, binds)
+        if "sys.latchscope_kqrst" in sql:
+            raise ViewRefused("ORA-00942")
+        return answer
+
+    @property
+    def asked_for_the_map(self) -> int:
+        """How often since the last time this was asked."""
+        asked, self.asked = self.views.count("x$kqrst"), []
+        return asked
+
+
+def test_view_of_an_older_grants_script_goes_on_to_be_read() -> None:
+    rows = Answer(("child#", "cache#", "type", "subordinate#"), [(1, 3, "PARENT", None)])
+    session = OlderGrants({"x$kqrst": rows})
+    snapshot = poll("erp1", session)
+    assert snapshot.rows("x$kqrst") == ({"child#": 1, "cache#": 3, "type": "PARENT", "subordinate#": None},)
+    assert session.asked_for_the_map == 2
+    poll("erp1", session, snapshot)
+    assert session.asked_for_the_map == 0, "what was read once is carried over"
+
+
+def test_older_name_is_not_asked_for_again_in_the_same_life() -> None:
+    session = OlderGrants({"x$kqrst": ViewRefused("ORA-00942")})
+    snapshot = poll("erp1", session)
+    assert session.asked_for_the_map == 2
+    for _ in range(2):
+        snapshot = poll("erp1", session, snapshot)
+        assert session.asked_for_the_map == 1, "as many round trips as without an older name"
+    missing = snapshot.read("x$kqrst")
+    assert isinstance(missing, Missing) and "sys.latchscope_kqrst" in missing.way_out
+    session.instance = {**session.instance, "startup_time": "2026-03-02 08:59:00"}
+    poll("erp1", session, snapshot)
+    assert session.asked_for_the_map == 2
 
 
 def test_failed_statement_is_not_a_missing_grant() -> None:

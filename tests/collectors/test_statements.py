@@ -5,7 +5,8 @@ import re
 import pytest
 import sqlglot
 
-from collectors.grants import ON_REQUEST, grants_script
+from collectors.granting.kinds import KINDS, DatabaseKind
+from collectors.granting.script import ON_REQUEST, grants_script
 from collectors.model import Collector
 from collectors.ondemand import holders
 from collectors.ondemand.confirm import MOST_NAMES, limited
@@ -91,7 +92,7 @@ def _names(sql: str) -> list[str]:
 
 
 READ_FROM = {
-    "x$kqrst": "x_$kqrst",
+    "x$kqrst": "latchscope_kqrst",
     "sys_context": "dual",
     "waiting_sessions": "v$session",
     "row_cache_blockers": "v$rowcache_parent",
@@ -109,17 +110,16 @@ def test_statements_carry_our_mark_and_read_the_view_they_are_named_for(collecto
         )
 
 
-@pytest.mark.parametrize("kind", ["11.2", "cdb", "rds"])
-def test_grants_are_on_the_views_the_statements_read(kind: str) -> None:
-    text = grants_script("LATCHSCOPE", kind)  # type: ignore[arg-type]
+@pytest.mark.parametrize("kind", KINDS)
+def test_grants_are_on_the_views_the_statements_read(kind: DatabaseKind) -> None:
+    text = grants_script("LATCHSCOPE", kind)
     granted = {name.lower().replace("v_$", "v$") for name in re.findall(r"(?:on sys\.|object\(')([\w$]+)", text, re.I)}
     wanted = {view for view, one in collectors().items() if one.granted_on} - {"x$kqrst", "waiting_sessions"}
     wanted = {READ_FROM.get(view, view) for view in wanted}
-    on_request = {name.removeprefix("sys.").replace("v_$", "v$") for name in ON_REQUEST}
-    assert granted - {"x_$kqrst"} == wanted | on_request
+    assert granted - {"latchscope_kqrst"} == wanted | set(ON_REQUEST)
     for columns in re.findall(r"as select (.+?) from x\$kqrst", text):
         assert set(columns.split(", ")) <= columns_of("x$kqrst", "11.2")
-    assert ("x_$kqrst" in granted) == (kind != "rds")
+    assert ("latchscope_kqrst" in granted) == (kind in ("11.2", "cdb", "standby"))
 
 
 def test_catalogue_is_in_order_and_without_repeats() -> None:
@@ -179,7 +179,7 @@ def test_mistakes_finds_nothing_in_ordinary_texts(release: str) -> None:
         "select sysdate, systimestamp, count(*) from v$latch where rownum <= 6",
         "select x.n from (select max(gets) as n from v$latch) x",
         "select l.gets from v$latch_children l, v$latchname n where l.latch# = n.latch# and l.latch# = :latch",
-        "select count(*) from sys.x_$kqrst where kqrstcln = 1",
+        "select count(*) from sys.latchscope_kqrst where kqrstcln = 1",
         "select * from (select max(gets) from v$latch) where rownum <= 1",
     ):
         assert mistakes(sql, release) == []

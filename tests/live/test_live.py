@@ -15,7 +15,7 @@ import pytest
 
 from collectors.delta import between
 from collectors.errors import NotApplicable
-from collectors.grants import capabilities
+from collectors.granting.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Rows, Snapshot
 from collectors.ondemand.confirm import MOST_NAMES, limited
 from collectors.ondemand.holders import profile

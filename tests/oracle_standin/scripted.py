@@ -6,7 +6,7 @@ from time import monotonic
 
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import Binds
-from collectors.ondemand import holders
+from collectors.ondemand import database_kind, holders
 from collectors.poll import Answer as Polled
 from collectors.registry import view_of
 from collectors.scenarios import scenarios
@@ -22,12 +22,16 @@ USER, PASSWORD = "LATCHSCOPE", "latchscope"
 
 
 class ScriptedBackend:
-    """One scripted database. `restart` begins a new instance life; `refused` holds the views without a grant."""
+    """One scripted database. `restart` begins a new instance life; `refused` holds the views without a grant.
+
+    `instead` holds answers of its own by view or statement: a kind of database that no scenario is.
+    """
 
     def __init__(self, scenario: Scenario, clock: Callable[[], float] = monotonic) -> None:
         self._scenario = scenario
         self._clock = clock
         self.refused: set[str] = set()
+        self.instead: dict[str, Polled] = {}
         self.polls = 0
         self.restart()
 
@@ -39,7 +43,11 @@ class ScriptedBackend:
     def answer(self, _service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
         """The rows of the view this statement reads, at this moment of the script."""
         view = view_of(sql)
-        if view is None and sql != holders.STATEMENT:
+        if instead := self.instead.get(view or sql):
+            return _answer(instead)
+        if sql == database_kind.CLOUD:
+            raise OracleError(2003)
+        if view is None and sql not in (holders.STATEMENT, database_kind.SURROUNDINGS):
             raise UnknownStatementError(sql)
         if view in self.refused:
             raise OracleError(942)

@@ -207,6 +207,7 @@ def test_views_signals_and_causes_are_all_described_for_people() -> None:
 
 MIRRORED = (
     "collectors",
+    "collectors/granting",
     "collectors/ondemand",
     "rules",
     "rules/comparison",

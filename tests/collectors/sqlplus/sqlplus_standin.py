@@ -255,7 +255,11 @@ class SqlPlus:
             return [{"answer": answer["answer"]}]
         if raw.startswith("select null as answer"):
             return [{"answer": None}]
-        sql = normal(raw).replace(BIND, ":latch").replace("from x$kqrst", "from sys.x_$kqrst")
+        if raw.endswith("where 1 = 0"):
+            return []
+        sql = normal(raw).replace(BIND, ":latch")
+        for other in ("from x$kqrst", "from sys.x_$kqrst"):
+            sql = sql.replace(other, "from sys.latchscope_kqrst")
         if "from x$kqrst" in raw and "sys" in self._refused:
             raise ViewRefused("ORA-00942: table or view does not exist")
         view = re.search(r"/\* latchscope (\S+) \*/", raw)

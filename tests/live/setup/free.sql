@@ -1,4 +1,4 @@
 -- Run once by the container, as SYS in CDB$ROOT: the user of the mutex era. The password is for this container only.
 set echo off verify off
-define password = latchscope
+define latchscope_password = latchscope
 @/opt/latchscope/grants-cdb.sql

@@ -1,5 +1,12 @@
--- latchscope on Oracle 11.2 or a non-CDB: run as SYS, in SQL*Plus. It creates LATCHSCOPE, who can only read.
-create user LATCHSCOPE identified by &password;
+-- latchscope on 11.2, and any later database without containers.
+-- Run it as SYS, in SQL*Plus. It makes LATCHSCOPE, who can only read.
+-- A password that expired would end the monitoring some night. Five sessions at most, where resource_limit is true:
+-- one polls, one takes its place, one acts for a person, one is a command's, one may be dead and not yet noticed.
+-- Raise it where several latchscope, or several entries of one, watch the same instance as this user.
+create profile LATCHSCOPE_PROFILE limit password_life_time unlimited sessions_per_user 5;
+set verify off
+create user LATCHSCOPE identified by "&latchscope_password" profile LATCHSCOPE_PROFILE;
+undefine latchscope_password
 grant create session to LATCHSCOPE;
 grant select on sys.v_$instance to LATCHSCOPE;
 grant select on sys.v_$rowcache_parent to LATCHSCOPE;
@@ -18,9 +25,10 @@ grant select on sys.v_$sys_time_model to LATCHSCOPE;
 grant select on sys.v_$sysstat to LATCHSCOPE;
 grant select on sys.v_$system_event to LATCHSCOPE;
 grant select on sys.v_$undostat to LATCHSCOPE;
-create or replace view sys.x_$kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
-grant select on sys.x_$kqrst to LATCHSCOPE;
+-- ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours.
+create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
+grant select on sys.latchscope_kqrst to LATCHSCOPE;
 grant select on sys.v_$latch_children to LATCHSCOPE;
 grant select on sys.v_$latchholder to LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an
--- upgrade and create it again afterwards: drop view sys.x_$kqrst;
+-- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;

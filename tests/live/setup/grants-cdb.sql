@@ -1,6 +1,13 @@
--- latchscope on a container database (12.1+): run as SYS in CDB$ROOT. It creates C##LATCHSCOPE, who can only read.
+-- latchscope on a container database, 12.1 and later.
+-- Run it as SYS in CDB$ROOT, in SQL*Plus. It makes C##LATCHSCOPE, who can only read.
 alter session set container = CDB$ROOT;
-create user C##LATCHSCOPE identified by &password container = all;
+-- A password that expired would end the monitoring some night. Five sessions at most, where resource_limit is true:
+-- one polls, one takes its place, one acts for a person, one is a command's, one may be dead and not yet noticed.
+-- Raise it where several latchscope, or several entries of one, watch the same instance as this user.
+create profile C##LATCHSCOPE_PROFILE limit password_life_time unlimited sessions_per_user 5 container = all;
+set verify off
+create user C##LATCHSCOPE identified by "&latchscope_password" profile C##LATCHSCOPE_PROFILE container = all;
+undefine latchscope_password
 grant create session to C##LATCHSCOPE;
 alter user C##LATCHSCOPE set container_data = all container = current;
 grant select on sys.v_$instance to C##LATCHSCOPE;
@@ -20,9 +27,10 @@ grant select on sys.v_$sys_time_model to C##LATCHSCOPE;
 grant select on sys.v_$sysstat to C##LATCHSCOPE;
 grant select on sys.v_$system_event to C##LATCHSCOPE;
 grant select on sys.v_$undostat to C##LATCHSCOPE;
-create or replace view sys.x_$kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
-grant select on sys.x_$kqrst to C##LATCHSCOPE;
+-- ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours.
+create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
+grant select on sys.latchscope_kqrst to C##LATCHSCOPE;
 grant select on sys.v_$latch_children to C##LATCHSCOPE;
 grant select on sys.v_$latchholder to C##LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an
--- upgrade and create it again afterwards: drop view sys.x_$kqrst;
+-- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;

@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from collectors.granting.kinds import KINDS
 from rules.catalogue import catalogue
 from rules.model import Diagnosis, Severity
 from service.cli.main import cli
@@ -270,3 +271,17 @@ def test_causes_command_lists_and_shows_every_cause() -> None:
         assert ("A handbook entry" in shown.output) == cause.handbook, cause.id
     wrong = CliRunner().invoke(cli, ["causes", "show", "nothing"])
     assert wrong.exit_code == 2 and "there is no cause nothing" in wrong.output
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_grants_prints_the_script_of_every_kind(kind: str) -> None:
+    told = run("grants", "--user", "lscope", "--for", kind)
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert "lscope" in told.stdout.splitlines()[1]
+
+
+def test_grants_takes_a_release_for_a_kind_and_names_the_kinds_otherwise() -> None:
+    assert run("grants", "--for", "19c").stdout == run("grants", "--for", "cdb").stdout
+    assert run("grants", "--for", "11g").stdout == run("grants", "--for", "11.2").stdout
+    told = one_line(run("grants", "--for", "autonomus"))
+    assert "did you mean autonomous?" in told and all(kind in told for kind in KINDS)

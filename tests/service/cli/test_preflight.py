@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,10 @@ import yaml
 from typer.testing import CliRunner
 
 from collectors.capture import delta_of
-from collectors.model import Delta
+from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind
+from collectors.model import Delta, Value
+from collectors.ondemand.database_kind import CLOUD, SURROUNDINGS
+from collectors.poll import Answer
 from collectors.registry import collectors
 from rules.engine import diagnose
 from service.cli.main import cli
@@ -92,6 +95,70 @@ def test_standin_check_without_any_grant_is_green_after_what_it_prints(site: Sit
         opened = {name for name, _ in _SQL.findall(told)}
         site.backend.refused -= {view for view, granted_on in GRANTED.items() if granted_on in opened}
     assert not site.backend.refused
+
+
+CONTAINERS: Mapping[str, tuple[Value, ...]] = {
+    "11.2": (0, "ERP", None),
+    "cdb": (1, "CDB$ROOT", "ERP"),
+    "standby": (1, "CDB$ROOT", "ERP"),
+    "pdb": (3, "SALES", "ERP"),
+    "rds": (0, "ERP", None),
+    "rds-cdb": (3, "SALES", "RDSCDB"),
+    "autonomous": (3, "SALES", "ERP"),
+}
+_OPENED = re.compile(r"^    (?:grant select on sys\.(\S+) to|begin .*grant_sys_object\('(\S+)',)", re.MULTILINE)
+
+
+def make_it(backend: ScriptedBackend, kind: DatabaseKind) -> None:
+    """Let the database look like one of that kind, with the X$ table closed where nobody can open it."""
+    role, rds = "PHYSICAL STANDBY" if kind == "standby" else "PRIMARY", int(kind in ("rds", "rds-cdb"))
+    cloud = "OLTP" if kind == "autonomous" else None
+    columns = ("db_unique_name", "con_id", "con_name", "cdb_name", "session_user")
+    backend.instead = {
+        "sys_context": Answer(columns, [("ERP", *CONTAINERS[kind], USER)]),
+        SURROUNDINGS: Answer(("database_role", "rds_users"), [(role, rds)]),
+        CLOUD: Answer(("cloud_service",), [(cloud,)]),
+    }
+    backend.refused = set() if TRAITS[kind].opens_x_tables else {"x$kqrst"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_standin_check_finds_the_kind_and_is_green_with_its_grants(site: Site, kind: DatabaseKind) -> None:
+    make_it(site.backend, kind)
+    code, told, errors = site.check()
+    assert (code, errors) == (0, "") and f"  kind {kind}, as " in told
+    assert ("CLOSED  x$kqrst" in told) == ("everything that can be opened here" in told) == bool(site.backend.refused)
+    assert ("connect to CDB$ROOT" in told) == (kind == "pdb"), "nobody is sent where they cannot go"
+    assert ("made on the primary" in told) == (kind == "standby") and "create user" not in told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_standin_check_names_each_missing_grant_in_the_words_of_the_kind(site: Site, kind: DatabaseKind) -> None:
+    make_it(site.backend, kind)
+    beyond, openable = set(site.backend.refused), {view: name for view, name in GRANTED.items() if view != "x$kqrst"}
+    for view, granted_on in openable.items():
+        site.backend.refused = beyond | {view}
+        code, told, _ = site.check("erp")
+        named = [(plain or block).lower() for plain, block in _OPENED.findall(told)]
+        assert (code, named) == (1, [granted_on.removeprefix("sys.")]), view
+        assert f"  Run as {TRAITS[kind].run_as}:" in told
+    site.backend.refused = beyond
+    assert site.check("erp")[0] == 0
+
+
+def test_standin_check_takes_the_kind_it_is_told(site: Site) -> None:
+    site.backend.refused = {"v$latch"}
+    code, told, _ = site.check("--for", "rds")
+    assert code == 1 and "kind rds, as --for says" in told and "grant_sys_object('V_$LATCH'," in told
+    code, told, errors = site.check("--for", "rdb")
+    assert (code, told) == (2, "") and "did you mean" in errors
+
+
+def test_standin_check_says_when_it_assumes_a_kind(site: Site) -> None:
+    make_it(site.backend, "pdb")
+    del site.backend.instead[CLOUD]
+    _, told, _ = site.check()
+    assert "cannot tell the kind, assumed pdb: " in told and "say --for KIND if you know better" in told
 
 
 def test_check_reports_a_database_without_a_session_in_one_line(

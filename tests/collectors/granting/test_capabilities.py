@@ -1,13 +1,15 @@
 """What a user may read, what is lost without it, and the SQL that opens it: one grant for one missing view."""
 
-import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from collectors.errors import StatementError
-from collectors.grants import Capabilities, capabilities, grants_script
+from collectors.granting.capabilities import Capabilities, capabilities
+from collectors.granting.detection import FoundKind
+from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind
+from collectors.granting.script import grant_lines
 from collectors.model import Binds, Missing, Rows, Snapshot
 from collectors.ondemand.blockers import VIEW as BLOCKERS
 from collectors.ondemand.blockers import look_for_blockers
@@ -58,8 +60,8 @@ def test_capabilities_with_every_grant_lack_nothing() -> None:
 def test_x_kqrst_is_opened_through_a_view_of_sys() -> None:
     (lacking,) = of("undo-storm", "x$kqrst").lacking
     assert lacking.sql == (
-        "create or replace view sys.x_$kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;\n"
-        "grant select on sys.x_$kqrst to LATCHSCOPE;"
+        "create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;\n"
+        "grant select on sys.latchscope_kqrst to LATCHSCOPE;"
     )
 
 
@@ -100,36 +102,44 @@ def test_connection_inside_a_pdb_says_what_it_cannot_see(
     assert any("connect to CDB$ROOT as a common user" in note for note in found.notes) == inside
 
 
+@pytest.mark.parametrize("kind", ["rds-cdb", "autonomous"])
+def test_pdb_whose_root_nobody_reaches_is_not_sent_there(kind: DatabaseKind) -> None:
+    snapshot = changed(poll_at("users-mutex", 30.0), "sys_context", con_id=3, con_name="SALES")
+    (note,) = capabilities(snapshot, "U", FoundKind(kind, "it was said")).notes
+    assert "inside the PDB SALES" in note and "CDB$ROOT" not in note and "nobody reaches the root" in note
+
+
+def test_pdb_of_rds_is_known_by_its_cdb_without_a_question() -> None:
+    snapshot = changed(poll_at("users-mutex", 30.0), "sys_context", con_id=3, con_name="ORCL", cdb_name="RDSCDB")
+    assert capabilities(snapshot, "U").kind.kind == "rds-cdb"
+
+
+def test_standby_says_where_its_users_are_made() -> None:
+    found = FoundKind("standby", "its role is PHYSICAL STANDBY", role="PHYSICAL STANDBY")
+    (note,) = capabilities(poll_at("undo-storm", 30.0), "U", found).notes
+    assert note == "a physical standby: users and grants are made on the primary"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_grant_is_in_the_words_of_the_kind(kind: DatabaseKind) -> None:
+    found = capabilities(poll_at("undo-storm", 30.0, ("v$latchname",)), "lscope", FoundKind(kind, "it was said"))
+    (sql,) = {view.sql for view in found.lacking}
+    assert sql == next(grant_lines(["v$latchname"], kind, "lscope"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_x_kqrst_is_lacking_only_where_somebody_can_open_it(kind: DatabaseKind) -> None:
+    found = capabilities(poll_at("undo-storm", 30.0, ("x$kqrst",)), "U", FoundKind(kind, "it was said"))
+    (kqrst,) = [view for view in found.views if view.view == "x$kqrst"]
+    if TRAITS[kind].opens_x_tables:
+        assert found.lacking == (kqrst,) and kqrst.sql and "create view sys.latchscope_kqrst" in kqrst.sql
+    else:
+        assert (kqrst.status, kqrst.sql, found.lacking) == ("closed", None, ())
+        assert TRAITS[kind].where in kqrst.why and kqrst.without
+
+
 def test_cluster_instance_is_noted_as_such() -> None:
     alone = poll_at("undo-storm", 30.0)
     assert capabilities(alone, "U").cluster is False and capabilities(alone, "U").notes == ()
     (note,) = capabilities(changed(alone, "v$instance", parallel="YES"), "U").notes
     assert "every instance with a connection of its own" in note
-
-
-def test_grants_script_grants_what_is_polled_and_nothing_more() -> None:
-    for kind in ("11.2", "cdb", "rds"):
-        text = grants_script("Latch_Scope", kind)  # type: ignore[arg-type]
-        assert not re.search(r"\b(dba|any|admin option|unlimited|resource|execute on)\b", text, re.IGNORECASE)
-        assert "identified by &password" in text, "the password is asked for, never part of the script"
-        assert "create session to" in text
-
-
-def test_grants_script_ends_every_statement_with_its_line() -> None:
-    for kind in ("11.2", "cdb"):
-        for line in grants_script("LATCHSCOPE", kind).splitlines():  # type: ignore[arg-type]
-            assert line.startswith("--") or (line.endswith(";") and line.count(";") == 1)
-
-
-def test_grants_script_for_a_container_database_makes_a_common_user() -> None:
-    for given in ("LATCHSCOPE", "C##LATCHSCOPE", "c##latchscope"):
-        text = grants_script(given, "cdb")
-        assert "alter session set container = CDB$ROOT;" in text
-        assert re.search(r"create user c##latchscope ", text, re.IGNORECASE)
-        assert "c##c##" not in text.lower()
-
-
-def test_grants_script_for_rds_says_why_x_kqrst_is_missing() -> None:
-    text = grants_script("latchscope", "rds")
-    assert "rdsadmin_util.grant_sys_object('V_$LATCH_CHILDREN', 'LATCHSCOPE', 'SELECT')" in text
-    assert "create or replace view" not in text and "cannot be opened on RDS" in text

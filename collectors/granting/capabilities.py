@@ -1,0 +1,105 @@
+"""What a poll showed of the user's rights: what can be read, what is lost where not, and the SQL that would open it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from collectors.granting.detection import FoundKind, detected
+from collectors.granting.kinds import OF_ITS_PART, TRAITS, DatabaseKind
+from collectors.granting.script import ANYBODY, grant
+from collectors.mechanism import Mechanism, mechanism_in
+from collectors.model import Collector, Missing, Rows, Snapshot, number, text
+from collectors.registry import collectors
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """One view: whether we can read it, what is lost when not, and the SQL that would help (None: nothing does).
+
+    `closed` is refused where nobody can grant it on that kind of database.
+    """
+
+    view: str
+    status: Literal["read", "refused", "closed", "failed", "not_asked"]
+    why: str
+    without: str
+    sql: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What latchscope can do on a database, found by trying, not by its release."""
+
+    release: str | None
+    mechanism: Mechanism | None
+    cluster: bool | None
+    container: str | None
+    """Name of the container of a CDB, None where there is none or it is not known."""
+    inside_pdb: bool
+    kind: FoundKind
+    views: tuple[Readable, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a DBA should know about this connection."""
+        return tuple(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        if self.inside_pdb:
+            yield f"connected inside the PDB {self.container}: {OF_ITS_PART}; {_WAY_TO_THE_ROOT[self.kind.kind]}"
+        if self.kind.standby:
+            yield f"a {self.kind.role.lower() if self.kind.role else 'standby'}: users and grants are made on the primary"
+        if self.cluster:
+            yield "an instance of a cluster (RAC): watch every instance with a connection of its own"
+
+    @property
+    def lacking(self) -> tuple[Readable, ...]:
+        """The views that a grant would open."""
+        return tuple(view for view in self.views if view.status in ("refused", "failed"))
+
+
+_CONNECT_THERE = "connect to CDB$ROOT as a common user"
+_WAY_TO_THE_ROOT = dict.fromkeys(TRAITS, _CONNECT_THERE) | {
+    "pdb": f"{_CONNECT_THERE}, if you may",
+    "rds-cdb": "nobody reaches the root on Amazon RDS",
+    "autonomous": "nobody reaches the root of an Autonomous Database",
+}
+
+
+def capabilities(snapshot: Snapshot, user: str, kind: FoundKind | None = None) -> Capabilities:
+    """What a poll showed of the user's rights and the instance's features; the kind by the poll, unless it is known."""
+    instance, found = snapshot.instance, kind or detected(snapshot)
+    container = next(iter(snapshot.rows("sys_context")), {})
+    con_id = number(container.get("con_id"))
+    parallel = instance.get("parallel")
+    return Capabilities(
+        release=snapshot.release,
+        mechanism=mechanism_in(snapshot.readings),
+        cluster=None if parallel is None else parallel == "YES",
+        container=text(container.get("con_name")) if con_id else None,
+        inside_pdb=con_id is not None and con_id > 1,
+        kind=found,
+        views=tuple(_readable(collector, snapshot, user, found.kind) for collector in collectors().values()),
+    )
+
+
+def _readable(collector: Collector, snapshot: Snapshot, user: str, kind: DatabaseKind) -> Readable:
+    reading = snapshot.read(collector.view)
+    if isinstance(reading, Rows):
+        as_of = f", as of {reading.read_at:%Y-%m-%d %H:%M:%S} UTC" if reading.read_at else ""
+        told = f"{len(reading.rows)} row{'s' * (len(reading.rows) != 1)}{as_of}"
+        return Readable(collector.view, "read", told, collector.without, None)
+    if reading.kind == "refused" and collector.view.startswith("x$") and not TRAITS[kind].opens_x_tables:
+        why = f"{reading.why}; on {TRAITS[kind].where} nobody can open it"
+        return Readable(collector.view, "closed", why, collector.without, None)
+    status = reading.kind if reading.kind in ("refused", "failed") else "not_asked"
+    sql = _opening(reading, user, kind) if status == "refused" else None
+    return Readable(collector.view, status, reading.why, collector.without, sql)
+
+
+def _opening(reading: Missing, user: str, kind: DatabaseKind) -> str:
+    """The SQL that opens a view: a view that needs another one's rows is opened by the other one's grant."""
+    for collector in collectors().values():
+        if collector.granted_on and reading.way_out == grant(collector, ANYBODY):
+            return grant(collector, user, kind)
+    return reading.way_out.replace(ANYBODY, user)

@@ -1,0 +1,115 @@
+"""The exact SQL that lets a user read what we poll: one grant, or the whole script for a kind of database."""
+
+from collections.abc import Iterable, Iterator
+
+from collectors.granting.kinds import TRAITS, DatabaseKind, grantee
+from collectors.model import Collector
+from collectors.registry import collectors
+
+KQRST_COLUMNS = "kqrstcln, kqrstcid, kqrsttyp, kqrstsno"
+"""All we read of x$kqrst; the SYS-owned view shows nothing else."""
+
+KQRST_VIEW = f"create view sys.latchscope_kqrst as select {KQRST_COLUMNS} from x$kqrst;"
+NOTHING_IS_REPLACED = (
+    "ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours"
+)
+"""What stands beside the statement above, which replaces nothing on purpose."""
+
+ANYBODY = "<user>"
+"""Stands for the user in the grants that a poll names, which does not know whom it polls as."""
+
+MOST_SESSIONS = 5
+"""A poll's and an action's, and room: a session is not given up before its successor stands, and commands have their own."""
+
+ON_REQUEST = ("v$latchholder",)
+"""Read only when somebody asks for a profile of holders."""
+
+
+def grant(collector: Collector, user: str, kind: DatabaseKind = "11.2") -> str:
+    """The SQL that lets the user read a view, for whoever grants on that kind of database."""
+    (granted,) = grant_lines([collector.granted_on], kind, user)
+    return f"{KQRST_VIEW}\n{granted}" if collector.view == "x$kqrst" else granted
+
+
+def grant_lines(objects: Iterable[str], kind: DatabaseKind, user: str) -> Iterator[str]:
+    """A grant for each object of SYS: `v$latch`, `dba_users` or `sys.v_$latch`. `user` as `kinds.grantee` names it.
+
+    Each is one line, which SQL*Plus needs, or on RDS a block with its slash.
+    """
+    for name in objects:
+        granted_on = _owned_by_sys(name)
+        if kind in ("rds", "rds-cdb"):
+            bare = granted_on.removeprefix("sys.").upper()
+            yield f"begin rdsadmin.rdsadmin_util.grant_sys_object('{bare}', '{user.upper()}', 'SELECT'); end;\n/"
+        else:
+            yield f"grant select on {granted_on} to {user};"
+
+
+def _owned_by_sys(name: str) -> str:
+    """v$latch is a public synonym, on which nothing can be granted; the view behind it is sys.v_$latch."""
+    bare = name.lower().removeprefix("sys.")
+    return "sys." + (f"v_{bare[1:]}" if bare.startswith("v$") else bare)
+
+
+def grants_script(user: str, kind: DatabaseKind, *, asks: bool = True) -> str:
+    """The whole least-privilege script: a user that may log in and read what we poll, and nothing else.
+
+    `asks`: SQL*Plus asks for the password; else whoever starts the script has defined `latchscope_password`.
+    """
+    name = grantee(user, kind)
+    asking = _asking(name) if asks else ()
+    return "\n".join((*_head(kind, name), *asking, *_user(kind, name), *_grants(kind, name), *_afterwards(kind))) + "\n"
+
+
+def _head(kind: DatabaseKind, user: str) -> Iterator[str]:
+    traits = TRAITS[kind]
+    yield f"-- latchscope on {traits.where}."
+    yield f"-- Run it as {traits.run_as}, in SQL*Plus. It makes {user}, who can only read."
+    if traits.beyond:
+        yield f"-- What stays hidden: {traits.beyond}."
+    if kind == "standby":
+        yield "-- A standby is open for reading only. Where its primary has no containers, run what --for 11.2 prints there."
+    if traits.common_user:
+        yield "alter session set container = CDB$ROOT;"
+
+
+def _asking(user: str) -> Iterator[str]:
+    yield "-- Any password but one with a double quote in it."
+    yield f"accept latchscope_password char prompt 'Password of the new user {user}: ' hide"
+
+
+def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
+    common = TRAITS[kind].common_user
+    everywhere = " container = all" if common else ""
+    profile = "C##LATCHSCOPE_PROFILE" if common else "LATCHSCOPE_PROFILE"
+    yield "-- A password that expired would end the monitoring some night. Five sessions at most, where resource_limit is true:"
+    yield "-- one polls, one takes its place, one acts for a person, one is a command's, one may be dead and not yet noticed."
+    yield "-- Raise it where several latchscope, or several entries of one, watch the same instance as this user."
+    yield f"create profile {profile} limit password_life_time unlimited sessions_per_user {MOST_SESSIONS}{everywhere};"
+    yield "set verify off"
+    yield f'create user {user} identified by "&latchscope_password" profile {profile}{everywhere};'
+    yield "undefine latchscope_password"
+    yield f"grant create session to {user};"
+    if TRAITS[kind].common_user:
+        yield f"alter user {user} set container_data = all container = current;"
+
+
+def _grants(kind: DatabaseKind, user: str) -> Iterator[str]:
+    granted = {collector.granted_on: collector for collector in collectors().values() if collector.granted_on}
+    for collector in granted.values():  # one for each object: two collectors may read the same view
+        if TRAITS[kind].opens_x_tables or not collector.view.startswith("x$"):
+            yield from [f"-- {NOTHING_IS_REPLACED}."] * collector.view.startswith("x$")
+            yield grant(collector, user, kind)
+    yield from grant_lines(ON_REQUEST, kind, user)
+
+
+def _afterwards(kind: DatabaseKind) -> Iterator[str]:
+    if TRAITS[kind].opens_x_tables:
+        yield "-- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an"
+        yield "-- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;"
+    else:
+        yield "-- Without x$kqrst latchscope infers the child latch's cache from its gets, says so, and holds its confidence to"
+        yield "-- medium. From 12.2 on mutexes guard the row cache, and the map does not matter."
+    if kind == "autonomous":
+        yield "-- A view that ADMIN may not grant alone says ORA-01031 or ORA-00942. The role SELECT_CATALOG_ROLE opens all of"
+        yield "-- them, and the whole dictionary besides; latchscope goes on without what stays closed."

@@ -1,0 +1,31 @@
+"""What `latchscope check` asks besides a poll, once, to tell the kind of database; PUBLIC may read all of it."""
+
+from collectors.errors import StatementError
+from collectors.granting.detection import FoundKind, detected
+from collectors.model import Row, Snapshot
+from collectors.poll import Connection
+
+SURROUNDINGS = """\
+select /* latchscope kind */ sys_context('userenv', 'database_role') as database_role,
+       (select count(*) from all_users where username = 'RDSADMIN') as rds_users
+  from dual"""
+CLOUD = """\
+select /* latchscope kind */ sys_context('userenv', 'cloud_service') as cloud_service
+  from dual"""
+"""A statement of its own: a release that does not know the name says ORA-02003."""
+
+
+def ask_for_kind(connection: Connection, snapshot: Snapshot) -> FoundKind:
+    """The kind of the database that was polled just now. Raises SessionError."""
+    asked = _row(connection, SURROUNDINGS)
+    found = detected(snapshot, asked)
+    return detected(snapshot, {**asked, **_row(connection, CLOUD)}) if found.kind == "pdb" else found
+
+
+def _row(connection: Connection, sql: str) -> Row:
+    """The one row of a statement; nothing where it failed, for then that much is not known."""
+    try:
+        answer = connection.query(sql, {})
+    except StatementError:
+        return {}
+    return dict(zip(answer.columns, answer.rows[0], strict=True)) if answer.rows else {}

@@ -1,0 +1,138 @@
+"""The script for each kind of database: what it grants, to whom, and that SQL*Plus would run it as it stands."""
+
+import re
+
+import pytest
+import sqlglot
+
+from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind
+from collectors.granting.script import MOST_SESSIONS, grant_lines, grants_script
+
+each = pytest.mark.parametrize("kind", KINDS)
+
+
+@each
+def test_grants_script_grants_what_is_polled_and_nothing_more(kind: DatabaseKind) -> None:
+    text = grants_script("Latch_Scope", kind)
+    said = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+    assert not re.search(
+        r"\b(dba|any|admin option|unlimited tablespace|resource|execute on|catalog_role)\b", said, re.IGNORECASE
+    )
+    assert "create session to" in said
+
+
+@each
+def test_grants_script_says_where_it_runs_and_what_stays_hidden(kind: DatabaseKind) -> None:
+    text = grants_script("LATCHSCOPE", kind)
+    assert TRAITS[kind].where in text.splitlines()[0] and f"Run it as {TRAITS[kind].run_as}," in text
+    assert TRAITS[kind].beyond in text
+    assert ("CDB$ROOT" in text) == (kind in ("cdb", "standby")), "nobody is sent to a root that cannot be reached"
+
+
+@each
+def test_grants_script_ends_every_statement_with_its_line(kind: DatabaseKind) -> None:
+    for line in grants_script("LATCHSCOPE", kind).splitlines():
+        block = line == "/" or re.fullmatch(r"begin rdsadmin\..+; end;", line)
+        command = re.match(r"(accept|set|undefine) [^;]+$", line)
+        assert line.startswith("--") or block or command or (line.endswith(";") and line.count(";") == 1)
+        assert not block or kind in ("rds", "rds-cdb")
+
+
+@each
+def test_password_is_asked_for_unseen_quoted_and_forgotten(kind: DatabaseKind) -> None:
+    lines = grants_script("LATCHSCOPE", kind).splitlines()
+    (accept,) = [line for line in lines if line.startswith("accept")]
+    (create,) = [line for line in lines if line.startswith("create user")]
+    assert re.fullmatch(r"accept latchscope_password char prompt '[^']+' hide", accept)
+    assert 'identified by "&latchscope_password"' in create
+    order = [lines.index(line) for line in (accept, "set verify off", create, "undefine latchscope_password")]
+    assert order == sorted(order)
+    assert "\n".join(lines).count("&") == 1, "and nothing else is substituted"
+
+
+@each
+def test_user_has_a_profile_under_which_no_password_expires(kind: DatabaseKind) -> None:
+    lines = grants_script("LATCHSCOPE", kind).splitlines()
+    (profile,) = [line for line in lines if line.startswith("create profile")]
+    (create,) = [line for line in lines if line.startswith("create user")]
+    name = "C##LATCHSCOPE_PROFILE" if TRAITS[kind].common_user else "LATCHSCOPE_PROFILE"
+    limits = f"limit password_life_time unlimited sessions_per_user {MOST_SESSIONS}"
+    assert profile.removesuffix(";").removesuffix(" container = all") == f"create profile {name} {limits}"
+    assert profile.endswith(" container = all;") == create.endswith(" container = all;") == TRAITS[kind].common_user
+    assert f" profile {name}" in create and lines.index(profile) < lines.index(create)
+
+
+def test_script_for_a_container_asks_nobody() -> None:
+    text = grants_script("LATCHSCOPE", "11.2", asks=False)
+    assert "accept" not in text and 'identified by "&latchscope_password"' in text
+
+
+@each
+def test_grants_and_views_parse_as_oracle_reads_them(kind: DatabaseKind) -> None:
+    lines = grants_script("LATCHSCOPE", kind).splitlines()
+    for line in lines:
+        if line.startswith(("grant select", "create view")):
+            (parsed,) = sqlglot.parse(line, read="oracle")
+            assert isinstance(parsed, sqlglot.exp.Grant | sqlglot.exp.Create), line
+    blocks = [at for at, line in enumerate(lines) if line.startswith("begin ")]
+    assert [lines[at + 1] for at in blocks] == ["/"] * len(blocks), "SQL*Plus runs a block at its slash"
+
+
+@pytest.mark.parametrize("kind", ["cdb", "standby"])
+def test_grants_script_for_a_root_makes_a_common_user(kind: DatabaseKind) -> None:
+    for given in ("LATCHSCOPE", "C##LATCHSCOPE", "c##latchscope"):
+        text = grants_script(given, kind)
+        assert "alter session set container = CDB$ROOT;" in text
+        assert re.search(r"create user c##latchscope .*container = all;", text, re.IGNORECASE)
+        assert "c##c##" not in text.lower()
+
+
+@pytest.mark.parametrize("kind", ["11.2", "pdb", "rds", "rds-cdb", "autonomous"])
+def test_grants_script_elsewhere_makes_a_local_user(kind: DatabaseKind) -> None:
+    text = grants_script("LATCHSCOPE", kind)
+    assert "create user LATCHSCOPE identified" in text and "c##" not in text.lower() and "container =" not in text
+
+
+def test_grants_script_for_a_standby_sends_to_the_primary() -> None:
+    text = grants_script("LATCHSCOPE", "standby")
+    assert "SYS on the primary" in text and "--for 11.2" in text
+
+
+@pytest.mark.parametrize("kind", ["rds", "rds-cdb"])
+def test_grants_script_for_rds_goes_through_rdsadmin(kind: DatabaseKind) -> None:
+    text = grants_script("latchscope", kind)
+    assert "rdsadmin_util.grant_sys_object('V_$LATCH_CHILDREN', 'LATCHSCOPE', 'SELECT')" in text
+    assert "grant select" not in text and "as SYS" not in text
+
+
+def test_grants_script_for_autonomous_names_the_role_and_grants_it_not() -> None:
+    text = grants_script("LATCHSCOPE", "autonomous")
+    assert "-- them, and the whole dictionary" in text and "SELECT_CATALOG_ROLE" in text
+    assert "grant select on sys.v_$latch to LATCHSCOPE;" in text
+
+
+@each
+def test_grants_script_makes_a_view_of_sys_where_somebody_can(kind: DatabaseKind) -> None:
+    text = grants_script("LATCHSCOPE", kind)
+    assert ("from x$kqrst;" in text) == TRAITS[kind].opens_x_tables
+    assert ("infers the child latch's cache" in text) == (not TRAITS[kind].opens_x_tables)
+
+
+@each
+def test_grants_script_replaces_no_view_of_anybody(kind: DatabaseKind) -> None:
+    text = grants_script("LATCHSCOPE", kind).lower()
+    assert "or replace" not in text and "x_$kqrst" not in text
+    assert ("ora-00955" in text) == ("create view sys.latchscope_kqrst as select" in text)
+
+
+def test_grant_lines_take_any_object_of_sys() -> None:
+    asked = ["v$sqlstats", "dba_tables", "sys.v_$latch", "CDB_USERS"]
+    assert list(grant_lines(asked, "cdb", "C##L")) == [
+        "grant select on sys.v_$sqlstats to C##L;",
+        "grant select on sys.dba_tables to C##L;",
+        "grant select on sys.v_$latch to C##L;",
+        "grant select on sys.cdb_users to C##L;",
+    ]
+    assert list(grant_lines(["v$sqlstats"], "rds-cdb", "lscope")) == [
+        "begin rdsadmin.rdsadmin_util.grant_sys_object('V_$SQLSTATS', 'LSCOPE', 'SELECT'); end;\n/"
+    ]
