@@ -187,21 +187,16 @@ def _bound(collector: Collector, text: str) -> str:
 
 
 def _confirming(questions: Iterable[ScriptQuery]) -> Iterator[_Section]:
+    nothing = "select null as answer from dual"
     for question in questions:
-        nothing = "select null as answer from dual"
-        since = question.since or "0"
-        end = None
+        since, texts = question.since or "0", {"0": nothing}
+        for place, (floor, sql) in enumerate(question.texts):
+            begins = max(floor, since, key=parts) if floor and place else since
+            texts[begins] = f"select /* latchscope confirm */ ({sql}) as answer from dual"
         if question.until:
             *head, last = parts(question.until)
             end = ".".join(map(str, (*head, last + 1)))
-        texts = {"0": nothing}
-        for floor, sql in question.texts:
-            asked = f"select /* latchscope confirm */ ({sql}) as answer from dual"
-            begins = since if floor is None or floor == question.texts[0][0] else max(floor, since, key=parts)
-            if end is None or parts(begins) < parts(end):
-                texts[begins] = asked
-        if end is not None:
-            texts[end] = nothing
+            texts = {floor: text for floor, text in texts.items() if parts(floor) < parts(end)} | {end: nothing}
         yield _Section("confirm", ",".join(question.ids), texts)
 
 

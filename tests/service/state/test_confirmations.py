@@ -1,7 +1,9 @@
 """Results of confirming queries: one number, for an hour, of this life of the instance; and once per episode."""
 
 import logging
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 
@@ -14,6 +16,7 @@ from collectors.registry import view_of
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from rules.catalogue import catalogue
+from rules.model import Diagnosis, Finding
 from service.config.settings import DatabaseSettings
 from service.state import confirmations
 from service.state.board import MonitoredDatabase
@@ -74,9 +77,12 @@ class Root:
     """A session in a container of 19c that answers every query, and remembers what it was asked."""
 
     def __init__(
-        self, place: tuple[str, int] = ("CDB$ROOT", 1), fails: Callable[[str], Exception | None] = lambda _: None
-    ):
-        self.place, self.fails, self.asked = place, fails, list[str]()
+        self,
+        place: tuple[str, int] = ("CDB$ROOT", 1),
+        fails: Callable[[str], Exception | None] = lambda _: None,
+        number: int = 37,
+    ) -> None:
+        self.place, self.fails, self.number, self.asked = place, fails, number, list[str]()
 
     def query(self, sql: str, binds: Binds) -> Answer:
         self.asked.append(sql)
@@ -84,13 +90,54 @@ class Root:
             raise error
         if sql.endswith("rownum <= 5"):
             return Answer(("con_id", "sequence_name", "last_number"), [(3, "ORDERS_SEQ", 4711)])
-        return Answer(("count", "con_name", "con_id"), [(37, *self.place)])
+        return Answer(("count", "con_name", "con_id"), [(self.number, *self.place)])
 
     def close(self) -> None:
         """Nothing to give back."""
 
 
 def test_confirmation_from_the_root_of_a_cdb_counts_over_all_containers() -> None:
+    session = Root()
+    assert confirmations.run(SEQUENCES, session, None, "19.0.0.0.0").value == 37
+    (sql,) = session.asked
+    assert "from cdb_sequences" in sql, "a dba_ view shows the sequences of the root alone"
+
+
+NEVER = re.compile(r"\b(v\$sql|v\$sqlarea|dba_audit_session|unified_audit_trail|sys\.aud\$)(?![\w$])", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("release", ["11.1.0.7.0", "11.2.0.4.0", "12.1.0.2.0", "19.0.0.0.0", "23.0.0.0.0"])
+def test_no_confirmation_scans_the_library_cache_or_an_audit_trail(release: str) -> None:
+    session = Root()
+    for cause in catalogue().values():
+        if cause.confirm and cause.releases.include(release):
+            with suppress(StatementError):
+                confirmations.run(cause, session, None, release)
+    assert session.asked and [sql for sql in session.asked if NEVER.search(sql)] == []
+
+
+@pytest.mark.parametrize(
+    ("place", "kept"), [(("ERP1", 3), True), (("CDB$ROOT", 1), False)], ids=["in a PDB", "over all containers"]
+)
+def test_number_that_misses_its_bound_lowers_confidence_only_where_all_was_seen(
+    place: tuple[str, int], kept: bool, stage: Stage
+) -> None:
+    stage.poll("parse-storm", at=40)
+    before = hard_parses(stage.poll("parse-storm", at=42).diagnosis)
+    session = Root(place, number=0)
+    stage["parse-storm"].confirmed["hard-parse-storm"] = confirmations.run(
+        catalogue()["hard-parse-storm"], session, stage.poll("parse-storm", at=44).snapshot.startup_time, "12.1.0.2.0"
+    )
+    after = hard_parses(stage.poll("parse-storm", at=46).diagnosis)
+    assert (after.confidence == before.confidence) is kept
+    assert after.confirm is not None and after.confirm.result == 0
+
+
+def hard_parses(diagnosis: Diagnosis) -> Finding:
+    return next(finding for finding in diagnosis.findings if finding.cause == "hard-parse-storm")
+
+
+def test_confirmation_tells_its_container_and_names_what_it_counted() -> None:
     session = Root()
     told = confirmations.run(SEQUENCES, session, None, "19.0.0.0.0", names=True)
     assert [("cdb_sequences" in sql, "dba_sequences" in sql) for sql in session.asked] == [(True, False)] * 2
@@ -102,8 +149,7 @@ def test_names_are_asked_only_when_wanted_and_when_there_is_something_to_name() 
     session = Root()
     assert confirmations.run(SEQUENCES, session, None, "19.0.0.0.0").names == ()
     assert len(session.asked) == 1
-    none = Root(fails=lambda sql: None)
-    none.query = lambda sql, binds: none.asked.append(sql) or Answer(("n",), [(0,)])  # type: ignore[method-assign,func-returns-value]
+    none = Root(number=0)
     assert confirmations.run(SEQUENCES, none, None, "19.0.0.0.0", names=True).value == 0
     assert len(none.asked) == 1
 

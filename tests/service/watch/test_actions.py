@@ -84,8 +84,12 @@ def test_confirmation_counts_in_the_next_diagnosis(site: Site) -> None:
     told = site.post("confirmations", UNDO)
     assert told.status_code == 200
     assert (told.json()["result"], told.json()["cause"]) == (14838, "undo-segments")
-    assert told.json()["confirms"] is True and told.json()["seen"] is None, "11.2 has no containers"
-    assert told.json()["names"][0] == {"tablespace_name": "UNDOTBS1", "status": "OFFLINE", "segments": 14645}
+    assert told.json()["confirms"] is True and told.json().get("seen") is None, "11.2 has no containers"
+    assert told.json().get("names", [None])[0] == {
+        "tablespace_name": "UNDOTBS1",
+        "status": "OFFLINE",
+        "segments": 14645,
+    }
     site.stage.poll_all(44)
     finding = site.app.get(f"{DB}/diagnosis").json()["findings"][0]
     assert (finding["confirm"]["result"], finding["confidence"]) == (14838, "high")
