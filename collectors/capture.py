@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeGuard
 
+from collectors.confirmation import ConfirmationResult
 from collectors.delta import between, since_startup
 from collectors.errors import InputError
 from collectors.model import Collector, ColumnKind, Delta, Missing, NotComparable, Reading, Row, Rows, Snapshot, Value
@@ -45,7 +46,7 @@ def delta_of(capture: Capture) -> Delta | NotComparable:
         delta = between(capture.snapshots[0], capture.snapshots[-1])
     if isinstance(delta, NotComparable):
         return delta
-    confirmed = {confirmation.cause: confirmation.value for confirmation in capture.confirmations}
+    confirmed = {each.cause: ConfirmationResult(each.value) for each in capture.confirmations}
     return replace(delta, confirmations=confirmed)
 
 

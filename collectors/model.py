@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from collectors.confirmation import ConfirmationResult
 from collectors.durations import lasting
 
 Value = int | float | str | datetime | None
@@ -239,7 +240,7 @@ class Delta:
     basis: Basis
     readings: Mapping[str, Changes | Missing]
     oddities: tuple[Oddity, ...] = ()
-    confirmations: Mapping[str, float] = field(default_factory=dict)
+    confirmations: Mapping[str, ConfirmationResult] = field(default_factory=dict)
     """Results of confirming queries by cause id, where somebody ran them."""
     source: Literal["views", "report"] = "views"
     """Whether Oracle's views were read, or a report printed from them, which rounds and leaves out."""
@@ -247,8 +248,7 @@ class Delta:
     """What the reader of this Delta must know about its source: a layout not verified, a very long window."""
     dbid: str | None = None
     """The DB Id that a report prints, digits; None of captures and polls, which name their database otherwise."""
-    cut_off: bool = False
-    """Whether the file ended before the report did, so that a view may be missing for that reason alone."""
+    cut_off: bool = False  # whether the file ended before the report did, so that a view may be missing for that alone
     at_begin: Mapping[str, Changes] = field(default_factory=dict)  # momentary views when the interval began
 
     def read(self, view: str) -> Changes | Missing:

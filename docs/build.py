@@ -15,9 +15,13 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind, grantee
-from collectors.granting.script import grant, grants_script
+from collectors.granting.script import grant, granted_for_polls, grants_script, owned_by_sys
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
+from rules.catalogue import catalogue
+from rules.cause import Cause
+from rules.confirming_views import TextSpan, text_spans
+from rules.query import CONTAINERS_SINCE, Query
 from rules.signals import SIGNALS
 from service.config.settings import DatabaseSettings, Settings
 from service.config.units import seconds, size
@@ -127,6 +131,46 @@ def kinds() -> str:
     return table("`--for` | where | run as | user | what stays hidden", map(cells, KINDS))
 
 
+# From the confirming queries of causes
+
+
+def confirmations() -> str:
+    """Each text of each confirming query: its releases, its views with their grants, what it sees from where."""
+    return table(
+        "cause | releases | views | grant | from CDB$ROOT | inside a PDB",
+        (
+            _confirmation(cause, span)
+            for cause in sorted(catalogue().values(), key=lambda cause: cause.id)
+            for span in text_spans(cause)
+        ),
+    )
+
+
+def _confirmation(cause: Cause, span: TextSpan) -> tuple[str, ...]:
+    query = cause.confirm
+    assert query is not None
+    since = f"from {span.since}" if query.since or cause.releases.since else None
+    until = f"before {span.before}" if span.before else f"to {span.until}" if span.until else None
+    releases = ", ".join(end for end in (since, until) if end) or "all"
+    grants = ", ".join(
+        "with the polls'" if granted_for_polls(view) else f"`{owned_by_sys(view)}`" for view in span.views
+    )
+    read = ", ".join(f"`{view}`" for view in span.views)
+    return f"`{cause.id}`", releases, read, grants, _sees(query, span, 1), _sees(query, span, 3)
+
+
+def _sees(query: Query, span: TextSpan, con_id: int) -> str:
+    """What the number counts where it is asked in a container."""
+    if not span.newer:
+        return "–"
+    if query.root and con_id > 1:
+        return "nothing"
+    release = CONTAINERS_SINCE if span.older else span.since
+    if query.sees_all(release, con_id):
+        return "all containers" if con_id == 1 else "the whole instance"
+    return "the root only" if con_id == 1 else "the PDB only"
+
+
 # From the settings
 
 
@@ -209,6 +253,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "what is read": read,
     "what is lost": lost,
     "kinds": kinds,
+    "confirmations": confirmations,
     "grant of x-kqrst": partial(granted, "x$kqrst"),
     "settings": settings,
     "defaults": defaults,

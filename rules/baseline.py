@@ -9,7 +9,7 @@ import numpy as np
 from collectors.model import Delta, Missing
 from rules.context import SignalContext
 from rules.formatting import times
-from rules.model import Frozen
+from rules.frozen import Frozen
 from rules.statistics import ratio
 
 Scope = Literal["hour of the week", "hour of the day", "all hours"]

@@ -1,14 +1,13 @@
-"""An entry of the knowledge base: Cause, its Conditions and its confirming Query. One YAML file holds one Cause."""
+"""An entry of the knowledge base: Cause and its Conditions. One YAML file holds one Cause."""
 
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from collectors.release import parts
-from rules.model import Frozen, Reference, Severity, Surface
-
-COMPARISON = r"^(>=|<=) -?\d+(\.\d+)?(e[+-]?\d+)?$"
-RELEASE = r"^\d+(\.\d+)*$"
+from rules.frozen import Frozen
+from rules.model import Reference, Severity, Surface
+from rules.query import COMPARISON, RELEASE, Query
 
 
 class Condition(Frozen):
@@ -30,14 +29,6 @@ class AnyOf(Frozen):
     """Alternatives of which one is enough."""
 
     any_of: tuple[Condition, ...] = Field(min_length=2)
-
-
-class Query(Frozen):
-    """A confirming query: one number that a DBA, or latchscope on request, reads from the dictionary."""
-
-    sql: str
-    reading: str = Field(description="how to read the number")
-    needs: str | None = Field(None, pattern=COMPARISON)
 
 
 class Releases(Frozen):

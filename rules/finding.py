@@ -7,9 +7,10 @@ from typing import Literal
 from collectors.model import number, text
 from rules.cache_map import cache_ref
 from rules.cause import Cause, Condition
+from rules.confirming import confirmation_of, confirmed
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.hangs import hanging, most_waited_for
-from rules.model import CacheRef, Confidence, Confirmation, Evidence, Finding, Identity, Surface, meets
+from rules.model import CacheRef, Confidence, Evidence, Finding, Identity, Surface
 from rules.ranking import confidence, severity
 from rules.signals import SIGNALS
 
@@ -29,7 +30,6 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
     sure = _confidence(cause, context, outcomes, identity)
     child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
     guarded = context.map.children[child] if child is not None else None
-    confirm = cause.confirm
     return Finding(
         cause=cause.id,
         title=cause.title,
@@ -46,8 +46,7 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
         unknown=tuple(
             dict.fromkeys(outcome.reading.why for outcome in outcomes if isinstance(outcome.reading, Unknown))
         ),
-        confirm=confirm
-        and Confirmation(sql=confirm.sql, reading=confirm.reading, result=context.delta.confirmations.get(cause.id)),
+        confirm=confirmation_of(cause, context.delta),
         remedy=cause.remedy,
         risk=cause.risk,
         expected_effect=cause.expected_effect,
@@ -129,15 +128,13 @@ def _confidence(
     def held(role: str) -> int:
         return sum(1 for outcome in outcomes if outcome.condition.role == role and outcome.holds)
 
-    confirmed: bool | None = None
-    result = context.delta.confirmations.get(cause.id)
-    if result is not None and cause.confirm is not None and cause.confirm.needs is not None:
-        confirmed = meets(result, cause.confirm.needs)
     map_fits = identity is Identity.SAMPLED or all(
         disagreement.child != context.hot_child for disagreement in context.map.disagreements
     )
     unknown = sum(1 for outcome in outcomes if outcome.holds is None)
-    sure = confidence(identity, held("discriminating"), held("shape"), unknown, confirmed, map_fits)
+    sure = confidence(
+        identity, held("discriminating"), held("shape"), unknown, confirmed(cause, context.delta), map_fits
+    )
     return sure.at_most(Confidence.MEDIUM) if context.printed else sure
 
 

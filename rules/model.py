@@ -13,6 +13,7 @@ from pydantic import Field
 
 from rules.frozen import Frozen as Frozen
 from rules.hang_model import Blockers, WaitingGroup
+from rules.query import Confirmation
 
 
 class Severity(StrEnum):
@@ -117,14 +118,6 @@ class Evidence(Frozen):
     needs: str
     because: str
     derivation: str = ""
-
-
-class Confirmation(Frozen):
-    """The confirming query of a finding and, once somebody ran it, its result."""
-
-    sql: str
-    reading: str = ""
-    result: float | None = None
 
 
 class CacheRef(Frozen):

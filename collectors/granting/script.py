@@ -1,7 +1,8 @@
 """The exact SQL that lets a user read what we poll: one grant, or the whole script for a kind of database."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import wrap
 
 from collectors.granting.kinds import TRAITS, DatabaseKind, grantee
 from collectors.model import Collector
@@ -38,7 +39,7 @@ def grant_lines(objects: Iterable[str], kind: DatabaseKind, user: str) -> Iterat
     Each is one line, which SQL*Plus needs, or on RDS a block with its slash.
     """
     for name in objects:
-        granted_on = _owned_by_sys(name)
+        granted_on = owned_by_sys(name)
         if kind in ("rds", "rds-cdb"):
             bare = granted_on.removeprefix("sys.").upper()
             yield f"begin rdsadmin.rdsadmin_util.grant_sys_object('{bare}', '{user.upper()}', 'SELECT'); end;\n/"
@@ -46,7 +47,7 @@ def grant_lines(objects: Iterable[str], kind: DatabaseKind, user: str) -> Iterat
             yield f"grant select on {granted_on} to {user};"
 
 
-def _owned_by_sys(name: str) -> str:
+def owned_by_sys(name: str) -> str:
     """v$latch is a public synonym, on which nothing can be granted; the view behind it is sys.v_$latch."""
     bare = name.lower().removeprefix("sys.")
     return "sys." + re.sub(r"^(g?v)\$", r"\1_$", bare)
@@ -60,6 +61,50 @@ def grants_script(user: str, kind: DatabaseKind, *, asks: bool = True) -> str:
     name = grantee(user, kind)
     asking = _asking(name) if asks else ()
     return "\n".join((*_head(kind, name), *asking, *_user(kind, name), *_grants(kind, name), *_afterwards(kind))) + "\n"
+
+
+def confirming_script(
+    user: str, kind: DatabaseKind, before: Mapping[str, Sequence[str]], since: Mapping[str, Sequence[str]]
+) -> str:
+    """What the confirming queries need beside `grants_script`: each view with the causes it serves, then its grant.
+
+    `before`, `since`: view → ids of causes, for releases before 12.1 and from 12.1 on. A database without containers may
+    be of either.
+    """
+    name = grantee(user, kind)
+    lines = [
+        "-- For confirming queries, which run only when asked for. Leave out what you do not want to open: the causes named",
+        "-- beside a view then say which grant they lack.",
+    ]
+    if kind in ("11.2", "rds"):
+        both = {view: tuple(dict.fromkeys((*causes, *since.get(view, ())))) for view, causes in before.items()}
+        lines += _serving(both, kind, name)
+        lines.append(
+            "-- From 12.1 on the queries read these. An older release has none of them: ORA-00942 is expected there."
+        )
+        lines += _serving({view: causes for view, causes in since.items() if view not in before}, kind, name)
+    else:
+        lines += _serving(since, kind, name)
+    return "\n".join(lines) + "\n"
+
+
+def granted_for_polls(view: str) -> bool:
+    """Whether `grants_script` opens a view already."""
+    polled = (*(collector.granted_on for collector in collectors().values()), *ON_REQUEST)
+    return owned_by_sys(view) in {owned_by_sys(name) for name in polled if name}
+
+
+def _serving(views: Mapping[str, Sequence[str]], kind: DatabaseKind, user: str) -> Iterator[str]:
+    for view, causes in views.items():
+        if not granted_for_polls(view):
+            yield from wrap(
+                f"{view}: {', '.join(causes)}",
+                116,
+                initial_indent="-- ",
+                subsequent_indent="--   ",
+                break_on_hyphens=False,
+            )
+            yield from grant_lines([view], kind, user)
 
 
 def _head(kind: DatabaseKind, user: str) -> Iterator[str]:

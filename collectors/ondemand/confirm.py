@@ -1,20 +1,55 @@
 """A query for one number, bounded: what a cause wants confirmed, or anything else that is asked once."""
 
+from dataclasses import dataclass
+
+from collectors.confirmation import NamedRow
 from collectors.errors import StatementError
+from collectors.model import Value, number, text
 from collectors.poll import Connection
+from collectors.release import at_least
 
 ROW_LIMIT = 1
+MOST_NAMES = 5
+CONTAINER = ", sys_context('userenv', 'con_name') as con_name, to_number(sys_context('userenv', 'con_id')) as con_id"
+"""Where a query ran; before 12.1 there are no containers, and to ask for one is an error."""
 
 
-def limited(sql: str) -> str:
-    """The query with our mark and a row limit that every release understands."""
-    return f"select /* latchscope confirm */ *\n  from ({sql})\n where rownum <= {ROW_LIMIT}"
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The number a query gave, and the container it ran in; None before 12.1 or where the release is not known."""
+
+    number: float
+    container: str | None
+    con_id: int | None
+
+
+def limited(sql: str, release: str | None = None, rows: int = ROW_LIMIT) -> str:
+    """The query with our mark and a row limit that every release understands; with the container from 12.1 on."""
+    told = f"q.*{CONTAINER}" if release is not None and at_least(release, "12.1") else "*"
+    return f"select /* latchscope confirm */ {told}\n  from ({sql}) q\n where rownum <= {rows}"
 
 
 def one_number(connection: Connection, sql: str) -> float:
     """The one number a query gives. Raises StatementError when it gives none, SessionError."""
-    answer = connection.query(limited(sql), {})
-    value = answer.rows[0][0] if answer.rows and answer.rows[0] else None
+    return counted(connection, sql, None).number
+
+
+def counted(connection: Connection, sql: str, release: str | None) -> Counted:
+    """The one number a query gives, and where it ran. Raises StatementError when it gives none, SessionError."""
+    answer = connection.query(limited(sql, release), {})
+    cells = answer.rows[0] if answer.rows else ()
+    value = cells[0] if cells else None
     if not isinstance(value, int | float):
         raise StatementError("the query gave no number")
-    return float(value)
+    container, con_id = cells[-2:] if len(cells) > 2 else (None, None)
+    return Counted(float(value), text(container), None if (place := number(con_id)) is None else int(place))
+
+
+def first_names(connection: Connection, sql: str) -> tuple[NamedRow, ...]:
+    """The first rows of a query that names what another one counted. Raises StatementError, SessionError."""
+    answer = connection.query(limited(sql, rows=MOST_NAMES), {})
+    return tuple(dict(zip(answer.columns, map(_cell, cells), strict=True)) for cells in answer.rows[:MOST_NAMES])
+
+
+def _cell(value: Value) -> str | float | None:
+    return number(value) if isinstance(value, int | float) else text(value)

@@ -10,6 +10,13 @@ from collectors.scenarios.ordinary import ORDINARY
 from collectors.simulator.scenario import Child, Scenario
 from collectors.simulator.sessions import ScriptedWaiters
 
+SMALL = "select count(*) from dba_sequences where cache_size < 20 and sequence_owner not in ('SYS', 'SYSTEM')"
+BUSIEST = (
+    "select sequence_owner, sequence_name, cache_size, last_number from dba_sequences where cache_size < 20 and "
+    "sequence_owner not in ('SYS', 'SYSTEM') order by last_number desc"
+)
+"""The confirming query of sequence-nocache and what names its count, which a test holds to the cause."""
+
 NUMBERING = replace(
     ORDINARY,
     gets={**ORDINARY.gets, "dc_sequences": 410},
@@ -28,6 +35,19 @@ NUMBERING = replace(
         ),
     ),
     busy=0.44,
+    answers={SMALL: 3},
+    names={
+        BUSIEST: (
+            {"sequence_owner": "ORDERS", "sequence_name": "ORDER_NUMBER", "cache_size": 0.0, "last_number": 48211906.0},
+            {
+                "sequence_owner": "BILLING",
+                "sequence_name": "INVOICE_NUMBER",
+                "cache_size": 0.0,
+                "last_number": 611204.0,
+            },
+            {"sequence_owner": "ORDERS", "sequence_name": "RETURN_NUMBER", "cache_size": 2.0, "last_number": 40117.0},
+        )
+    },
 )
 
 

@@ -6,6 +6,16 @@ from collectors.scenarios.dictionary import RELEASE_12_1
 from collectors.scenarios.ordinary import ORDINARY
 from collectors.simulator.scenario import Child, Scenario
 
+LITERALS = (
+    "select count(*) from (select force_matching_signature from v$sqlstats where force_matching_signature > 0 group by "
+    "force_matching_signature having count(*) > 50)"
+)
+FAMILIES = (
+    "select max(sql_id) as sql_id, count(*) as statements from v$sqlstats where force_matching_signature > 0 group by "
+    "force_matching_signature having count(*) > 50 order by 2 desc"
+)
+"""The confirming query of hard-parse-storm and what names its count, which a test holds to the cause."""
+
 PARSING = replace(
     ORDINARY,
     gets={
@@ -48,6 +58,14 @@ PARSING = replace(
         "redo allocation": (2600, 0.3, 0.0005),
     },
     busy=0.83,
+    answers={LITERALS: 214},
+    names={
+        FAMILIES: (
+            {"sql_id": "gx0d8ku3vq7mz", "statements": 18210.0},
+            {"sql_id": "fz61mq0ts2c9h", "statements": 6044.0},
+            {"sql_id": "dkhr4wx7n5b1y", "statements": 911.0},
+        )
+    },
 )
 
 PARSE_STORM = Scenario(
@@ -59,4 +77,5 @@ PARSE_STORM = Scenario(
     loop=((300, PARSING),),
     latch=411,
     parameters={"cursor_sharing": "EXACT", "session_cached_cursors": "50"},
+    container=(1, "CDB$ROOT"),
 )

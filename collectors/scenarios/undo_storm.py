@@ -4,8 +4,10 @@ After twenty healthy seconds a parallel load begins to hammer dc_rollback_segmen
 the undo tablespace: most of the contention goes, some of it stays.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from collectors.confirmation import NamedRow
 from collectors.scenarios.dictionary import RELEASE_11_2
 from collectors.scenarios.ordinary import ORDINARY
 from collectors.simulator.scenario import Child, Scenario, ramp
@@ -14,7 +16,21 @@ from collectors.simulator.sessions import ScriptedHolder, ScriptedWaiters
 LEFT_BEHIND = {"dc_rollback_segments": 14600}
 RECREATED = {"dc_rollback_segments": 112}
 
-HEALTHY = replace(ORDINARY, usage=LEFT_BEHIND, answers={"select count(*) from dba_rollback_segs": 14838})
+SEGMENTS = "select count(*) from dba_rollback_segs"
+BY_TABLESPACE = (
+    "select tablespace_name, status, count(*) as segments from dba_rollback_segs group by tablespace_name, status "
+    "order by 3 desc"
+)
+"""The confirming query of undo-segments and what names its count, which a test holds to the cause."""
+LEFT: Mapping[str, tuple[NamedRow, ...]] = {
+    BY_TABLESPACE: (
+        {"tablespace_name": "UNDOTBS1", "status": "OFFLINE", "segments": 14645.0},
+        {"tablespace_name": "UNDOTBS1", "status": "ONLINE", "segments": 192.0},
+        {"tablespace_name": "SYSTEM", "status": "ONLINE", "segments": 1.0},
+    )
+}
+
+HEALTHY = replace(ORDINARY, usage=LEFT_BEHIND, answers={SEGMENTS: 14838}, names=LEFT)
 
 STORM = replace(
     ORDINARY,
@@ -44,7 +60,8 @@ STORM = replace(
         ScriptedHolder(611, 1, 0.52, "g7w5kz3h1rq2m", "LOAD", "loader@etl", "ETL", microseconds=620.0),
         ScriptedHolder(618, 1, 0.21, "1fsr0z9bn4v6t", "LOAD", "loader@etl", "ETL"),
     ),
-    answers={"select count(*) from dba_rollback_segs": 14838},
+    answers={SEGMENTS: 14838},
+    names=LEFT,
 )
 
 RELIEVED = replace(
@@ -62,7 +79,8 @@ RELIEVED = replace(
     busy=0.74,
     waiting=(),
     holding=(),
-    answers={"select count(*) from dba_rollback_segs": 118},
+    answers={SEGMENTS: 118},
+    names={},
 )
 
 UNDO_STORM = Scenario(

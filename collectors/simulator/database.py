@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import Binds, number
 from collectors.ondemand import blockers, database_kind, holders
-from collectors.ondemand.confirm import limited
+from collectors.ondemand.confirm import MOST_NAMES, limited
 from collectors.poll import Answer
 from collectors.registry import collectors, view_of
 from collectors.simulator import hangs, waits
@@ -51,14 +51,19 @@ class ScriptedDatabase:
             looks = int(number(binds.get("looks")) or 0)
             time.sleep(looks * waits.SECONDS_PER_LOOK)
             rows = waits.holders(now, looks)
-            columns = tuple(rows[0]) if rows else ("sid", "laddr")
-            return Answer(columns, [tuple(row.values()) for row in rows])
+            return Answer(tuple(rows[0]) if rows else ("sid", "laddr"), [tuple(row.values()) for row in rows])
         if sql == blockers.ELSEWHERE:
             rows = hangs.elsewhere(now, binds.get("instance"), binds.get("sid"))
             return Answer(tuple(rows[0]) if rows else ("instance", "sid"), [tuple(row.values()) for row in rows])
+        columns, (cells,) = table(self.scenario, "sys_context", now.at, self._began, ())
+        place = dict(zip(columns, cells, strict=True))
+        told = {name: place[name] for name in ("con_name", "con_id") if name in place}
         for asked, answer in now.load.answers.items():
-            if sql == limited(asked):
-                return Answer(("answer",), [(answer,)])
+            if sql == limited(asked, self.scenario.release):
+                return Answer(("answer", *told), [(answer, *told.values())])
+        for asked, named in now.load.names.items():
+            if sql == limited(asked, rows=MOST_NAMES):
+                return Answer(tuple(named[0]), [tuple(row.values()) for row in named])
         raise StatementError("ORA-00900: the scripted database does not know this statement")
 
     def close(self) -> None:

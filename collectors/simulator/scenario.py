@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Concatenate, Literal, ParamSpec
 
+from collectors.confirmation import NamedRow
 from collectors.simulator.sessions import ScriptedHang, ScriptedHolder, ScriptedWaiters
 
 P = ParamSpec("P")
@@ -84,6 +85,8 @@ class ScriptedLoad:
     holding: tuple[ScriptedHolder, ...] = ()
     answers: Mapping[str, float] = field(default_factory=dict)
     """Numbers that confirming queries give, by their text."""
+    names: Mapping[str, tuple[NamedRow, ...]] = field(default_factory=dict)
+    """What queries name that say what was counted, by their text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,8 @@ class Scenario:
     cluster: str | None = None
     """Name of its cluster (RAC)."""
     instance: int = 1
+    container: tuple[int, str] | None = None
+    """Number and name of the container that sessions are in; None where there is no CDB."""
     mutexes: bool = False
     """Mutexes, not child latches, guard the row cache (12.2 and later)."""
     interval_seconds: float = 2.0

@@ -103,7 +103,17 @@ def _sys_context(now: ScenarioState) -> list[Row]:
     name = now.scenario.name.upper().replace("-", "_")
     if not at_least(now.scenario.release, "12.1"):
         return [{"db_unique_name": name, "session_user": "LATCHSCOPE"}]
-    return [{"db_unique_name": name, "con_id": 0, "con_name": name, "cdb_name": None, "session_user": "LATCHSCOPE"}]
+    con_id, con_name = now.scenario.container or (0, name)
+    cdb = name if now.scenario.container else None
+    return [
+        {
+            "db_unique_name": name,
+            "con_id": con_id,
+            "con_name": con_name,
+            "cdb_name": cdb,
+            "session_user": "LATCHSCOPE",
+        }
+    ]
 
 
 def _sys_time_model(now: ScenarioState) -> list[Row]:

@@ -48,7 +48,7 @@ end;
 /
 """
 CONFIRMING = """\
---                Then @MANY@ confirming queries, which count over DBA_ views and over the cursors in v$sql. They can run
+--                Then @MANY@ confirming queries, which count over DBA_ or CDB_ views and over v$sqlstats. They can run
 --                long on a sick instance, and nothing limits their time but Ctrl-C.
 """
 STAYS = "Then type  exit, or start it with  </dev/null, and it leaves by itself."
@@ -66,10 +66,13 @@ prompt latchscope: that all but one of them fail is expected
 
 @dataclass(frozen=True, slots=True)
 class ScriptQuery:
-    """A confirming query: the ids it answers for, its text, and the releases it is for, both ends included."""
+    """A confirming query: the ids it answers for, its texts by lowest release, and the releases it is for, both ends included.
+
+    The first text is for every older release as well.
+    """
 
     ids: tuple[str, ...]
-    sql: str
+    texts: tuple[tuple[str | None, str], ...]
     since: str | None = None
     until: str | None = None
 
@@ -184,14 +187,16 @@ def _bound(collector: Collector, text: str) -> str:
 
 
 def _confirming(questions: Iterable[ScriptQuery]) -> Iterator[_Section]:
+    nothing = "select null as answer from dual"
     for question in questions:
-        asked = "select /* latchscope confirm */ (" + question.sql + ") as answer from dual"
-        texts = {question.since or "0": asked}
-        if question.since:
-            texts["0"] = "select null as answer from dual"
+        since, texts = question.since or "0", {"0": nothing}
+        for place, (floor, sql) in enumerate(question.texts):
+            begins = max(floor, since, key=parts) if floor and place else since
+            texts[begins] = f"select /* latchscope confirm */ ({sql}) as answer from dual"
         if question.until:
             *head, last = parts(question.until)
-            texts[".".join(map(str, (*head, last + 1)))] = "select null as answer from dual"
+            end = ".".join(map(str, (*head, last + 1)))
+            texts = {floor: text for floor, text in texts.items() if parts(floor) < parts(end)} | {end: nothing}
         yield _Section("confirm", ",".join(question.ids), texts)
 
 

@@ -5,7 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from rules.model import DiagnosisBasis, Frozen, Surface
+from rules.frozen import Frozen
+from rules.model import DiagnosisBasis, Surface
 
 Direction = Literal["rose", "fell", "same", "cannot tell"]
 ChangeVerdict = Literal["changed", "within noise", "within the usual", "cannot tell"]

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from rules.blockers import blockers_of
 from rules.context import SignalContext
 from rules.explanation.blockers import blocker_steps
+from rules.explanation.confirmation import confirming_step
 from rules.explanation.hangs import hang_step
 from rules.explanation.latch import latch_steps
 from rules.explanation.report import as_printed
 from rules.explanation.waits import lock_steps, mutex_steps, result_cache_steps
-from rules.formatting import number as spelled
 from rules.formatting import percent
 from rules.model import Figure, Finding, Step, WaiterGroup
 from rules.signals import SIGNALS
@@ -100,8 +100,7 @@ def _remedy_steps(top: Finding, context: SignalContext) -> list[Step]:
         )
     ]
     if top.confirm:
-        result = f"; the record has {spelled(top.confirm.result)}" if top.confirm.result is not None else ""
-        evidence.append(Step(step="confirming query", statement=f"{top.confirm.sql}{result}. {top.confirm.reading}"))
+        evidence.append(confirming_step(top.confirm))
     evidence.append(
         Step(step="remedy", statement=f"{top.remedy} Risk: {top.risk} Expected effect: {top.expected_effect}")
     )

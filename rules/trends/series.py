@@ -16,7 +16,8 @@ from rules.comparison.model import Comparison
 from rules.comparison.traffic import top_cache
 from rules.context import MINIMUM_SLEEPS, SignalContext
 from rules.formatting import percent, rough, sentence
-from rules.model import Diagnosis, Frozen, Severity
+from rules.frozen import Frozen
+from rules.model import Diagnosis, Severity
 from rules.statistics import ratio
 from rules.trends.trend import MINIMUM_POINTS, Trend, trend
 

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Literal
 
 from rules.formatting import rough
-from rules.model import Frozen
+from rules.frozen import Frozen
 
 MINIMUM_POINTS = 4
 CONFIDENT = 1.64

@@ -15,10 +15,11 @@ import uvicorn
 from collectors.capture import dump
 from collectors.errors import CollectError
 from collectors.granting.kinds import KINDS, DatabaseKind, UnknownKind, kind_named
-from collectors.granting.script import grants_script
+from collectors.granting.script import confirming_script, grants_script
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from collectors.scenarios import scenarios
 from rules.catalogue import catalogue
+from rules.confirming_views import views_before_containers, views_since_containers
 from service.app import create_app
 from service.cli import compare, preflight, script
 from service.cli.diagnose import diagnose
@@ -87,11 +88,16 @@ def check(
 def grants(
     user: Annotated[str, typer.Option(help="the user latchscope logs in as")] = "LATCHSCOPE",
     kind: Annotated[str, typer.Option("--for", metavar="KIND", help=KIND_HELP)] = "cdb",
+    confirm: Annotated[bool, typer.Option("--confirm", help="also what the confirming queries of causes read")] = False,
 ) -> None:
     """Print the whole least-privilege script for a user."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
         fail(f"{user!r} is no Oracle user name")
-    typer.echo(grants_script(user, _kind(kind)), nl=False)
+    chosen, causes = _kind(kind), catalogue().values()
+    typer.echo(grants_script(user, chosen), nl=False)
+    if confirm:
+        before, since = views_before_containers(causes), views_since_containers(causes)
+        typer.echo(confirming_script(user, chosen, before, since), nl=False)
 
 
 @cli.command()

@@ -49,10 +49,10 @@ def _chosen(ids: str, causes: Mapping[str, Cause]) -> list[Cause]:
 
 def questions(causes: Iterable[Cause]) -> Iterator[ScriptQuery]:
     """The confirming queries of causes, each asked once for all causes that share it and its releases."""
-    shared: dict[tuple[str, str | None, str | None], list[str]] = {}
+    shared: dict[tuple[tuple[tuple[str | None, str], ...], str | None, str | None], list[str]] = {}
     for cause in causes:
         if cause.confirm:
-            asked = (cause.confirm.sql, cause.releases.since, cause.releases.until)
-            shared.setdefault(asked, []).append(cause.id)
-    for (sql, since, until), ids in shared.items():
-        yield ScriptQuery(tuple(ids), sql, since, until)
+            texts = tuple(cause.confirm.variants().items())
+            shared.setdefault((texts, cause.releases.since, cause.releases.until), []).append(cause.id)
+    for (texts, since, until), ids in shared.items():
+        yield ScriptQuery(tuple(ids), texts, since, until)

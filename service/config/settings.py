@@ -49,7 +49,7 @@ class Defaults(Strict):
     seldom enough to cost next to nothing. At least 10 s."""
     confirm: Literal["on_request", "once_per_episode"] = "on_request"
     """When a confirming query runs: `on_request` only through REST, `once_per_episode` also once as a trouble
-    begins. It gives one number, and has the deadline of every statement."""
+    begins. It gives one number without names, and has the deadline of every statement."""
     look_for_blocker: Switch = "on"
     """Whether latchscope looks for the session that holds what others hang on: one statement at v$rowcache_parent in a hang,
     no more than once a minute, in the audit log. Nothing is ever killed."""

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from collectors.model import ROW_CACHE_LATCH, Delta, NotComparable, Row, number
-from rules.model import Frozen
+from rules.frozen import Frozen
 
 MOST = 12
 """Bars of one chart; the others are too small to be looked at."""

@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
-from rules.model import Diagnosis, Frozen, worst
+from rules.frozen import Frozen
+from rules.model import Diagnosis, worst
 from rules.printed import REMEMBER, DeltaSource
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
 from service.intake.inputs import InputResults, diagnose_data

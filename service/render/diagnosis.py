@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from collectors.model import Basis
 from rules.cause import AnyOf, Cause, Condition
+from rules.explanation.confirmation import record_of
 from rules.formatting import compared
 from rules.model import Diagnosis, DiagnosisBasis, RuledOut
+from rules.query import Confirmation, Texts
 from service.intake.inputs import DiagnosedInput
 from service.render.summary import HEADINGS, SummaryGroup, groups, lines
 
@@ -89,11 +91,19 @@ def _cause(cause: Cause) -> Iterator[str]:
         else:
             yield f"  {_condition(condition)}"
     if cause.confirm:
-        yield f"\nConfirm: {cause.confirm.sql}\n  {cause.confirm.reading}"
+        yield f"\nConfirm: {_texts(cause.confirm.sql)}\n  {cause.confirm.reading}"
+        if cause.confirm.names:
+            yield f"  The first five rows name what is counted: {_texts(cause.confirm.names)}"
     yield f"\nRemedy: {cause.remedy}\nRisk: {cause.risk}\nExpected effect: {cause.expected_effect}"
     yield f"Easily mistaken for it: {cause.false_positives}"
     for reference in cause.references:
         yield f"Reference: {reference.title}{f' ({reference.url})' if reference.url else ''}"
+
+
+def _texts(given: Texts) -> str:
+    if isinstance(given, str):
+        return given
+    return "".join(f"\n  from {release} on: {text}" for release, text in given.items())
 
 
 def _condition(condition: Condition) -> str:
@@ -115,6 +125,8 @@ def _text(name: str, diagnosis: Diagnosis, verbose: bool, shared: Sequence[str])
             yield f"  + {held.signal} {value}{derived} (needs {needs}): {held.because}"
         for why in finding.unknown:
             yield f"  ? not known: {why}"
+        if finding is not diagnosis.findings[0]:  # of the first one a step has told it
+            yield from _confirmation(finding.confirm)
     yield ""
     yield from _ruled_out(diagnosis, verbose)
     for hint in diagnosis.candidates:
@@ -128,6 +140,13 @@ def _text(name: str, diagnosis: Diagnosis, verbose: bool, shared: Sequence[str])
         if note not in shared:
             yield f"Note: {note}"
     yield ""
+
+
+def _confirmation(query: Confirmation | None) -> Iterator[str]:
+    if query is not None and query.result is not None:
+        yield f"  = the confirming query gave {record_of(query)}"
+    if query is not None and query.obstacle:
+        yield f"  ! the confirming query cannot run here: {query.obstacle}"
 
 
 def _ruled_out(diagnosis: Diagnosis, verbose: bool) -> Iterator[str]:

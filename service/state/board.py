@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Lock
 
+from collectors.confirmation import ConfirmationResult
 from collectors.model import Delta, Snapshot
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
@@ -118,7 +119,7 @@ class MonitoredDatabase:
         """The name in the configuration."""
         return self.settings.name
 
-    def confirmations(self) -> dict[str, float]:
+    def confirmations(self) -> dict[str, ConfirmationResult]:
         """Results that still count: recent, and of this life of the instance."""
         return still_counting(self.confirmed, self.published.snapshot.startup_time if self.published else None)
 

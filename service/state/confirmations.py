@@ -2,24 +2,25 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from collectors.errors import StatementError
-from collectors.ondemand.confirm import one_number
+from collectors.confirmation import ConfirmationResult
+from collectors.errors import StatementError, ViewRefused
+from collectors.ondemand.confirm import counted, first_names
 from collectors.poll import Connection
 from rules.cause import Cause
+from rules.confirming import missing_grant
 
 VALID_SECONDS = 3600.0
 """A result speaks for the current trouble so long, and never across a restart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmed:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmed(ConfirmationResult):
     """What a confirming query gave, and until when it counts."""
 
     cause: str
     sql: str
-    value: float
     startup_time: str | None
     at: float
     """time.time()"""
@@ -27,28 +28,62 @@ class Confirmed:
     """time.monotonic()"""
 
 
-def run(cause: Cause, connection: Connection, startup_time: str | None, release: str | None = None) -> Confirmed:
-    """Run a cause's confirming query. Raises StatementError when there is none or it gives no number; SessionError."""
-    if cause.confirm is None:
+class ConfirmationRefused(ViewRefused):
+    """The user may not read what a confirming query reads. `result` says so in the next diagnoses."""
+
+    def __init__(self, words: str, result: Confirmed) -> None:
+        super().__init__(f"{words}; {missing_grant(result.refused)}")
+        self.result = result
+
+
+def run(
+    cause: Cause,
+    connection: Connection,
+    startup_time: str | None,
+    release: str | None = None,
+    *,
+    names: bool = False,
+) -> Confirmed:
+    """Run the text of a cause's confirming query for a release.
+
+    `names`: whether to ask what was counted as well, once there is something. Raises ConfirmationRefused, StatementError
+    when there is no text or no number, SessionError.
+    """
+    query = cause.confirm
+    if query is None:
         raise StatementError(f"{cause.id} has no confirming query")
     if release is not None and not cause.releases.include(release):
         raise StatementError(f"{cause.id} is not known on {release}, and its query may not fit it")
-    value = one_number(connection, cause.confirm.sql)
-    return Confirmed(
+    sql = query.text(release)
+    if sql is None:
+        raise StatementError(f"the query of {cause.id} is written for {query.since} and newer, and this is {release}")
+    result = Confirmed(
+        value=None,
         cause=cause.id,
-        sql=cause.confirm.sql,
-        value=value,
+        sql=sql,
         startup_time=startup_time,
         at=time.time(),
         expires=time.monotonic() + VALID_SECONDS,
     )
+    try:
+        told = counted(connection, sql, release)
+    except ViewRefused as error:
+        raise ConfirmationRefused(str(error), replace(result, refused=query.views(release))) from None
+    result = replace(result, value=told.number, container=told.container, con_id=told.con_id)
+    naming = query.naming(release)
+    if not names or naming is None or not told.number:
+        return result
+    try:
+        return replace(result, names=first_names(connection, naming))
+    except StatementError as error:
+        return replace(result, unnamed=str(error))
 
 
-def still_counting(results: Mapping[str, Confirmed], startup_time: str | None) -> dict[str, float]:
+def still_counting(results: Mapping[str, Confirmed], startup_time: str | None) -> dict[str, ConfirmationResult]:
     """Results that still count, by cause: recent, and of this life of the instance."""
     now = time.monotonic()
     return {
-        cause: result.value
+        cause: result
         for cause, result in results.items()
         if result.expires > now and result.startup_time == startup_time
     }

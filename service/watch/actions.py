@@ -15,7 +15,7 @@ from collectors.poll import Connection
 from rules.cause import Cause
 from service.state import confirmations
 from service.state.board import MonitoredDatabase
-from service.state.confirmations import Confirmed
+from service.state.confirmations import ConfirmationRefused, Confirmed
 from service.state.leases import Leases, LeasesLost
 from service.state.status import OwnerRequest
 from service.watch.worker import ConnectionOpener, Worker
@@ -55,20 +55,26 @@ class OperatorActions:
         self._messenger = messenger
         self._errors = errors
 
-    def confirm(self, watched: MonitoredDatabase, cause: Cause) -> Confirmed:
-        """Run a cause's confirming query; its result counts in the next diagnoses.
+    def confirm(self, watched: MonitoredDatabase, cause: Cause, *, names: bool = False) -> Confirmed:
+        """Run a cause's confirming query; its result, or that it was refused, counts in the next diagnoses.
 
         Raises Busy, NotPassedOn, StatementError, SessionError.
         """
         snapshot = watched.published.snapshot if watched.published else None
-        with self._session(watched) as connection:
-            result = confirmations.run(
-                cause, connection, snapshot.startup_time if snapshot else None, snapshot.release if snapshot else None
-            )
-        watched.confirmed[cause.id] = result
+        started, release = (snapshot.startup_time, snapshot.release) if snapshot else (None, None)
+        try:
+            with self._session(watched) as connection:
+                result = confirmations.run(cause, connection, started, release, names=names)
+        except ConfirmationRefused as refusal:
+            self._counts(watched, refusal.result)
+            raise
+        self._counts(watched, result)
+        return result
+
+    def _counts(self, watched: MonitoredDatabase, result: Confirmed) -> None:
+        watched.confirmed[result.cause] = result
         if not watched.owned:
             self._pass_on(OwnerRequest(database=watched.name, do="confirmed", confirmed=result))
-        return result
 
     def profile(self, watched: MonitoredDatabase, seconds: float, looks: int) -> HolderProfile:
         """Profile who holds the row cache latch. Raises Busy, NotApplicable, StatementError, SessionError."""

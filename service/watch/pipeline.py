@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
+from collectors.confirmation import ConfirmationResult
 from collectors.delta import between, since_startup
 from collectors.model import Delta, NotComparable, Reading, Snapshot
 from collectors.ondemand.blockers import not_looked
@@ -68,7 +69,7 @@ def with_samples(snapshot: Snapshot, seen: Reading | None, blockers: Mapping[str
 
 
 def difference(
-    previous: Snapshot | None, snapshot: Snapshot, confirmations: Mapping[str, float]
+    previous: Snapshot | None, snapshot: Snapshot, confirmations: Mapping[str, ConfirmationResult]
 ) -> Delta | NotComparable:
     """The change since the last poll with the confirmations that still count, or why there is none."""
     if previous is None:

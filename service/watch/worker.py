@@ -170,6 +170,8 @@ class Worker:
                 self.watched.confirmed[cause.id] = confirmations.run(cause, self._connection, started, release)
             except (StatementError, SessionError) as error:
                 log.warning("%s: %s was not confirmed: %s", self.watched.name, cause.id, error)
+                if isinstance(error, confirmations.ConfirmationRefused):
+                    self.watched.confirmed[cause.id] = error.result
                 if isinstance(error, SessionError):
                     self._drop_unless_kept(error)
                     return

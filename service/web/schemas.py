@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
+from collectors.confirmation import NamedRow
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from rules.model import CacheRef, DiagnosisBasis, Severity
 from service.intake.uploads import ReportPart
@@ -144,9 +145,10 @@ class EpisodeOut(BaseModel):
 
 
 class ConfirmationIn(BaseModel):
-    """Which cause's confirming query to run."""
+    """Which cause's confirming query to run, and whether to ask for names once it has counted something."""
 
     cause: str
+    names: bool = True
 
 
 class ConfirmationOut(BaseModel):
@@ -156,8 +158,15 @@ class ConfirmationOut(BaseModel):
     cause: str
     sql: str
     result: float
+    seen: str | None = Field(
+        description="the container it ran in, and how much it saw from there; null where there are none"
+    )
     reading: str
-    confirms: bool | None = Field(description="null where the cause names no bound")
+    confirms: bool | None = Field(
+        description="null where the cause names no bound, and where a number that misses it did not see all containers"
+    )
+    names: tuple[NamedRow, ...] = Field(description="up to five rows that name what was counted: column → cell")
+    unnamed: str | None = Field(description="why the names did not come; null where they did or there are none")
 
 
 class HoldersIn(BaseModel):

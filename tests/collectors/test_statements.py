@@ -9,7 +9,7 @@ from collectors.granting.kinds import KINDS, DatabaseKind
 from collectors.granting.script import ON_REQUEST, grants_script
 from collectors.model import Collector
 from collectors.ondemand import blockers, holders
-from collectors.ondemand.confirm import limited
+from collectors.ondemand.confirm import MOST_NAMES, limited
 from collectors.registry import collectors
 from collectors.release import parts, text_for
 from rules.catalogue import catalogue as causes
@@ -17,12 +17,12 @@ from rules.cause import Cause, Releases
 from tests.collectors.shipped_sql import CONTAINER, MADE_BY_US, RELEASES, catalogue, columns_of, mistakes, releases_of
 
 CONFIRMING = {
-    f"{cause.id}-{release}": (cause.confirm.sql, release)
+    f"{cause.id}-{release}": (cause.confirm.text(release), cause.confirm.naming(release), release)
     for cause in causes().values()
     if cause.confirm
     for release in releases_of(cause)
 }
-"""Every confirming query with each release of its cause."""
+"""The text of every confirming query, and the one that names, for each release of its cause."""
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -32,16 +32,23 @@ def test_poll_statements_fit_the_release_they_are_sent_to(view: str, release: st
     assert statement is None or mistakes(statement, release, polled=not collectors()[view].on_request) == []
 
 
-@pytest.mark.parametrize(("sql", "release"), CONFIRMING.values(), ids=list(CONFIRMING))
-def test_confirming_queries_fit_the_releases_of_their_cause(sql: str, release: str) -> None:
+@pytest.mark.parametrize(("sql", "naming", "release"), CONFIRMING.values(), ids=list(CONFIRMING))
+def test_confirming_queries_fit_the_releases_of_their_cause(sql: str, naming: str | None, release: str) -> None:
     assert mistakes(sql, release, polled=False) == []
-    assert mistakes(limited(sql), release, polled=False) == [], "as it is sent"
+    assert mistakes(limited(sql, release), release, polled=False) == [], "as it is sent"
     assert len(sqlglot.parse_one(sql, read="oracle").selects) == 1, "a confirming query returns one number"
+    if naming is not None:
+        assert mistakes(naming, release, polled=False) == []
+        assert mistakes(limited(naming, rows=MOST_NAMES), release, polled=False) == [], "as it is sent"
+        assert 1 < len(sqlglot.parse_one(naming, read="oracle").selects) <= 6
+        assert " order by " in naming, "the first five of what?"
 
 
 def test_confirming_queries_are_all_proven() -> None:
-    proven = {sql for sql, _ in CONFIRMING.values()}
-    assert {cause.confirm.sql for cause in causes().values() if cause.confirm} == proven
+    proven = {text for sql, naming, _ in CONFIRMING.values() for text in (sql, naming) if text}
+    queries = [cause.confirm for cause in causes().values() if cause.confirm]
+    written = [texts for query in queries for texts in (query.sql, query.names) if texts]
+    assert {text for texts in written for text in ([texts] if isinstance(texts, str) else texts.values())} == proven
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from collectors.delta import between
 from collectors.errors import NotApplicable
 from collectors.granting.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Rows, Snapshot
-from collectors.ondemand.confirm import limited
+from collectors.ondemand.confirm import MOST_NAMES, limited
 from collectors.ondemand.holders import profile
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import Burst
@@ -85,9 +85,13 @@ def test_live_statement_takes_one_round_trip_and_gives_unique_keys(snapshot: Sna
 def test_live_confirming_query_gives_one_number_or_null(dba: OracleConnection, snapshot: Snapshot, cause: str) -> None:
     if snapshot.release and not catalogue()[cause].releases.include(snapshot.release):
         pytest.skip(f"{cause} does not happen on {snapshot.release}")
-    answer = dba.query(limited(CONFIRMING[cause].sql), {})
-    ((value,),) = answer.rows
+    text, naming = CONFIRMING[cause].text(snapshot.release), CONFIRMING[cause].naming(snapshot.release)
+    assert text is not None
+    ((value, *place),) = dba.query(limited(text, snapshot.release), {}).rows
     assert value is None or isinstance(value, int | float)
+    assert len(place) in (0, 2)
+    if naming is not None:
+        assert len(dba.query(limited(naming, rows=MOST_NAMES), {}).rows) <= MOST_NAMES
 
 
 def test_live_profile_of_holders_stays_within_its_bounds(dba: OracleConnection, snapshot: Snapshot) -> None:

@@ -24,7 +24,10 @@ FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 METRIC = re.compile(r"\b(?:[a-z_]+:)?latchscope_[a-z0-9_]+(?::[a-z0-9_]+)?\b")
 URL = re.compile(r"(-X POST )?(?:-H \"[^\"]*\" )?http://latchscope:8000(/[\w/.{}-]*)")
 LICENSED = re.compile(r"dba_hist_|active_session_history|dba_addm_|sql_monitor", re.IGNORECASE)
-NEVER_READ = re.compile(r"v\$rowcache_parent|v\$rowcache_subordinate|\bgv\$", re.IGNORECASE)
+NEVER_READ = re.compile(
+    r"v\$rowcache_parent|v\$rowcache_subordinate|\bgv\$|v\$sql\b|v\$sqlarea|aud\$|audit_session|audit_trail",
+    re.IGNORECASE,
+)
 HIDDEN = re.compile(r"`_[a-z]\w+`|[Hh]idden parameters")
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

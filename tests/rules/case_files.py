@@ -14,12 +14,14 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field
 
-from collectors.model import Basis, Delta, Missing
+from collectors.confirmation import ConfirmationResult
+from collectors.model import Basis, Changes, Delta, Missing
 from collectors.ondemand.sampling import not_sampled
 from rules.catalogue import HOME, LOADER
 from rules.cause import Cause
 from rules.engine import diagnose
-from rules.model import Confidence, Diagnosis, Frozen, Severity
+from rules.frozen import Frozen
+from rules.model import Confidence, Diagnosis, Severity
 from tests.rules.case_rows import followed, merged, naming, ordinary
 from tests.rules.case_waiters import StillWaiting, Waiters, looked, sampled
 from tests.rules.contexts import no_grant
@@ -53,6 +55,8 @@ class Case(Frozen):
     still_waiting: tuple[StillWaiting, ...] = ()
     """Who still waits when the interval ends."""
     refused: tuple[str, ...] = ()
+    container: str | None = None
+    """The container that was polled, CDB$ROOT or the name of a PDB; not stated: no container database."""
     confirmed: float | None = None
     expect: Expected
     also: tuple[str, ...] = ()
@@ -145,11 +149,14 @@ def delta_of(told: Told) -> Delta:
     stated = {**case.rows, "v$instance": (*case.rows.get("v$instance", ()), *_releases(case))}
     readings = {**usual.readings, **{view: merged(usual, view, rows) for view, rows in stated.items()}}
     readings["v$session"] = not_sampled() if case.waiters is None else sampled(case.waiters, usual)
+    if case.container:
+        place = {"con_id": 1 if case.container == "CDB$ROOT" else 3, "con_name": case.container}
+        readings["sys_context"] = Changes("sys_context", ({"db_unique_name": "ERP", **place},))
     readings["waiting_sessions"] = looked(case.still_waiting, usual)
     delta = followed(replace(usual, readings=readings, release=case.version or usual.release), case.rows)
     refused: dict[str, Missing] = {view: no_grant(view) for view in case.refused}
     basis = delta.basis if case.basis == "interval" else Basis("totals", None, delta.basis.end, None)
-    confirmed = {} if case.confirmed is None else {told.cause: case.confirmed}
+    confirmed = {} if case.confirmed is None else {told.cause: ConfirmationResult(case.confirmed)}
     return replace(delta, basis=basis, readings={**delta.readings, **refused}, confirmations=confirmed)
 
 

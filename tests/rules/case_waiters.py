@@ -7,7 +7,7 @@ from pydantic import Field
 
 from collectors.model import Changes, Delta, Row
 from collectors.simulator.waits import address
-from rules.model import Frozen
+from rules.frozen import Frozen
 
 LOOKS = 10
 EXCLUSIVE, SHARE = 5, 3

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from collectors.capture import delta_of as delta_of_capture
 from collectors.capture import load
+from collectors.confirmation import ConfirmationResult
 from collectors.errors import InputError
 from collectors.model import Changes, Delta, NotComparable, Oddity, Row
 from rules.catalogue import catalogue
@@ -188,7 +189,9 @@ def test_failed_confirmation_lowers_confidence() -> None:
     proof = {"signal": "hold_anomaly_index", "needs": ">= 40", "because": "long holds", "role": "discriminating"}
     cause = cause_of(CONDITION, proof)
     levels = {
-        value: found(cause, delta_of(confirmations={} if value is None else {"probe": value})).confidence
+        value: found(
+            cause, delta_of(confirmations={} if value is None else {"probe": ConfirmationResult(value)})
+        ).confidence
         for value in (None, 14_838.0, 12.0)
     }
     assert levels == {None: "medium", 14_838.0: "high", 12.0: "low"}

@@ -42,7 +42,9 @@ starved-host | on Linux the load may count processes that wait for I/O (unproven
 logon-storm | CONNECTION_RATE for that listener in listener.ora
 logon-storm | with RATE_LIMIT on the address
 ddl-invalidation | gathering statistics moves last_ddl_time as well
-audit-lookups | count audit_unified_enabled_policies instead
+audit-lookups | from 12.2 on unified policies in force in this container
+ddl-invalidation | any statistics job would meet a bound
+partition-maintenance | no bound that only maintenance meets
 adaptive-statistics | from 12.2 on where optimizer_adaptive_statistics = TRUE
 constraint-creation | enq: TX - allocate ITL entry
 failed-logon-delay | namespace 79 (ACCOUNT_STATUS)

@@ -17,6 +17,8 @@ from service.state.poll_record import PollRecord
 from service.store.ingest.samples import Sample, changes_of, levels_of, missing_of
 from service.store.schema.history_tables import FIRST_POLL
 
+DETAILS = ("container", "con_id", "names", "unnamed", "refused")
+"""What the store keeps of a confirmation beside its number, as JSON."""
 _CHANGES = TypeAdapter(list[EpisodeChange])
 
 
@@ -135,4 +137,5 @@ def _confirmed(confirmed: Confirmed) -> dict[str, Any]:
         "sql": confirmed.sql,
         "value": confirmed.value,
         "startup_time": confirmed.startup_time,
+        "details": json.dumps({name: getattr(confirmed, name) for name in DETAILS}, separators=(",", ":")),
     }

@@ -1,5 +1,6 @@
 """What happened: episodes, confirmations, what is usual. Every query of these tables."""
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -118,7 +119,8 @@ class Confirmations:
 
     def write(self, connection: Connection, rows: Sequence[tuple[str, dict[str, Any]]]) -> None:
         """Keep results; one that is kept already stays."""
-        values = [row | {"database": name, "at": datetime.fromtimestamp(row["at"], UTC)} for name, row in rows]
+        blank: dict[str, Any] = {"details": None}
+        values = [blank | row | {"database": name, "at": datetime.fromtimestamp(row["at"], UTC)} for name, row in rows]
         insert_new(connection, table_of(StoredConfirmation), values)
 
     def live(self, now: datetime) -> dict[str, dict[str, Confirmed]]:
@@ -131,9 +133,15 @@ class Confirmations:
             for row in connection.execute(query):
                 left = VALID_SECONDS - (now - row.at).total_seconds()
                 cause = current(row.cause)
-                at, expires = row.at.timestamp(), time.monotonic() + left
-                result = Confirmed(cause, row.sql, row.value, row.startup_time, at, expires)
-                found.setdefault(row.database, {})[cause] = result
+                found.setdefault(row.database, {})[cause] = Confirmed(
+                    row.value,
+                    **_details(row.details),
+                    cause=cause,
+                    sql=row.sql,
+                    startup_time=row.startup_time,
+                    at=row.at.timestamp(),
+                    expires=time.monotonic() + left,
+                )
         return found
 
 
@@ -180,6 +188,12 @@ class Baselines:
         query = select(*table_of(table).c).where(table.database == database, table.metric == metric)
         with self._engine.connect() as connection:
             return {row.hour_of_week: Baseline(**row._mapping) for row in connection.execute(query)}
+
+
+def _details(text: str | None) -> dict[str, Any]:
+    """Members of a result beside its number; none of one that an older release kept."""
+    members = json.loads(text) if text else {}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in members.items()}
 
 
 def paged(found: Sequence[T], limit: int, key: Any) -> EpisodePage[T]:

@@ -30,7 +30,7 @@ class StoredEpisode(Base):
 
 
 class StoredConfirmation(Base):
-    """What a confirming query gave."""
+    """What a confirming query gave: `value`, NULL where it was refused, and JSON of where it ran and what it named."""
 
     __tablename__ = "confirmations"
 
@@ -38,8 +38,9 @@ class StoredConfirmation(Base):
     cause: Mapped[str] = mapped_column(String(63), primary_key=True)
     at: Mapped[datetime] = mapped_column(UtcTime, primary_key=True)
     sql: Mapped[str] = mapped_column(Text)
-    value: Mapped[float] = mapped_column(Double)
+    value: Mapped[float | None] = mapped_column(Double)
     startup_time: Mapped[str | None] = mapped_column(String(40))
+    details: Mapped[str | None] = mapped_column(Text)
 
 
 class StoredMark(Base):

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, HTTPException
 
 from collectors.errors import NotApplicable, SessionError, StatementError
 from rules.catalogue import catalogue
-from rules.model import meets
+from rules.confirming import confirms, seen
 from service.config.audit import Audit
 from service.state.board import Board, MonitoredDatabase
 from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
@@ -68,20 +68,26 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     def run_confirming_query(
         db: str, wanted: ConfirmationIn, caller: Annotated[Caller, Depends(access.operator)]
     ) -> ConfirmationOut:
-        """Run a cause's confirming query, one row and a few seconds at most; its result counts in the next diagnoses."""
+        """Run a cause's confirming query, one row, and one for up to five names; the result counts in the next diagnoses."""
         watched = watched_in(board, db)
         cause = catalogue().get(wanted.cause)
         if cause is None or cause.confirm is None:
             raise HTTPException(404, f"no cause {wanted.cause} with a confirming query")
         query = cause.confirm
-        done = _attempt(audit, caller, f"confirm {cause.id}", watched, lambda: can.confirm(watched, cause))
+        done = _attempt(
+            audit, caller, f"confirm {cause.id}", watched, lambda: can.confirm(watched, cause, names=wanted.names)
+        )
+        release = watched.published.snapshot.release if watched.published else None
         return ConfirmationOut(
             database=db,
             cause=cause.id,
             sql=done.sql,
-            result=done.value,
+            result=done.value or 0.0,
+            seen=seen(query, release, done.container, done.con_id),
             reading=query.reading,
-            confirms=meets(done.value, query.needs) if query.needs else None,
+            confirms=confirms(query, release, done, done.con_id),
+            names=done.names,
+            unnamed=done.unnamed,
         )
 
     @router.post("/holders")

@@ -10,6 +10,7 @@ from fastapi.templating import Jinja2Templates
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
+from rules.explanation.confirmation import number_of
 from rules.formatting import compared, count, measured, percent
 from rules.formatting import number as spelled
 from rules.model import Diagnosis, Figure
@@ -44,6 +45,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "percent": percent,
     "section": section_of,
     "spelled": spelled,
+    "number_of": number_of,
     "ticked": ticked,
 }
 templates.env.filters |= FILTERS

@@ -7,10 +7,11 @@ import pytest
 
 from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.model import Binds, Value
-from collectors.ondemand.confirm import limited, one_number
+from collectors.ondemand.confirm import counted, first_names, limited, one_number
 from collectors.poll import Answer
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
+from rules.catalogue import catalogue
 from tests.collectors.scripted import BEGAN
 
 SQL = "select count(*) from dba_rollback_segs"
@@ -67,6 +68,54 @@ def test_one_number_rejects_an_answer_that_is_not_a_number(rows: list[tuple[Valu
 def test_one_number_passes_an_error_on_unchanged(error: Exception) -> None:
     with pytest.raises(type(error), match=str(error)):
         one_number(Session(error), SQL)
+
+
+def test_limited_asks_for_the_container_where_there_are_any() -> None:
+    assert "con_name" not in limited(SQL) and "con_name" not in limited(SQL, "11.2.0.4.0")
+    assert "sys_context('userenv', 'con_name') as con_name" in limited(SQL, "12.1.0.2.0")
+
+
+@pytest.mark.parametrize(
+    ("cells", "release", "place"),
+    [
+        ((37, "CDB$ROOT", 1), "19.0.0.0.0", ("CDB$ROOT", 1)),
+        ((37, "ERP1", 3), "12.1.0.2.0", ("ERP1", 3)),
+        ((37,), "11.2.0.4.0", (None, None)),
+        ((37,), None, (None, None)),
+    ],
+)
+def test_counted_tells_where_the_query_ran(
+    cells: tuple[Value, ...], release: str | None, place: tuple[str | None, int | None]
+) -> None:
+    session = giving(cells)
+    told = counted(session, SQL, release)
+    assert (told.number, told.container, told.con_id) == (37.0, *place)
+    assert session.asked == [(limited(SQL, release), {})]
+
+
+def test_first_names_are_five_rows_at_most() -> None:
+    session = Session(Answer(("owner", "segments"), [("APP", place) for place in range(7)]))
+    names = first_names(session, SQL)
+    assert names == tuple({"owner": "APP", "segments": float(place)} for place in range(5))
+    ((sent, _),) = session.asked
+    assert sent.endswith("where rownum <= 5")
+
+
+def test_scripted_databases_answer_the_queries_of_their_causes() -> None:
+    for name, cause in (
+        ("undo-storm", "undo-segments"),
+        ("nocache-sequence-1", "sequence-nocache"),
+        ("parse-storm", "hard-parse-storm"),
+    ):
+        scenario = scenarios()[name]
+        database = ScriptedDatabase(scenario, BEGAN, lambda: 60.0)
+        query = catalogue()[cause].confirm
+        assert query is not None
+        text, naming = query.text(scenario.release), query.naming(scenario.release)
+        assert text and naming
+        assert counted(database, text, scenario.release).number > 0
+        assert 1 < len(first_names(database, naming)) <= 5
+    assert counted(database, text, scenario.release).container == "CDB$ROOT"
 
 
 def test_scripted_database_answers_a_confirming_query_it_knows() -> None:

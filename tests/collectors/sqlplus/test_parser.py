@@ -298,9 +298,9 @@ def test_notes_tell_that_there_was_no_way_to_wait() -> None:
 
 def test_confirmations_are_read() -> None:
     questions = (
-        ScriptQuery(("undo-segments", "undo-creation-slow"), "select count(*) from dba_rollback_segs"),
-        ScriptQuery(("nothing",), "select count(*) from dba_users"),
-        ScriptQuery(("later",), "select count(*) from v$pdbs", "12.1"),
+        ScriptQuery(("undo-segments", "undo-creation-slow"), ((None, "select count(*) from dba_rollback_segs"),)),
+        ScriptQuery(("nothing",), ((None, "select count(*) from dba_users"),)),
+        ScriptQuery(("later",), ((None, "select count(*) from v$pdbs"),), "12.1"),
     )
     capture = read(SqlPlus(scenarios()["undo-storm"], 60.0).run(sqlplus_script(10, 0, questions)))
     assert [(one.cause, one.value) for one in capture.confirmations] == [

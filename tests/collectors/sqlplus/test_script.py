@@ -19,7 +19,7 @@ from tests.collectors.shipped_sql import LICENSED, RELEASES, VERSIONS, mistakes
 from tests.collectors.sqlplus.sqlplus_standin import BIND, LONGEST_LINE, SqlPlus, parsed
 
 QUESTIONS = tuple(
-    ScriptQuery((cause.id,), cause.confirm.sql, cause.releases.since, cause.releases.until)
+    ScriptQuery((cause.id,), tuple(cause.confirm.variants().items()), cause.releases.since, cause.releases.until)
     for cause in catalogue().values()
     if cause.confirm
 )
@@ -182,7 +182,7 @@ def test_spool_file_is_named_for_instance_and_time() -> None:
 
 
 def test_confirming_queries_are_sent_to_their_releases_only() -> None:
-    asked = (ScriptQuery(("a",), "select count(*) from v$pdbs", "12.1", "12.2"),)
+    asked = (ScriptQuery(("a",), ((None, "select count(*) from v$pdbs"),), "12.1", "12.2"),)
     sizes = {}
     for release in RELEASES:
         one = replace(scenarios()["undo-storm"], release=VERSIONS[release][-1])
@@ -190,6 +190,34 @@ def test_confirming_queries_are_sent_to_their_releases_only() -> None:
         run.run(sqlplus_script(10, 0, asked))
         sizes[release] = sum("v$pdbs" in text for text in run.sent)
     assert sizes == {release: int(release in ("12.1", "12.2")) for release in RELEASES}
+
+
+def test_confirming_query_has_the_text_of_the_release() -> None:
+    texts = (("11.2", "select count(*) from dba_mviews"), ("12.1", "select count(*) from cdb_mviews"))
+    asked = (
+        ScriptQuery(("a",), texts),
+        ScriptQuery(("b",), texts, "12.2", "18"),
+        ScriptQuery(("c",), texts, None, "11.2"),
+    )
+    found = {}
+    for release in RELEASES:
+        run = SqlPlus(replace(scenarios()["undo-storm"], release=VERSIONS[release][-1]), 60.0)
+        run.run(sqlplus_script(10, 0, asked))
+        found[release] = [
+            ("dba" if "dba_mviews" in text else "cdb") + text.partition("{ls|confirm|")[2][0]
+            for text in run.sent
+            if "_mviews" in text
+        ]
+    both = ["cdba", "cdbb"]
+    assert found == {
+        "11.2": ["dbaa", "dbac"],
+        "12.1": ["cdba"],
+        "12.2": both,
+        "18": both,
+        "19": ["cdba"],
+        "21": ["cdba"],
+        "23": ["cdba"],
+    }
 
 
 def test_confirming_queries_come_last_and_only_on_demand() -> None:

@@ -50,7 +50,7 @@ def test_script_output_is_diagnosed(options: tuple[str, ...], tmp_path: Path) ->
 
 def test_script_confirm_includes_only_the_named_queries() -> None:
     text = run("script", "--confirm", "undo-segments, logon-storm").stdout
-    assert text.count("latchscope confirm") == 2 * 1 and "{ls|confirm|undo-segments" in text
+    assert text.count("latchscope confirm") == 2 + 1 and "{ls|confirm|undo-segments" in text
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_script_options_have_bounds(options: tuple[str, ...]) -> None:
 
 def test_questions_include_a_query_shared_by_causes_once() -> None:
     asked = list(questions(catalogue().values()))
-    assert len({(one.sql, one.since, one.until) for one in asked}) == len(asked)
+    assert len({(one.texts, one.since, one.until) for one in asked}) == len(asked)
     assert sorted(id for one in asked for id in one.ids) == sorted(
         one.id for one in catalogue().values() if one.confirm
     )

@@ -186,14 +186,16 @@ def test_requests_to_the_owner_are_carried_out_once(pair: Pair) -> None:
 def test_confirmation_run_by_a_follower_counts_for_the_owner(pair: Pair) -> None:
     pair.poll(*POLLS)
     pair.publish()
-    result = actions(pair).confirm(pair.follower, catalogue()["undo-segments"])
+    result = actions(pair).confirm(pair.follower, catalogue()["undo-segments"], names=True)
     pair.publish()
-    assert pair.owner.confirmations() == {"undo-segments": result.value}
+    (counting,) = pair.owner.confirmations().values()
+    assert (counting.value, counting.names) == (result.value, result.names)
     pair.poll(44.0)
     pair.publish()
     for watched in (pair.owner, pair.follower):
         (finding,) = (one for one in presenters.diagnosis_of(watched).findings if one.cause == "undo-segments")
         assert finding.confirm is not None and finding.confirm.result == result.value
+        assert finding.confirm.names[0]["tablespace_name"] == "UNDOTBS1"
 
 
 def test_action_running_on_another_replica_is_refused_at_once(pair: Pair) -> None:

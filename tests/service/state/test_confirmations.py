@@ -1,25 +1,29 @@
 """Results of confirming queries: one number, for an hour, of this life of the instance; and once per episode."""
 
 import logging
+import re
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 
 import pytest
 
-from collectors.errors import SessionError, StatementError
+from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.model import Binds
 from collectors.poll import Answer
 from collectors.registry import view_of
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from rules.catalogue import catalogue
+from rules.model import Diagnosis, Finding
 from service.config.settings import DatabaseSettings
 from service.state import confirmations
 from service.state.board import MonitoredDatabase
 from service.watch.worker import Worker
 from tests.service.stage import BEGAN, Kept, Stage
 
-CAUSE = catalogue()["undo-segments"]
+CAUSE, SEQUENCES = catalogue()["undo-segments"], catalogue()["sequence-nocache"]
 
 
 class Storm:
@@ -65,8 +69,109 @@ def worker_on(database: Storm, confirms: bool = True) -> Worker:
 def test_confirmation_says_what_was_asked_and_how_long_it_counts() -> None:
     told = confirmations.run(CAUSE, Storm(), "2026-02-20")
     assert (told.cause, told.value, told.startup_time) == ("undo-segments", 14838, "2026-02-20")
-    assert CAUSE.confirm is not None and told.sql == CAUSE.confirm.sql
+    assert CAUSE.confirm is not None and told.sql == CAUSE.confirm.text(None)
     assert told.expires == pytest.approx(monotonic() + confirmations.VALID_SECONDS, abs=5)
+
+
+class Root:
+    """A session in a container of 19c that answers every query, and remembers what it was asked."""
+
+    def __init__(
+        self,
+        place: tuple[str, int] = ("CDB$ROOT", 1),
+        fails: Callable[[str], Exception | None] = lambda _: None,
+        number: int = 37,
+    ) -> None:
+        self.place, self.fails, self.number, self.asked = place, fails, number, list[str]()
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        self.asked.append(sql)
+        if error := self.fails(sql):
+            raise error
+        if sql.endswith("rownum <= 5"):
+            return Answer(("con_id", "sequence_name", "last_number"), [(3, "ORDERS_SEQ", 4711)])
+        return Answer(("count", "con_name", "con_id"), [(self.number, *self.place)])
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+def test_confirmation_from_the_root_of_a_cdb_counts_over_all_containers() -> None:
+    session = Root()
+    assert confirmations.run(SEQUENCES, session, None, "19.0.0.0.0").value == 37
+    (sql,) = session.asked
+    assert "from cdb_sequences" in sql, "a dba_ view shows the sequences of the root alone"
+
+
+NEVER = re.compile(r"\b(v\$sql|v\$sqlarea|dba_audit_session|unified_audit_trail|sys\.aud\$)(?![\w$])", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("release", ["11.1.0.7.0", "11.2.0.4.0", "12.1.0.2.0", "19.0.0.0.0", "23.0.0.0.0"])
+def test_no_confirmation_scans_the_library_cache_or_an_audit_trail(release: str) -> None:
+    session = Root()
+    for cause in catalogue().values():
+        if cause.confirm and cause.releases.include(release):
+            with suppress(StatementError):
+                confirmations.run(cause, session, None, release)
+    assert session.asked and [sql for sql in session.asked if NEVER.search(sql)] == []
+
+
+@pytest.mark.parametrize(
+    ("place", "kept"), [(("ERP1", 3), True), (("CDB$ROOT", 1), False)], ids=["in a PDB", "over all containers"]
+)
+def test_number_that_misses_its_bound_lowers_confidence_only_where_all_was_seen(
+    place: tuple[str, int], kept: bool, stage: Stage
+) -> None:
+    stage.poll("parse-storm", at=40)
+    before = hard_parses(stage.poll("parse-storm", at=42).diagnosis)
+    session = Root(place, number=0)
+    stage["parse-storm"].confirmed["hard-parse-storm"] = confirmations.run(
+        catalogue()["hard-parse-storm"], session, stage.poll("parse-storm", at=44).snapshot.startup_time, "12.1.0.2.0"
+    )
+    after = hard_parses(stage.poll("parse-storm", at=46).diagnosis)
+    assert (after.confidence == before.confidence) is kept
+    assert after.confirm is not None and after.confirm.result == 0
+
+
+def hard_parses(diagnosis: Diagnosis) -> Finding:
+    return next(finding for finding in diagnosis.findings if finding.cause == "hard-parse-storm")
+
+
+def test_confirmation_tells_its_container_and_names_what_it_counted() -> None:
+    session = Root()
+    told = confirmations.run(SEQUENCES, session, None, "19.0.0.0.0", names=True)
+    assert [("cdb_sequences" in sql, "dba_sequences" in sql) for sql in session.asked] == [(True, False)] * 2
+    assert (told.value, told.container, told.con_id) == (37.0, "CDB$ROOT", 1)
+    assert told.names == ({"con_id": 3.0, "sequence_name": "ORDERS_SEQ", "last_number": 4711.0},)
+
+
+def test_names_are_asked_only_when_wanted_and_when_there_is_something_to_name() -> None:
+    session = Root()
+    assert confirmations.run(SEQUENCES, session, None, "19.0.0.0.0").names == ()
+    assert len(session.asked) == 1
+    none = Root(number=0)
+    assert confirmations.run(SEQUENCES, none, None, "19.0.0.0.0", names=True).value == 0
+    assert len(none.asked) == 1
+
+
+def test_names_that_fail_leave_the_number() -> None:
+    slow = Root(fails=lambda sql: StatementError("ORA-01013: cancelled") if sql.endswith("<= 5") else None)
+    told = confirmations.run(SEQUENCES, slow, None, "19.0.0.0.0", names=True)
+    assert (told.value, told.names, told.unnamed) == (37.0, (), "ORA-01013: cancelled")
+
+
+def test_refused_confirmation_is_a_result_that_names_the_views() -> None:
+    closed = Root(fails=lambda sql: ViewRefused("ORA-00942: table or view does not exist"))
+    with pytest.raises(confirmations.ConfirmationRefused, match=r"ORA-00942.*needs select on cdb_sequences") as caught:
+        confirmations.run(SEQUENCES, closed, None, "19.0.0.0.0")
+    assert (caught.value.result.value, caught.value.result.refused) == (None, ("cdb_sequences",))
+
+
+def test_confirmation_of_a_release_older_than_its_texts_is_not_tried() -> None:
+    session = Root()
+    with pytest.raises(StatementError, match=r"written for 11\.2 and newer, and this is 11\.1\.0\.7\.0"):
+        confirmations.run(SEQUENCES, session, None, "11.1.0.7.0")
+    assert session.asked == []
 
 
 def test_confirmation_needs_a_cause_with_a_query() -> None:
@@ -79,7 +184,7 @@ def test_confirmation_expires_after_an_hour_or_an_instance_restart(stage: Stage)
     watched = stage["undo-storm"]
     one = replace(confirmations.run(CAUSE, Storm(), started), expires=1000.0 + stage.at + 3600)
     watched.confirmed["undo-segments"] = one
-    assert watched.confirmations() == {"undo-segments": 14838}
+    assert watched.confirmations() == {"undo-segments": one} and one.value == 14838
     watched.confirmed["undo-segments"] = replace(one, startup_time="another life")
     assert watched.confirmations() == {}
     watched.confirmed["undo-segments"] = one

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.errors import SessionError, StatementError
+from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.app import create_app
@@ -84,7 +84,12 @@ def test_confirmation_counts_in_the_next_diagnosis(site: Site) -> None:
     told = site.post("confirmations", UNDO)
     assert told.status_code == 200
     assert (told.json()["result"], told.json()["cause"]) == (14838, "undo-segments")
-    assert told.json()["confirms"] is True
+    assert told.json()["confirms"] is True and told.json().get("seen") is None, "11.2 has no containers"
+    assert told.json().get("names", [None])[0] == {
+        "tablespace_name": "UNDOTBS1",
+        "status": "OFFLINE",
+        "segments": 14645,
+    }
     site.stage.poll_all(44)
     finding = site.app.get(f"{DB}/diagnosis").json()["findings"][0]
     assert (finding["confirm"]["result"], finding["confidence"]) == (14838, "high")
@@ -112,6 +117,25 @@ def test_action_failure_is_told_in_the_words_of_the_database(
     assert [one[2] for one in site.audited()] == [f"failed: {fault}"]
     site.fault = None
     assert site.post(action, body if action == "confirmations" else {"looks": 1}).status_code == 200
+
+
+def test_refused_confirmation_is_an_obstacle_in_the_next_diagnosis(site: Site) -> None:
+    site.fault = ViewRefused("ORA-00942: table or view does not exist")
+    told = site.post("confirmations", UNDO)
+    grant = "needs select on dba_rollback_segs; `latchscope grants --confirm` prints the grant"
+    assert told.status_code == 502 and told.json()["detail"] == f"undo-storm: {site.fault}; {grant}"
+    site.stage.poll_all(44)
+    query = site.app.get(f"{DB}/diagnosis").json()["findings"][0]["confirm"]
+    assert (query["obstacle"], query["result"]) == (grant, None)
+    site.fault = None
+    assert site.post("confirmations", UNDO).status_code == 200
+    site.stage.poll_all(46)
+    query = site.app.get(f"{DB}/diagnosis").json()["findings"][0]["confirm"]
+    assert (query["obstacle"], query["result"]) == (None, 14838)
+
+
+def test_confirmation_without_names_asks_for_none(site: Site) -> None:
+    assert site.post("confirmations", {**UNDO, "names": False}).json()["names"] == []
 
 
 def test_confirmation_of_an_unknown_cause_is_404(site: Site) -> None:

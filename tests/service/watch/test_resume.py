@@ -81,15 +81,28 @@ def test_live_confirmation_still_counts_after_a_restart(
     published = stage.poll(DB, 40)
     now = time.time()
     started = published.snapshot.startup_time
-    live = Confirmed("undo-segments", "select 1", 14838.0, started, now - 60, time.monotonic() + 3540)
-    old = Confirmed("hard-parse-storm", "select 2", 7.0, started, now - 7200, time.monotonic() - 3600)
-    stage[DB].confirmed |= {"undo-segments": live, "hard-parse-storm": old}
+    live = Confirmed(
+        14838.0,
+        "ERP1",
+        3,
+        names=({"tablespace_name": "UNDOTBS1", "segments": 14837.0},),
+        cause="undo-segments",
+        sql="select 1",
+        startup_time=started,
+        at=now - 60,
+        expires=time.monotonic() + 3540,
+    )
+    old = replace(live, cause="hard-parse-storm", at=now - 7200, expires=time.monotonic() - 3600)
+    refused = replace(live, value=None, names=(), refused=("cdb_sequences",), cause="sequence-nocache")
+    stage[DB].confirmed |= {one.cause: one for one in (live, old, refused)}
     stage.poll(DB, 42)
     watched = restarted(stage, store, tmp_path)
-    assert set(watched.confirmed) == {"undo-segments"}
-    again = watched.confirmed["undo-segments"]
-    assert (again.value, again.sql, again.startup_time) == (14838.0, "select 1", started)
-    assert again.expires == pytest.approx(live.expires, abs=30)
+    assert set(watched.confirmed) == {"undo-segments", "sequence-nocache"}
+    for cause, before in (("undo-segments", live), ("sequence-nocache", refused)):
+        again = watched.confirmed[cause]
+        assert again.expires == pytest.approx(before.expires, abs=30)
+        assert again.at == pytest.approx(before.at, abs=0.01)
+        assert replace(again, at=before.at, expires=before.expires) == before
 
 
 def test_spooled_polls_come_first_after_a_restart(store: Repository, stage: Stage, tmp_path: Path) -> None:

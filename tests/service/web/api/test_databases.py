@@ -119,7 +119,7 @@ def test_causes_are_listed_and_told_in_full(app: Client) -> None:
     told = [CauseOut.model_validate(one) for one in app.get("/api/v1/causes").json()]
     assert [one.id for one in told] == list(catalogue())
     whole = app.get("/api/v1/causes/undo-segments").json()
-    assert whole["confirm"]["sql"] == "select count(*) from dba_rollback_segs"
+    assert whole["confirm"]["sql"]["12.1"] == "select count(*) from cdb_rollback_segs"
     assert {"when", "remedy", "risk", "expected_effect", "false_positives", "references"} <= set(whole)
 
 

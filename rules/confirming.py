@@ -1,0 +1,96 @@
+"""What a finding says of its confirming query: its text here, what it gave and from where, and what keeps it from running."""
+
+from collectors.confirmation import ConfirmationResult
+from collectors.model import Delta, Missing, number, text
+from rules.cause import Cause
+from rules.model import meets
+from rules.query import Confirmation, Query
+
+GRANTS = "`latchscope grants --confirm` prints the grant"
+ROOT = "CDB$ROOT"
+
+
+def confirmation_of(cause: Cause, delta: Delta) -> Confirmation | None:
+    """The confirming query of a cause on the instance of a Delta; None where the cause has none."""
+    query = cause.confirm
+    if query is None:
+        return None
+    result = delta.confirmations.get(cause.id)
+    return Confirmation(
+        sql=query.text(delta.release) or query.text(None) or "",
+        names_sql=query.naming(delta.release),
+        reading=query.reading,
+        needs=query.needs,
+        obstacle=None if result and result.value is not None else obstacle(cause, query, delta),
+        result=result.value if result else None,
+        seen=None if result is None or result.value is None else seen(query, delta.release, *_place(result, delta)),
+        names=result.names if result else (),
+        unnamed=result.unnamed if result else None,
+        confirms=confirms(query, delta.release, result, _place(result, delta)[1]) if result else None,
+    )
+
+
+def confirms(query: Query, release: str | None, result: ConfirmationResult, con_id: int | None) -> bool | None:
+    """Whether a result meets the bound; None without one, and where a number that misses it did not see everything."""
+    if query.needs is None or result.value is None:
+        return None
+    return meets(result.value, query.needs) or (None if not query.sees_all(release, con_id) else False)
+
+
+def confirmed(cause: Cause, delta: Delta) -> bool | None:
+    """Whether the record confirms a cause, see `confirms`; None as well where there is no record."""
+    result = delta.confirmations.get(cause.id)
+    if result is None or cause.confirm is None:
+        return None
+    return confirms(cause.confirm, delta.release, result, _place(result, delta)[1])
+
+
+def seen(query: Query, release: str | None, container: str | None, con_id: int | None) -> str | None:
+    """From where a number was read: "in CDB$ROOT, over all containers", "in PDB ERP1 only"; None without containers."""
+    if not con_id or container is None:
+        return None
+    whole = query.sees_all(release, con_id)
+    if con_id == 1:
+        return f"in {container}, over all containers" if whole else f"in {container} only"
+    return f"in PDB {container}, of the whole instance" if whole else f"in PDB {container} only"
+
+
+def obstacle(cause: Cause, query: Query, delta: Delta) -> str | None:
+    """Why the query cannot run where this Delta is from, as far as it is known, and the way out."""
+    release = delta.release
+    if release is not None and not cause.releases.include(release):
+        return f"{cause.id} is not known on {release}, and its query may not fit it"
+    if query.text(release) is None:
+        return f"it is written for {query.since} and newer, and this is {release}"
+    container, con_id = _place(None, delta)
+    if query.root and con_id is not None and con_id > 1:
+        return f"inside the PDB {container} its number means nothing; ask it from {ROOT}"
+    refused = _refused(cause, query, delta)
+    return missing_grant(refused) if refused else None
+
+
+def missing_grant(views: tuple[str, ...]) -> str:
+    """What to do where the user may not read views that a confirming query reads."""
+    return f"needs select on {', '.join(views)}; {GRANTS}"
+
+
+def _refused(cause: Cause, query: Query, delta: Delta) -> tuple[str, ...]:
+    """The views of a query that the user is known not to be allowed to read, by a poll or by an earlier confirmation.
+
+    Oracle does not say which of several views it refused; what another cause's query read beside it may be open.
+    """
+    views = query.views(delta.release)
+    closed = {view for view in views if isinstance(missing := delta.read(view), Missing) and missing.kind == "refused"}
+    for name, result in delta.confirmations.items():
+        if name == cause.id or len(result.refused) == 1:
+            closed |= set(result.refused)
+    return tuple(view for view in views if view in closed)
+
+
+def _place(result: ConfirmationResult | None, delta: Delta) -> tuple[str | None, int | None]:
+    """Name and number of the container a result is from; the one that was polled where the result does not say."""
+    if result is not None and result.con_id is not None:
+        return result.container, result.con_id
+    polled = next(iter(delta.rows("sys_context")), {})
+    con_id = number(polled.get("con_id"))
+    return text(polled.get("con_name")), None if con_id is None else int(con_id)

@@ -1,0 +1,102 @@
+"""Query: what settles a cause, as a cause file writes it; and Confirmation: what a finding says of it."""
+
+import re
+from collections.abc import Mapping
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from collectors.release import as_sent, parts, text_for
+from rules.frozen import Frozen
+
+COMPARISON = r"^(>=|<=) -?\d+(\.\d+)?(e[+-]?\d+)?$"
+RELEASE = r"^\d+(\.\d+)*$"
+CONTAINERS_SINCE = "12.1"
+INSTANCE_WIDE = frozenset(
+    {"v$instance", "v$mutex_sleep", "v$osstat", "v$result_cache_statistics", "v$rowcache", "v$sga_resize_ops"}
+)
+"""Views of the whole instance, which are the same from every container."""
+
+Texts = str | Mapping[str, str]
+"""One text for every release, or the lowest release a text is for → the text; the nearest lower release wins."""
+
+
+class Query(Frozen):
+    """A confirming query: one number that a DBA, or latchscope on request, reads from the dictionary."""
+
+    sql: Texts
+    names: Texts | None = Field(None, description="up to five rows that name what was counted")
+    reads: tuple[str, ...] = Field(min_length=1, description="every view that one of the texts reads")
+    root: bool = Field(False, description="inside a PDB the number means nothing")
+    reading: str = Field(description="how to read the number")
+    needs: str | None = Field(None, pattern=COMPARISON)
+
+    @model_validator(mode="after")
+    def _texts_are_for_releases(self) -> Self:
+        for texts in (self.sql, self.names):
+            for release in texts if isinstance(texts, Mapping) else ():
+                if not re.fullmatch(RELEASE, release):
+                    raise ValueError(f"{release!r} is no release that a text could be for, as 12.1 is")
+        if isinstance(self.sql, Mapping) and not self.sql:
+            raise ValueError("sql holds no text")
+        return self
+
+    @property
+    def since(self) -> str | None:
+        """The lowest release there is a text for; None where one text is for all."""
+        return min(self.sql, key=parts) if isinstance(self.sql, Mapping) else None
+
+    def text(self, release: str | None) -> str | None:
+        """The text for a release, the oldest where it is not known; None when every text is for a newer one."""
+        return _text(self.sql, release)
+
+    def naming(self, release: str | None) -> str | None:
+        """The text that names what is counted; None where the release has none."""
+        return None if self.names is None else _text(self.names, release)
+
+    def variants(self) -> dict[str | None, str]:
+        """Lowest release → text, in order; None stands for all releases."""
+        if isinstance(self.sql, str):
+            return {None: as_sent(self.sql)}
+        return {floor: as_sent(self.sql[floor]) for floor in sorted(self.sql, key=parts)}
+
+    def views(self, release: str | None) -> tuple[str, ...]:
+        """The views that the texts for a release read."""
+        text = f"{self.text(release) or ''} {self.naming(release) or ''}".lower()
+        return tuple(view for view in self.reads if re.search(rf"(?<![\w$#]){re.escape(view)}(?![\w$#])", text))
+
+    def sees_all(self, release: str | None, con_id: int | None) -> bool:
+        """Whether the number counts everything it is meant to count when it is asked for in a container.
+
+        Inside a PDB only the PDB is seen, and DBA_ views show one container wherever they are asked. Where the
+        container is not known it is not said to see all.
+        """
+        if release is not None and parts(release) < parts(CONTAINERS_SINCE):
+            return True
+        views = self.views(release)
+        if con_id == 0 or all(view in INSTANCE_WIDE for view in views):
+            return True
+        return con_id == 1 and all(view.startswith(("cdb_", "v$")) for view in views)
+
+
+def _text(texts: Texts, release: str | None) -> str | None:
+    return as_sent(texts) if isinstance(texts, str) else text_for(texts, release)
+
+
+class Confirmation(Frozen):
+    """The confirming query of a finding and, once somebody ran it, its result."""
+
+    sql: str
+    names_sql: str | None = Field(None, description="up to five rows that name what is counted")
+    reading: str = ""
+    obstacle: str | None = Field(
+        None, description="why it cannot run here, and the way out; null where nothing is known"
+    )
+    needs: str | None = Field(None, description="the number that confirms the cause; null where no bound is known")
+    result: float | None = None
+    seen: str | None = Field(None, description="the container the query ran in, and how much it saw from there")
+    names: tuple[Mapping[str, str | float | None], ...] = Field((), description="what was counted: column → cell")
+    unnamed: str | None = Field(None, description="why the names that were asked for did not come")
+    confirms: bool | None = Field(
+        None, description="null without a bound, and where a number that misses it did not see all containers"
+    )

@@ -1,0 +1,37 @@
+"""A user with some grants and no more: every query is answered whose views are granted, all others get ORA-00942."""
+
+from collections.abc import Iterable, Mapping
+
+import sqlglot
+from sqlglot import exp
+
+from .backend import Answer, OracleError, OracleType, ResultColumn
+
+PUBLIC = frozenset({"dual"})
+PLACE = (ResultColumn("CON_NAME", OracleType.VARCHAR2), ResultColumn("CON_ID"))
+
+
+class GrantedBackend:
+    """One row for every query over granted views; it stands in the root of a container database."""
+
+    def __init__(self, granted: Iterable[str]) -> None:
+        """`granted`: names of views as statements write them, such as v$latch and cdb_users."""
+        self.granted = frozenset(granted) | PUBLIC
+
+    def answer(self, _service: str, sql: str, _binds: Mapping[str, object], /) -> Answer:
+        """See `Backend.answer`: the number 1 for each column, and where the session is for a query that asks for it."""
+        select = sqlglot.parse_one(sql, read="oracle")
+        if {table.name.lower() for table in select.find_all(exp.Table)} - self.granted:
+            raise OracleError(942)
+        inner = select.find(exp.Subquery)
+        asked = inner.this.selects if inner else select.selects
+        columns = [ResultColumn(f"C{place}") for place in range(len(asked))]
+        if "con_name" not in sql:
+            return Answer(columns, [(1,) * len(columns)])
+        return Answer([*columns, *PLACE], [(*(1 for _ in columns), "CDB$ROOT", 1)])
+
+
+def granted_in(script: str) -> frozenset[str]:
+    """The views that a grants script opens, as statements write them."""
+    grants = [line for line in script.splitlines() if line.startswith("grant select on sys.")]
+    return frozenset(line.split()[3].removeprefix("sys.").replace("v_$", "v$").rstrip(";") for line in grants)

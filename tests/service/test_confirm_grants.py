@@ -1,0 +1,130 @@
+"""With the grants that are printed every confirming query runs, and without one of them just those that are said to need it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from collectors.oracle import ConnectTarget, OracleConnection, prepare
+from rules.catalogue import catalogue
+from rules.cause import Cause
+from service.cli.main import cli
+from service.state.confirmations import ConfirmationRefused, run
+from tests.collectors.shipped_sql import VERSIONS
+from tests.collectors.sqlplus.sqlplus_standin import LONGEST_LINE
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.databases import Service
+from tests.oracle_standin.granted import GrantedBackend, granted_in
+from tests.oracle_standin.server import Listener
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "confirmations.md"
+ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]+) \| ([^|]+) \|", re.MULTILINE)
+
+
+def printed(kind: str, *more: str) -> str:
+    told = CliRunner().invoke(cli, ["grants", "--for", kind, *more])
+    assert told.exit_code == 0, told.output
+    return told.stdout
+
+
+def asked_on(release: str) -> list[Cause]:
+    """The causes whose query is for a release."""
+    version = VERSIONS[release][-1]
+    return [cause for cause in catalogue().values() if cause.confirm and cause.releases.include(version)]
+
+
+def named_in_the_page(view: str, release: str) -> set[str]:
+    """The causes beside a view in the table, of those whose query has that text on the release."""
+    beside = {cause for cause, _, views in ROW.findall(PAGE.read_text(encoding="utf-8")) if f"`{view}`" in views}
+    here = {cause.id: cause.confirm for cause in asked_on(release)}
+    return {cause for cause in beside if (query := here.get(cause)) and view in query.views(VERSIONS[release][-1])}
+
+
+@pytest.fixture(scope="module")
+def backend() -> GrantedBackend:
+    return GrantedBackend(())
+
+
+@pytest.fixture(scope="module")
+def connection(backend: GrantedBackend):  # type: ignore[no-untyped-def]
+    prepare("thin")
+    with Listener({"erp": Service(backend, {"LATCHSCOPE": Account("secret")})}) as listener:
+        opened = OracleConnection("erp", ConnectTarget(listener.dsn("erp"), "LATCHSCOPE", "secret"))
+        yield opened
+        opened.close()
+
+
+def refused(connection: OracleConnection, release: str) -> set[str]:
+    """The causes whose query, or the one that names, is refused on a release."""
+    found = set()
+    for cause in asked_on(release):
+        try:
+            result = run(cause, connection, None, VERSIONS[release][-1], names=True)
+        except ConfirmationRefused:
+            found.add(cause.id)
+            continue
+        assert result.value == 1 and result.unnamed is None, (cause.id, result)
+    return found
+
+
+KINDS = [("cdb", "12.1"), ("cdb", "12.2"), ("cdb", "19"), ("11.2", "11.2"), ("11.2", "19"), ("pdb", "19")]
+
+
+@pytest.mark.parametrize(("kind", "release"), KINDS)
+def test_every_confirming_query_runs_with_the_printed_grants(
+    kind: str, release: str, backend: GrantedBackend, connection: OracleConnection
+) -> None:
+    backend.granted = GrantedBackend(granted_in(printed(kind, "--confirm"))).granted
+    assert refused(connection, release) == set()
+
+
+@pytest.mark.parametrize(("kind", "release"), [("cdb", "19"), ("cdb", "12.1"), ("11.2", "11.2")])
+def test_without_one_grant_just_the_causes_are_refused_that_the_page_names(
+    kind: str, release: str, backend: GrantedBackend, connection: OracleConnection
+) -> None:
+    granted = granted_in(printed(kind, "--confirm"))
+    read = {view for cause in asked_on(release) if cause.confirm for view in cause.confirm.views(VERSIONS[release][-1])}
+    for view in sorted(read):
+        backend.granted = GrantedBackend(granted - {view}).granted
+        assert refused(connection, release) == named_in_the_page(view, release) != set(), view
+
+
+def test_queries_of_the_dictionary_are_refused_without_the_part_for_them(
+    backend: GrantedBackend, connection: OracleConnection
+) -> None:
+    backend.granted = GrantedBackend(granted_in(printed("cdb"))).granted
+    closed = refused(connection, "19")
+    assert "undo-online-storm" in closed and "hard-parse-storm" in closed
+    assert "row-cache-lock-hang" not in closed and "starved-host" not in closed
+
+
+@pytest.mark.parametrize("kind", ["11.2", "cdb", "pdb", "rds", "rds-cdb", "autonomous", "standby"])
+def test_part_for_confirming_queries_follows_the_grants_of_the_polls(kind: str) -> None:
+    whole, polls = printed(kind, "--confirm"), printed(kind)
+    assert whole.startswith(polls) and "-- For confirming queries" in whole.removeprefix(polls)
+
+
+@pytest.mark.parametrize("kind", ["cdb", "11.2"])
+def test_part_for_confirming_queries_is_what_sqlplus_takes_line_by_line(kind: str) -> None:
+    part = printed(kind, "--confirm").removeprefix(printed(kind)).splitlines()
+    for line in part:
+        assert len(line) <= LONGEST_LINE and line.isascii() and "&" not in line and not line.endswith("-"), line
+        assert line.startswith("--") or re.fullmatch(r"grant select on sys\.[\w$]+ to [\w#]+;", line), line
+    grants = [line for line in part if line.startswith("grant")]
+    assert len(grants) == len(set(grants)) > 20
+    for place, line in enumerate(part):
+        if line.startswith("grant"):
+            view = line.split()[3].removeprefix("sys.").replace("v_$", "v$")
+            head = next(
+                part[above]
+                for above in range(place - 1, -1, -1)
+                if part[above].startswith(("-- cdb_", "-- dba_", "-- v$", "-- audit_"))
+            )
+            assert head.startswith(f"-- {view}: "), "a grant stands below the causes it serves"
+
+
+def test_each_view_is_told_with_the_causes_it_serves() -> None:
+    text = " ".join(printed("cdb", "--confirm").split())
+    assert "-- cdb_rollback_segs: undo-segments, undo-online-storm, undo-segment-floor grant select" in text
+    assert "grant select on sys.v_$session" in printed("cdb") and "-- v$session:" not in text, "polled already"
