@@ -117,13 +117,6 @@ def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
         return because("the later snapshot is not later by the database's clock", "wait for the next poll")
     if earlier.startup_time is None or later.startup_time is None:
         return because("no startup_time, so a restart would go unseen", "grant select on sys.v_$instance")
-    here, there = (number(one.instance.get("instance_number")) for one in (later, earlier))
-    if None not in (here, there) and here != there:
-        # Behind SCAN or after a failover the next session may be on another instance, whose start can be the same second.
-        why = f"another instance answered ({there:.0f} before, {here:.0f} now)"
-        return because(
-            why, "give each instance a dsn of its own (INSTANCE_NAME in the descriptor); the next poll compares"
-        )
     if earlier.startup_time != later.startup_time:
         why = f"the instance restarted (started {earlier.startup_time}, now {later.startup_time}); counters began again"
         return because(why, "wait for the second poll after the restart")
