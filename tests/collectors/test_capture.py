@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.capture import Capture, CapturedConfirmation, delta_of, dump, load
+from collectors.confirmation import ConfirmationResult
 from collectors.delta import between
 from collectors.errors import InputError
 from collectors.model import Basis, Delta, Missing, NotComparable, Rows, Snapshot
@@ -123,7 +124,7 @@ def test_delta_of_one_snapshot_is_totals_with_its_confirmations(incident: Captur
     delta = delta_of(incident)
     assert isinstance(delta, Delta)
     assert delta.basis == Basis("totals", None, None, None)
-    assert delta.confirmations == {"undo-segments": 14_838}
+    assert delta.confirmations == {"undo-segments": ConfirmationResult(14_838)}
 
 
 def test_delta_of_several_snapshots_is_the_change_from_first_to_last() -> None:

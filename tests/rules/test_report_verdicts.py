@@ -42,7 +42,7 @@ def test_undo_segments_are_found_without_high_confidence(name: str) -> None:
     first = told.findings[0]
     assert (first.cause, first.cache, first.location) == ("undo-segments", "dc_rollback_segments", "kqrpre: find obj")
     assert first.confidence is not Confidence.HIGH
-    assert first.confirm is not None and "dba_rollback_segs" in first.confirm.sql
+    assert first.confirm is not None and "_rollback_segs" in first.confirm.sql
     # 9.2 knows no DB time: then waiting sessions weigh, and two of them are no incident.
     assert told.severity is (Severity.WARNING if "9.2.0" in name else Severity.CRITICAL)
 

@@ -13,7 +13,7 @@ from rules import engine
 from rules.catalogue import catalogue
 from rules.model import Diagnosis
 from service.intake.inputs import DiagnosedInput, diagnose_all, diagnose_data
-from service.render.diagnosis import as_markdown, as_text
+from service.render.diagnosis import as_markdown, as_text, cause_as_text
 from tests.service.stage import Stage
 
 NAME = "incident-2010.json"
@@ -125,6 +125,26 @@ def test_json_has_the_fields_of_the_contract(told: list[DiagnosedInput]) -> None
         {"cache_id": 3, "parameter": "dc_rollback_segments", "type": "PARENT", "subordinate": None}
     ]
     assert Diagnosis.model_validate(document) == told[0].diagnosis
+
+
+def test_text_tells_of_the_confirming_query_of_every_finding_once(told: list[DiagnosedInput]) -> None:
+    first = told[0].diagnosis.findings[0]
+    assert first.confirm is not None
+    done = first.confirm.model_copy(update={"result": 37.0, "seen": "in PDB ERP1 only", "confirms": None})
+    closed = first.confirm.model_copy(update={"result": None, "obstacle": "needs select on cdb_users; so"})
+    findings = (first, *(first.model_copy(update={"confirm": query}) for query in (done, closed)))
+    text = as_text([replace(told[0], diagnosis=told[0].diagnosis.model_copy(update={"findings": findings}))])
+    assert text.count(": select count(*) from dba_rollback_segs; the record has 14,838.") == 1
+    assert "  = the confirming query gave 37 (in PDB ERP1 only); that it misses the bound proves nothing" in text
+    assert "  ! the confirming query cannot run here: needs select on cdb_users; so" in text
+    assert text.count("the confirming query") == 2
+
+
+def test_cause_is_told_with_the_text_of_each_release() -> None:
+    text = cause_as_text(catalogue()["sequence-nocache"])
+    assert "Confirm: \n  from 11.2 on: select count(*) from dba_sequences" in text
+    assert "\n  from 12.1 on: select con_id, sequence_owner" in text
+    assert "Confirm: select count(*) from v$datafile\n" in cause_as_text(catalogue()["file-checks"])
 
 
 def test_markdown_has_the_same_steps_as_the_diagnosis(told: list[DiagnosedInput]) -> None:

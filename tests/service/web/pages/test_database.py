@@ -1,17 +1,20 @@
 """The pages: all render, in every state, and nothing that came from a database becomes markup or script."""
 
 import re
+import time
 from dataclasses import replace
 from html import unescape
 
 import pytest
 
+from collectors.confirmation import ConfirmationResult
 from collectors.model import Rows
 from collectors.scenarios import scenarios
 from rules.catalogue import catalogue
 from rules.model import Candidate, WaiterGroup
 from service.config.settings import DatabaseSettings
 from service.state.board import Failure
+from service.state.confirmations import Confirmed
 from tests.service.stage import Client, Stage
 
 HOSTILE = "<script>alert('x')</script>&\"'"
@@ -54,6 +57,55 @@ def test_pages_all_render_safely(app: Client) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert no_inline(answer.text), path
         assert not re.search(r">\s*(None|nan|Undefined)\s*<", answer.text), path
+
+
+def shown_after(stage: Stage, scenario: str, cause: str, answer: ConfirmationResult) -> str:
+    """The page of a database once its confirming query was run."""
+    published = stage.poll(scenario, at=44)
+    stage[scenario].confirmed[cause] = Confirmed(
+        answer.value,
+        answer.container,
+        answer.con_id,
+        answer.names,
+        answer.unnamed,
+        answer.refused,
+        cause=cause,
+        sql="select 1",
+        startup_time=published.snapshot.startup_time,
+        at=time.time(),
+        expires=time.monotonic() + 1e6,
+    )
+    stage.poll(scenario, at=46)
+    return unescape(stage.app().get(f"/db/{scenario}").text)
+
+
+def test_page_shows_where_a_confirmation_was_read_and_what_it_names(stage: Stage) -> None:
+    stage.poll_all(40, 42)
+    rows = ({"con_id": 3.0, "sql_id": "gx0d8ku3vq7mz", "statements": 18210.0}, {"con_id": None, "sql_id": HOSTILE})
+    page = shown_after(stage, "parse-storm", "hard-parse-storm", ConfirmationResult(214.0, "CDB$ROOT", 1, rows))
+    assert "The confirming query gave 214 (in CDB$ROOT, over all containers)." in page
+    assert "<th>statements</th>" in page and '<td class="n">18,210</td>' in page and "<td>–</td>" in page
+
+
+def test_page_says_that_a_number_too_small_proves_nothing_where_others_were_not_seen(stage: Stage) -> None:
+    stage.poll_all(40, 42)
+    page = shown_after(stage, "parse-storm", "hard-parse-storm", ConfirmationResult(0.0, "ERP1", 3))
+    assert (
+        "gave 0 (in PDB ERP1 only); that it misses the bound proves nothing, as other containers were not seen." in page
+    )
+
+
+def test_page_says_what_keeps_a_confirming_query_from_running(stage: Stage) -> None:
+    stage.poll_all(40, 42)
+    page = shown_after(stage, "parse-storm", "hard-parse-storm", ConfirmationResult(None, refused=("v$sqlstats",)))
+    told = page.partition("The confirming query cannot run here: needs select on v$sqlstats; ")[2]
+    assert "latchscope grants --confirm" in told[:60]
+
+
+def test_cause_page_shows_the_text_of_each_release(app: Client) -> None:
+    page = unescape(app.get("/causes/sequence-nocache").text)
+    assert re.search(r"From 11\.2 on:</p><pre>select count\(\*\) from dba_sequences", page)
+    assert re.search(r"From 12\.1 on:</p><pre>select con_id, sequence_owner", page)
 
 
 def no_inline(html: str) -> bool:
