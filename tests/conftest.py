@@ -22,6 +22,12 @@ settings.register_profile("house", deadline=None, max_examples=25)
 settings.register_profile("soak", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
+# Until everything is collected nothing becomes garbage. Afterwards tests make far more objects than servers do.
+gc.disable()
+BETWEEN_COLLECTIONS = (10_000, 20, 20)
+# promtool and Prometheus live for seconds, in which Go would look for garbage again and again.
+os.environ.setdefault("GOGC", "400")
+
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
@@ -36,6 +42,8 @@ def pytest_collection_finish() -> None:
     """What was imported and collected lives to the end; the garbage collector need not walk it again and again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*BETWEEN_COLLECTIONS)
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

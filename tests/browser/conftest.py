@@ -15,7 +15,7 @@ HASTE = "{ const slowly = setInterval; window.setInterval = (what, ms) => slowly
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with demo(tmp_path_factory.mktemp("demo"), "--interval", "1") as running:
+    with demo(tmp_path_factory.mktemp("demo"), "--interval", "2") as running:
         running.wait(lambda: all(one["mechanism"] for one in running.json("/api/v1/databases")))
         yield running
 

@@ -40,7 +40,20 @@ def _literal(node: Any, env: Env) -> Any:
 
 
 def _joined(node: Any, env: Env) -> str:
-    return "".join(_text(evaluate(side, env)) for side in (node.this, node.expression))
+    return "".join([piece if isinstance(piece, str) else _text(evaluate(piece, env)) for piece in _pieces(node)])
+
+
+_known_pieces: dict[int, tuple[Any, list[Any]]] = {}
+"""By the identity of a concatenation, which is kept with them: comparing trees would cost more than is saved."""
+
+
+def _pieces(node: Any) -> list[Any]:
+    """What a || b || c joins, in order; texts that are the same for every row are texts already."""
+    if id(node) not in _known_pieces:
+        sides = [_pieces(side) if isinstance(side, exp.DPipe) else [side] for side in (node.this, node.expression)]
+        flat = [one.this if isinstance(one, exp.Literal) and one.is_string else one for side in sides for one in side]
+        _known_pieces[id(node)] = (node, flat)
+    return _known_pieces[id(node)][1]
 
 
 def _text(value: Any) -> str:

@@ -13,6 +13,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from collectors.granting.script import KQRST_COLUMNS
 from collectors.release import parts
+from rules.catalogue import LOADER
 from rules.cause import Cause
 
 CATALOGUE = Path(__file__).with_name("catalogue")
@@ -54,7 +55,7 @@ def catalogue() -> Mapping[str, Mapping[str, frozenset[str]]]:
     of_ours = {"11.2": frozenset(KQRST_COLUMNS.split(", "))}
     found: dict[str, Mapping[str, frozenset[str]]] = dict.fromkeys(("latchscope_kqrst", "x_$kqrst"), of_ours)
     for file in sorted(CATALOGUE.glob("*.yaml")):
-        document = yaml.safe_load(file.read_text(encoding="utf-8"))
+        document = yaml.load(file.read_text(encoding="utf-8"), Loader=LOADER)
         assert document["source"], f"{file.name} does not say where it is from"
         for view, releases in document["views"].items():
             assert view not in found, f"{file.name} holds {view} a second time"
@@ -62,6 +63,7 @@ def catalogue() -> Mapping[str, Mapping[str, frozenset[str]]]:
     return found
 
 
+@cache
 def columns_of(view: str, release: str) -> frozenset[str]:
     """The columns of a view in a release; none where the release or the catalogue does not have it."""
     added = catalogue().get(view, {}).items()
@@ -71,18 +73,26 @@ def columns_of(view: str, release: str) -> frozenset[str]:
 @cache
 def mistakes(sql: str, release: str, *, polled: bool = True) -> list[str]:
     """Everything wrong with a text that is to be sent to that release; empty when it is good."""
-    try:
-        statements = sqlglot.parse(sql, read="oracle")
-    except ParseError as error:
-        return [f"does not parse: {error.errors[0]['description']}"]
+    statements = _parsed(sql)
+    if isinstance(statements, str):
+        return [f"does not parse: {statements}"]
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         return ["is not one SELECT"]
     select = statements[0]
     return [
         *_wrong_views(select, release, polled=polled),
-        *_wrong_columns(select, release),
+        *_wrong_columns(sql, select, release),
         *_wrong_words(select, release),
     ]
+
+
+@cache
+def _parsed(sql: str) -> list[exp.Expr | None] | str:
+    """The statements of a text, or why there are none. Nobody changes them: every release is judged on the same ones."""
+    try:
+        return sqlglot.parse(sql, read="oracle")
+    except ParseError as error:
+        return str(error.errors[0]["description"])
 
 
 def _wrong_views(select: exp.Select, release: str, *, polled: bool) -> Iterator[str]:
@@ -106,18 +116,28 @@ def _compared(select: exp.Select) -> set[str]:
     return {one.this.name.lower() for one in equal if isinstance(one.expression, exp.Placeholder)}
 
 
-def _wrong_columns(select: exp.Select, release: str) -> Iterator[str]:
-    bare = select.copy()
-    for table in bare.find_all(exp.Table):
-        table.set("db", None)  # the catalogue knows every view by its name alone
-    views = {table.name.lower() for table in bare.find_all(exp.Table)}
+def _wrong_columns(sql: str, select: exp.Select, release: str) -> Iterator[str]:
+    views = {table.name.lower() for table in select.find_all(exp.Table)}
     if not all(columns_of(view, release) for view in views):
         return  # that the view is unknown has been said
-    schema = {view.upper(): {name.upper(): "NUMBER" for name in columns_of(view, release)} for view in views}
-    try:
-        qualify(bare, schema=schema, dialect="oracle")
-    except OptimizeError as error:
+    error = _unknown_column(sql, frozenset((view, columns_of(view, release)) for view in views))
+    if error:
         yield f"{error} (Oracle {release})"
+
+
+@cache
+def _unknown_column(sql: str, columns: frozenset[tuple[str, frozenset[str]]]) -> str:
+    """What a text asks of views that they do not have; asked once for all the releases whose views are alike."""
+    bare = sqlglot.parse_one(sql, read="oracle")
+    for table in bare.find_all(exp.Table):
+        table.set("db", None)  # the catalogue knows every view by its name alone
+    try:
+        qualify(
+            bare, schema={view.upper(): {one.upper(): "NUMBER" for one in of} for view, of in columns}, dialect="oracle"
+        )
+    except OptimizeError as error:
+        return str(error)
+    return ""
 
 
 def _wrong_words(select: exp.Select, release: str) -> Iterator[str]:

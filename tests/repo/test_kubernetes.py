@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from rules.catalogue import LOADER
 from service.config.sources import read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,12 +22,12 @@ Json = dict[str, Any]
 
 def load(path: Path) -> Json:
     """One YAML document."""
-    loaded: Json = yaml.safe_load(path.read_text("utf-8"))
+    loaded: Json = yaml.load(path.read_text("utf-8"), Loader=LOADER)
     return loaded
 
 
 KUSTOMIZATION = load(HOME / "kustomization.yaml")
-RESOURCES = {load(HOME / name)["kind"]: load(HOME / name) for name in KUSTOMIZATION["resources"]}
+RESOURCES = {one["kind"]: one for one in map(load, (HOME / name for name in KUSTOMIZATION["resources"]))}
 VERSIONS = {
     "Namespace": "v1",
     "ServiceAccount": "v1",

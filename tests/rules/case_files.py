@@ -160,6 +160,24 @@ def delta_of(told: Told) -> Delta:
     return replace(delta, basis=basis, readings={**delta.readings, **refused}, confirmations=confirmed)
 
 
+@cache
+def cases_by_name() -> Mapping[str, Told]:
+    """Every case of the catalogue, by what it is called in a report of failures."""
+    return {str(told): told for told in all_cases()}
+
+
+@cache
+def delta_of_case(name: str) -> Delta:
+    """The Delta of a case by its name; made once, for several tests ask for it."""
+    return delta_of(cases_by_name()[name])
+
+
+@cache
+def diagnosis_of_case(name: str) -> Diagnosis:
+    """What the catalogue makes of a case by its name; judged once, for several tests ask for it."""
+    return diagnose(delta_of_case(name))
+
+
 def _releases(case: Case) -> tuple[Mapping[str, Any], ...]:
     """The row of v$instance with the release of a case that has one of its own."""
     told = {"version": case.version, "version_full": case.version_full}

@@ -112,13 +112,23 @@ class Fleet:
             worker.join(1.0)
 
 
-def fleet_of_fifty() -> dict[str, Service]:
-    """Fifty databases, the first five of which hang, each at another place; for `python -m tests.oracle_standin`."""
-    services = {f"db-{number:02}": idle() for number in range(50)}
+def fleet(databases: int, hung: int) -> dict[str, Service]:
+    """So many databases, the first of which hang, each at another place."""
+    services = {f"db-{number:02}": idle() for number in range(databases)}
     stages = [Stage.ACCEPT, Stage.LOGIN, Stage.EXECUTE, Stage.FETCH, Stage.ACCEPT]
-    for name, stage in zip(services, stages, strict=False):
+    for name, stage in zip(services, stages[:hung], strict=False):
         services[name].faults.hang(stage)
     return services
+
+
+def fleet_of_sixteen() -> dict[str, Service]:
+    """Sixteen databases, four of which hang; for `python -m tests.oracle_standin`."""
+    return fleet(16, 4)
+
+
+def fleet_of_fifty() -> dict[str, Service]:
+    """Fifty databases, five of which hang; for `python -m tests.oracle_standin`."""
+    return fleet(50, 5)
 
 
 def becomes(condition: Callable[[], object], what: str, seconds: float = HANGS) -> float:

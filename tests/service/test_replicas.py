@@ -20,7 +20,7 @@ from tests.service.state.test_leases import CUT
 from tests.service.stores import Place, Postgres
 from tests.service.test_standin_fleet import stand_in
 
-NAMES = [f"db-{number:02}" for number in range(12)]
+NAMES = [f"db-{number:02}" for number in range(6)]
 SESSIONS = "select pid from pg_stat_activity where application_name = 'latchscope-leases' and datname = '{}'"
 SCRIPTS = ("undo-storm", "busy-but-fine", "parse-storm")
 

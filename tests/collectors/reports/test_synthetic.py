@@ -1,6 +1,6 @@
 """Every synthetic report is read back to the figures it was made from: counts exactly, times as finely as they are printed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import pytest
@@ -22,6 +22,24 @@ VERIFIED = (
     *("statspack-11.2.0.3.0-", "statspack-12.1.0.2.0-"),
 )
 """Layouts of which real reports were read."""
+
+
+def of_each(names: Sequence[str]) -> Callable[[Callable[[str], None]], Callable[[], None]]:
+    """One test that checks every one of these reports, and names the one that fails."""
+
+    def made(check: Callable[[str], None]) -> Callable[[], None]:
+        def test() -> None:
+            assert names
+            for name in names:
+                try:
+                    check(name)
+                except AssertionError as error:
+                    error.add_note(name)
+                    raise
+
+        return test
+
+    return made
 
 
 @cache
@@ -63,7 +81,7 @@ def test_synthetic_reports_stay_small() -> None:
     assert sum(len(text) for text in make.written().values()) < 600_000
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_head_gives_the_database_and_the_interval(name: str) -> None:
     told, delta = TOLD[name], report(name)
     assert delta.source == "report"
@@ -77,7 +95,7 @@ def test_head_gives_the_database_and_the_interval(name: str) -> None:
     assert row["parallel"] == ("YES" if told.cluster else "NO")
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_latches_are_read_back(name: str) -> None:
     found = rows_of(report(name), "v$latch", "name")
     wanted = [one for one in TOLD[name].latches if f"'{one.name}'" in asked("v$latch")]
@@ -100,7 +118,7 @@ def check_without_sleeps(row: Row, one: Latch) -> None:
         assert near(row["sleeps"], 0, 0.05 * one.misses + 0.5)
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_miss_sources_are_read_back(name: str) -> None:
     wanted = [one for one in TOLD[name].sources if one.latch == "row cache objects"]
     if not wanted:
@@ -113,7 +131,7 @@ def test_miss_sources_are_read_back(name: str) -> None:
         assert (row["sleep_count"], row["wtr_slp_count"], row["nwfail_count"]) == (one.sleeps, one.waiter_sleeps, 0)
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_caches_are_read_back(name: str) -> None:
     told, found = TOLD[name], rows_of(report(name), "v$rowcache", "parameter")
     assert sorted(found) == sorted(one.name for one in told.caches)
@@ -127,7 +145,7 @@ def test_caches_are_read_back(name: str) -> None:
             assert row["scans"] == one.scans
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].cluster])
+@of_each([name for name in FILES if TOLD[name].cluster])
 def test_caches_in_a_cluster_are_read_back_with_their_dlm_columns(name: str) -> None:
     told, found = TOLD[name], rows_of(report(name), "v$rowcache", "parameter")
     for one in told.caches:
@@ -136,7 +154,7 @@ def test_caches_in_a_cluster_are_read_back_with_their_dlm_columns(name: str) -> 
         assert tuple(found[one.name].get(key) for key in keys) == (printed or (None, None, None))
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].version >= (11,)])
+@of_each([name for name in FILES if TOLD[name].version >= (11,)])
 def test_mutexes_are_read_back(name: str) -> None:
     wanted = {one.location: one for one in TOLD[name].mutexes if one.kind == "Row Cache"}
     if not wanted:
@@ -149,7 +167,7 @@ def test_mutexes_are_read_back(name: str) -> None:
         assert near(found[location]["wait_time"], 1000 * one.milliseconds, 50_000 if "statspack" in name else 500)
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_events_of_sessions_and_background_processes_are_read_together(name: str) -> None:
     found = rows_of(report(name), "v$system_event", "event")
     told = TOLD[name]
@@ -162,7 +180,7 @@ def test_events_of_sessions_and_background_processes_are_read_together(name: str
         assert near(row["time_waited_micro"], 1e6 * wait.seconds, 1e6), wait.event
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_events_of_sessions_alone_are_read_where_printed(name: str) -> None:
     told, own = TOLD[name], {wait.event: wait for wait in TOLD[name].foreground}
     for event, row in rows_of(report(name), "v$system_event", "event").items():
@@ -175,7 +193,7 @@ def test_events_of_sessions_alone_are_read_where_printed(name: str) -> None:
             assert row["time_waited_micro_fg"] == 0 and "total_waits_fg" not in row
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].time_model])
+@of_each([name for name in FILES if TOLD[name].time_model])
 def test_time_model_is_read_back(name: str) -> None:
     found = rows_of(report(name), "v$sys_time_model", "stat_name")
     told = {**TOLD[name].time_model, "DB time": TOLD[name].db_time}
@@ -189,14 +207,14 @@ def test_time_model_is_missing_on_9i() -> None:
     assert isinstance(report("statspack-9.2.0.6.0-undo-storm.txt").read("v$sys_time_model"), Missing)
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_activity_is_read_back(name: str) -> None:
     found = rows_of(report(name), "v$sysstat", "name")
     wanted = {stat: value for stat, value in TOLD[name].activity.items() if f"'{stat}'" in asked("v$sysstat")}
     assert {stat: row["value"] for stat, row in found.items()} == wanted
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].host])
+@of_each([name for name in FILES if TOLD[name].host])
 def test_host_figures_are_read_back(name: str) -> None:
     found = rows_of(report(name), "v$osstat", "stat_name")
     for stat, (begin, end) in TOLD[name].host.items():
@@ -208,7 +226,7 @@ def test_host_figures_are_read_back(name: str) -> None:
         assert found[stat].get("total" if level else "level_now") is None
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if TOLD[name].parameters])
+@of_each([name for name in FILES if TOLD[name].parameters])
 def test_parameters_are_read_back(name: str) -> None:
     found = rows_of(report(name), "v$parameter", "name")
     wanted = {key: value for key, value in TOLD[name].parameters.items() if f"'{key}'" in asked("v$parameter")}
@@ -227,14 +245,14 @@ def test_children_are_read_where_printed() -> None:
     assert len(found) == len(TOLD[name].children)
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if not TOLD[name].children])
+@of_each([name for name in FILES if not TOLD[name].children])
 def test_children_not_printed_are_missing_and_the_script_is_named(name: str) -> None:
     missing = report(name).read("v$latch_children")
     assert isinstance(missing, Missing)
     assert "latchscope script" in missing.way_out
 
 
-@pytest.mark.parametrize("name", FILES)
+@of_each(FILES)
 def test_layout_without_a_real_report_is_noted_as_not_verified(name: str) -> None:
     said = [note for note in report(name).notes if "not verified" in note]
     if name.startswith(VERIFIED):

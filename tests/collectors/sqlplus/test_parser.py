@@ -211,7 +211,7 @@ def test_statement_ended_by_ctrl_c_is_failed_and_the_rest_is_read() -> None:
     assert len(capture.snapshots) == 2
 
 
-OPENED = re.findall(r"\{ls\|(1|2|once|sys|look)\|([^|]+)\|open", spooled(looks=2, seconds=10))
+OPENED = re.findall(r"\{ls\|(1|2|once|sys|look)\|([^|]+)\|open", sqlplus_script(10, 2))
 
 
 @pytest.mark.parametrize(("part", "view"), sorted(set(OPENED)))
@@ -238,12 +238,15 @@ def test_spool_of_a_killed_program_keeps_what_was_there_before_it_hung(part: str
     assert isinstance(delta_of(capture), Delta)
 
 
-def test_spool_cut_at_any_line_is_partial_or_one_clear_error() -> None:
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.soak)])
+def test_spool_cut_at_any_line_is_partial_or_one_clear_error(step: int) -> None:
+    """At every fourth line, which is several times in each view; the long form cuts at every line."""
     lines = mail(spooled(looks=2, seconds=10), 80).splitlines(keepends=True)
     whole = read("".join(lines))
     refusals: list[str] = []
     counted = 0
-    for end in range(len(lines)):
+    cuts = range(0, len(lines), step)
+    for end in cuts:
         try:
             capture = read("".join(lines[:end]))
         except InputError as error:
@@ -257,7 +260,7 @@ def test_spool_cut_at_any_line_is_partial_or_one_clear_error() -> None:
                     assert any(reading.rows == one.rows(view) for one in whole.snapshots), "never a part of a view"
                 elif isinstance(reading, Missing):
                     assert reading.why and reading.way_out
-    assert counted > len(lines) * 0.9
+    assert counted > len(cuts) * 0.9
     assert not [said for said in refusals if "\n" in said]
 
 

@@ -42,8 +42,9 @@ def test_compare_with_sides_swapped_inverts_every_factor(one: Instance, other: I
     there, back = compare(first, second), compare(second, first)
     turned = {"rose": "fell", "fell": "rose"}
     assert len(there.changes) == len(back.changes)
+    by_name = {(one.name, one.of): one for one in back.changes}
     for change in there.changes:
-        mirrored = next(one for one in back.changes if (one.name, one.of) == (change.name, change.of))
+        mirrored = by_name[change.name, change.of]
         assert mirrored.direction == turned.get(change.direction, change.direction)
         assert (mirrored.verdict, mirrored.unit) == (change.verdict, change.unit)
         assert (mirrored.before, mirrored.after) == (change.after, change.before)
