@@ -74,9 +74,15 @@ def test_mark_form_sets_a_mark_and_leads_to_before_and_after(served: Running, br
 
 
 def test_refresh_does_not_lose_what_is_being_typed(served: Running, browser: Chromium) -> None:
+    """Typing begins while the fresh page is on its way: the worst moment there is."""
     browser.open(f"{served.url}/db/busy-but-fine")
+    browser.run(
+        "new Promise(asked => { const really = fetch; window.fetch = async (...what) => { const answer = await really(...what);"
+        " asked(); await new Promise(done => { window.release = done; }); return answer; } })"
+    )
     browser.run("document.querySelector('input[name=text]').value = 'half a thought'")
     age = browser.run("document.getElementById('content').textContent")
+    browser.run("release()")
     browser.run("new Promise(done => setTimeout(done, 700))")
     assert browser.run("document.querySelector('input[name=text]').value") == "half a thought"
     assert browser.run("document.getElementById('content').textContent") == age
