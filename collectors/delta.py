@@ -213,8 +213,8 @@ def _summed(collector: Collector, rows: list[Row]) -> Row:
         cells = [row.get(column.name) for row in rows]
         known = [cell for cell in cells if isinstance(cell, int | float)]
         if column.kind not in (ColumnKind.COUNTER, ColumnKind.GAUGE):
-            told = [cell for cell in cells if cell is not None]
-            whole[column.name] = max(told, key=lambda cell: (number(cell) or 0.0, str(cell)), default=None)
+            known_cells = [cell for cell in cells if cell is not None]
+            whole[column.name] = max(known_cells, key=lambda cell: (number(cell) or 0.0, str(cell)), default=None)
         elif len(known) < len(cells):
             whole[column.name] = None
         else:

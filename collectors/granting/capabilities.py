@@ -87,8 +87,8 @@ def _readable(collector: Collector, snapshot: Snapshot, user: str, kind: Databas
     reading = snapshot.read(collector.view)
     if isinstance(reading, Rows):
         as_of = f", as of {reading.read_at:%Y-%m-%d %H:%M:%S} UTC" if reading.read_at else ""
-        told = f"{len(reading.rows)} row{'s' * (len(reading.rows) != 1)}{as_of}"
-        return Readable(collector.view, "read", told, collector.without, None)
+        row_count = f"{len(reading.rows)} row{'s' * (len(reading.rows) != 1)}{as_of}"
+        return Readable(collector.view, "read", row_count, collector.without, None)
     if reading.kind == "refused" and collector.view.startswith("x$") and not TRAITS[kind].opens_x_tables:
         why = f"{reading.why}; on {TRAITS[kind].where} nobody can open it"
         return Readable(collector.view, "closed", why, collector.without, None)

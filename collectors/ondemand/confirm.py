@@ -25,8 +25,8 @@ class Counted:
 
 def limited(sql: str, release: str | None = None, rows: int = ROW_LIMIT) -> str:
     """The query with our mark and a row limit that every release understands; with the container from 12.1 on."""
-    told = f"q.*{CONTAINER}" if release is not None and at_least(release, "12.1") else "*"
-    return f"select /* latchscope confirm */ {told}\n  from ({sql}) q\n where rownum <= {rows}"
+    columns_asked = f"q.*{CONTAINER}" if release is not None and at_least(release, "12.1") else "*"
+    return f"select /* latchscope confirm */ {columns_asked}\n  from ({sql}) q\n where rownum <= {rows}"
 
 
 def one_number(connection: Connection, sql: str) -> float:

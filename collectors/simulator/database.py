@@ -57,10 +57,10 @@ class ScriptedDatabase:
             return Answer(tuple(rows[0]) if rows else ("instance", "sid"), [tuple(row.values()) for row in rows])
         columns, (cells,) = table(self.scenario, "sys_context", now.at, self._began, ())
         place = dict(zip(columns, cells, strict=True))
-        told = {name: place[name] for name in ("con_name", "con_id") if name in place}
+        container_columns = {name: place[name] for name in ("con_name", "con_id") if name in place}
         for asked, answer in now.load.answers.items():
             if sql == limited(asked, self.scenario.release):
-                return Answer(("answer", *told), [(answer, *told.values())])
+                return Answer(("answer", *container_columns), [(answer, *container_columns.values())])
         for asked, named in now.load.names.items():
             if sql == limited(asked, rows=MOST_NAMES):
                 return Answer(tuple(named[0]), [tuple(row.values()) for row in named])

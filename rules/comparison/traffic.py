@@ -64,8 +64,8 @@ def cache_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     for name in _named(pair):
         for figure, words in TRAFFIC.items():
             column = _compared(pair, figure)
-            told = "look-ups in" if column == LOOKUPS else words
-            item = ComparedFigure(f"cache_{figure}", f"{told} {name}", of=name)
+            measured = "look-ups in" if column == LOOKUPS else words
+            item = ComparedFigure(f"cache_{figure}", f"{measured} {name}", of=name)
             whole = (*both(pair, _all(column)), f"all {'look-ups' if column == LOOKUPS else column}")
             yield counted(item, pair, both(pair, _of_cache(name, column)), fitting(name), whole)
         entries = both(pair, _of_cache(name, "usage"))
@@ -87,9 +87,9 @@ def _compared(pair: ComparedSides, figure: str) -> str:
     if figure != "gets":
         return figure
     sides = (pair.before, pair.after)
-    told = all(any(LOOKUPS in row for row in context.rowcache) for context in sides)
+    measured = all(any(LOOKUPS in row for row in context.rowcache) for context in sides)
     alike = sides[0].fast_way == sides[1].fast_way
-    return figure if alike and not (told and sides[0].fast_way) else LOOKUPS
+    return figure if alike and not (measured and sides[0].fast_way) else LOOKUPS
 
 
 def _named(pair: ComparedSides) -> list[str]:

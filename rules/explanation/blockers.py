@@ -41,9 +41,9 @@ def blocker_steps(found: Blockers | None, waiters: Sequence[StillWaiting] = ()) 
         for blocker in found.blockers
         if blocker.held_at_least_seconds is not None
     )
-    told = Step(step="blocker", statement=" ".join(sentences), figures=figures)
+    step = Step(step="blocker", statement=" ".join(sentences), figures=figures)
     beside = _library_cache(found, waiters)
-    return [told, Step(step="library cache", statement=beside)] if beside else [told]
+    return [step, Step(step="library cache", statement=beside)] if beside else [step]
 
 
 def _library_cache(found: Blockers, waiters: Sequence[StillWaiting]) -> str | None:

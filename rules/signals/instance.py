@@ -126,8 +126,10 @@ def load_per_cpu(context: SignalContext, subject: Subject) -> SignalValue:
     load, cpus = context.level("LOAD"), context.cpus
     if load is None or not cpus:
         return context.why_unknown("v$osstat", "LOAD")
-    told = f"load {load:g} on {cpus:g} processors"
+    derivation = f"load {load:g} on {cpus:g} processors"
     busy = host_busy_ratio(context, subject)
     if load > cpus and isinstance(busy, Known) and busy.value <= 1 - IDLE_ENOUGH:
-        return Known(1.0, f"{told}, which were idle for {percent(1 - busy.value)}: the rest waited for something else")
-    return Known(load / cpus, told)
+        return Known(
+            1.0, f"{derivation}, which were idle for {percent(1 - busy.value)}: the rest waited for something else"
+        )
+    return Known(load / cpus, derivation)

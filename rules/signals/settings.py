@@ -68,8 +68,8 @@ def _by_container(values: Mapping[int, str], first: Sequence[int]) -> str:
 
 def _listed(con_ids: Sequence[int]) -> str:
     more = len(con_ids) - MOST_CONTAINERS
-    told = " and ".join(str(con_id) for con_id in con_ids[:MOST_CONTAINERS])
-    return f"{told} and {more} more" if more > 0 else told
+    derivation = " and ".join(str(con_id) for con_id in con_ids[:MOST_CONTAINERS])
+    return f"{derivation} and {more} more" if more > 0 else derivation
 
 
 def _newest_undo(context: SignalContext) -> tuple[Row, ...]:
@@ -97,8 +97,8 @@ def tuned_retention_ratio(context: SignalContext, subject: Subject) -> SignalVal
             return context.why_unknown("v$undostat", "tuned_undoretention")
         if not retention:
             return context.why_unknown("v$parameter", "undo_retention")
-        told = f"{tuned:,.0f} s tuned{_of(row, rows)}, {retention:,.0f} s asked for"
-        ratios.append(Known(tuned / retention, told))
+        derivation = f"{tuned:,.0f} s tuned{_of(row, rows)}, {retention:,.0f} s asked for"
+        ratios.append(Known(tuned / retention, derivation))
     most = max(ratios, key=lambda ratio: ratio.value, default=None)
     return context.why_unknown("v$undostat", "tuned_undoretention") if most is None else most
 
