@@ -130,5 +130,5 @@ def evenness_of_lookups(context: SignalContext, subject: Subject) -> SignalValue
         return unknown
     lookups = [value.value for value in each if isinstance(value, Known)]
     most = max(lookups, default=0.0)
-    both_counts = " and ".join(count(number) for number in lookups)
-    return Known(min(lookups) / most, both_counts) if most else Known(0.0, "no look-ups")
+    parts = " and ".join(count(number) for number in lookups)
+    return Known(min(lookups) / most, parts) if most else Known(0.0, "no look-ups")

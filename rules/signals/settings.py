@@ -68,8 +68,8 @@ def _by_container(values: Mapping[int, str], first: Sequence[int]) -> str:
 
 def _listed(con_ids: Sequence[int]) -> str:
     more = len(con_ids) - MOST_CONTAINERS
-    derivation = " and ".join(str(con_id) for con_id in con_ids[:MOST_CONTAINERS])
-    return f"{derivation} and {more} more" if more > 0 else derivation
+    listed = " and ".join(str(con_id) for con_id in con_ids[:MOST_CONTAINERS])
+    return f"{listed} and {more} more" if more > 0 else listed
 
 
 def _newest_undo(context: SignalContext) -> tuple[Row, ...]:

@@ -66,14 +66,12 @@ def run(
         expires=time.monotonic() + VALID_SECONDS,
     )
     try:
-        number_and_names = counted(connection, sql, release)
+        answer = counted(connection, sql, release)
     except ViewRefused as error:
         raise ConfirmationRefused(str(error), replace(result, refused=query.views(release))) from None
-    result = replace(
-        result, value=number_and_names.number, container=number_and_names.container, con_id=number_and_names.con_id
-    )
+    result = replace(result, value=answer.number, container=answer.container, con_id=answer.con_id)
     naming = query.naming(release)
-    if not names or naming is None or not number_and_names.number:
+    if not names or naming is None or not answer.number:
         return result
     try:
         return replace(result, names=first_names(connection, naming))
