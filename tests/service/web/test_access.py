@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from service.app import create_app
+from service.cli.main import cli
 from service.config.settings import AuthSettings, BadSettings, DatabaseSettings, Settings
 from service.web.access import read_tokens
 from tests.oracle_standin.deadline import HANGS, within
@@ -157,22 +159,23 @@ def test_tokens_file_that_is_missing_is_reported(tmp_path: Path) -> None:
         read_tokens(tmp_path / "none")
 
 
-def serve(folder: Path, *more: str, **changes: object) -> subprocess.Popen[str]:
-    config = {"listen": "0.0.0.0:0", "store": f"sqlite:///{folder}/s.db", **changes}
-    (folder / "latchscope.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    command = [sys.executable, "-m", "service", "serve", "--config", str(folder / "latchscope.yaml"), *more]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+def public(folder: Path) -> str:
+    """A configuration that listens on every address, and asks for no token."""
+    file = folder / "latchscope.yaml"
+    file.write_text(yaml.safe_dump({"listen": "0.0.0.0:0", "store": f"sqlite:///{folder}/s.db"}), encoding="utf-8")
+    return str(file)
 
 
 def test_serve_refuses_a_public_address_without_tokens(tmp_path: Path) -> None:
-    with serve(tmp_path) as process:
-        _, said = process.communicate(timeout=HANGS)
-    assert process.returncode == 2
-    assert said.count("\n") == 1 and "auth.tokens_file" in said and "--insecure" in said
+    refusal = CliRunner().invoke(cli, ["serve", "--config", public(tmp_path)])
+    assert refusal.exit_code == 2
+    assert refusal.stderr.count("\n") == 1 and "auth.tokens_file" in refusal.stderr and "--insecure" in refusal.stderr
 
 
 def test_insecure_serves_a_public_address_warns_and_ends_at_once(tmp_path: Path) -> None:
-    with serve(tmp_path, "--insecure") as process:
+    command = [sys.executable, "-m", "service", "serve", "--config", public(tmp_path), "--insecure"]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stderr is not None
             lines = within(HANGS, lambda: "".join(process.stderr.readline() for _ in range(2)))  # type: ignore[union-attr]

@@ -115,14 +115,15 @@ def test_streams_are_limited_to_a_hundred_and_places_are_freed(running: Running)
     running.wait(again)
 
 
-def test_sigterm_ends_streams_cleanly(tmp_path: Path) -> None:
-    with demo(tmp_path, "--interval", "1") as one, streaming(one.url, after=0) as events:
+def test_sigterm_ends_streams_cleanly(running: Running) -> None:
+    """The last test of this file that needs the demo, which it ends."""
+    with streaming(running.url, after=0) as events:
         take(events, 1)
-        one.process.send_signal(signal.SIGTERM)
+        running.process.send_signal(signal.SIGTERM)
         # A response that is cut off raises; only one that was ended lets the loop come to its end.
         within(HANGS, lambda: list(events))
-        one.process.wait(HANGS)
-        assert "Cancel" not in one.log.read_text(), "the stream was not waited for in vain"
+        running.process.wait(HANGS)
+        assert "Cancel" not in running.log.read_text(), "the stream was not waited for in vain"
 
 
 def test_stream_needs_a_token(tmp_path: Path) -> None:
