@@ -13,14 +13,15 @@ from rules.query import COMPARISON, RELEASE, Query
 class Condition(Frozen):
     """One thing a cause asks of a Delta: a signal, a comparison, and why it matters.
 
-    A condition known to be false rules the cause out. One that cannot be told leaves a `required` cause undetermined;
-    for the other roles it only costs confidence.
+    A condition known to be false rules the cause out, except that a `supporting` one only costs confidence, and that a ratio
+    to the whole instance does while waiters or a child name the cache. One that cannot be told leaves a `required` cause
+    undetermined; for the other roles it only costs confidence.
     """
 
     signal: str
     needs: str = Field(pattern=COMPARISON, description="comparison with a number, in the signal's unit")
     because: str
-    role: Literal["required", "identity", "discriminating", "shape"] = "required"
+    role: Literal["required", "identity", "discriminating", "shape", "supporting"] = "required"
     location: str | None = Field(None, description="miss location, for signals that speak of one")
     parameter: str | None = Field(None, description="parameter, for signals that speak of one")
 
@@ -60,6 +61,7 @@ class Cause(Frozen):
     gives_way_to: tuple[str, ...] = Field(
         (), description="more special causes; found beside one of them, it is not told"
     )
+    special_cases: tuple[str, ...] = Field((), description="causes that say the same and why; told above it")
     cap: Severity = Field(Severity.CRITICAL, description="highest severity this cause may take")
     explanation: str
     when: tuple[Condition | AnyOf, ...] = ()

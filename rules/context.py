@@ -49,6 +49,8 @@ class SignalContext:
     delta: Delta
     caches: CacheMap | None = None
     """The map of the Delta where the caller has it already."""
+    focus: int | None = None
+    """The child that is spoken of, where it is not the hottest."""
 
     @property
     def printed(self) -> bool:
@@ -57,7 +59,6 @@ class SignalContext:
 
     @property
     def busier(self) -> str:
-        """The way out where too little happened to say anything."""
         return busier(self.delta.source)
 
     @cached_property
@@ -80,7 +81,9 @@ class SignalContext:
 
     @cached_property
     def hot_child(self) -> int | None:
-        """The child with the most sleeps, the lowest of several; None when nobody slept or sleeps are unknown."""
+        """The child with the most sleeps, the lowest of several, or the one spoken of; None when no sleeps are known."""
+        if self.focus is not None:
+            return self.focus
         sleeps = [(number(row.get("sleeps")) or 0.0, row.get("child#")) for row in self.children]
         most = max((slept for slept, _ in sleeps), default=0.0)
         return next((child for slept, child in sleeps if slept == most > 0 and isinstance(child, int)), None)
@@ -184,8 +187,7 @@ class SignalContext:
             still = sum(waiter.inside for waiter in self.look.of([surface])) if self.look else 0.0
             return slept if not still else (slept or 0.0) + still
         by_event = self.waited_seconds((SURFACE_EVENTS[surface],))
-        # A report need not print every event, so of one it does not print the latch or mutex itself is asked; of one that
-        # background processes alone waited for it is not, as they wait on that too.
+        # Of an event a report does not print the latch or mutex itself is asked, unless background processes waited for it.
         by_all = self.delta.cell("v$system_event", "event", SURFACE_EVENTS[surface], "time_waited_micro")
         if surface == "lock" or (by_event is not None and (by_event or by_all or not self.printed)):
             return by_event
@@ -219,7 +221,7 @@ class SignalContext:
     @cached_property
     def impact(self) -> Impact | None:
         """What row cache waits cost, or None for totals of unknown age."""
-        return self._impact(self.row_cache_wait_seconds)
+        return self.impact_by(self.row_cache_wait_seconds)
 
     @property
     def gate(self) -> Severity | None:
@@ -237,9 +239,10 @@ class SignalContext:
 
     def impact_of(self, surfaces: Iterable[Surface]) -> Impact | None:
         """What the waits on some surfaces cost, or None for totals of unknown age."""
-        return self._impact(self.waited_on(surfaces))
+        return self.impact_by(self.waited_on(surfaces))
 
-    def _impact(self, waited: float | None) -> Impact | None:
+    def impact_by(self, waited: float | None) -> Impact | None:
+        """What so many seconds of waits cost."""
         if self.delta.basis.kind == "totals":
             return None
         db_time = self.seconds_of("DB time")

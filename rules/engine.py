@@ -1,21 +1,20 @@
 """diagnose(): every cause of the catalogue judged on one Delta, into found, ruled out and cannot tell."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from collectors.model import Delta, NotComparable
 from rules.baseline import UsualRange
 from rules.blockers import blockers_of
 from rules.cache_map import CacheMap
-from rules.catalogue import catalogue, conditions
+from rules.catalogue import catalogue
 from rules.cause import AnyOf, Cause, Condition
-from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, Unknown
+from rules.context import Known, SignalContext, Unknown
 from rules.explanation.hangs import waiting_groups
 from rules.explanation.headline import headline
 from rules.explanation.steps import groups, steps
-from rules.finding import ConditionResult, finding, ranked
-from rules.hangs import VIEW as WAITING_SESSIONS
-from rules.hangs import hanging
-from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
+from rules.finding import NAMING, ConditionResult, finding, ranked
+from rules.hot import mixed
 from rules.model import (
     Candidate,
     Diagnosis,
@@ -29,12 +28,11 @@ from rules.model import (
 )
 from rules.notes import notes
 from rules.signals import SIGNALS, Subject
-from rules.unseen import unseen_waiters
+from rules.troubles import overall_gate, surface_impacts, troubles, whole_impact
+from rules.weighing import CauseVerdict, NearMiss, ruled_out, weighed
 
-CROWD = 2
-"""From so many sessions on that hang, it is an incident whatever the cause."""
-
-CauseVerdict = Finding | RuledOut | Undetermined
+WHOLE_SURFACE = ("v$latch_misses", "v$mutex_sleep")
+"""Views that know no caches: with two of them in trouble, the places of the holders are those of both."""
 
 
 def diagnose(
@@ -52,17 +50,19 @@ def diagnose(
     context = SignalContext(delta, caches)
     known = catalogue() if causes is None else causes
     judged = {name: cause for name, cause in known.items() if not cause.handbook}
-    verdicts = _weighed(context, judged, [_judge(cause, context) for cause in judged.values()])
-    findings = ranked(verdict for verdict in verdicts if isinstance(verdict, Finding))
-    basis, severity = delta.basis, worst(finding.severity for finding in findings)
+    verdicts = weighed(context, judged, [_judge(cause, context) for cause in judged.values()])
+    findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), judged)
+    basis = delta.basis
     return Diagnosis(
         database=delta.database,
         release=delta.release,
         mechanism=context.mechanism,
         basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
-        severity=_unexplained(context) if severity is Severity.INFO else severity,
+        severity=_severity(context, judged, findings),
         headline=headline(context, findings, usual or {}),
-        impact=context.impact,
+        impact=whole_impact(context, findings),
+        surfaces=surface_impacts(context),
+        troubles=troubles(context, findings),
         steps=steps(context, findings),
         findings=findings,
         ruled_out=tuple(verdict for verdict in verdicts if isinstance(verdict, RuledOut)),
@@ -121,18 +121,38 @@ def cannot_tell(
     )
 
 
-def _judge(cause: Cause, context: SignalContext) -> CauseVerdict:
+def _judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
     elsewhere = _elsewhere(cause, context)
     if elsewhere is not None:
         return elsewhere
     outcomes = [outcome for condition in cause.when for outcome in _outcomes(condition, cause, context)]
-    for outcome in outcomes:
-        if outcome.holds is False:
-            return _ruled_out(cause, outcome)
+    outcomes = [_as_known(outcome, context) for outcome in outcomes]
+    known = any(outcome.holds for outcome in outcomes if outcome.condition.signal in NAMING)
+    against = [outcome for outcome in outcomes if outcome.holds is False and outcome.condition.role != "supporting"]
+    for outcome in against:
+        if not (known and _diluted(outcome)):
+            return ruled_out(cause, outcome)
     blocking = _blocking(outcomes)
     if blocking is not None:
         return Undetermined(cause=cause.id, missing=blocking.missing, why=blocking.why, way_out=blocking.way_out)
-    return finding(cause, context, outcomes)
+    found = finding(cause, context, outcomes)
+    backed = any(outcome.holds and outcome.condition.role in ("discriminating", "shape") for outcome in outcomes)
+    return NearMiss(found, tuple(against), backed) if against else found
+
+
+def _as_known(outcome: ConditionResult, context: SignalContext) -> ConditionResult:
+    """The outcome; of a view that knows no caches, nothing against one of several caches that are in trouble together."""
+    signal = SIGNALS[outcome.condition.signal]
+    whole = signal.of in WHOLE_SURFACE and signal.surface is not None and outcome.condition.role == "shape"
+    if outcome.holds is not False or not whole or signal.surface is None or not mixed(context, signal.surface):
+        return outcome
+    why = f"{signal.of} knows no caches, and several share these sleeps"
+    return replace(outcome, reading=Unknown(signal.of, why, context.busier), holds=None)
+
+
+def _diluted(outcome: ConditionResult) -> bool:
+    """Whether other work in the instance can make a condition fail."""
+    return outcome.condition.needs[:2] in SIGNALS[outcome.condition.signal].diluted
 
 
 def _elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
@@ -202,88 +222,9 @@ def _blocking(outcomes: Sequence[ConditionResult]) -> Unknown | None:
     return next((outcome.reading for outcome in apart if isinstance(outcome.reading, Unknown)), None)
 
 
-def _ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
-    assert isinstance(outcome.reading, Known)
-    condition = outcome.condition
-    return RuledOut(
-        cause=cause.id,
-        signal=condition.signal,
-        value=outcome.reading.value,
-        unit=SIGNALS[condition.signal].unit,
-        needs=condition.needs,
-        because=condition.because,
-    )
-
-
-def _weighed(context: SignalContext, causes: Mapping[str, Cause], verdicts: list[CauseVerdict]) -> list[CauseVerdict]:
-    """Verdicts in each other's light: look-alikes explain what has no proof of its own, and what costs nothing is closed."""
-    found = {verdict.cause: verdict for verdict in verdicts if isinstance(verdict, Finding)}
-    look_alike = next((verdict for name, verdict in found.items() if causes[name].look_alike), None)
-    weighed = [_in_the_light_of(look_alike, context, causes, verdict) for verdict in verdicts]
-    return [
-        _giving_way(verdict, causes[verdict.cause], found) if isinstance(verdict, Finding) else verdict
-        for verdict in weighed
-    ]
-
-
-def _giving_way(verdict: Finding, cause: Cause, found: Mapping[str, Finding]) -> CauseVerdict:
-    """A general finding beside the more special one that says the same and more."""
-    special = next((found[name] for name in cause.gives_way_to if name in found), None)
-    return verdict if special is None else _explained_by(special, verdict)
-
-
-def _in_the_light_of(
-    look_alike: Finding | None, context: SignalContext, causes: Mapping[str, Cause], verdict: CauseVerdict
-) -> CauseVerdict:
-    if isinstance(verdict, Undetermined) and context.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
-        if verdict.missing == WAITING_SESSIONS and unseen_waiters(context) is not None:
-            return verdict  # the waits that ended are cheap, and those that have not may be anything
-        return _too_cheap(verdict, context, context.waited_on(causes[verdict.cause].surfaces) or 0.0)
-    if look_alike is None or not isinstance(verdict, Finding) or verdict.cause == look_alike.cause:
-        return verdict
-    cause = causes[verdict.cause]
-    proof = {condition.signal for condition in conditions(cause) if condition.role == "discriminating"}
-    if cause.look_alike or cause.cap is Severity.INFO or any(evidence.signal in proof for evidence in verdict.evidence):
-        return verdict
-    return _explained_by(look_alike, verdict)
-
-
-def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
-    first = other.evidence[0]
-    return RuledOut(
-        cause=verdict.cause,
-        signal=first.signal,
-        value=first.value,
-        unit=first.unit,
-        needs=f"not {first.needs}",
-        because=f"{other.title} explains these waits ({other.cause})",
-    )
-
-
-def _too_cheap(verdict: Undetermined, context: SignalContext, waited: float) -> RuledOut:
-    """What could not be told need not be told apart when the waits it would explain cost nothing."""
-    db_time = context.seconds_of("DB time")
-    because = "these waits cost next to nothing here"
-    if db_time and waited / db_time < NOTICEABLE_SHARE:
-        return RuledOut(
-            cause=verdict.cause,
-            signal="impact",
-            value=waited / db_time,
-            unit="share of DB time",
-            needs=f">= {NOTICEABLE_SHARE:g}",
-            because=because,
-        )
-    return RuledOut(
-        cause=verdict.cause,
-        signal="impact",
-        value=waited / (context.delta.basis.seconds or 1.0),
-        unit="waiting sessions",
-        needs=f">= {IDLE_SESSIONS:g}",
-        because=because,
-    )
-
-
-def _unexplained(context: SignalContext) -> Severity:
-    """Without a finding above info, what row cache waits cost is still said; as an incident only where sessions hang."""
-    stuck = len(hanging(context.look.of(ROW_CACHE_SURFACES))) if context.look else 0
-    return (context.gate or Severity.INFO).at_most(Severity.CRITICAL if stuck >= CROWD else Severity.WARNING)
+def _severity(context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> Severity:
+    """What the waits cost, whether or not a cause is known; what exonerates the row cache decides by itself."""
+    found = worst(finding.severity for finding in findings)
+    if any(causes[finding.cause].look_alike for finding in findings):
+        return found
+    return worst((found, overall_gate(context) or Severity.INFO))

@@ -1,6 +1,6 @@
 """From a cause whose conditions hold to a Finding: which cache, how it is known, how sure, on what evidence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +10,7 @@ from rules.cause import Cause, Condition
 from rules.confirming import confirmation_of, confirmed
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.hangs import hanging, most_waited_for
+from rules.hot import waited_for
 from rules.model import CacheRef, Confidence, Evidence, Finding, Identity, Surface
 from rules.ranking import confidence, severity
 from rules.signals import SIGNALS
@@ -27,6 +28,7 @@ class ConditionResult:
 def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> Finding:
     """The Finding of a cause, from the outcomes of its conditions."""
     identity, surfaces = _identity(context, outcomes), _shown_on(cause, context, outcomes)
+    impact = context.impact_by(waited_for(context, surfaces, cause.caches))
     sure = _confidence(cause, context, outcomes, identity)
     child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
     guarded = context.map.children[child] if child is not None else None
@@ -34,8 +36,9 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
         cause=cause.id,
         title=cause.title,
         surface=context.costliest(surfaces),
-        severity=severity(context, surfaces, cause.cap, sure),
+        severity=severity(context, surfaces, cause.cap, sure, impact),
         confidence=sure,
+        impact=impact,
         child=child,
         cache=guarded.name if guarded else _named(cause, context, identity),
         caches=guarded.caches if guarded else _cache_refs(cause, context, identity),
@@ -73,7 +76,7 @@ def _named(cause: Cause, context: SignalContext, identity: Identity | None) -> s
         return None if hanging_for is None or hanging_for[1] == "unknown" else hanging_for[1]
     if identity is Identity.SAMPLED and context.crowd is not None:
         named = [cache for cache, _ in context.crowd.caches().most_common() if cache in cause.caches]
-        return named[0] if named else None
+        return named[0] if named else next(iter(cause.caches), None)
     return cause.caches[0] if cause.caches else None
 
 
@@ -128,14 +131,14 @@ def _confidence(
     def held(role: str) -> int:
         return sum(1 for outcome in outcomes if outcome.condition.role == role and outcome.holds)
 
+    doubts = sum(1 for outcome in outcomes if outcome.condition.role == "supporting" and outcome.holds is False)
     map_fits = identity is Identity.SAMPLED or all(
         disagreement.child != context.hot_child for disagreement in context.map.disagreements
     )
-    unknown = sum(1 for outcome in outcomes if outcome.holds is None)
-    sure = confidence(
-        identity, held("discriminating"), held("shape"), unknown, confirmed(cause, context.delta), map_fits
-    )
-    return sure.at_most(Confidence.MEDIUM) if context.printed else sure
+    unknown = sum(1 for outcome in outcomes if outcome.holds is None and outcome.condition.role != "supporting")
+    telling = held("discriminating") + held("supporting")
+    sure = confidence(identity, telling, held("shape"), unknown, confirmed(cause, context.delta), map_fits)
+    return sure.at_most(Confidence.MEDIUM) if context.printed or doubts else sure
 
 
 def _evidence(outcome: ConditionResult) -> Evidence:
@@ -150,13 +153,18 @@ def _evidence(outcome: ConditionResult) -> Evidence:
     )
 
 
-def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings, the one to act on first: by severity, confidence, then by how much evidence they have."""
+def ranked(findings: Iterable[Finding], causes: Mapping[str, Cause] | None = None) -> tuple[Finding, ...]:
+    """Findings, the one to act on first: by severity; what exonerates the row cache; cost; the special case; confidence."""
+    listed, known = list(findings), causes or {}
+    names = {finding.cause for finding in listed}
     return tuple(
         sorted(
-            findings,
+            listed,
             key=lambda finding: (
                 -finding.severity.rank,
+                not (finding.cause in known and known[finding.cause].look_alike),
+                -round((finding.impact and finding.impact.share_of_db_time) or 0.0, 2),
+                finding.cause in known and bool(names & set(known[finding.cause].special_cases)),
                 -finding.confidence.rank,
                 -len(finding.evidence),
                 finding.cause,

@@ -129,6 +129,13 @@ class CacheRef(Frozen):
     subordinate: int | None
 
 
+class Impact(Frozen):
+    """What waits cost: share of DB time (ratio) and sessions waiting on average."""
+
+    share_of_db_time: float | None
+    waiting_sessions: float | None
+
+
 class Finding(Frozen):
     """A cause that this Delta shows."""
 
@@ -137,6 +144,9 @@ class Finding(Frozen):
     surface: Surface
     severity: Severity
     confidence: Confidence
+    impact: Impact | None = Field(
+        None, description="what the waits on its surface cost; of several caches in trouble there, its own part"
+    )
     child: int | None
     cache: str | None
     caches: tuple[CacheRef, ...]
@@ -206,11 +216,21 @@ class Candidate(Frozen):
     check: str
 
 
-class Impact(Frozen):
-    """What row cache waits cost: share of DB time (ratio) and sessions waiting on average."""
+class SurfaceImpact(Impact):
+    """What the waits on one surface cost."""
 
-    share_of_db_time: float | None
-    waiting_sessions: float | None
+    surface: Surface
+
+
+class Trouble(Impact):
+    """Waits that cost something: on one surface, and for one cache where several are in trouble there."""
+
+    surface: Surface
+    cache: str | None
+    child: int | None = None
+    causes: tuple[str, ...] = Field(
+        (), description="findings above info that explain them; empty while the cause is open"
+    )
 
 
 class Diagnosis(Frozen):
@@ -222,7 +242,13 @@ class Diagnosis(Frozen):
     basis: DiagnosisBasis | None
     severity: Severity
     headline: str
-    impact: Impact | None
+    impact: Impact | None = Field(description="what the waits on the surfaces in trouble cost together")
+    surfaces: tuple[SurfaceImpact, ...] = Field(
+        (), description="what the waits on each surface cost, where it is known"
+    )
+    troubles: tuple[Trouble, ...] = Field(
+        (), description="surfaces and caches in trouble, each for itself, the dearest first"
+    )
     steps: tuple[Step, ...]
     findings: tuple[Finding, ...]
     ruled_out: tuple[RuledOut, ...]

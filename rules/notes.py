@@ -3,6 +3,7 @@
 from collectors.model import Missing, number
 from rules.context import LOOKUPS, SignalContext
 from rules.formatting import count
+from rules.long_waits import long_waits
 from rules.printed import REMEMBER
 
 MINIMUM_MISSES = 100
@@ -24,7 +25,8 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     doubts = [str(disagreement) for disagreement in context.map.disagreements]
     # A view with repeated rows is missing for that reason, and says so among those.
     odd = sorted(str(oddity) for oddity in context.delta.oddities if oddity.what != "repeated")
-    return (*source, *context.delta.notes, *assumed, *doubts, *implausible(context), *odd, *refused)
+    wrong = (*implausible(context), *long_waits(context))
+    return (*source, *context.delta.notes, *assumed, *doubts, *wrong, *odd, *refused)
 
 
 def implausible(context: SignalContext) -> tuple[str, ...]:

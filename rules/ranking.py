@@ -3,12 +3,23 @@
 from collections.abc import Iterable
 
 from rules.context import SignalContext
-from rules.model import Confidence, Identity, Severity, Surface
+from rules.impact import severity_of
+from rules.model import Confidence, Identity, Impact, Severity, Surface
 
 
-def severity(context: SignalContext, surfaces: Iterable[Surface], cap: Severity, confidence: Confidence) -> Severity:
-    """What the waits on some surfaces cost; by shares alone, where no cost is known, at most a warning."""
+def severity(
+    context: SignalContext,
+    surfaces: Iterable[Surface],
+    cap: Severity,
+    confidence: Confidence,
+    own: Impact | None = None,
+) -> Severity:
+    """What the waits on some surfaces cost, or its own part of them; by shares alone at most a warning."""
+    surfaces = tuple(surfaces)
     gate = context.gate_of(surfaces)
+    own_gate = severity_of(own)
+    if gate is not None and own_gate is not None and severity_of(context.impact_of(surfaces)) is gate:
+        gate = own_gate
     if gate is None:
         gate = Severity.NOTICE if confidence is Confidence.LOW else Severity.WARNING
     return gate.at_most(cap)

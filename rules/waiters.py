@@ -44,6 +44,8 @@ class SampledWaiters:
 
     looks: int
     waiters: tuple[Waiter, ...]
+    most_at_once: int = 0
+    """Most of them in a single look, those of the result cache left out."""
 
     def of(self, event: str | None = None) -> tuple[Waiter, ...]:
         """Those of one event, or all."""
@@ -63,7 +65,8 @@ def crowd_of(delta: Delta, caches: CacheMap, children: Mapping[str | None, float
     looks = {row.get("sample") for row in rows}
     if not looks:
         return None
-    return SampledWaiters(len(looks), tuple(_waiters(delta, caches, children, rows)))
+    each = Counter(row.get("sample") for row in rows if row.get("event") in (*BY_CACHE_ID, LATCH_EVENT))
+    return SampledWaiters(len(looks), tuple(_waiters(delta, caches, children, rows)), max(each.values(), default=0))
 
 
 def _waiters(

@@ -6,10 +6,12 @@ from collectors.model import Missing
 from rules.baseline import UsualRange, against_usual
 from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SignalContext
 from rules.explanation.hangs import hang_sentence
+from rules.explanation.several import at_once, beside
 from rules.formatting import over, percent, sentence, within
 from rules.hangs import most_waited_for
 from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
 from rules.model import Confidence, Finding, Impact, Severity, Surface
+from rules.troubles import row_cache_gate
 from rules.unseen import unseen_waiters
 from rules.waiters import MINIMUM_WAITERS
 
@@ -38,13 +40,16 @@ def _headline(context: SignalContext, findings: Sequence[Finding], usual: Mappin
     if findings and not unexplained:
         top = findings[0]
         stuck = hang_sentence(context, (top.surface,)) if top.severity is not Severity.INFO else None
-        return "; ".join(filter(None, (_named(top, stuck is None), stuck, _cost(context, usual, top.surface))))
+        cost = _cost(context, usual, top.surface)
+        return "; ".join(filter(None, (_named(top, stuck is None), stuck, cost, beside(context, findings))))
     if unexplained:
         stuck = hang_sentence(context)
         if stuck:
             return f"{stuck}; {_cost(context, usual)}; {_why_unexplained(context)}"
-        return sentence(f"{_cost(context, usual)}, {_where(context)}; {_why_unexplained(context)}")
-    return f"Nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"
+        told = (f"{_cost(context, usual)}, {_where(context)}", at_once(context), beside(context, findings))
+        return sentence("; ".join(filter(None, (*told, _why_unexplained(context)))))
+    nothing = f"Nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"
+    return "; ".join(filter(None, (nothing, beside(context, findings))))
 
 
 def _not_looked(context: SignalContext) -> str:
@@ -82,11 +87,12 @@ def _where(context: SignalContext) -> str:
 
 def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:
     """Whether waits that cost something, or sleeps whose cost is unknown, are left without a cause above info."""
-    if context.gate is None:
+    gate = row_cache_gate(context)
+    if gate is None:
         slept = context.sum_of(context.children, "sleeps") or 0.0
         met = len(context.crowd.waiters) if context.crowd else 0
         return not findings and (slept >= MINIMUM_SLEEPS or met >= MINIMUM_WAITERS)
-    return context.gate is not Severity.INFO and all(finding.severity is Severity.INFO for finding in findings)
+    return gate is not Severity.INFO and all(finding.severity is Severity.INFO for finding in findings)
 
 
 def _why_unexplained(context: SignalContext) -> str:

@@ -9,6 +9,7 @@ from rules.explanation.confirmation import confirming_step
 from rules.explanation.hangs import hang_step
 from rules.explanation.latch import latch_steps
 from rules.explanation.report import as_printed
+from rules.explanation.several import focused, others
 from rules.explanation.waits import lock_steps, mutex_steps, result_cache_steps
 from rules.formatting import percent
 from rules.model import Figure, Finding, Step, WaiterGroup
@@ -30,6 +31,10 @@ def steps(context: SignalContext, findings: Sequence[Finding]) -> tuple[Step, ..
     ]
     if findings:
         chain += _remedy_steps(findings[0], context)
+    for trouble in others(context, findings):
+        chain += FIRST_STEPS[trouble.surface](focused(context, trouble))
+        explains = next((finding for finding in findings if finding.cause in trouble.causes), None)
+        chain += _remedy_steps(explains, context) if explains else []
     return tuple(step for step in chain if step is not None)
 
 

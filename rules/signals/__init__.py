@@ -38,13 +38,18 @@ class Signal:
     read: Callable[[SignalContext, Subject], SignalValue]
     surface: Surface | None = None
     """Where its events happen, for a signal that means nothing elsewhere; None for one that speaks of the instance."""
+    diluted: tuple[str, ...] = ()
+    """Comparisons that other work beside the trouble can make fail, which then proves nothing: see EITHER_WAY."""
 
+
+EITHER_WAY = (">=", "<=")
+"""Diluted both ways: a ratio to the work of the whole instance, which work of another kind moves up and down."""
 
 SIGNALS: dict[str, Signal] = {}
 
 
 def signal(
-    unit: str, of: str, surface: Surface | None = None
+    unit: str, of: str, surface: Surface | None = None, diluted: tuple[str, ...] = ()
 ) -> Callable[[Callable[[SignalContext, Subject], SignalValue]], Callable[[SignalContext, Subject], SignalValue]]:
     """Register a function as the signal of its name; its docstring is what people read about it."""
 
@@ -54,7 +59,7 @@ def signal(
         name = read.__name__
         if name in SIGNALS:
             raise ValueError(f"two signals are named {name}")
-        SIGNALS[name] = Signal(name, unit, of, " ".join((read.__doc__ or "").split()), read, surface)
+        SIGNALS[name] = Signal(name, unit, of, " ".join((read.__doc__ or "").split()), read, surface, diluted)
         return read
 
     return register

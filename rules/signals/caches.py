@@ -6,6 +6,7 @@ Work that is asked for is counted in look-ups, which are gets and fastgets toget
 from collectors.model import SCRIPT, Missing, Row
 from rules.context import LOOKUPS, MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count
+from rules.hot import hot_beside
 from rules.signals import Subject, signal
 
 MINIMUM_MODIFICATIONS = 20
@@ -53,10 +54,18 @@ def _enough(context: SignalContext, column: str, words: str) -> SignalValue:
     return Known(total)
 
 
-@signal(unit="ratio", of="v$rowcache")
+@signal(unit="ratio", of="v$rowcache", diluted=(">=",))
 def share_of_lookups(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of all dictionary look-ups, gets and fastgets together, that went to the cause's caches."""
-    return share(cache_sum(context, subject, LOOKUPS), all_lookups(context))
+    """Share of the dictionary look-ups, gets and fastgets together, that went to the cause's caches.
+
+    Where other caches are in trouble beside them, it is their share of the look-ups which those leave over.
+    """
+    others = hot_beside(context, subject.surfaces, subject.caches)
+    elsewhere = cache_sum(context, Subject(others), LOOKUPS) if others else Known(0.0)
+    total = all_lookups(context)
+    if isinstance(total, Unknown) or isinstance(elsewhere, Unknown):
+        return total
+    return share(cache_sum(context, subject, LOOKUPS), Known(total.value - elsewhere.value))
 
 
 def _per_lookup(context: SignalContext, subject: Subject, column: str) -> SignalValue:
@@ -67,7 +76,7 @@ def _per_lookup(context: SignalContext, subject: Subject, column: str) -> Signal
     return share(part, lookups)
 
 
-@signal(unit="ratio", of="v$rowcache")
+@signal(unit="ratio", of="v$rowcache", diluted=(">=",))
 def modification_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Modifications per look-up in the cause's caches: DDL, sequences, undo segments going online."""
     return _per_lookup(context, subject, "modifications")
@@ -85,7 +94,7 @@ def entries_used(context: SignalContext, subject: Subject) -> SignalValue:
     return cache_sum(context, subject, "usage")
 
 
-@signal(unit="look-ups per execution", of="v$rowcache, v$sysstat")
+@signal(unit="look-ups per execution", of="v$rowcache, v$sysstat", diluted=(">=",))
 def lookups_per_execution(context: SignalContext, subject: Subject) -> SignalValue:
     """Look-ups in the cause's caches per SQL execution."""
     lookups = cache_sum(context, subject, LOOKUPS)
@@ -97,7 +106,7 @@ def lookups_per_execution(context: SignalContext, subject: Subject) -> SignalVal
     return Known(lookups.value / executions, f"{count(lookups.value)} look-ups in {count(executions)} executions")
 
 
-@signal(unit="ratio", of="v$rowcache")
+@signal(unit="ratio", of="v$rowcache", diluted=(">=",))
 def share_of_modifications(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of all changes of dictionary entries that were made in the cause's caches."""
     total = context.sum_of(context.delta.rows("v$rowcache"), "modifications")
@@ -132,3 +141,14 @@ def evenness_of_lookups(context: SignalContext, subject: Subject) -> SignalValue
     most = max(lookups, default=0.0)
     parts = " and ".join(count(number) for number in lookups)
     return Known(min(lookups) / most, parts) if most else Known(0.0, "no look-ups")
+
+
+@signal(unit="per second", of="v$rowcache")
+def modifications_per_second(context: SignalContext, subject: Subject) -> SignalValue:
+    """Changes of entries in the cause's caches per second; a rate, so that look-ups beside it do not hide it."""
+    changes, seconds = cache_sum(context, subject, "modifications"), context.delta.basis.seconds
+    if isinstance(changes, Unknown):
+        return changes
+    if not seconds:
+        return Unknown("v$instance", f"{context.delta.basis} give no rate", "take two snapshots some seconds apart")
+    return Known(changes.value / seconds, f"{count(changes.value)} in {seconds:,.1f} s")

@@ -1,12 +1,13 @@
 """Signals of the row cache latch: whose sleeps they are, where holders are caught, how sleepers fare."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from statistics import median
 
 from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
 from rules.cache_map import why_not_inferred
 from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, part_of
+from rules.hot import hot_children
 from rules.signals import Subject, enough_sleeps, signal
 from rules.signals.caches import all_dictionary_gets
 
@@ -23,7 +24,10 @@ def _total_sleeps(context: SignalContext) -> SignalValue:
 
 @signal(unit="ratio", of="v$latch_children", surface="latch")
 def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of all row cache latch sleeps that fell on the children guarding the cause's caches."""
+    """Share of the row cache latch sleeps that fell on the children guarding the cause's caches.
+
+    Where other children stand out beside them, it is their share of the sleeps which those leave over.
+    """
     total = _total_sleeps(context)
     if isinstance(total, Unknown):
         return total
@@ -31,9 +35,18 @@ def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
         return _unmapped(context)
     if isinstance(context.delta.read("v$rowcache"), Missing):
         return context.why_unknown("v$rowcache")
-    own = set(context.map.guarding(subject.caches))
-    sleeps = sum(number(row.get("sleeps")) or 0.0 for row in context.children if row.get("child#") in own)
-    return share(Known(sleeps), total)
+    own, hot = set(context.map.guarding(subject.caches)), hot_children(context)
+    others = set(hot) - own if own & set(hot) else set()
+    sleeps, elsewhere = _sleeps_of(context, own), _sleeps_of(context, others)
+    of = share(Known(sleeps), Known(total.value - elsewhere))
+    if not others or isinstance(of, Unknown):
+        return of
+    names = " and ".join(sorted(context.map.name(child) for child in others))
+    return Known(of.value, f"{of.derivation}, beside {count(elsewhere)} for {names}")
+
+
+def _sleeps_of(context: SignalContext, children: Collection[object]) -> float:
+    return sum(number(row.get("sleeps")) or 0.0 for row in context.children if row.get("child#") in children)
 
 
 def _unmapped(context: SignalContext) -> Unknown:
@@ -75,11 +88,14 @@ def hold_anomaly_index(context: SignalContext, subject: Subject) -> SignalValue:
     total = _total_sleeps(context)
     if isinstance(total, Unknown):
         return total
-    return _unmapped(context) if context.hot is None else hold_anomaly(context, context.hot.child)
+    own = [child for child in hot_children(context) if child in context.map.guarding(subject.caches)]
+    if context.hot is None and not own:
+        return _unmapped(context)
+    return hold_anomaly(context, own[0] if own else context.hot_child or 0, subject.needs)
 
 
-def hold_anomaly(context: SignalContext, child: int) -> SignalValue:
-    """The hold anomaly index as if the given child were the hot one."""
+def hold_anomaly(context: SignalContext, child: int, needs: str = ">=") -> SignalValue:
+    """The hold anomaly index as if the given child were the hot one; as a lower bound it speaks against no cause."""
     all_gets = all_dictionary_gets(context)
     if isinstance(all_gets, Unknown):
         return all_gets
@@ -91,13 +107,17 @@ def hold_anomaly(context: SignalContext, child: int) -> SignalValue:
     # A child without a single sleep counts as one sleep, so the index is a lower bound then.
     usual = median(max(sleeps, 1.0) / gets for sleeps, gets in others.values())
     names = ", ".join(sorted(context.map.name(child) for child in others))
+    bound = needs.partition(" ")[2]
+    if bound and hot[0] / hot[1] / usual < float(bound) and not median(sleeps for sleeps, _ in others.values()):
+        why = f"sleeps per get are at least {hot[0] / hot[1] / usual:.3g} times those of {names}, which never slept"
+        return Unknown("v$latch_children", why, context.busier)
     return Known(hot[0] / hot[1] / usual, f"those of {names} ({hot[0] / hot[1]:.3g} against {usual:.3g})")
 
 
 def sleeps_and_gets(
     context: SignalContext, hottest: int, all_gets: float
 ) -> tuple[tuple[float, float] | None, Mapping[int, tuple[float, float]]]:
-    """Sleeps and dictionary gets of one child, and of every other child with at least 1 % of the gets."""
+    """Sleeps and dictionary gets of one child, and of every other one with at least 1 % of the gets that is not hot too."""
     pairs: dict[int, tuple[float, float]] = {}
     for row in context.children:
         guarded = context.map.children.get(int(number(row.get("child#")) or 0))
@@ -105,7 +125,8 @@ def sleeps_and_gets(
         if guarded and gets:
             pairs[guarded.child] = (number(row.get("sleeps")) or 0.0, gets)
     hot = pairs.pop(hottest, None)
-    return hot, {child: pair for child, pair in pairs.items() if pair[1] >= 0.01 * all_gets}
+    least = 0.01 * (all_gets - sum(pairs.pop(child, (0.0, 0.0))[1] for child in hot_children(context)))
+    return hot, {child: pair for child, pair in pairs.items() if pair[1] >= least}
 
 
 def misses_per_get(context: SignalContext, latch: Row) -> SignalValue:

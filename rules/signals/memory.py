@@ -31,6 +31,21 @@ def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue
     return Known(float(len(rows)), ", ".join(sorted({str(row.get("start_time")) for row in rows})))
 
 
+@signal(unit="ratio", of="v$sga_resize_ops")
+def shared_pool_shrunk_share(context: SignalContext, subject: Subject) -> SignalValue:
+    """Part of its size that the shared pool lost in the last ten minutes, from its largest to its smallest."""
+    if isinstance(context.delta.read("v$sga_resize_ops"), Missing):
+        return context.why_unknown("v$sga_resize_ops")
+    rows = [row for row in context.delta.rows("v$sga_resize_ops") if row.get("component") == "shared pool"]
+    sizes = [(number(row.get("initial_size")), number(row.get("final_size"))) for row in rows]
+    shrinks = [(before, after) for before, after in sizes if before and after is not None and after < before]
+    if not shrinks:
+        return Known(0.0, "no shrink")
+    largest, smallest = max(before for before, _ in shrinks), min(after for _, after in shrinks)
+    told = f"from {largest / 2**20:,.0f} to {smallest / 2**20:,.0f} MiB"
+    return Known(1 - smallest / largest, told)
+
+
 @signal(unit="ratio", of="v$rowcache")
 def overall_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Look-ups in all dictionary caches that had to load the entry, per look-up; above 0.02 entries do not stay in memory."""

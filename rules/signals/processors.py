@@ -2,7 +2,7 @@
 
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.signals import Subject, signal
-from rules.signals.instance import waited_share_of_db_time
+from rules.signals.instance import load_per_cpu, waited_share_of_db_time, waits_to_row_cache
 from rules.signals.work import logons_per_second
 
 
@@ -36,3 +36,25 @@ def resource_manager_share_of_db_time(context: SignalContext, subject: Subject) 
     """Share of DB time in which sessions were kept off the processors by a resource plan (`resmgr:cpu quantum`)."""
     waited = context.waited_seconds(("resmgr:cpu quantum",))
     return waited_share_of_db_time(context, waited, "v$system_event", "time_waited_micro")
+
+
+@signal(unit="ratio", of="v$system_event")
+def resource_manager_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time sessions were kept off the processors by a resource plan, per time waited for the row cache."""
+    return waits_to_row_cache(context, ("resmgr:cpu quantum",))
+
+
+@signal(unit="processes per processor", of="v$osstat")
+def processor_demand(context: SignalContext, subject: Subject) -> SignalValue:
+    """Processes that ran or waited for a processor, per processor: by OS_CPU_WAIT_TIME over the interval, by LOAD at its end.
+
+    OS_CPU_WAIT_TIME is not kept on every platform and counts every process of the host, not this instance's alone. Waits
+    for a turn under a resource plan are in neither (resmgr:cpu quantum). The larger of the two counts.
+    """
+    waited, busy, idle = (context.host(name) for name in ("OS_CPU_WAIT_TIME", "BUSY_TIME", "IDLE_TIME"))
+    by_load = load_per_cpu(context, subject)
+    if waited is None or busy is None or idle is None or not busy + idle:
+        return by_load
+    told = f"{waited / 100:,.1f} s of waiting and {busy / 100:,.1f} s on a processor in {(busy + idle) / 100:,.1f} s of them"
+    by_time = Known((busy + waited) / (busy + idle), told)
+    return by_load if isinstance(by_load, Known) and by_load.value > by_time.value else by_time

@@ -8,13 +8,13 @@ from rules.signals.work import lookups_per
 from rules.waiters import MINIMUM_WAITERS
 
 
-@signal(unit="look-ups per parse", of="v$rowcache, v$sysstat")
+@signal(unit="look-ups per parse", of="v$rowcache, v$sysstat", diluted=(">=",))
 def lookups_per_parse(context: SignalContext, subject: Subject) -> SignalValue:
     """Look-ups in the cause's caches per parse call, soft or hard."""
     return lookups_per(context, subject, "parse count (total)")
 
 
-@signal(unit="ratio", of="v$sysstat")
+@signal(unit="ratio", of="v$sysstat", diluted=(">=",))
 def failed_share_of_parses(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the parse calls that failed: syntax errors, objects that do not exist, missing privileges."""
     failed, parses = context.work("parse count (failures)"), context.work("parse count (total)")

@@ -1,11 +1,16 @@
 """Signals of who waits and where, on mutexes and on the row cache lock."""
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, number
-from rules.context import Known, SignalContext, SignalValue, Unknown, share
+from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import function_of, part_of
+from rules.hot import hot_caches, waited_as
+from rules.model import Surface
 from rules.signals import Subject, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time
 from rules.waiters import MINIMUM_WAITERS, Waiter
+
+AGREEING = 5
+"""So few waiters tell which cache it is when all of them name the same one."""
 
 
 def _waiters(context: SignalContext, event: str) -> tuple[Waiter, ...] | Unknown:
@@ -15,7 +20,8 @@ def _waiters(context: SignalContext, event: str) -> tuple[Waiter, ...] | Unknown
     if isinstance(context.delta.read("v$rowcache"), Missing):
         return context.why_unknown("v$rowcache", "parameter")
     waiters = context.crowd.of(event)
-    if len(waiters) < MINIMUM_WAITERS:
+    agree = len(waiters) >= AGREEING and len({waiter.cache for waiter in waiters}) == 1
+    if len(waiters) < MINIMUM_WAITERS and not agree:
         why = f"too few waiters: {len(waiters)} met waiting for {event}, at least {MINIMUM_WAITERS} are needed"
         return Unknown("v$session", why, "ask for a longer burst, or wait for a busier interval")
     return waiters
@@ -26,27 +32,33 @@ def mutex_waiters(context: SignalContext) -> tuple[Waiter, ...] | Unknown:
     return _waiters(context, ROW_CACHE_MUTEX_EVENT)
 
 
-def _share_of_waiters(context: SignalContext, subject: Subject, event: str) -> SignalValue:
-    waiters = _waiters(context, event)
+def _share_of_waiters(context: SignalContext, subject: Subject, surface: Surface) -> SignalValue:
+    """The share of those that the waiters for other caches in trouble leave over."""
+    waiters = _waiters(context, SURFACE_EVENTS[surface])
     if isinstance(waiters, Unknown):
         return waiters
-    own = sum(1 for waiter in waiters if waiter.cache in subject.caches)
-    return Known(own / len(waiters), f"{part_of(own, len(waiters))} waiters")
+    hot, caches = hot_caches(context, surface), [waiter.cache for waiter in waiters]
+    named = set(waited_as(context, subject.caches))
+    others = set(hot) - named if set(hot) & named else set()
+    rest = [cache for cache in caches if cache not in others]
+    own = sum(1 for cache in rest if cache in named)
+    beside = f", beside {len(caches) - len(rest)} for {' and '.join(sorted(others))}" if others else ""
+    return Known(own / len(rest), f"{part_of(own, len(rest))} waiters{beside}")
 
 
 @signal(unit="ratio", of="v$session", surface="mutex")
 def share_of_mutex_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache mutexes that name one of the cause's caches in P1."""
-    return _share_of_waiters(context, subject, ROW_CACHE_MUTEX_EVENT)
+    return _share_of_waiters(context, subject, "mutex")
 
 
 @signal(unit="ratio", of="v$session", surface="lock")
 def share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that name one of the cause's caches in P1."""
-    return _share_of_waiters(context, subject, ROW_CACHE_LOCK_EVENT)
+    return _share_of_waiters(context, subject, "lock")
 
 
-@signal(unit="ratio", of="v$session", surface="lock")
+@signal(unit="ratio", of="v$session", surface="lock", diluted=(">=",))
 def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that want it exclusive (P3 = 5): they want to change the entry."""
     waiters = _waiters(context, ROW_CACHE_LOCK_EVENT)
@@ -85,16 +97,3 @@ def mutex_share_of_db_time(context: SignalContext, subject: Subject) -> SignalVa
 def lock_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache lock."""
     return _event_share(context, ROW_CACHE_LOCK_EVENT)
-
-
-@signal(unit="ms", of="v$system_event", surface="lock")
-def average_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
-    """Average wait for row cache lock; seconds mean that a holder keeps the entry through its own long work."""
-    row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == ROW_CACHE_LOCK_EVENT), {})
-    waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
-    if waits is None or micro is None:
-        return context.why_unknown("v$system_event", "total_waits")
-    if waits < MINIMUM_WAITERS:
-        why = f"too few events: {waits:.0f} waits for row cache lock, at least {MINIMUM_WAITERS} are needed"
-        return Unknown("v$system_event", why, context.busier)
-    return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits")

@@ -2,7 +2,7 @@
 
 from rules.context import LOOKUPS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count
-from rules.signals import Subject, signal
+from rules.signals import EITHER_WAY, Subject, signal
 from rules.signals.caches import cache_sum
 from rules.signals.instance import db_time_share
 
@@ -56,7 +56,7 @@ def lookups_per_commit(context: SignalContext, subject: Subject) -> SignalValue:
     return lookups_per(context, subject, "user commits")
 
 
-@signal(unit="parses per execution", of="v$sysstat")
+@signal(unit="parses per execution", of="v$sysstat", diluted=EITHER_WAY)
 def parses_per_execution(context: SignalContext, subject: Subject) -> SignalValue:
     """Parse calls, soft and hard, per SQL execution: near 1 nothing is kept open between executions."""
     parses, executions = context.work("parse count (total)"), context.work("execute count")
@@ -65,7 +65,7 @@ def parses_per_execution(context: SignalContext, subject: Subject) -> SignalValu
     return Known(parses / executions, f"{count(parses)} parses, {count(executions)} executions")
 
 
-@signal(unit="ratio", of="v$sysstat")
+@signal(unit="ratio", of="v$sysstat", diluted=EITHER_WAY)
 def hard_share_of_parses(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the parse calls that were hard."""
     hard, parses = context.work("parse count (hard)"), context.work("parse count (total)")

@@ -152,6 +152,8 @@ def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -
             block.add(families.FINDING, 1, labels)
     if diagnosis.impact:
         block.add(families.IMPACT, diagnosis.impact.share_of_db_time)
+    for one in diagnosis.surfaces:
+        block.add(families.SURFACE_IMPACT, one.share_of_db_time, {"surface": one.surface})
     for still in diagnosis.waiting:
         labels = {"event": still.event, "cache": still.cache}
         block.add(families.HANGING_SESSIONS, still.hanging, labels)

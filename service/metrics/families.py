@@ -212,9 +212,19 @@ FINDING = Family(
 IMPACT = Family(
     "latchscope_impact_ratio",
     "gauge",
-    "Share of DB time lost in row cache waits over the last interval, waits that have not ended included.",
+    "Share of DB time lost over the last interval on the surfaces in trouble: row cache waits, those that have not ended "
+    "included, and the latch of the result cache where a finding is about it.",
     "verdict",
     source=("the diagnosis",),
+)
+SURFACE_IMPACT = Family(
+    "latchscope_surface_impact_ratio",
+    "gauge",
+    "Share of DB time lost in waits on one surface over the last interval.",
+    "verdict",
+    labels=("surface",),
+    source=("the diagnosis",),
+    series="one per surface of the release: latch or mutex, lock, result-cache",
 )
 LOGIN_STOPPED = _poll(
     "latchscope_login_stopped",

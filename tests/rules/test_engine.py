@@ -169,10 +169,10 @@ def test_finding_that_costs_nothing_is_info() -> None:
     assert found(cause_of(CONDITION), delta_of(cheap())).severity is Severity.INFO
 
 
-def test_waits_without_a_known_cause_are_reported_but_never_critical() -> None:
+def test_waits_without_a_known_cause_are_as_severe_as_they_are_dear() -> None:
     dear = delta_of(with_rows("v$system_event", {"event": "row cache lock", "time_waited_micro": 60_000_000}))
     got = diagnose(dear, {"probe": cause_of({**CONDITION, "needs": "<= 0.1"})})
-    assert (got.findings, got.severity) == ((), Severity.WARNING)
+    assert (got.findings, got.severity) == ((), Severity.CRITICAL)
     assert got.headline.startswith("Row cache waits cost 60.0 % of DB time")
     assert "no known cause explains it" in got.headline
 

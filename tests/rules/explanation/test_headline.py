@@ -24,10 +24,13 @@ def test_headline_names_the_cause_its_cache_and_the_cost() -> None:
     sleeps_alone = undo.model_copy(update={"when": undo.when[:1]})
     assert diagnose(delta_of(RICH), {undo.id: sleeps_alone}).headline == (
         "Perhaps too many undo segments on dc_rollback_segments (low confidence); "
-        "row cache waits cost 2.5 % of DB time over an interval of 30.0 s"
+        "row cache waits cost 2.5 % of DB time over an interval of 30.0 s; "
+        "beside it the result cache latch costs 3.0 %: cause open"
     )
-    assert headline("undo-segments") == (
+    few = [{**row, "usage": 14} for row in RICH["v$rowcache"]]
+    assert headline("undo-segments", rowcache=few) == (
         "Row cache waits cost 2.5 % of DB time over an interval of 30.0 s, most at child 1 (dc_rollback_segments); "
+        "40 sessions were met in one look; beside it the result cache latch costs 3.0 %: cause open; "
         "no known cause explains it"
     )
 
@@ -37,7 +40,8 @@ def test_headline_gives_the_result_cache_its_own_cost() -> None:
         {"name": RESULT_CACHE_LATCH, "gets": 50_000, "misses": 5_000, "sleeps": 2_000, "wait_time": 30_000_000}
     ]
     assert headline("result-cache-latch", latch=rows) == (
-        "The single latch of the result cache; result cache waits cost 30.0 % of DB time over an interval of 30.0 s"
+        "The single latch of the result cache; result cache waits cost 30.0 % of DB time over an interval of 30.0 s; "
+        "beside it dc_rollback_segments (latch: row cache objects) costs 2.0 %: cause open"
     )
 
 
@@ -48,13 +52,14 @@ def test_headline_without_a_cause_names_the_cache_given_by_the_waiters() -> None
     said = headline(system_event=events, session=crowd, latch_children=[], **nineteen)
     assert said == (
         "Row cache waits cost 60.0 % of DB time over an interval of 30.0 s, most for dc_tablespaces; "
-        "no known cause explains it"
+        "beside it the result cache latch costs 3.0 %: cause open; no known cause explains it"
     )
     assert "where cannot be told" in headline(system_event=events, session=[], latch_children=[], **nineteen)
 
 
 def test_headline_of_a_quiet_instance_says_nothing_to_do() -> None:
-    quiet = headline(system_event=[{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}])
+    events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}]
+    quiet = headline(system_event=events, session=[])
     assert quiet.startswith("Nothing to do about the row cache; row cache waits cost < 0.001 % of DB time")
 
 

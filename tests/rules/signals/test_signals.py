@@ -91,7 +91,7 @@ KNOWN = {
     "row_cache_mutex_sleeps": 400,
     "share_of_changing_holders": 0.0,
     "share_of_cluster_requests": 0.8,
-    "share_of_lock_waiters": 0.6,
+    "share_of_lock_waiters": 1.0,
     "share_of_modifications": 0.8,
     "share_of_mutex_sleeps": 0.75,
     "share_of_mutex_waiters": 0.8,
@@ -101,9 +101,25 @@ KNOWN = {
     "tuned_retention_ratio": 10.0,
     "undo_segments_per_transaction": 200.0,
     "unexpired_share_of_undo": 0.75,
+    "connection_time_to_waits": 2.0,
+    "failed_parse_time_to_waits": 0.5,
+    "hard_parse_time_to_waits": 10.0,
+    "parse_time_to_waits": 22.5,
+    "sequence_load_time_to_waits": 1.5,
+    "average_latch_wait": 2.0,
+    "average_mutex_wait": 3.0,
+    "modifications_per_second": 0.8,
+    "processor_demand": 1.5,
+    "resource_manager_waits_to_row_cache_waits": 4.8,
+    "shared_pool_shrunk_share": 0.25,
 }
 
 SUBJECTS = {
+    "connection_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",)),
+    "failed_parse_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",)),
+    "hard_parse_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",)),
+    "parse_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",)),
+    "sequence_load_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",)),
     "evenness_of_lookups": Subject(("dc_users", "dc_tablespaces")),
     "parameter_value": Subject(parameter="undo_retention"),
     "share_of_mutex_sleeps": Subject(location="kqrpre"),
@@ -111,7 +127,7 @@ SUBJECTS = {
 }
 """Signals whose value here speaks of something else than undo segments."""
 
-STAND_INS = {"v$latch": ("v$latch_children",), "v$system_event": ("v$latch", "v$latch_children")}
+STAND_INS = {"v$latch": ("v$latch_children",), "v$system_event": ("v$latch", "v$latch_children", "v$mutex_sleep")}
 """Views that another can stand in for, so that both must be gone."""
 
 

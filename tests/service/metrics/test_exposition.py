@@ -28,6 +28,7 @@ LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"(?:,|$)')
 ERP = DatabaseSettings(name="erp1", dsn="demo:undo-storm", cluster="erp")
 
 LABELS: Mapping[str, Set[str]] = {
+    "latchscope_surface_impact_ratio": {"surface"},
     "latchscope_info": {"release", "mechanism"},
     **dict.fromkeys(
         (f"latchscope_latch_{one}_total" for one in ("gets", "misses", "sleeps", "spin_gets", "wait_seconds")),

@@ -1,0 +1,48 @@
+"""Signals of how long one wait lasts: far above its ordinary length, whoever holds the thing does not run."""
+
+from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, number
+from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown
+from rules.signals import Subject, signal
+from rules.signals.latch import time_of_a_sleep
+from rules.signals.mutex import average_mutex_sleep
+from rules.waiters import MINIMUM_WAITERS
+
+LONG_WAIT_MICRO = 1e6
+"""Of waits of a second and more a few are enough: no ordinary wait lasts so long."""
+
+
+def _average_wait(context: SignalContext, event: str) -> SignalValue:
+    """Milliseconds per wait for an event."""
+    row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == event), {})
+    waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
+    if waits is None or micro is None:
+        return context.why_unknown("v$system_event", "total_waits")
+    if waits < MINIMUM_WAITERS and (not waits or micro < waits * LONG_WAIT_MICRO):
+        why = f"too few events: {waits:.0f} waits for {event}, at least {MINIMUM_WAITERS} are needed"
+        return Unknown("v$system_event", why, context.busier)
+    return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits")
+
+
+def _or(waited: SignalValue, slept: SignalValue) -> SignalValue:
+    """The time of a wait; where that cannot be told, of one of the sleeps that it is made of."""
+    return slept if isinstance(waited, Unknown) and isinstance(slept, Known) else waited
+
+
+@signal(unit="ms", of="v$system_event", surface="lock")
+def average_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average wait for row cache lock; seconds mean that a holder keeps the entry through its own long work."""
+    return _average_wait(context, ROW_CACHE_LOCK_EVENT)
+
+
+@signal(unit="ms", of="v$system_event", surface="mutex")
+def average_mutex_wait(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average wait for a row cache mutex, of many sleeps maybe; tens of milliseconds mean that holders do not run."""
+    waited = _average_wait(context, ROW_CACHE_MUTEX_EVENT)
+    return _or(waited, average_mutex_sleep(context, subject))
+
+
+@signal(unit="ms", of="v$system_event", surface="latch")
+def average_latch_wait(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average wait for `latch: row cache objects`; tens of milliseconds mean that holders do not run."""
+    waited = _average_wait(context, SURFACE_EVENTS["latch"])
+    return _or(waited, time_of_a_sleep(context, context.latch_row))

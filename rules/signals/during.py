@@ -1,0 +1,50 @@
+"""Signals of what sessions were doing while they waited: the time of an activity holds the waits that are made in it.
+
+Other work beside the trouble makes these ratios larger, never smaller, so a small one speaks against a cause for certain.
+"""
+
+from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.hot import waited_for
+from rules.signals import Subject, signal
+
+
+def _time_to_waits(context: SignalContext, subject: Subject, statistic: str) -> SignalValue:
+    """Seconds of a statistic of v$sys_time_model per second lost on the cause's surfaces for its caches."""
+    spent, waited = context.seconds_of(statistic), waited_for(context, subject.surfaces, subject.caches)
+    if spent is None:
+        return context.why_unknown("v$sys_time_model", statistic)
+    if waited is None:
+        return context.why_unknown("v$system_event", "time_waited_micro")
+    if waited == 0:
+        return Unknown("v$system_event", "nobody waited for the row cache", context.busier)
+    return Known(spent / waited, f"{spent:,.1f} s against {waited:,.1f} s of waits")
+
+
+@signal(unit="ratio", of="v$sys_time_model, v$system_event", diluted=("<=",))
+def parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time spent parsing per time waited for the cause's caches; well below 1 they are not waited for while parsing."""
+    return _time_to_waits(context, subject, "parse time elapsed")
+
+
+@signal(unit="ratio", of="v$sys_time_model, v$system_event", diluted=("<=",))
+def hard_parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time spent in hard parses per time waited for the cause's caches; well below 1 they are not waited for in these."""
+    return _time_to_waits(context, subject, "hard parse elapsed time")
+
+
+@signal(unit="ratio", of="v$sys_time_model, v$system_event", diluted=("<=",))
+def failed_parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time spent in parses that failed per time waited for the cause's caches."""
+    return _time_to_waits(context, subject, "failed parse elapsed time")
+
+
+@signal(unit="ratio", of="v$sys_time_model, v$system_event", diluted=("<=",))
+def connection_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time spent logging on and off per time waited for the cause's caches."""
+    return _time_to_waits(context, subject, "connection management call elapsed time")
+
+
+@signal(unit="ratio", of="v$sys_time_model, v$system_event", diluted=("<=",))
+def sequence_load_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time spent fetching ranges of sequence numbers per time waited for the cause's caches."""
+    return _time_to_waits(context, subject, "sequence load elapsed time")

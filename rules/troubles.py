@@ -1,0 +1,82 @@
+"""What is in trouble, each surface and each hot cache for itself, and what all of it together costs."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rules.context import ROW_CACHE_SURFACES, SignalContext
+from rules.hot import hot_children, named_hot, waited_as, waited_for
+from rules.impact import severity_of
+from rules.model import Finding, Impact, Severity, Surface, SurfaceImpact, Trouble, worst
+
+SEVERAL_DOZEN = 36
+"""So many sessions that wait for the row cache in one look are a trouble, whatever the averages say (our bound)."""
+
+
+def surface_impacts(context: SignalContext) -> tuple[SurfaceImpact, ...]:
+    """The cost of each surface on which waits are known."""
+    each = ((surface, context.impact_of((surface,))) for surface in context.surfaces)
+    return tuple(
+        SurfaceImpact(
+            surface=surface, share_of_db_time=impact.share_of_db_time, waiting_sessions=impact.waiting_sessions
+        )
+        for surface, impact in each
+        if impact is not None and (impact.share_of_db_time is not None or impact.waiting_sessions is not None)
+    )
+
+
+def whole_impact(context: SignalContext, findings: Iterable[Finding]) -> Impact | None:
+    """The cost of the row cache, and of the result cache latch where that is in trouble."""
+    shown = {finding.surface for finding in findings if finding.severity is not Severity.INFO}
+    beside: tuple[Surface, ...] = ("result-cache",) if "result-cache" in shown else ()
+    return context.impact_of((*ROW_CACHE_SURFACES, *beside))
+
+
+def troubles(context: SignalContext, findings: Sequence[Finding]) -> tuple[Trouble, ...]:
+    """Every surface, or hot cache on it, whose waits are noticeable; the dearest first."""
+    found = [trouble for surface in context.surfaces for trouble in _on(context, surface, findings)]
+    return tuple(sorted(found, key=lambda one: -(one.share_of_db_time or one.waiting_sessions or 0.0)))
+
+
+def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -> Iterator[Trouble]:
+    hot = named_hot(context, surface)
+    for place, names in enumerate(hot or [()]):
+        impact = context.impact_by(waited_for(context, (surface,), names))
+        if impact is None or severity_of(impact) in (None, Severity.INFO):
+            continue
+        child = hot_children(context)[place] if surface == "latch" and names else None
+        named = context.map.name(child) if child is not None else names[0] if names else None
+        yield Trouble(
+            surface=surface,
+            cache=named,
+            child=child,
+            share_of_db_time=impact.share_of_db_time,
+            waiting_sessions=impact.waiting_sessions,
+            causes=tuple(
+                finding.cause
+                for finding in findings
+                if finding.severity is not Severity.INFO
+                and finding.surface == surface
+                and (not names or finding.cache is None or bool(set(waited_as(context, [finding.cache])) & set(names)))
+            ),
+        )
+
+
+def overall_gate(context: SignalContext) -> Severity | None:
+    """Severity of everything that is waited for, known cause or not; None where no cost is known and nobody was met."""
+    gates = [row_cache_gate(context), context.gate_of(["result-cache"])]
+    known = [gate for gate in gates if gate is not None]
+    return worst(known) if known else None
+
+
+def row_cache_gate(context: SignalContext) -> Severity | None:
+    """Severity of what is waited for the row cache: by its cost, and by the sessions met in one look."""
+    gates = [context.gate]
+    if crowd_at_once(context) >= SEVERAL_DOZEN:
+        gates.append(Severity.WARNING)
+    known = [gate for gate in gates if gate is not None]
+    return worst(known) if known else None
+
+
+def crowd_at_once(context: SignalContext) -> int:
+    """Most sessions met waiting for the row cache in one look."""
+    now = len(context.look.of(ROW_CACHE_SURFACES)) if context.look else 0
+    return max(now, context.crowd.most_at_once if context.crowd else 0)

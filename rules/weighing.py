@@ -1,0 +1,166 @@
+"""Verdicts in each other's light: near misses, look-alikes, special causes, and what costs nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rules.catalogue import conditions
+from rules.cause import Cause
+from rules.context import Known, SignalContext
+from rules.finding import ConditionResult
+from rules.hangs import VIEW as WAITING_SESSIONS
+from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
+from rules.model import Confidence, Finding, RuledOut, Severity, Undetermined
+from rules.signals import SIGNALS
+from rules.unseen import unseen_waiters
+
+CauseVerdict = Finding | RuledOut | Undetermined
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A cause whose cache is known to be in trouble, against which only ratios to the whole instance speak."""
+
+    finding: Finding
+    against: tuple[ConditionResult, ...]
+    backed: bool
+    """Whether something beside the cache speaks for it."""
+
+
+def ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
+    """The verdict on a cause that a condition speaks against."""
+    assert isinstance(outcome.reading, Known)
+    condition = outcome.condition
+    return RuledOut(
+        cause=cause.id,
+        signal=condition.signal,
+        value=outcome.reading.value,
+        unit=SIGNALS[condition.signal].unit,
+        needs=condition.needs,
+        because=condition.because,
+    )
+
+
+def weighed(
+    context: SignalContext, causes: Mapping[str, Cause], verdicts: Sequence[CauseVerdict | NearMiss]
+) -> list[CauseVerdict]:
+    """One verdict of each cause: look-alikes explain what has no proof of its own, and what costs nothing is closed."""
+    strict = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
+    misses = [verdict for verdict in verdicts if isinstance(verdict, NearMiss)]
+    settled = [
+        _settled(verdict, strict, misses, causes) if isinstance(verdict, NearMiss) else verdict for verdict in verdicts
+    ]
+    found = {verdict.cause: verdict for verdict in settled if isinstance(verdict, Finding)}
+    look_alike = next((verdict for name, verdict in found.items() if causes[name].look_alike), None)
+    in_its_light = [_in_the_light_of(look_alike, context, causes, verdict) for verdict in settled]
+    return [
+        _giving_way(verdict, causes[verdict.cause], found) if isinstance(verdict, Finding) else verdict
+        for verdict in in_its_light
+    ]
+
+
+def _settled(
+    miss: NearMiss, strict: Sequence[Finding], misses: Sequence[NearMiss], causes: Mapping[str, Cause]
+) -> CauseVerdict:
+    """A finding of low confidence where nothing else explains its cache and none comes nearer; else what speaks against it."""
+    cause, own = causes[miss.finding.cause], miss.finding
+    if own.severity is Severity.INFO or any(_explains(finding, own, causes) for finding in strict):
+        return ruled_out(cause, miss.against[0])
+    rivals = [
+        other
+        for other in misses
+        if other.backed and other.finding.surface == own.surface and other.finding.cache == own.cache
+    ]
+    if miss.backed and min(rivals, key=_distance) is miss:
+        return own.model_copy(
+            update={"confidence": Confidence.LOW, "unknown": (*own.unknown, *map(_why, miss.against))}
+        )
+    return Undetermined(
+        cause=cause.id,
+        missing="v$session",
+        why=_why(miss.against[0]),
+        way_out="see which statements the waiters run, and whether they are of this kind",
+    )
+
+
+def _distance(miss: NearMiss) -> tuple[int, int, str]:
+    return (len(miss.against), -len(miss.finding.evidence), miss.finding.cause)
+
+
+def _why(outcome: ConditionResult) -> str:
+    assert isinstance(outcome.reading, Known)
+    condition, value = outcome.condition, outcome.reading.value
+    return f"{condition.signal} is {value:.3g} where {condition.needs} would speak for it, and other work moves it too"
+
+
+def _explains(finding: Finding, other: Finding, causes: Mapping[str, Cause]) -> bool:
+    """Whether a finding is about the same waits."""
+    known = causes[finding.cause]
+    if finding.severity is Severity.INFO or finding.surface != other.surface or known.look_alike:
+        return False
+    if not known.caches:
+        return other.cause not in known.gives_way_to
+    return finding.cache == other.cache and other.cause not in known.special_cases
+
+
+def _giving_way(verdict: Finding, cause: Cause, found: Mapping[str, Finding]) -> CauseVerdict:
+    """A general finding beside the more special one that says the same and more."""
+    special = next(
+        (found[name] for name in cause.gives_way_to if name in found and _same(found[name], verdict, cause)), None
+    )
+    return verdict if special is None else _explained_by(special, verdict)
+
+
+def _same(special: Finding, general: Finding, cause: Cause) -> bool:
+    """Whether a special finding is about the waits of a general one; one of low confidence displaces none that names a cache."""
+    return special.surface == general.surface and (special.confidence is not Confidence.LOW or not cause.caches)
+
+
+def _in_the_light_of(
+    look_alike: Finding | None, context: SignalContext, causes: Mapping[str, Cause], verdict: CauseVerdict
+) -> CauseVerdict:
+    if isinstance(verdict, Undetermined) and context.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
+        if verdict.missing == WAITING_SESSIONS and unseen_waiters(context) is not None:
+            return verdict  # the waits that ended are cheap, and those that have not may be anything
+        return _too_cheap(verdict, context, context.waited_on(causes[verdict.cause].surfaces) or 0.0)
+    if look_alike is None or not isinstance(verdict, Finding) or verdict.cause == look_alike.cause:
+        return verdict
+    cause = causes[verdict.cause]
+    proof = {condition.signal for condition in conditions(cause) if condition.role in ("discriminating", "supporting")}
+    if cause.look_alike or cause.cap is Severity.INFO or any(evidence.signal in proof for evidence in verdict.evidence):
+        return verdict
+    return _explained_by(look_alike, verdict)
+
+
+def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
+    first = other.evidence[0]
+    return RuledOut(
+        cause=verdict.cause,
+        signal=first.signal,
+        value=first.value,
+        unit=first.unit,
+        needs=f"not {first.needs}",
+        because=f"{other.title} explains these waits ({other.cause})",
+    )
+
+
+def _too_cheap(verdict: Undetermined, context: SignalContext, waited: float) -> RuledOut:
+    """What could not be told need not be told apart when the waits it would explain cost nothing."""
+    db_time = context.seconds_of("DB time")
+    because = "these waits cost next to nothing here"
+    if db_time and waited / db_time < NOTICEABLE_SHARE:
+        return RuledOut(
+            cause=verdict.cause,
+            signal="impact",
+            value=waited / db_time,
+            unit="share of DB time",
+            needs=f">= {NOTICEABLE_SHARE:g}",
+            because=because,
+        )
+    return RuledOut(
+        cause=verdict.cause,
+        signal="impact",
+        value=waited / (context.delta.basis.seconds or 1.0),
+        unit="waiting sessions",
+        needs=f">= {IDLE_SESSIONS:g}",
+        because=because,
+    )

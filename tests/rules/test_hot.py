@@ -1,0 +1,52 @@
+"""Which caches stand out, each for itself, and what part of a surface's time is theirs."""
+
+import pytest
+
+from rules.hot import hot_beside, mixed, part_of_surface, standing_out, waited_as
+from tests.rules.contexts import SICK, context_of, with_rows
+
+
+@pytest.mark.parametrize(
+    ("sizes", "few"),
+    [
+        ({"a": 99, "b": 1}, ("a",)),
+        ({"a": 54, "b": 46}, ("a", "b")),
+        ({"a": 80, "b": 20}, ("a", "b")),
+        ({"a": 20, "b": 20, "c": 20, "d": 20, "e": 20}, ()),
+        ({"a": 34, "b": 33, "c": 33}, ()),
+        ({"a": 88, "b": 12}, ("a",)),
+        ({"a": 40, "b": 12, "c": 12, "d": 12, "e": 12, "f": 12}, ("a",)),
+        ({}, ()),
+    ],
+)
+def test_standing_out_are_at_most_two_with_a_gap_after_them(sizes: dict[str, float], few: tuple[str, ...]) -> None:
+    assert standing_out(sizes) == few
+
+
+def two() -> dict[str, object]:
+    sleeps = {1: 540, 5: 0, 8: 460}
+    rows = [{**row, "sleeps": sleeps[row["child#"]]} for row in SICK["v$latch_children"]]
+    return dict(with_rows("v$latch_children", *rows))
+
+
+def test_each_of_two_hot_caches_has_its_own_part_of_the_cost() -> None:
+    context = context_of(two())  # type: ignore[arg-type]
+    assert part_of_surface(context, "latch", ("dc_rollback_segments",)) == pytest.approx(0.54)
+    assert part_of_surface(context, "latch", ("dc_users",)) == pytest.approx(0.46)
+    assert hot_beside(context, ("latch",), ("dc_users",)) == ("dc_rollback_segments",)
+    assert mixed(context, "latch") and not mixed(context_of(), "latch")
+
+
+def test_the_only_hot_cache_has_all_of_the_cost() -> None:
+    assert part_of_surface(context_of(), "latch", ("dc_rollback_segments",)) == 1.0
+    assert part_of_surface(context_of(), "latch", ("dc_tablespaces",)) == pytest.approx(0.007)
+
+
+def test_who_waits_for_a_subordinate_names_its_parent() -> None:
+    rows = [
+        {"cache#": 8, "type": "PARENT", "subordinate#": None, "parameter": "dc_objects"},
+        {"cache#": 8, "type": "SUBORDINATE", "subordinate#": 0, "parameter": "dc_object_grants"},
+    ]
+    context = context_of(with_rows("v$rowcache", *rows))
+    assert waited_as(context, ("dc_object_grants",)) == ("dc_object_grants", "dc_objects")
+    assert waited_as(context, ("dc_objects",)) == ("dc_objects",)
