@@ -1,8 +1,10 @@
 """What must be remembered of a Delta beside its verdicts: assumptions, counters left out, views that gave nothing."""
 
 from collectors.model import Missing, number
+from collectors.reports.remarks import LONG, long_window
 from rules.context import LOOKUPS, SignalContext
 from rules.formatting import count
+from rules.misplaced import misplaced_notes
 from rules.printed import REMEMBER
 
 MINIMUM_MISSES = 100
@@ -24,7 +26,15 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     doubts = [str(disagreement) for disagreement in context.map.disagreements]
     # A view with repeated rows is missing for that reason, and says so among those.
     odd = sorted(str(oddity) for oddity in context.delta.oddities if oddity.what != "repeated")
-    return (*source, *context.delta.notes, *assumed, *doubts, *implausible(context), *odd, *refused)
+    misplaced = misplaced_notes(context.delta, context.mechanism)
+    own = (*source, *context.delta.notes, *_window(context), *misplaced)
+    return (*own, *assumed, *doubts, *implausible(context), *odd, *refused)
+
+
+def _window(context: SignalContext) -> tuple[str, ...]:
+    """That an average over hours hides short storms; of a report its reader says so."""
+    seconds = context.delta.basis.seconds or 0.0
+    return () if context.printed or seconds <= LONG else (long_window(seconds),)
 
 
 def implausible(context: SignalContext) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ VERIFIED = {
     ("Statspack", "text"): ("11.2.0.3", "12.1.0.2"),
 }
 """Releases of which real reports were read and held against their figures."""
-LONG, SHORT = 4 * 3600, 5 * 60
+LONG, SHORT = 2 * 3600, 5 * 60
 
 
 def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool = False) -> tuple[str, ...]:
@@ -26,9 +26,16 @@ def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool 
         said.append("the file is cut off: it ends before the report does")
     if printed.absent and cut_off:
         said.append(f"sections beyond the cut, or not printed: {', '.join(printed.absent)}")
+    elif printed.absent and printed.kind == "compare":
+        said.append(f"sections not found, or laid out in a way that is not read: {', '.join(printed.absent)}")
     elif printed.absent:
         said.append(f"sections the report does not have: {', '.join(printed.absent)}")
     return (*said, *printed.notes)
+
+
+def long_window(seconds: float) -> str:
+    """What to remember of figures that are averages over hours."""
+    return f"a window of {seconds / 3600:,.1f} hours: averages over it hide short storms"
 
 
 def _layout(head: Header, printed: ReportTables) -> list[str]:
@@ -43,7 +50,7 @@ def _layout(head: Header, printed: ReportTables) -> list[str]:
 def _window(head: Header) -> list[str]:
     seconds = head.seconds or 0.0
     if seconds > LONG:
-        return [f"a window of {seconds / 3600:,.1f} hours: averages over it hide short storms"]
+        return [long_window(seconds)]
     if seconds < SHORT:
         return [f"a window of {seconds:,.0f} s: too short for many events to happen"]
     return []
