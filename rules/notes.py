@@ -1,7 +1,7 @@
 """What must be remembered of a Delta beside its verdicts: assumptions, counters left out, views that gave nothing."""
 
+from collectors.durations import LONG_WINDOW, long_window
 from collectors.model import Missing, number
-from collectors.reports.remarks import LONG, long_window
 from rules.context import LOOKUPS, SignalContext
 from rules.formatting import count
 from rules.misplaced import misplaced_notes
@@ -34,7 +34,7 @@ def notes(context: SignalContext) -> tuple[str, ...]:
 def _window(context: SignalContext) -> tuple[str, ...]:
     """That an average over hours hides short storms; of a report its reader says so."""
     seconds = context.delta.basis.seconds or 0.0
-    return () if context.printed or seconds <= LONG else (long_window(seconds),)
+    return () if context.printed or seconds <= LONG_WINDOW else (long_window(seconds),)
 
 
 def implausible(context: SignalContext) -> tuple[str, ...]:

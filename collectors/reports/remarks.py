@@ -1,5 +1,6 @@
 """What people must know about a report before they believe it: layout, window, sections that are not there."""
 
+from collectors.durations import LONG_WINDOW, long_window
 from collectors.reports import compare
 from collectors.reports.header import Header
 from collectors.reports.tables import ReportTables
@@ -10,7 +11,7 @@ VERIFIED = {
     ("Statspack", "text"): ("11.2.0.3", "12.1.0.2"),
 }
 """Releases of which real reports were read and held against their figures."""
-LONG, SHORT = 2 * 3600, 5 * 60
+SHORT = 5 * 60
 
 
 def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool = False) -> tuple[str, ...]:
@@ -33,11 +34,6 @@ def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool 
     return (*said, *printed.notes)
 
 
-def long_window(seconds: float) -> str:
-    """What to remember of figures that are averages over hours."""
-    return f"a window of {seconds / 3600:,.1f} hours: averages over it hide short storms"
-
-
 def _layout(head: Header, printed: ReportTables) -> list[str]:
     known = VERIFIED.get((printed.kind, printed.document.form), ())
     if head.release and head.release.startswith(known):
@@ -49,7 +45,7 @@ def _layout(head: Header, printed: ReportTables) -> list[str]:
 
 def _window(head: Header) -> list[str]:
     seconds = head.seconds or 0.0
-    if seconds > LONG:
+    if seconds > LONG_WINDOW:
         return [long_window(seconds)]
     if seconds < SHORT:
         return [f"a window of {seconds:,.0f} s: too short for many events to happen"]

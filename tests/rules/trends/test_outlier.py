@@ -1,4 +1,4 @@
-"""Whether a rate leaves what is ordinary of others: never on three that happen to lie close, always on a hundred times as much."""
+"""Whether a rate leaves what is ordinary of others: a hundred times as much does, four times three that lie close does not."""
 
 import pytest
 
