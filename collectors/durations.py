@@ -21,3 +21,12 @@ def spoken(seconds: float) -> str:
         if seconds >= least:
             return f"{int(seconds // length)} {unit}s"
     return f"{int(seconds)} second{'s' * (int(seconds) != 1)}"
+
+
+LONG_WINDOW = 2 * 3600.0
+"""Seconds from which on an average hides what lasted minutes."""
+
+
+def long_window(seconds: float) -> str:
+    """What to remember of figures that are averages over hours."""
+    return f"a window of {seconds / 3600:,.1f} hours: averages over it hide short storms"

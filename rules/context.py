@@ -20,6 +20,7 @@ from collectors.release import at_least
 from rules.cache_map import CacheMap, GuardedCaches, cache_map
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.impact import severity_of, severity_of_hang
+from rules.misplaced import misplaced_latch_wait
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
 from rules.printed import another, busier, more_of
 from rules.statistics import LatchStatistics, latch_statistics, ratio, share
@@ -204,7 +205,8 @@ class SignalContext:
     @property
     def surfaces(self) -> tuple[Surface, ...]:
         """The surfaces this instance can have trouble on."""
-        guarding: tuple[Surface, ...] = ("latch", "mutex") if self.mechanism is None else (self.mechanism,)
+        both = self.mechanism is None or misplaced_latch_wait(self.delta, self.mechanism) is not None
+        guarding: tuple[Surface, ...] = ("latch", "mutex") if both or self.mechanism is None else (self.mechanism,)
         return (*guarding, "lock", "result-cache")
 
     @cached_property

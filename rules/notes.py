@@ -1,9 +1,11 @@
 """What must be remembered of a Delta beside its verdicts: assumptions, counters left out, views that gave nothing."""
 
+from collectors.durations import LONG_WINDOW, long_window
 from collectors.model import Missing, number
 from rules.context import LOOKUPS, SignalContext
 from rules.formatting import count
 from rules.long_waits import long_waits
+from rules.misplaced import misplaced_notes
 from rules.printed import REMEMBER
 
 MINIMUM_MISSES = 100
@@ -25,8 +27,15 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     doubts = [str(disagreement) for disagreement in context.map.disagreements]
     # A view with repeated rows is missing for that reason, and says so among those.
     odd = sorted(str(oddity) for oddity in context.delta.oddities if oddity.what != "repeated")
-    wrong = (*implausible(context), *long_waits(context))
-    return (*source, *context.delta.notes, *assumed, *doubts, *wrong, *odd, *refused)
+    misplaced = misplaced_notes(context.delta, context.mechanism)
+    own = (*source, *context.delta.notes, *_window(context), *misplaced)
+    return (*own, *assumed, *doubts, *implausible(context), *long_waits(context), *odd, *refused)
+
+
+def _window(context: SignalContext) -> tuple[str, ...]:
+    """That an average over hours hides short storms; of a report its reader says so."""
+    seconds = context.delta.basis.seconds or 0.0
+    return () if context.printed or seconds <= LONG_WINDOW else (long_window(seconds),)
 
 
 def implausible(context: SignalContext) -> tuple[str, ...]:

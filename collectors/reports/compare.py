@@ -9,6 +9,10 @@ from collectors.reports.tables import Document, Table
 
 PERIODS = ("1st", "2nd")
 NOTE = "a compare-periods report prints no miss locations, no whole latch list and waits without their number"
+UNREADABLE = (
+    "is a compare-periods report of which neither latches nor dictionary caches nor wait events can be read in either period; "
+    "make it as HTML (awrddrpt.sql, html), or run awrrpt.sql for each period"
+)
 UNIT_NOTE = "wait time of latches is not used: the report heads it centiseconds and prints microseconds"
 
 

@@ -32,11 +32,19 @@ def read(data: bytes, name: str) -> tuple[Delta | NotComparable, ...]:
     kind = _kind(content, name)
     document = _document(content, name)
     if kind == "compare":
-        return tuple(
+        periods = tuple(
             _period(content, compare.period(document, which), compare.header_of(document, which), kind, name)
             for which in compare.PERIODS
         )
+        if all(isinstance(period, Delta) and not _tells(period) for period in periods):
+            raise InputError(f"{name} {compare.UNREADABLE}")
+        return periods
     return (_period(content, document, header(document), kind, name),)
+
+
+def _tells(delta: Delta) -> bool:
+    """Whether anything of the row cache could be read."""
+    return any(not isinstance(delta.read(view), Missing) for view in (*NEEDED, "v$mutex_sleep"))
 
 
 def _document(content: str, name: str) -> Document:

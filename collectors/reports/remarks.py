@@ -1,5 +1,6 @@
 """What people must know about a report before they believe it: layout, window, sections that are not there."""
 
+from collectors.durations import LONG_WINDOW, long_window
 from collectors.reports import compare
 from collectors.reports.header import Header
 from collectors.reports.tables import ReportTables
@@ -10,7 +11,7 @@ VERIFIED = {
     ("Statspack", "text"): ("11.2.0.3", "12.1.0.2"),
 }
 """Releases of which real reports were read and held against their figures."""
-LONG, SHORT = 4 * 3600, 5 * 60
+SHORT = 5 * 60
 
 
 def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool = False) -> tuple[str, ...]:
@@ -26,6 +27,8 @@ def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool 
         said.append("the file is cut off: it ends before the report does")
     if printed.absent and cut_off:
         said.append(f"sections beyond the cut, or not printed: {', '.join(printed.absent)}")
+    elif printed.absent and printed.kind == "compare":
+        said.append(f"sections not found, or laid out in a way that is not read: {', '.join(printed.absent)}")
     elif printed.absent:
         said.append(f"sections the report does not have: {', '.join(printed.absent)}")
     return (*said, *printed.notes)
@@ -42,8 +45,8 @@ def _layout(head: Header, printed: ReportTables) -> list[str]:
 
 def _window(head: Header) -> list[str]:
     seconds = head.seconds or 0.0
-    if seconds > LONG:
-        return [f"a window of {seconds / 3600:,.1f} hours: averages over it hide short storms"]
+    if seconds > LONG_WINDOW:
+        return [long_window(seconds)]
     if seconds < SHORT:
         return [f"a window of {seconds:,.0f} s: too short for many events to happen"]
     return []

@@ -19,6 +19,8 @@ NEEDED = ("v$latch", "v$rowcache", "v$system_event", "v$sys_time_model")
 """The views without which a verdict on the row cache is not whole."""
 TELLING = ("v$latch", "v$latch_children", "v$mutex_sleep", "v$rowcache", "v$system_event", "v$session")
 """The views of which one at least it takes to say anything."""
+UNKNOWN_CACHE = "unknown"
+"""What stands for the name of a cache that waiters or a map do not tell."""
 
 
 def headline(context: SignalContext, findings: Sequence[Finding], usual: Mapping[str, UsualRange]) -> str:
@@ -76,12 +78,13 @@ def _named(top: Finding, with_cache: bool = True) -> str:
 
 def _where(context: SignalContext) -> str:
     if context.hot_child is not None:
-        return f"most at child {context.hot_child} ({context.map.name(context.hot_child)})"
-    if context.crowd is not None and context.crowd.waiters:
-        return f"most for {context.crowd.caches().most_common(1)[0][0]}"
+        guarded = context.map.name(context.hot_child)
+        return f"most at child {context.hot_child}" + f" ({guarded})" * (guarded != UNKNOWN_CACHE)
+    met = context.crowd.caches().most_common(1) if context.crowd is not None else []
     named = most_waited_for(context.look.of(ROW_CACHE_SURFACES)) if context.look else None
-    if named is not None:
-        return f"most for {named[1]}"
+    cache = met[0][0] if met else named[1] if named else UNKNOWN_CACHE
+    if cache != UNKNOWN_CACHE:
+        return f"most for {cache}"
     return "where cannot be told"
 
 

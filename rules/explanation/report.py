@@ -78,12 +78,12 @@ def _plausible(context: SignalContext, dictionary_gets: float) -> str:
     if not latch_gets:
         return ""
     each = latch_gets / dictionary_gets
-    fits = FEWEST_PER_GET <= each <= MOST_PER_GET
-    verdict = (
-        "within the 1 to 3 that are possible"
-        if fits
-        else "where one to three are possible: some of these counters are wrong"
-    )
+    if 1 <= round(each, 2) <= 3:
+        verdict = "within the 1 to 3 that are possible"
+    elif FEWEST_PER_GET <= each <= MOST_PER_GET:
+        verdict = "near enough to the 1 to 3 that are possible, for other counters were read a moment later"
+    else:
+        verdict = "where one to three are possible: some of these counters are wrong"
     return f" The latch had {each:.2f} gets for each dictionary get, {verdict}."
 
 

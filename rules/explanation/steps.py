@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rules.blockers import blockers_of
-from rules.context import SignalContext
+from rules.context import SURFACE_EVENTS, SignalContext
 from rules.explanation.blockers import blocker_steps
 from rules.explanation.confirmation import confirming_step
 from rules.explanation.hangs import hang_step
@@ -17,6 +17,9 @@ from rules.signals import SIGNALS
 
 FIRST_STEPS = {"latch": latch_steps, "mutex": mutex_steps, "lock": lock_steps, "result-cache": result_cache_steps}
 MOST_GROUPS = 20
+LARGEST_WAIT = "largest wait"
+LARGE = 0.05
+"""Share of DB time from which on a wait for something else is worth a sentence."""
 
 
 def steps(context: SignalContext, findings: Sequence[Finding]) -> tuple[Step, ...]:
@@ -28,6 +31,7 @@ def steps(context: SignalContext, findings: Sequence[Finding]) -> tuple[Step, ..
         *FIRST_STEPS[surface](context),
         as_printed(context),
         _who(context),
+        _largest_wait(context),
     ]
     if findings:
         chain += _remedy_steps(findings[0], context)
@@ -56,6 +60,24 @@ def groups(context: SignalContext) -> tuple[WaiterGroup, ...]:
             blocker=group.blocker or None,
         )
         for group, times in crowd.groups()[:MOST_GROUPS]
+    )
+
+
+def _largest_wait(context: SignalContext) -> Step | None:
+    """The wait that most of DB time was lost in, where it is none of the row cache; only some events are read."""
+    db_time = context.seconds_of("DB time")
+    events = {str(row.get("event")) for row in context.delta.rows("v$system_event")}
+    waits = [(seconds, event) for event in sorted(events) if (seconds := context.waited_seconds((event,)))]
+    if not waits or not db_time:
+        return None
+    seconds, event = max(waits)
+    share = seconds / db_time
+    if event in SURFACE_EVENTS.values() or not LARGE <= share <= 1:
+        return None
+    return Step(
+        step=LARGEST_WAIT,
+        statement=f"Of the waits that are read the largest is {event}, {percent(share)} of DB time.",
+        figures=(Figure(name=event, value=share, unit="ratio", of="v$system_event"),),
     )
 
 

@@ -15,6 +15,7 @@ from rules.context import SignalContext
 from rules.explanation.report import NOTHING_TO_EXPLAIN, quiet
 from rules.formatting import count, over, percent, sentence
 from rules.hangs import VIEW, hanging
+from rules.misplaced import misplaced_sleeps
 from rules.miss_locations import mutex_shape_of
 from rules.model import Figure, Step
 
@@ -170,8 +171,8 @@ def _fast(context: SignalContext, column: str) -> str:
 
 def _ignored_latch(context: SignalContext) -> Step | None:
     latch = next((row for row in context.delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH), None)
-    if latch is None:
-        return None
+    if latch is None or misplaced_sleeps(context.delta, context.mechanism):
+        return None  # a latch that sleeps has a note of its own
     gets = count(number(latch.get("gets")) or 0.0)
     return Step(
         step="not the latch",

@@ -17,12 +17,14 @@ from rules.comparison.traffic import top_cache
 from rules.context import MINIMUM_SLEEPS, SignalContext
 from rules.formatting import percent, rough, sentence
 from rules.frozen import Frozen
+from rules.impact import NOTICEABLE_SHARE
 from rules.model import Diagnosis, Severity
 from rules.statistics import ratio
-from rules.trends.trend import MINIMUM_POINTS, Trend, trend
+from rules.trends.outlier import stands_out
+from rules.trends.trend import Trend, trend
 
-SPREADS = 5.0
-"""Median deviations above the median of the others from which on a rate is not one of theirs."""
+FEWEST_OTHERS = 3
+"""With fewer other intervals nothing is ordinary."""
 DOUBLE = 2.0
 GAP_SECONDS = 60.0
 """Between two intervals: from here on something may have happened that neither tells."""
@@ -169,21 +171,43 @@ def _first_bad(given: Sequence[SeriesInput], points: Sequence[SeriesPoint]) -> t
 
 
 def _outlier(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], index: int) -> str:
-    """Why the sleeps of an interval are not those of the others; empty when they are, or when too few are known."""
-    rate = points[index].sleeps_per_second
-    others = [
-        point.sleeps_per_second
-        for point in points
-        if point is not points[index] and point.sleeps_per_second is not None
-    ]
+    """Why the sleeps of an interval are not ordinary; empty when they are, or when too few others are known.
+
+    It is held against those before it, which are all ordinary, and among the first few against all others. What grows with
+    the dictionary gets is the load.
+    """
+    point, seconds = points[index], points[index].seconds
     slept = sleeps_of(SignalContext(given[index][1])) or 0.0
-    if rate is None or len(others) < MINIMUM_POINTS - 1 or slept < MINIMUM_SLEEPS:
+    known = [other for other in points if other is not point and other.sleeps_per_second is not None]
+    before = [other for other in known if other in points[:index]]
+    others = before if len(before) >= FEWEST_OTHERS else known
+    rates = [other.sleeps_per_second or 0.0 for other in others]
+    rate = point.sleeps_per_second
+    if rate is None or not seconds or len(rates) < FEWEST_OTHERS or slept < MINIMUM_SLEEPS:
         return ""
-    usual = median(others)
-    spread = median(abs(value - usual) for value in others)
-    if rate <= max(usual + SPREADS * spread, DOUBLE * usual):
+    if not stands_out(rate, rates, seconds) or not _more_than_load(point, others):
         return ""
-    return f"{rough(rate)} sleeps per second, where the others have {rough(usual)}"
+    whose = "those before it" if others is before else "the others"
+    return f"{rough(rate)} sleeps per second, where {whose} have {rough(median(rates))}"
+
+
+def _more_than_load(point: SeriesPoint, others: Sequence[SeriesPoint]) -> bool:
+    """Whether each get sleeps more often than those of the others; also where that cannot be told.
+
+    Of twice as many gets each meets twice as many others, so its sleeps may grow as they do.
+    """
+    own = _per_get(point)
+    asked = [
+        (each, gets) for other in others if (each := _per_get(other)) is not None and (gets := other.gets_per_second)
+    ]
+    if own is None or not asked:
+        return True
+    load = (point.gets_per_second or 0.0) / median(gets for _, gets in asked)
+    return own > DOUBLE * max(load, 1.0) * median(each for each, _ in asked)
+
+
+def _per_get(point: SeriesPoint) -> float | None:
+    return ratio(point.sleeps_per_second, point.gets_per_second)
 
 
 def _around(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], bad: int) -> Comparison | None:
@@ -246,6 +270,8 @@ def _sentence(points: Sequence[SeriesPoint], trends: Sequence[Trend], where: str
     shares = [point.share_of_db_time for point in points if point.share_of_db_time is not None]
     cost = f", at most {percent(max(shares))} of DB time lost in row cache waits" if shares else ""
     many = f"{len(points)} interval" + "s" * (len(points) > 1)
-    moving = [trend.sentence.rstrip(".") for trend in trends if trend.direction in ("rising", "falling")]
+    costs = max(shares, default=0.0) >= NOTICEABLE_SHARE
+    told = [trend for trend in trends if costs or trend.figure != "share_of_db_time"]
+    moving = [trend.sentence.rstrip(".") for trend in told if trend.direction in ("rising", "falling")]
     summary = f"{many}{cost}; {where}" if where else f"{many} without row cache trouble{cost}"
     return sentence("; ".join([summary, *moving]) + ".")

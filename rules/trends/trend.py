@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import sqrt
+from math import log, sqrt
 from statistics import median
 from typing import Literal
 
@@ -11,9 +11,17 @@ from rules.frozen import Frozen
 
 MINIMUM_POINTS = 4
 CONFIDENT = 1.64
-"""Standard deviations of the count of signs: one series in ten without a trend goes beyond it, one way or the other."""
-NOTICEABLE = 0.25
-"""A trend that moves a figure by less than this share of its median over the whole series is none."""
+"""Standard deviations of the count of signs. One series in ten without a trend goes beyond it, so it is not enough alone."""
+ORDINARY = 0.35
+"""Least spread of the logarithm that is taken for granted: the figures of a healthy hour are a third more or less than those of
+another, and few points that happen to lie close do not prove less. Chosen on series of our own; no public source is known."""
+NORMAL = 1.4826
+"""Median deviations that make a standard deviation."""
+ABOVE_NOISE = 4.5
+"""The rise or fall over the whole series, in standard errors of a line through points of that spread: with it about one
+healthy figure in a thousand shows a trend (tests/rules/trends)."""
+FLOOR = 0.05
+"""What is added to each value before its logarithm is taken, as a share of the median: next to nothing is not endlessly less."""
 
 
 class Trend(Frozen):
@@ -28,16 +36,12 @@ class Trend(Frozen):
 
 def trend(figure: str, words: str, points: Sequence[tuple[float, float]]) -> Trend:
     """The trend of (hours, value) points; `words` is what people call the figure."""
-    slopes = [
-        (later[1] - first[1]) / (later[0] - first[0])
-        for first, later in combinations(sorted(points), 2)
-        if later[0] > first[0]
-    ]
+    slopes = [_slope(first, later) for first, later in combinations(sorted(points), 2) if later[0] > first[0]]
     if len(points) < MINIMUM_POINTS or not slopes:
         sentence = f"{len(points)} points of {words} are too few for a trend, at least {MINIMUM_POINTS} are needed."
         return Trend(figure=figure, direction="too few", per_hour=None, points=len(points), sentence=sentence)
     slope = median(slopes)
-    if not _moves(points, slopes, slope):
+    if not _moves(points, slope):
         sentence = f"{words} are steady over {len(points)} points."
         return Trend(figure=figure, direction="steady", per_hour=slope, points=len(points), sentence=sentence)
     up = slope > 0
@@ -47,11 +51,21 @@ def trend(figure: str, words: str, points: Sequence[tuple[float, float]]) -> Tre
     )
 
 
-def _moves(points: Sequence[tuple[float, float]], slopes: Sequence[float], slope: float) -> bool:
-    """Whether the signs agree beyond chance, and the slope moves the figure noticeably."""
-    signs = sum((slope > 0) - (slope < 0) for slope in slopes)
-    n = len(points)
+def _moves(points: Sequence[tuple[float, float]], slope: float) -> bool:
+    """Whether the signs agree beyond chance, and the figure grows or shrinks by more than it varies anyway."""
+    middle = median(value for _, value in points)
+    if middle <= 0:
+        return False
+    scaled = sorted((when, log(max(value, 0.0) + FLOOR * middle)) for when, value in points)
+    slopes = [_slope(first, later) for first, later in combinations(scaled, 2) if later[0] > first[0]]
+    n, signs = len(scaled), sum((each > 0) - (each < 0) for each in slopes)
     certain = (abs(signs) - 1) / sqrt(n * (n - 1) * (2 * n + 5) / 18) >= CONFIDENT
-    span = max(hours for hours, _ in points) - min(hours for hours, _ in points)
-    middle = abs(median(value for _, value in points))
-    return certain and slope * signs > 0 and abs(slope) * span > NOTICEABLE * middle
+    growth = median(slopes)
+    left = [value - growth * when for when, value in scaled]
+    spread = NORMAL * median(abs(value - median(left)) for value in left)
+    moved = abs(growth) * (scaled[-1][0] - scaled[0][0])
+    return certain and growth * slope > 0 and moved > ABOVE_NOISE * max(spread, ORDINARY) * sqrt(12 / (n + 2))
+
+
+def _slope(first: tuple[float, float], later: tuple[float, float]) -> float:
+    return (later[1] - first[1]) / (later[0] - first[0])

@@ -63,6 +63,7 @@ def test_surface_the_release_lacks_is_not_an_alternative() -> None:
         "release": "19.0.0.0.0",
         "event_name": [{"name": "row cache mutex"}],
         "rowcache": [{**row, "fastgets": 0} for row in RICH["v$rowcache"]],
+        "system_event": [row for row in RICH["v$system_event"] if row["event"] != "latch: row cache objects"],
     }
     by_mutex = found(cause_of(EVERYWHERE, PROOF), session=RICH["v$session"][:20], **nineteen)
     assert (by_mutex.surface, by_mutex.identity, by_mutex.child) == ("mutex", "sampled", None)

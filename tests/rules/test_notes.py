@@ -1,14 +1,19 @@
 """What stands under a Diagnosis: the source's own notes first, then assumptions, doubts and what was refused."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from collectors.model import Changes, Oddity
+from collectors.capture import delta_of as capture_delta
+from collectors.capture import load
+from collectors.model import Basis, Changes, Delta, Oddity
 from rules.context import SignalContext
+from rules.engine import diagnose
+from rules.model import Severity
 from rules.notes import implausible, notes
-from rules.printed import REMEMBER
-from tests.rules.contexts import SICK, context_of, delta_of, with_rows
+from rules.printed import REMEMBER, DeltaSource
+from tests.rules.contexts import INTERVAL, SICK, context_of, delta_of, with_rows
 
 
 def test_notes_keep_their_order() -> None:
@@ -38,3 +43,38 @@ def test_implausible_names_more_misses_than_gets() -> None:
 @pytest.mark.parametrize(("gets", "misses"), [(500, 500), (0, 100), (None, 900), (900, None)])
 def test_implausible_accepts_as_many_misses_as_gets_or_unknown_counts(gets: int | None, misses: int | None) -> None:
     assert implausible(context_of(with_rows("v$rowcache", {"parameter": "x", "gets": gets, "getmisses": misses}))) == ()
+
+
+def test_window_of_many_hours_hides_short_storms() -> None:
+    def noted(seconds: float, source: DeltaSource = "views") -> list[str]:
+        basis = Basis("interval", INTERVAL.begin, INTERVAL.end, seconds)
+        told = notes(SignalContext(replace(delta_of(), basis=basis, source=source)))
+        return [note for note in told if "hide short storms" in note]
+
+    assert noted(604_800.0) == ["a window of 168.0 hours: averages over it hide short storms"]
+    assert noted(3_603.0) == []
+    assert noted(604_800.0, "report") == [], "the reader of a report says so itself"
+
+
+@pytest.mark.parametrize("probe", ["P09_19c_latch_rows", "P09b_122_latch_event", "P12_7days"])
+def test_probes_say_once_what_is_odd_about_them(probe: str, shared_data: Path) -> None:
+    delta = capture_delta(load((shared_data / "probes" / f"{probe}.json").read_bytes(), probe))
+    assert isinstance(delta, Delta)
+    told = diagnose(delta)
+    said = " ".join((*told.notes, *(step.statement for step in told.steps)))
+    odd = {
+        "P09_19c_latch_rows": "sleeps on the latch row cache objects are ignored",
+        "P09b_122_latch_event": "takes 46.7 % of DB time, which should not be: from 12.2 on mutexes guard the row cache",
+        "P12_7days": "a window of 168.0 hours: averages over it hide short storms",
+    }
+    assert said.count(odd[probe]) == 1
+    assert said.count("from 12.2 on mutexes guard the row cache") == ("P09" in probe)
+
+
+def test_latch_waits_on_a_release_of_mutexes_are_counted_in_the_cost(shared_data: Path) -> None:
+    name = "P09b_122_latch_event"
+    delta = capture_delta(load((shared_data / "probes" / f"{name}.json").read_bytes(), name))
+    assert isinstance(delta, Delta)
+    told = diagnose(delta)
+    assert told.impact is not None and told.impact.share_of_db_time == pytest.approx(0.467, abs=0.001)
+    assert told.severity is not Severity.INFO and "Nothing to do" not in told.headline

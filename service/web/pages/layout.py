@@ -16,7 +16,7 @@ from rules.formatting import number as spelled
 from rules.model import Diagnosis, Figure
 from rules.printed import DeltaSource, section_of
 from service.intake.report_figures import Bars
-from service.render.diagnosis import ELSEWHERE, nothing_judged
+from service.render.parts import ELSEWHERE, nothing_judged
 from service.render.summary import period
 from service.web.charts import svg
 

@@ -4,6 +4,9 @@
 
 from datetime import datetime
 
+import pytest
+
+from collectors.errors import InputError
 from collectors.model import Delta, Missing
 from collectors.reports.read import read
 
@@ -73,6 +76,24 @@ def test_compare_report_gives_a_delta_for_each_period() -> None:
     caches = [next(row for row in one.rows("v$rowcache")) for one in (first, second)]
     assert [(row["gets"], row["getmisses"], row["usage"]) for row in caches] == [(41, 5, 2_024), (5_387, 1_562, 2_942)]
     assert [one.cell("v$osstat", "stat_name", "NUM_CPUS", "level_now") for one in (first, second)] == [8, 16]
+
+
+def test_compare_report_without_a_readable_section_is_refused_with_the_way_out() -> None:
+    head = TEXT[: TEXT.index("Time Model Statistics")]
+    with pytest.raises(InputError) as refused:
+        read(head.encode(), "x.txt")
+    assert str(refused.value) == (
+        "x.txt is a compare-periods report of which neither latches nor dictionary caches nor wait events can be read in either "
+        "period; make it as HTML (awrddrpt.sql, html), or run awrrpt.sql for each period"
+    )
+
+
+def test_compare_report_does_not_claim_that_a_section_it_cannot_read_is_not_there() -> None:
+    for period in read(TEXT.encode(), "x.txt"):
+        assert isinstance(period, Delta)
+        (note,) = (note for note in period.notes if note.startswith("sections "))
+        assert note.startswith("sections not found, or laid out in a way that is not read: ")
+        assert "Foreground Wait Events" in note
 
 
 def test_compare_report_notes_what_it_cannot_tell() -> None:

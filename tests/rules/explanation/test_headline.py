@@ -57,6 +57,17 @@ def test_headline_without_a_cause_names_the_cache_given_by_the_waiters() -> None
     assert "where cannot be told" in headline(system_event=events, session=[], latch_children=[], **nineteen)
 
 
+def test_headline_never_says_that_most_is_for_unknown() -> None:
+    views = {view: rows for view, rows in RICH.items() if view not in ("x$kqrst", "v$rowcache")}
+    child = diagnose(delta_of(views), {}).headline
+    assert "most at child 1; " in child and "unknown" not in child
+    events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 90, "time_waited_micro": 60_000_000}]
+    crowd = [{**row, "p1": None} for row in waiters(ROW_CACHE_LOCK_EVENT, {0: 20})]
+    nineteen: dict[str, Any] = {"release": "19.0.0.0.0", "event_name": [{"name": "row cache mutex"}]}
+    waiting = headline(system_event=events, session=crowd, latch_children=[], **nineteen)
+    assert "where cannot be told" in waiting and "unknown" not in waiting
+
+
 def test_headline_of_a_quiet_instance_says_nothing_to_do() -> None:
     events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}]
     quiet = headline(system_event=events, session=[])

@@ -178,3 +178,16 @@ def test_totals_since_a_known_start_have_rates() -> None:
     assert got.basis.kind == "since_startup"
     assert got.impact is not None
     assert "totals since instance start, 777,660 s" in got.headline
+
+
+def test_largest_wait_is_a_step_where_it_is_large_and_none_of_the_row_cache() -> None:
+    def with_wait(event: str, micro: int) -> dict[str, str]:
+        waits = {"event": event, "total_waits": 900, "time_waited_micro": micro}
+        rows = [row for row in SICK["v$system_event"] if row["event"] != event]
+        return steps_of(diagnose(delta_of({**SICK, "v$system_event": [*rows, waits]})))
+
+    said = with_wait("library cache lock", 33_000_000)["largest wait"]
+    assert said == "Of the waits that are read the largest is library cache lock, 33.0 % of DB time."
+    assert "largest wait" not in with_wait("library cache lock", 4_900_000), "too little to be worth a sentence"
+    assert "largest wait" not in with_wait("row cache lock", 33_000_000), "ours, which all else is about"
+    assert "largest wait" not in with_wait("library cache lock", 133_000_000), "more than all of DB time cannot be"

@@ -61,7 +61,7 @@ def test_first_bad_is_a_rate_outlier_even_without_a_severity() -> None:
     calm = [at(10 * place, quiet(30 + place)) for place in range(5)]
     got = series([*calm, at(60, quiet(900))])
     assert (got.first_bad, got.points[-1].severity) == ("at 60", Severity.INFO)
-    assert got.why_bad == "30 sleeps per second, where the others have 1.07"
+    assert got.why_bad == "30 sleeps per second, where those before it have 1.07"
     assert series(calm).first_bad is None
     assert series(calm).sentence.startswith("5 intervals without row cache trouble")
     few = series([*calm[:2], at(60, quiet(900))])
@@ -70,7 +70,7 @@ def test_first_bad_is_a_rate_outlier_even_without_a_severity() -> None:
 
 
 def test_trends_need_four_points() -> None:
-    rising = [at(60 * place, quiet(10 + 20 * place)) for place in range(5)]
+    rising = [at(60 * place, quiet(3 + 20 * place)) for place in range(5)]
     (sleeps,) = (one for one in series(rising).trends if one.figure == "sleeps_per_second")
     assert (sleeps.direction, sleeps.per_hour) == ("rising", pytest.approx(20 / 30))
     assert "sleeps per second rise by 0.667 per hour" in series(rising).sentence

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rules.formatting import rough
 from rules.trends.trend import trend
 
 
@@ -13,15 +14,21 @@ def direction(*values: float) -> str:
 def test_trend_is_rising_falling_steady_or_too_few() -> None:
     assert direction(1, 2, 4) == "too few"
     assert direction() == "too few"
-    assert direction(1, 2, 3, 4) == "rising"
-    assert direction(9, 7, 4, 1) == "falling"
+    assert direction(1, 4, 9, 20) == "rising"
+    assert direction(90, 27, 8, 3) == "falling"
     assert direction(5, 1, 6, 2, 5, 1) == "steady"
     assert direction(0, 0, 0, 0, 0) == "steady"
 
 
 def test_trend_is_neither_made_nor_hidden_by_one_outlier() -> None:
     assert direction(1, 1, 1, 1, 1, 900) == "steady"
-    assert direction(1, 2, 3, 900, 5, 6, 7, 8) == "rising"
+    assert direction(1, 2, 4, 9000, 16, 32, 64, 128) == "rising"
+
+
+def test_trend_of_few_points_that_healthy_hours_give_anyway_is_steady() -> None:
+    assert direction(1, 2, 3, 4) == "steady", "one healthy series in twelve of four points rises throughout"
+    assert direction(9, 7, 4, 3) == "steady"
+    assert direction(*range(1, 25)) == "rising", "the same over a whole day is none that chance gives"
 
 
 def test_trend_of_an_unnoticeable_slope_is_steady() -> None:
@@ -29,9 +36,9 @@ def test_trend_of_an_unnoticeable_slope_is_steady() -> None:
 
 
 def test_slope_is_per_hour_and_robust() -> None:
-    told = trend("x", "sleeps", [(0, 10), (2, 30), (4, 50), (6, 5000), (8, 90)])
-    assert told.per_hour is not None
-    assert told.sentence == f"sleeps rise by {told.per_hour:.3g} per hour over 5 points."
+    told = trend("x", "sleeps", [(0, 1), (2, 4), (4, 16), (6, 5_000_000), (8, 256), (10, 1024), (12, 4096)])
+    assert told.per_hour is not None and 50 < told.per_hour < 1_000, "one outlier does not set it"
+    assert told.sentence == f"sleeps rise by {rough(told.per_hour)} per hour over 7 points."
     straight = trend("x", "sleeps", [(0, 10), (2, 30), (4, 50), (6, 70)])
     assert straight.per_hour == 10
 

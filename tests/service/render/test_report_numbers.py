@@ -24,9 +24,9 @@ def many(number: str, unit: str) -> str:
 
 
 def printed(path: Path, form: str) -> str:
-    told = CliRunner().invoke(cli, ["diagnose", str(path), "--format", form])
+    told = CliRunner().invoke(cli, ["diagnose", str(path), "--format", form, "--verbose"])
     assert told.exit_code == 0, told.output
-    return html.unescape(told.stdout) if form == "html" else told.stdout
+    return {"html": html.unescape(told.stdout), "text": " ".join(told.stdout.split())}.get(form, told.stdout)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,53 @@
+"""Figures of the row cache latch where mutexes guard the row cache: waits that should not be, counters that mean nothing."""
+
+from collectors.mechanism import Mechanism
+from collectors.model import ROW_CACHE_LATCH, Delta, Row, number
+from rules.formatting import count, percent
+from rules.impact import severity_of
+from rules.model import Impact, Severity
+from rules.statistics import ratio
+from rules.waited import finished_seconds
+
+LATCH_EVENT = "latch: row cache objects"
+
+
+def misplaced_latch_wait(delta: Delta, mechanism: Mechanism | None) -> Impact | None:
+    """What waits for the latch cost where mutexes guard the row cache; None where they cost nothing, as they should."""
+    if mechanism != "mutex":
+        return None
+    waited = finished_seconds(delta, LATCH_EVENT)
+    micro = delta.cell("v$sys_time_model", "stat_name", "DB time", "value")
+    share = ratio(waited, None if micro is None else micro / 1e6)
+    cost = Impact(share_of_db_time=share, waiting_sessions=ratio(waited, delta.basis.seconds))
+    return None if severity_of(cost) in (None, Severity.INFO) else cost
+
+
+def misplaced_sleeps(delta: Delta, mechanism: Mechanism | None) -> float:
+    """Sleeps that the latch or its children have where mutexes guard the row cache; the more of the two views that say so."""
+    if mechanism != "mutex":
+        return 0.0
+    whole = [row for row in delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH]
+    return max(_sleeps(whole), _sleeps(delta.rows("v$latch_children")))
+
+
+def _sleeps(rows: tuple[Row, ...] | list[Row]) -> float:
+    return sum(number(row.get("sleeps")) or 0.0 for row in rows)
+
+
+def misplaced_notes(delta: Delta, mechanism: Mechanism | None) -> tuple[str, ...]:
+    """What is said of such figures, once."""
+    cost = misplaced_latch_wait(delta, mechanism)
+    if cost is not None:
+        share, sessions = cost.share_of_db_time, cost.waiting_sessions or 0.0
+        takes = f"keeps {sessions:.2f} sessions waiting" if share is None else f"takes {percent(share)} of DB time"
+        return (
+            f"{LATCH_EVENT} {takes}, which should not be: from 12.2 on mutexes guard the row cache; "
+            f"it is judged as it stands, so check that release {delta.release or 'unknown'} is right",
+        )
+    sleeps = misplaced_sleeps(delta, mechanism)
+    if not sleeps:
+        return ()
+    return (
+        f"{count(sleeps)} sleeps on the latch {ROW_CACHE_LATCH} are ignored: from 12.2 on mutexes guard the row cache and "
+        "the latch lives on by name only",
+    )

@@ -1,0 +1,125 @@
+"""A Diagnosis in few words for a terminal: what is wrong, what to do at what risk, why, and how to read on."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rules.explanation.steps import LARGEST_WAIT
+from rules.formatting import sentence
+from rules.model import Diagnosis, Finding, Severity, Step
+from rules.printed import REMEMBER
+from service.intake.inputs import DiagnosedInput
+from service.render.parts import (
+    EFFECT,
+    chain,
+    cost,
+    hang_steps,
+    nearest,
+    not_judged,
+    nothing_judged,
+    ruled_out,
+    titled,
+    to_do,
+    without_basis,
+    wrapped,
+)
+
+QUIET_WORDS, TROUBLE_WORDS = 120, 450
+"""Most words of an answer; what is needed to act comes first, and the rest as far as it fits."""
+MOST_MISSING, MOST_OPEN = 4, 3
+BLOCKER = "blocker"
+AS_PRINTED = "as printed"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some lines of an answer; what stands in their place where they do not fit; or that they stand there in any case."""
+
+    lines: Sequence[str]
+    instead: Sequence[str] = ()
+    needed: bool = False
+
+
+def brief(diagnosed: DiagnosedInput, head: Sequence[str], shared: Sequence[str] = ()) -> Iterator[str]:
+    """The answer below its `head`, whose words count; notes `shared` by all inputs are told elsewhere."""
+    diagnosis = diagnosed.diagnosis
+    parts = [*_parts(diagnosed, shared), Part(list(_closing(diagnosis)), needed=True)]
+    left = (QUIET_WORDS if diagnosis.severity is Severity.INFO else TROUBLE_WORDS) - _words(head)
+    left -= sum(_words(part.lines if part.needed else part.instead) for part in parts)
+    for part in parts:
+        more = _words(part.lines) - _words(part.instead)
+        fits = part.needed or more <= left
+        left -= more if fits and not part.needed else 0
+        yield from part.lines if fits else part.instead
+
+
+def _words(lines: Sequence[str]) -> int:
+    return sum(len(line.split()) for line in lines)
+
+
+def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
+    """What to do first, then what to remember, then why, then what else there may be."""
+    diagnosis = diagnosed.diagnosis
+    quiet = diagnosis.severity is Severity.INFO
+    for step in hang_steps(diagnosis):
+        if step.step == BLOCKER:
+            yield Part(_step(diagnosis, step), needed=True)
+    troubles = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
+    for place, finding in enumerate(troubles):
+        short = wrapped(
+            f"Found too: {titled(finding)}; {cost(diagnosed, finding)}; `latchscope causes show {finding.cause}` tells what to do"
+        )
+        yield Part(list(_finding(diagnosed, finding)), short, needed=not place)
+    yield from (Part(wrapped(f"Note: {note}")) for note in diagnosis.notes if _weighs(note, shared))
+    if not troubles and not nothing_judged(diagnosis):
+        yield from (Part(lines) for lines in _open(diagnosis))
+    for step in (*hang_steps(diagnosis), *chain(diagnosis)):
+        if step.step not in (BLOCKER, AS_PRINTED) and (not quiet or step.step == LARGEST_WAIT):
+            yield Part(_step(diagnosis, step))
+    for finding in diagnosis.findings:
+        if finding.severity is Severity.INFO:
+            words = f"Seen: {titled(finding)}, confidence {finding.confidence}; {cost(diagnosed, finding)}"
+            yield Part(wrapped(words))
+    if diagnosis.candidates:
+        named = ", ".join(hint.cause for hint in diagnosis.candidates)
+        yield Part(wrapped(f"Worth a look, for no polled signal can find them: {named}"))
+    if out := ruled_out(diagnosis):
+        near = ", ".join(verdict.cause for verdict in nearest(out))
+        yield Part(wrapped(f"Ruled out: {len(out)} causes, nearest {near}."))
+
+
+def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
+    """All it takes to act on a finding."""
+    sure = f"severity {finding.severity}, confidence {finding.confidence}"
+    yield from wrapped(f"Found: {titled(finding)}, {sure}; {cost(diagnosed, finding)}")
+    for name, words in to_do(finding):
+        if name != EFFECT:
+            yield from wrapped(f"{name}: {words}", "  ")
+
+
+def _step(diagnosis: Diagnosis, step: Step) -> Sequence[str]:
+    return wrapped(f"{sentence(step.step)}: {without_basis(diagnosis, step.statement)}")
+
+
+def _weighs(note: str, shared: Sequence[str]) -> bool:
+    """Whether a note is of this input: not what holds for every printed report, and not what was taken for granted."""
+    return note not in shared and note != REMEMBER and not note.startswith("assumed: ")
+
+
+def _open(diagnosis: Diagnosis) -> Iterator[Sequence[str]]:
+    """Causes that could not be judged, for the reasons that most of them share."""
+    reasons = sorted(not_judged(diagnosis).items(), key=lambda item: -len(item[1]))[:MOST_OPEN]
+    for (why, way_out), causes in reasons:
+        yield wrapped(f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}")
+
+
+def _closing(diagnosis: Diagnosis) -> Iterator[str]:
+    """What could not be judged, and how to read on."""
+    if gap := nothing_judged(diagnosis):
+        yield from wrapped(f"Nothing could be judged: {gap[0]}. Way out: {gap[1]}")
+        return
+    if diagnosis.undetermined:
+        missing = list(dict.fromkeys(verdict.missing for verdict in diagnosis.undetermined))
+        lacking = ", ".join(missing[:MOST_MISSING]) + ", …" * (len(missing) > MOST_MISSING)
+        causes = f"{len(diagnosis.undetermined)} cause" + "s" * (len(diagnosis.undetermined) > 1)
+        yield from wrapped(f"Not judged: {causes}, for want of {lacking}.")
+    yield from wrapped("--verbose tells the rest: steps, evidence, why causes are ruled out or open, notes.")

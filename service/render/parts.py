@@ -1,0 +1,159 @@
+"""The parts of a Diagnosis that every form of it tells in the same words: what it costs, what to do, what is open."""
+
+import re
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from collectors.model import Basis, Delta
+from rules.context import SignalContext
+from rules.explanation.confirmation import confirming_step
+from rules.formatting import compared, over, percent
+from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, RuledOut, Step
+from service.intake.inputs import DiagnosedInput
+
+COLUMNS = 100
+EFFECT = "Expected effect"
+TIED = "\N{NO-BREAK SPACE}"
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|×|s|ms|h|min)(?:\W|$))")
+NEAREST = 3
+ELSEWHERE = ("release", "mechanism")
+"""What rules a cause out without a number: it belongs to other releases, or shows where this instance has nothing."""
+OF_A_FINDING = ("cause", "confirming query", "remedy", "references")
+"""Steps that say of the first finding what every form says of each of them."""
+HANG = ("waiting now", "blocker", "library cache")
+"""Steps that come before all others: who hangs behind whom, and what must not be killed."""
+
+
+def wrapped(words: str, indent: str = "") -> list[str]:
+    """A line of text as lines that fit a terminal, those that follow set in.
+
+    A word is never broken, for it may be a path, and a number stays beside its unit.
+    """
+    lines = wrap(
+        _BEFORE_UNIT.sub(TIED, words),
+        COLUMNS,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(TIED, " ") for line in lines]
+
+
+def circumstances(diagnosis: Diagnosis) -> str:
+    """Release, what guards the row cache, and over which time the figures speak."""
+    release = f"Oracle {diagnosis.release}" if diagnosis.release else "release unknown"
+    guarded = f"row cache guarded by {diagnosis.mechanism}es" if diagnosis.mechanism else "mechanism unknown"
+    basis = f"figures are of {_of(diagnosis.basis)}" if diagnosis.basis else "there are no figures"
+    return f"{release}, {guarded}; {basis}."
+
+
+def without_basis(diagnosis: Diagnosis, statement: str) -> str:
+    """A statement without the interval, which stands once among the circumstances."""
+    if diagnosis.basis is None:
+        return statement
+    words = over(_of(diagnosis.basis))
+    return statement.replace(f", {words}", "").replace(f" {words}", "")
+
+
+def _of(basis: DiagnosisBasis) -> Basis:
+    return Basis(basis.kind, basis.begin, basis.end, basis.seconds)
+
+
+def titled(finding: Finding) -> str:
+    """The cause of a finding with its cache and id."""
+    where = (
+        "" if finding.cache is None else f"{', perhaps' if finding.identity == 'candidate' else ' on'} {finding.cache}"
+    )
+    return f"{finding.title}{where} ({finding.cause})"
+
+
+def cost(diagnosed: DiagnosedInput, finding: Finding) -> str:
+    """What the waits on the surface of a finding cost; of totals without an age nothing is known."""
+    impact = (
+        SignalContext(diagnosed.change).impact_of((finding.surface,)) if isinstance(diagnosed.change, Delta) else None
+    )
+    if impact is not None and impact.share_of_db_time is not None:
+        return f"costs {percent(impact.share_of_db_time)} of DB time"
+    if impact is not None and impact.waiting_sessions is not None:
+        return f"{impact.waiting_sessions:.2f} sessions wait on average"
+    return "cost unknown"
+
+
+def confirming(finding: Finding) -> str | None:
+    """The confirming query, what it found, and how to read it; None where there is none."""
+    return None if finding.confirm is None else confirming_step(finding.confirm).statement
+
+
+def to_do(finding: Finding) -> Iterator[tuple[str, str]]:
+    """What to do about a finding, a name and the words of each; what is little sure is confirmed before all else."""
+    query, unsure = confirming(finding), finding.confidence is Confidence.LOW
+    if query and unsure:
+        yield "Confirm first", query
+    yield "Do", finding.remedy
+    yield "Risk", finding.risk
+    if query and not unsure:
+        yield "Confirm", query
+    yield EFFECT, finding.expected_effect
+
+
+def cited(finding: Finding) -> Iterator[str]:
+    """Where to read on."""
+    for reference in finding.references:
+        yield f"{reference.title} ({reference.url})" if reference.url else reference.title
+
+
+def hang_steps(diagnosis: Diagnosis) -> Sequence[Step]:
+    """Who hangs behind whom."""
+    return [step for step in diagnosis.steps if step.step in HANG]
+
+
+def chain(diagnosis: Diagnosis) -> Sequence[Step]:
+    """The steps from the wait to the cause."""
+    return [step for step in diagnosis.steps if step.step not in (*HANG, *OF_A_FINDING)]
+
+
+def ruled_out(diagnosis: Diagnosis) -> Sequence[RuledOut]:
+    """What a number speaks against."""
+    return [verdict for verdict in diagnosis.ruled_out if verdict.signal not in ELSEWHERE]
+
+
+def elsewhere(diagnosis: Diagnosis) -> Sequence[str]:
+    """Causes of other releases, or of what this instance has not got."""
+    return [verdict.cause for verdict in diagnosis.ruled_out if verdict.signal in ELSEWHERE]
+
+
+def against(verdict: RuledOut) -> str:
+    """Why a cause is ruled out; where another one explains the waits, which."""
+    value, needs = compared(verdict)
+    if verdict.needs.startswith("not "):
+        return verdict.because
+    return f"{verdict.signal} is {value} where it would need {needs}"
+
+
+def nearest(out: Sequence[RuledOut]) -> Sequence[RuledOut]:
+    """Those that came nearest to being found."""
+    return sorted(out, key=lambda verdict: -_nearness(verdict))[:NEAREST]
+
+
+def _nearness(verdict: RuledOut) -> float:
+    """How much of what it needs is there, 0 to 1; 1 where all was and another cause explains it."""
+    sign, _, bound = verdict.needs.partition(" ")
+    if sign not in (">=", "<="):
+        return 1.0
+    part, whole = (verdict.value, float(bound)) if sign == ">=" else (float(bound), verdict.value)
+    return min(max(part / whole, 0.0), 1.0) if whole else 0.0
+
+
+def not_judged(diagnosis: Diagnosis) -> dict[tuple[str, str], list[str]]:
+    """Causes that could not be judged, by the reason and the way out that they share."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for verdict in diagnosis.undetermined:
+        grouped.setdefault((verdict.why or verdict.missing, verdict.way_out), []).append(verdict.cause)
+    return grouped
+
+
+def nothing_judged(diagnosis: Diagnosis) -> tuple[str, str] | None:
+    """The one reason and the way out, where no cause at all could be judged."""
+    reasons = not_judged(diagnosis)
+    return next(iter(reasons)) if len(reasons) == 1 and not (diagnosis.findings or diagnosis.ruled_out) else None

@@ -1,0 +1,131 @@
+"""A short answer: few words in narrow lines, and nothing lost that it takes to act; over cases, scenarios, probes, reports."""
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from collectors.model import Delta
+from collectors.scenarios import scenarios
+from rules.engine import diagnose
+from rules.model import Finding, Severity
+from service.intake.inputs import DiagnosedInput, diagnose_all
+from service.render.diagnosis import as_text
+from tests.rules.case_files import all_cases, delta_of
+from tests.rules.printed import scripted
+
+COLUMNS, QUIET_WORDS, TROUBLE_WORDS = 100, 120, 450
+SAMPLED_CASES, SAMPLED_RECORDINGS = 120, 12
+RECORDINGS = Path(__file__).parents[2] / "recordings"
+HEADLINE = re.compile(r"^(?:INFO|NOTICE|WARNING|CRITICAL): ", re.M)
+
+
+def told(name: str, delta: Delta) -> DiagnosedInput:
+    return DiagnosedInput(name, delta, diagnose(delta))
+
+
+def inputs(shared: Path) -> Iterator[DiagnosedInput]:
+    """A seeded sample of the cases, every scripted database at two moments, every probe, real reports, some of our own."""
+    dice = random.Random(13)
+    for case in dice.sample(all_cases(), SAMPLED_CASES):
+        yield told(str(case), delta_of(case))
+    for name in scenarios():
+        yield from (told(name, scripted(name, at, 15.0)) for at in (1.0, 60.0))
+    files = [*sorted((shared / "probes").glob("*.json")), *sorted((shared / "reports").glob("*.[ht]*"))]
+    files += dice.sample(sorted((RECORDINGS / "reports").glob("*.[ht]*")), SAMPLED_RECORDINGS)
+    outcome = diagnose_all([str(path) for path in files])
+    assert not outcome.errors
+    yield from outcome.diagnosed
+
+
+@pytest.fixture(scope="module")
+def answers(shared_data: Path) -> list[tuple[DiagnosedInput, str]]:
+    found = [(each, as_text([each])) for each in inputs(shared_data)]
+    assert len(found) > 190
+    assert {each.diagnosis.severity for each, _ in found} == set(Severity)
+    return found
+
+
+def test_answers_are_short(answers: list[tuple[DiagnosedInput, str]]) -> None:
+    quiet = {each.name: len(text.split()) for each, text in answers if each.diagnosis.severity is Severity.INFO}
+    trouble = {each.name: len(text.split()) for each, text in answers if each.name not in quiet}
+    assert {name: words for name, words in quiet.items() if words > QUIET_WORDS} == {}
+    assert {name: words for name, words in trouble.items() if words > TROUBLE_WORDS} == {}
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_no_line_is_wider_than_a_terminal_unless_a_single_word_is(
+    answers: list[tuple[DiagnosedInput, str]], verbose: bool
+) -> None:
+    for each, brief in answers:
+        text = as_text([each], verbose=True) if verbose else brief
+        wide = [line for line in text.splitlines() if len(line) > COLUMNS and len(line.split()) > 1]
+        # A word is never broken, so a line may be wide by the path or address that is all of it behind its name.
+        assert [line for line in wide if max(map(len, line.split())) < COLUMNS - 30] == [], each.name
+
+
+def whole(text: str, finding: Finding) -> bool:
+    """Whether an unwrapped answer tells all it takes to act on a finding."""
+    confirm = finding.confirm.sql if finding.confirm else ""
+    return all(" ".join(words.split()) in text for words in (finding.remedy, finding.risk, confirm))
+
+
+def test_nothing_is_lost_that_it_takes_to_act(answers: list[tuple[DiagnosedInput, str]]) -> None:
+    found, shortened = 0, 0
+    for each, brief in answers:
+        text = " ".join(brief.split())
+        assert " ".join(each.diagnosis.headline.split()) in text, each.name
+        assert "--verbose" in text or "Nothing could be judged" in text, each.name
+        troubles = [one for one in each.diagnosis.findings if one.severity is not Severity.INFO]
+        for place, finding in enumerate(troubles):
+            found += 1
+            where = finding.cache or ""
+            line = re.search(rf"Found(?: too)?: {re.escape(finding.title)}[^(]*\({finding.cause}\)[^.]*", text)
+            assert line is not None and where in line[0], each.name
+            assert re.search(r"costs [\d<>. ]+ % of DB time|sessions wait on average|cost unknown", text), each.name
+            if not whole(text, finding):
+                assert place, f"{each.name}: the first finding is always told whole"
+                assert f"`latchscope causes show {finding.cause}`" in text, each.name
+                shortened += 1
+        blockers = [step.statement for step in each.diagnosis.steps if step.step == "blocker"]
+        assert all(" ".join(words.split()) in text for words in blockers), each.name
+    assert found > 70 and shortened <= 0.02 * found
+
+
+def test_the_way_out_comes_before_the_steps(answers: list[tuple[DiagnosedInput, str]]) -> None:
+    seen = 0
+    for each, brief in answers:
+        steps = re.search(r"^(?:Hot|Cache|Confirmation|Waiting now)\b.*: ", brief, re.M)
+        do = re.search(r"^  Do: ", brief, re.M)
+        if steps is None or do is None:
+            continue
+        seen += 1
+        headline = HEADLINE.search(brief)
+        assert headline is not None and headline.start() < do.start() < steps.start(), each.name
+    assert seen > 50
+
+
+NEVER = ("most for unknown", "(unknown)", "would need not ", "3.14 gets for each dictionary get, within the 1 to 3")
+
+
+def test_words_that_say_nothing_are_never_said(answers: list[tuple[DiagnosedInput, str]]) -> None:
+    for each, brief in answers:
+        for text in (brief, as_text([each], verbose=True)):
+            unwrapped = " ".join(text.split())
+            assert [words for words in NEVER if words in unwrapped] == [], each.name
+
+
+def test_notes_of_every_report_and_assumptions_are_left_to_verbose(shared_data: Path) -> None:
+    each = diagnose_all([str(shared_data / "reports" / "awr-11.2.0.3-io-bound.html")]).diagnosed
+    assert "judged from a printed report" not in as_text(each)
+    assert "judged from a printed report" in as_text(each, verbose=True)
+
+
+def test_largest_wait_is_named_where_it_is_not_of_the_row_cache(shared_data: Path) -> None:
+    each = diagnose_all([str(shared_data / "reports" / "awr-11.2.0.4-rac-row-lock-a.html")]).diagnosed
+    text = " ".join(as_text(each).split())
+    assert "Of the waits that are read the largest is enq: TX - row lock contention, 96.9 % of DB time." in text
+    own = diagnose_all([str(shared_data / "probes" / "P00_undo_storm.json")]).diagnosed
+    assert "the largest is" not in as_text(own, verbose=True), "where it is ours the headline has it"
