@@ -256,8 +256,7 @@ class SignalContext:
         )
 
     def _micro(self, view: str, key: str, name: str, column: str) -> float | None:
-        micro = self.delta.cell(view, key, name, column)
-        return None if micro is None else micro / 1e6
+        return None if (micro := self.delta.cell(view, key, name, column)) is None else micro / 1e6
 
     @property
     def full_release(self) -> str | None:
@@ -267,16 +266,15 @@ class SignalContext:
 
     def sum_of(self, rows: Sequence[Row], column: str) -> float | None:
         """The sum of a column, or None when any row lacks it or there is no row."""
-        cells = [number(row.get(column)) for row in rows]
-        known = [cell for cell in cells if cell is not None]
-        return sum(known) if known and len(known) == len(cells) else None
+        known = [cell for row in rows if (cell := number(row.get(column))) is not None]
+        return sum(known) if known and len(known) == len(rows) else None
 
     def by_name(self, column: str) -> Mapping[str, float]:
         """A column of v$rowcache, or `lookups`, by cache name, most first; a cache of which a row lacks it is left out."""
         rows = self.rowcache
         names = {str(row.get("parameter")) for row in rows if row.get("parameter") is not None}
         sums = {name: self.sum_of([row for row in rows if row.get("parameter") == name], column) for name in names}
-        named = [(name, total) for name, total in sums.items() if total is not None]
+        named = ((name, total) for name, total in sums.items() if total is not None)
         return dict(sorted(named, key=lambda item: (-item[1], item[0])))
 
     def unlisted(self, latch: str) -> Unknown | None:

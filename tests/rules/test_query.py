@@ -14,7 +14,8 @@ from rules.query import Query
 from tests.collectors.shipped_sql import RELEASES, releases_of
 
 QUERIES = {cause.id: cause.confirm for cause in catalogue().values() if cause.confirm}
-HERE = [(cause, release) for cause in QUERIES for release in releases_of(catalogue()[cause])]
+HERE = {cause: releases_of(catalogue()[cause]) for cause in QUERIES}
+"""The releases of each cause that has a query."""
 FORBIDDEN = re.compile(
     r"v\$sql|v\$sqlarea|aud\$|.*audit_(session|trail|object|statement)|unified_audit_trail|dba_common_.*"
 )
@@ -37,18 +38,20 @@ def test_reads_lists_exactly_the_views_of_the_texts(cause: str) -> None:
     assert len(set(query.reads)) == len(query.reads)
 
 
-@pytest.mark.parametrize(("cause", "release"), HERE)
-def test_views_are_those_that_the_text_of_the_release_reads(cause: str, release: str) -> None:
+@pytest.mark.parametrize("cause", QUERIES)
+def test_views_are_those_that_the_text_of_the_release_reads(cause: str) -> None:
     query = QUERIES[cause]
-    text, naming = query.text(release), query.naming(release)
-    assert text is not None, "a release of the cause without a text"
-    assert set(query.views(release)) == tables(text)
-    assert naming is None or tables(naming) == tables(text), "names need a grant of their own"
+    for release in HERE[cause]:
+        text, naming = query.text(release), query.naming(release)
+        assert text is not None, f"{release}: a release of the cause without a text"
+        assert set(query.views(release)) == tables(text), release
+        assert naming is None or tables(naming) == tables(text), f"{release}: names need a grant of their own"
 
 
-@pytest.mark.parametrize(("cause", "release"), [pair for pair in HERE if pair[1] not in ("11.2",)])
-def test_no_query_from_12_1_on_counts_the_objects_of_one_container(cause: str, release: str) -> None:
-    assert [view for view in QUERIES[cause].views(release) if view.startswith("dba_")] == []
+@pytest.mark.parametrize("cause", QUERIES)
+def test_no_query_from_12_1_on_counts_the_objects_of_one_container(cause: str) -> None:
+    later = [release for release in HERE[cause] if release != "11.2"]
+    assert [view for release in later for view in QUERIES[cause].views(release) if view.startswith("dba_")] == []
 
 
 @pytest.mark.parametrize("cause", QUERIES)
@@ -65,12 +68,13 @@ def test_names_never_give_the_text_of_a_statement(cause: str) -> None:
         assert not {"sql_text", "sql_fulltext"} & {one.name for given in selects for one in given.find_all(exp.Column)}
 
 
-@pytest.mark.parametrize(("cause", "release"), HERE)
-def test_names_of_dictionary_objects_carry_their_container(cause: str, release: str) -> None:
-    naming = QUERIES[cause].naming(release)
-    if naming is not None and any(view.startswith("cdb_") for view in QUERIES[cause].views(release)):
-        columns = [one.alias_or_name for one in sqlglot.parse_one(naming, read="oracle").selects]
-        assert columns[0] == "con_id" and len(columns) > 2
+@pytest.mark.parametrize("cause", QUERIES)
+def test_names_of_dictionary_objects_carry_their_container(cause: str) -> None:
+    for release in HERE[cause]:
+        naming = QUERIES[cause].naming(release)
+        if naming is not None and any(view.startswith("cdb_") for view in QUERIES[cause].views(release)):
+            columns = [column.alias_or_name for column in sqlglot.parse_one(naming, read="oracle").selects]
+            assert columns[0] == "con_id" and len(columns) > 2, release
 
 
 WANTED = """

@@ -136,7 +136,8 @@ def test_standin_check_finds_the_kind_and_is_green_with_its_grants(site: Site, k
 def test_standin_check_names_each_missing_grant_in_the_words_of_the_kind(site: Site, kind: DatabaseKind) -> None:
     make_it(site.backend, kind)
     beyond, openable = set(site.backend.refused), {view: name for view, name in GRANTED.items() if view != "x$kqrst"}
-    for view, granted_on in openable.items():
+    thinned = list(openable.items())[:: 1 if kind in ("11.2", "cdb") else 4]  # the words differ by kind, not by view
+    for view, granted_on in thinned:
         site.backend.refused = beyond | {view}
         code, told, _ = site.check("erp")
         named = [(plain or block).lower() for plain, block in _OPENED.findall(told)]
