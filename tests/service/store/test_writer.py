@@ -88,7 +88,8 @@ def until(so: Callable[[], bool]) -> None:
 
 
 def seconds(recorder: Recorder) -> list[int]:
-    return [int((at - START).total_seconds()) for _, at in recorder.taken]
+    """When the polls were taken that arrived, in order; one in flight may arrive twice, which changes nothing in a store."""
+    return list(dict.fromkeys(int((at - START).total_seconds()) for _, at in recorder.taken))
 
 
 def away(records: Sequence[IngestRecord]) -> None:
@@ -115,7 +116,7 @@ def test_writer_writes_polls_in_order(
     writer.start()
     for second in range(20):
         give(writer, monkeypatch, record, second)
-    until(lambda: len(recorder.taken) == 20)
+    until(lambda: len(seconds(recorder)) == 20)
     assert seconds(recorder) == list(range(20))
     until(lambda: len(writer.spool) == 0)
 
@@ -139,7 +140,7 @@ def test_writer_keeps_all_polls_on_disk_undelayed_while_the_store_hangs(
     assert len(DiskQueue(writer.spool.directory, 2**24).oldest(9)) == 5, "as the next start would find it"
     assert recorder.taken == []
     hangs.set()
-    until(lambda: len(recorder.taken) == 6 and not len(writer.spool))
+    until(lambda: len(set(recorder.taken)) == 6 and not len(writer.spool))
     of_a = [int((at - START).total_seconds()) for name, at in recorder.taken if name == "a"]
     assert of_a == [0, 0, 1, 2, 3], "the one in flight is written twice, which a store does not mind"
 
@@ -158,7 +159,7 @@ def test_writer_keeps_polls_in_order_while_the_store_is_away(
     until(lambda: len(writer.spool) == 10)
     assert writer.trouble() == "the store does not answer; 10 polls wait in the spool"
     recorder.fails = lambda records: None
-    until(lambda: len(recorder.taken) == 10 and not len(writer.spool))
+    until(lambda: len(set(recorder.taken)) == 10 and not len(writer.spool))
     assert seconds(recorder) == list(range(10))
     assert writer.trouble() is None
     said = [one.getMessage() for one in caplog.records if "spool" in one.getMessage()]
@@ -182,7 +183,7 @@ def test_writer_sets_a_refused_poll_aside_without_delaying_others(
     recorder.fails = refuse
     writer.start()
     give(writer, monkeypatch, record, *range(6))
-    until(lambda: len(recorder.taken) == 5 and not len(writer.spool))
+    until(lambda: len(set(recorder.taken)) == 5 and not len(writer.spool))
     assert sorted(seconds(recorder)) == [0, 1, 2, 4, 5]
     (kept,) = writer.spool.directory.glob("*.refused")
     assert from_bytes(kept.read_bytes()).at == bad
