@@ -22,6 +22,7 @@ from rules.hangs import WaitingLook, hanging, look_of
 from rules.impact import severity_of, severity_of_hang
 from rules.misplaced import misplaced_latch_wait
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
+from rules.plausibility import db_time_is_sound
 from rules.printed import another, busier, more_of
 from rules.statistics import LatchStatistics, latch_statistics, ratio, share
 from rules.waited import finished_seconds
@@ -48,10 +49,8 @@ class SignalContext:
     """What the signals look at. Everything is computed on first use, from the Delta alone."""
 
     delta: Delta
-    caches: CacheMap | None = None
-    """The map of the Delta where the caller has it already."""
-    focus: int | None = None
-    """The child that is spoken of, where it is not the hottest."""
+    caches: CacheMap | None = None  # the map of the Delta where the caller has it already
+    focus: int | None = None  # the child that is spoken of, where it is not the hottest
 
     @property
     def printed(self) -> bool:
@@ -160,8 +159,9 @@ class SignalContext:
         return self.delta.cell("v$osstat", "stat_name", statistic, "total")
 
     def seconds_of(self, statistic: str) -> float | None:
-        """Seconds that a statistic of v$sys_time_model grew by."""
-        return self._micro("v$sys_time_model", "stat_name", statistic, "value")
+        """Seconds that a statistic of v$sys_time_model grew by; none of a DB time that other figures prove wrong."""
+        wrong = statistic == "DB time" and not db_time_is_sound(self.delta)
+        return None if wrong else self._micro("v$sys_time_model", "stat_name", statistic, "value")
 
     def work(self, statistic: str) -> float | None:
         """The change of a statistic of v$sysstat."""
@@ -295,5 +295,5 @@ class SignalContext:
         for oddity in self.delta.oddities:
             if oddity.view == view and oddity.column in ("", column):
                 return Unknown(view, str(oddity), another(self.delta.source))
-        what = f"{view} has no {column}" if column else f"{view} has no such row"
-        return Unknown(view, f"{what} here", more_of(self.delta.source, view, column or "that row"))
+        what = f"{view} has no {column or 'such row'} here"
+        return Unknown(view, what, more_of(self.delta.source, view, column or "that row"))

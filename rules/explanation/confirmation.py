@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from rules.formatting import number as spelled
-from rules.model import Step
+from rules.model import Finding, Step
 from rules.query import Confirmation
 
 
@@ -28,6 +28,14 @@ def number_of(query: Confirmation) -> str:
     missed = query.needs is not None and query.confirms is None
     blind = "; that it misses the bound proves nothing, as other containers were not seen" if missed else ""
     return f"{spelled(query.result)}{seen}{unnamed}{blind}"
+
+
+def speaks_against(finding: Finding) -> str | None:
+    """That the confirming query was run and speaks against a finding, with its number; None where it does not."""
+    query = finding.confirm
+    if query is None or query.result is None or query.confirms is not False:
+        return None
+    return f"the confirming query speaks against it: {number_of(query)}"
 
 
 def named(row: Mapping[str, str | float | None]) -> str:

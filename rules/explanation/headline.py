@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from collectors.model import Missing
 from rules.baseline import UsualRange, against_usual
 from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SignalContext
+from rules.explanation.confirmation import speaks_against
 from rules.explanation.hangs import hang_sentence
 from rules.explanation.several import at_once, beside
 from rules.formatting import over, percent, sentence, within
 from rules.hangs import most_waited_for
 from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
 from rules.model import Confidence, Finding, Impact, Severity, Surface
+from rules.plausibility import contradictions
 from rules.troubles import row_cache_gate
 from rules.unseen import unseen_waiters
 from rules.waiters import MINIMUM_WAITERS
@@ -24,8 +26,13 @@ UNKNOWN_CACHE = "unknown"
 
 
 def headline(context: SignalContext, findings: Sequence[Finding], usual: Mapping[str, UsualRange]) -> str:
-    """One sentence for a list, an alert or a page title; says how many times the usual it costs where that is known."""
+    """One sentence for a list, an alert or a page title; says how many times the usual it costs where that is known.
+
+    What cannot be right in the figures comes first.
+    """
     sentence = _headline(context, findings, usual)
+    if impossible := contradictions(context.delta):
+        return f"The figures contradict each other: {impossible[0]}; as far as they go: {within(sentence)}"
     lacking = [view for view in NEEDED if isinstance(context.delta.read(view), Missing)]
     return (
         f"As far as the file goes: {sentence}"
@@ -67,6 +74,8 @@ def _not_looked(context: SignalContext) -> str:
 
 def _named(top: Finding, with_cache: bool = True) -> str:
     """The cause and its cache, hedged where little speaks for them."""
+    if against := speaks_against(top):
+        return f"Perhaps {within(top.title)}{f' on {top.cache}' if top.cache else ''}; {against}"
     if not with_cache and top.confidence is not Confidence.LOW:
         return top.title
     if top.confidence is Confidence.LOW:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rules.blockers import blockers_of
 from rules.context import SURFACE_EVENTS, SignalContext
 from rules.explanation.blockers import blocker_steps
-from rules.explanation.confirmation import confirming_step
+from rules.explanation.confirmation import confirming_step, speaks_against
 from rules.explanation.hangs import hang_step
 from rules.explanation.latch import latch_steps
 from rules.explanation.report import as_printed
@@ -128,9 +128,10 @@ def _remedy_steps(top: Finding, context: SignalContext) -> list[Step]:
     ]
     if top.confirm:
         evidence.append(confirming_step(top.confirm))
-    evidence.append(
-        Step(step="remedy", statement=f"{top.remedy} Risk: {top.risk} Expected effect: {top.expected_effect}")
-    )
+    against = speaks_against(top)
+    waits = f"Not yet, for {against}. If it is proven after all: " if against else ""
+    remedy = f"{waits}{top.remedy} Risk: {top.risk} Expected effect: {top.expected_effect}"
+    evidence.append(Step(step="remedy", statement=remedy))
     if top.references:
         evidence.append(
             Step(

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, part_of, percent
+from rules.plausibility import contradictions
+from rules.printed import another
 from rules.signals import Subject, signal
 from rules.statistics import ratio
 
@@ -23,11 +25,19 @@ PARSING_WAITS = (
 )
 
 
+def no_db_time(context: SignalContext) -> Unknown:
+    """Why DB time is not known: other figures prove it wrong, or it was not captured."""
+    wrong = contradictions(context.delta)
+    if wrong:
+        return Unknown("v$sys_time_model", wrong[0], another(context.delta.source))
+    return context.why_unknown("v$sys_time_model", "DB time")
+
+
 def db_time_share(context: SignalContext, statistic: str) -> SignalValue:
     """A statistic of v$sys_time_model as a share of DB time."""
     spent, db_time = context.seconds_of(statistic), context.seconds_of("DB time")
     if spent is None or not db_time:
-        return context.why_unknown("v$sys_time_model", statistic if spent is None else "DB time")
+        return context.why_unknown("v$sys_time_model", statistic) if spent is None else no_db_time(context)
     return Known(spent / db_time, f"{spent:,.1f} s of {db_time:,.1f} s")
 
 
@@ -55,7 +65,7 @@ def waited_share_of_db_time(context: SignalContext, waited: float | None, view: 
     if waited is None:
         return context.why_unknown(view, column)
     if not db_time:
-        return context.why_unknown("v$sys_time_model", "DB time")
+        return no_db_time(context)
     return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s")
 
 

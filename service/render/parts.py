@@ -6,7 +6,7 @@ from textwrap import wrap
 
 from collectors.model import Basis, Delta
 from rules.context import SignalContext
-from rules.explanation.confirmation import confirming_step
+from rules.explanation.confirmation import confirming_step, speaks_against
 from rules.formatting import compared, over, percent
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, RuledOut, Step
 from service.intake.inputs import DiagnosedInput
@@ -87,10 +87,11 @@ def confirming(finding: Finding) -> str | None:
 
 def to_do(finding: Finding) -> Iterator[tuple[str, str]]:
     """What to do about a finding, a name and the words of each; what is little sure is confirmed before all else."""
-    query, unsure = confirming(finding), finding.confidence is Confidence.LOW
+    query, against = confirming(finding), speaks_against(finding)
+    unsure = finding.confidence is Confidence.LOW or against is not None
     if query and unsure:
         yield "Confirm first", query
-    yield "Do", finding.remedy
+    yield "Do", f"not yet, for {against}. If it is proven after all: {finding.remedy}" if against else finding.remedy
     yield "Risk", finding.risk
     if query and not unsure:
         yield "Confirm", query

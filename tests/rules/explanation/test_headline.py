@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from collectors.confirmation import ConfirmationResult
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Row
 from rules.catalogue import catalogue
 from rules.cause import Cause
@@ -95,3 +96,18 @@ def test_headline_of_a_file_cut_off_too_early_says_as_far_as_it_goes() -> None:
     cut = diagnose(replace(whole, readings=lacking, cut_off=True), {})
     assert cut.headline.startswith("As far as the file goes: Nothing to do")
     assert diagnose(replace(whole, readings=lacking), {}).headline.startswith("Nothing to do")
+
+
+def test_confirmation_that_refutes_turns_the_headline_and_the_remedy_waits() -> None:
+    undo = {"undo-segments": catalogue()["undo-segments"]}
+    counted = {"undo-segments": ConfirmationResult(value=12)}
+    got = diagnose(replace(delta_of(RICH), confirmations=counted), undo)
+    assert got.headline.startswith(
+        "Perhaps too many undo segments on dc_rollback_segments; the confirming query speaks against it: 12; "
+    )
+    (remedy,) = [step.statement for step in got.steps if step.step == "remedy"]
+    assert remedy.startswith("Not yet, for the confirming query speaks against it: 12. If it is proven after all: ")
+    proven = {"undo-segments": ConfirmationResult(value=14_838)}
+    assert diagnose(replace(delta_of(RICH), confirmations=proven), undo).headline.startswith(
+        "Too many undo segments on"
+    )
