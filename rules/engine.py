@@ -53,13 +53,14 @@ def diagnose(
     verdicts = weighed(context, judged, [_judge(cause, context) for cause in judged.values()])
     findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), judged)
     basis = delta.basis
+    open_causes = [(judged[verdict.cause], verdict) for verdict in verdicts if isinstance(verdict, Undetermined)]
     return Diagnosis(
         database=delta.database,
         release=delta.release,
         mechanism=context.mechanism,
         basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
         severity=_severity(context, judged, findings),
-        headline=headline(context, findings, usual or {}),
+        headline=headline(context, findings, usual or {}, open_causes),
         impact=whole_impact(context, findings),
         surfaces=surface_impacts(context),
         troubles=troubles(context, findings),

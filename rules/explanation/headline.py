@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from collectors.model import Missing
 from rules.baseline import UsualRange, against_usual
+from rules.cause import Cause
 from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SignalContext
 from rules.explanation.confirmation import speaks_against
 from rules.explanation.hangs import hang_sentence
@@ -11,7 +12,7 @@ from rules.explanation.several import at_once, beside
 from rules.formatting import over, percent, sentence, within
 from rules.hangs import most_waited_for
 from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
-from rules.model import Confidence, Finding, Impact, Severity, Surface
+from rules.model import Confidence, Finding, Impact, Severity, Surface, Undetermined
 from rules.plausibility import contradictions
 from rules.troubles import row_cache_gate
 from rules.unseen import unseen_waiters
@@ -25,12 +26,18 @@ UNKNOWN_CACHE = "unknown"
 """What stands for the name of a cache that waiters or a map do not tell."""
 
 
-def headline(context: SignalContext, findings: Sequence[Finding], usual: Mapping[str, UsualRange]) -> str:
+OpenCauses = Sequence[tuple[Cause, Undetermined]]
+"""Causes that could not be judged, and why."""
+
+
+def headline(
+    context: SignalContext, findings: Sequence[Finding], usual: Mapping[str, UsualRange], open_causes: OpenCauses = ()
+) -> str:
     """One sentence for a list, an alert or a page title; says how many times the usual it costs where that is known.
 
     What cannot be right in the figures comes first.
     """
-    sentence = _headline(context, findings, usual)
+    sentence = _headline(context, findings, usual, open_causes)
     if impossible := contradictions(context.delta):
         return f"The figures contradict each other: {impossible[0]}; as far as they go: {within(sentence)}"
     lacking = [view for view in NEEDED if isinstance(context.delta.read(view), Missing)]
@@ -41,7 +48,9 @@ def headline(context: SignalContext, findings: Sequence[Finding], usual: Mapping
     )
 
 
-def _headline(context: SignalContext, findings: Sequence[Finding], usual: Mapping[str, UsualRange]) -> str:
+def _headline(
+    context: SignalContext, findings: Sequence[Finding], usual: Mapping[str, UsualRange], open_causes: OpenCauses
+) -> str:
     unexplained = _unexplained(context, findings)
     if not findings and all(isinstance(context.delta.read(view), Missing) for view in TELLING):
         why = "the file is cut off before them" if context.delta.cut_off else "they could not be read"
@@ -54,9 +63,9 @@ def _headline(context: SignalContext, findings: Sequence[Finding], usual: Mappin
     if unexplained:
         stuck = hang_sentence(context)
         if stuck:
-            return f"{stuck}; {_cost(context, usual)}; {_why_unexplained(context)}"
+            return f"{stuck}; {_cost(context, usual)}; {_why_unexplained(context, open_causes)}"
         told = (f"{_cost(context, usual)}, {_where(context)}", at_once(context), beside(context, findings))
-        return sentence("; ".join(filter(None, (*told, _why_unexplained(context)))))
+        return sentence("; ".join(filter(None, (*told, _why_unexplained(context, open_causes)))))
     nothing = f"Nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"
     return "; ".join(filter(None, (nothing, beside(context, findings))))
 
@@ -107,11 +116,28 @@ def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:
     return gate is not Severity.INFO and all(finding.severity is Severity.INFO for finding in findings)
 
 
-def _why_unexplained(context: SignalContext) -> str:
+def _why_unexplained(context: SignalContext, open_causes: OpenCauses) -> str:
+    """That nothing known explains it, where every cause that fits was judged; else the likeliest that is open."""
     names = context.delta.read("v$rowcache")
     if isinstance(names, Missing):
         return f"cannot tell which cache: {names.way_out}"
-    return "no known cause explains it"
+    likely = _likeliest(context, open_causes)
+    if likely is None:
+        return "no known cause explains it"
+    cause, verdict = likely
+    return f"no cause that could be judged explains it; {cause.id} is open, because {verdict.why}: {verdict.way_out}"
+
+
+def _likeliest(context: SignalContext, open_causes: OpenCauses) -> tuple[Cause, Undetermined] | None:
+    """An open cause of a surface in trouble: one of the cache in trouble before one of no cache; where none is known, any."""
+    troubled = {surface for surface in context.surfaces if context.gate_of((surface,)) not in (None, Severity.INFO)}
+    here = [(cause, verdict) for cause, verdict in open_causes if troubled & set(cause.surfaces)]
+    hot = {cache.parameter for cache in context.hot.caches if cache.parameter} if context.hot else set[str]()
+    if not hot and context.crowd is not None and context.crowd.waiters:
+        hot = {context.crowd.caches().most_common(1)[0][0]} - {UNKNOWN_CACHE}
+    named = [pair for pair in here if hot & set(pair[0].caches)]
+    general = [pair for pair in here if not pair[0].caches]
+    return next(iter((*named, *general) if hot else here), None)
 
 
 def _cost(context: SignalContext, usual: Mapping[str, UsualRange], surface: Surface | None = None) -> str:

@@ -111,3 +111,17 @@ def test_confirmation_that_refutes_turns_the_headline_and_the_remedy_waits() -> 
     assert diagnose(replace(delta_of(RICH), confirmations=proven), undo).headline.startswith(
         "Too many undo segments on"
     )
+
+
+def test_headline_names_the_likeliest_open_cause_and_what_it_needs() -> None:
+    few = [{**row, "usage": 14} for row in RICH["v$rowcache"]]
+    known = {name: catalogue()[name] for name in ("undo-segments", "undo-retention-runaway", "px-hash-joins")}
+    blind = {view: rows for view, rows in RICH.items() if view != "v$undostat"} | {"v$rowcache": few}
+    told = diagnose(delta_of(blind), known)
+    assert "undo-retention-runaway" in {verdict.cause for verdict in told.undetermined}
+    assert (
+        "; no cause that could be judged explains it; undo-retention-runaway is open, because v$undostat"
+        in told.headline
+    )
+    judged = {name: cause for name, cause in known.items() if name != "undo-retention-runaway"}
+    assert diagnose(delta_of(blind), judged).headline.endswith("no known cause explains it")
