@@ -1,22 +1,24 @@
 """create_app(): the one place where the parts are put together."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 
 from fastapi import FastAPI
 
 from rules.catalogue import catalogue
 from service.config.settings import Settings
-from service.fleet.build import build_fleet
+from service.fleet.build import Fleet, build_fleet
 from service.fleet.coordinator import FleetMetrics
 from service.history.jobs import build_jobs
 from service.metrics.exposition import own_registry
 from service.notify.build import Notifiers, build_notifiers
 from service.periodic import PeriodicJob
 from service.state.board import Board, MonitoredDatabase
-from service.store.build import build_store
+from service.store.build import Store, build_store
 from service.store.writer import SpoolMetrics
+from service.threads import ThreadMetrics
 from service.watch.connect import Connector
 from service.web.build import build_web
 
@@ -35,35 +37,51 @@ def create_app(settings: Settings) -> FastAPI:
     notifiers = build_notifiers(settings, store.repository, registry)
     fleet = build_fleet(settings, store, board, connector)
     registry.register(FleetMetrics(fleet.coordinator))
-
-    def close() -> None:
-        fleet.backend.close()
-        store.repository.close()
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        background: list[Notifiers | PeriodicJob] = [notifiers, *jobs]
-        store.start()
-        for part in background:
-            part.start()
-        fleet.coordinator.start()
-        yield
-        for part in background:
-            part.stop()
-        fleet.coordinator.stop(STOP_SECONDS)
-        notifiers.join(STOP_SECONDS)
-        store.stop()
-        close()
+    threads = ThreadMetrics(
+        [*store.threads, *notifiers.threads, *(job.thread for job in jobs), fleet.coordinator.thread]
+    )
+    registry.register(threads)
 
     app = FastAPI(
         title="latchscope",
         version=version("latchscope"),
         description="Why an Oracle database grinds on its dictionary cache, and what to do.",
-        lifespan=lifespan,
+        lifespan=lambda _: _running(store, [notifiers, *jobs], fleet),
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
     )
-    app.state.feed, app.state.close = notifiers.feed, close
-    build_web(app, settings, board, store, notifiers.feed, fleet.actions, registry)
+    app.state.feed, app.state.close = notifiers.feed, partial(_close, store, fleet)
+    build_web(
+        app,
+        settings,
+        board,
+        store,
+        notifiers.feed,
+        fleet.actions,
+        registry,
+        lambda: store.writer.trouble() or threads.trouble(),
+    )
     return app
+
+
+@asynccontextmanager
+async def _running(store: Store, background: Sequence[Notifiers | PeriodicJob], fleet: Fleet) -> AsyncIterator[None]:
+    """Start the threads, and after the service stop them in an order that loses nothing."""
+    store.start()
+    for part in background:
+        part.start()
+    fleet.coordinator.start()
+    yield
+    for part in background:
+        part.stop()
+    fleet.coordinator.stop(STOP_SECONDS)
+    for part in background:
+        part.join(STOP_SECONDS)
+    store.stop()
+    _close(store, fleet)
+
+
+def _close(store: Store, fleet: Fleet) -> None:
+    fleet.backend.close()
+    store.repository.close()

@@ -3,7 +3,9 @@
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
-from threading import Event, Thread
+from threading import Event
+
+from service.threads import SupervisedThread
 
 log = logging.getLogger("latchscope.jobs")
 
@@ -20,17 +22,20 @@ class PeriodicJob:
         self._do = do
         self._stopping = stopping or Event()
         self._last_error: str | None = None
-        self._thread = Thread(target=self._run, name=name, daemon=True)
+        self.thread = SupervisedThread(name, self._run)
 
     def start(self) -> None:
         """Begin; the first round comes after one pause."""
-        self._thread.start()
+        self.thread.start()
 
-    def stop(self, timeout: float = 2.0) -> None:
-        """End after the round at hand."""
+    def stop(self) -> None:
+        """Ask it to end after the round at hand; `join` waits for that."""
+        self.thread.stop()
         self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout)
+
+    def join(self, timeout: float) -> None:
+        """Wait for the end, at most so many seconds."""
+        self.thread.join(timeout)
 
     def run_once(self, now: datetime) -> None:
         """One round. The first line of an error that repeats is logged once."""

@@ -19,6 +19,7 @@ from prometheus_client.registry import Collector
 from service.metrics.families import DATABASES_OWNED, DATABASES_UNOWNED
 from service.state.board import Board, MonitoredDatabase
 from service.state.leases import Lease, Leases, LeasesLost, Ownership
+from service.threads import SupervisedThread
 from service.watch.worker import Worker
 
 log = logging.getLogger("latchscope.fleet")
@@ -77,7 +78,7 @@ class FleetCoordinator:
         self._share = 0
         self._lost = False
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="fleet", daemon=True)
+        self.thread = SupervisedThread("fleet", self._run)
 
     def worker(self, database: str) -> Worker | None:
         """Who polls a database here; None where nobody does."""
@@ -103,12 +104,13 @@ class FleetCoordinator:
     def start(self) -> None:
         """Take part: the first round at once, the others in a thread of their own."""
         self.step()
-        self._thread.start()
+        self.thread.start()
 
     def stop(self, seconds: float) -> None:
         """Stop every worker, wait for them at most so long, and hand everything over."""
+        self.thread.stop()
         self._stopping.set()
-        self._thread.join(seconds / 2)
+        self.thread.join(seconds / 2)
         assignments = [*self._assignments.values(), *self._leaving.values()]
         for assignment in assignments:
             assignment.worker.stop()

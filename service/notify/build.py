@@ -8,6 +8,7 @@ from service.config.settings import Settings
 from service.notify.feed import EpisodeFeed
 from service.notify.webhooks import Webhooks
 from service.store.repository import Repository
+from service.threads import SupervisedThread
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,11 @@ class Notifiers:
 
     feed: EpisodeFeed
     webhooks: Webhooks
+
+    @property
+    def threads(self) -> list[SupervisedThread]:
+        """The feed's, and one per webhook."""
+        return [self.feed.thread, *(sender.thread for sender in self.webhooks.senders)]
 
     def start(self) -> None:
         """Begin to follow the log of episodes."""

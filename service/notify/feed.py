@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from service.store.queries.episode_log import EpisodeLog, LoggedChange
 from service.store.schema.engine import StoreUnavailable
+from service.threads import SupervisedThread
 
 log = logging.getLogger("latchscope.feed")
 
@@ -43,22 +44,22 @@ class EpisodeFeed:
         self._news = threading.Event()
         self._trouble = False
         self.stopped = False
-        self._thread = threading.Thread(target=self._run, name="episode feed", daemon=True)
+        self.thread = SupervisedThread("episode feed", self._run)
         changes.on_news.append(self._news.set)
 
     def start(self) -> None:
-        self._thread.start()
+        self.thread.start()
 
     def stop(self) -> None:
         """Stop, and wake every listener so that it sees it."""
+        self.thread.stop()
         self.stopped = True
         self._news.set()
         self._wake()
 
     def join(self, timeout: float) -> None:
         """Wait for the thread, at most so long."""
-        if self._thread.is_alive():
-            self._thread.join(timeout)
+        self.thread.join(timeout)
 
     @property
     def listeners(self) -> int:

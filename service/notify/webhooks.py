@@ -21,6 +21,7 @@ from service.state.episodes import EpisodeChange
 from service.store.queries.deliveries import Deliveries, Delivery
 from service.store.repository import Repository
 from service.store.schema.engine import StoreUnavailable
+from service.threads import SupervisedThread
 
 log = logging.getLogger("latchscope.webhooks")
 
@@ -117,7 +118,7 @@ class Sender:
         self._why: str | None = None
         self._news = threading.Event()
         self._stopping = False
-        self._thread = threading.Thread(target=self._run, name=f"webhook {self.name}", daemon=True)
+        self.thread = SupervisedThread(f"webhook {self.name}", self._run)
 
     @property
     def name(self) -> str:
@@ -125,16 +126,16 @@ class Sender:
         return self._webhook.target
 
     def start(self) -> None:
-        self._thread.start()
+        self.thread.start()
 
     def stop(self) -> None:
+        self.thread.stop()
         self._stopping = True
         self._news.set()
 
     def join(self, timeout: float) -> None:
         """Wait for the thread, at most so long."""
-        if self._thread.is_alive():
-            self._thread.join(timeout)
+        self.thread.join(timeout)
 
     def wake(self) -> None:
         self._news.set()

@@ -12,6 +12,7 @@ from service.store.maintenance import EVERY_SECONDS, Maintenance
 from service.store.repository import Repository
 from service.store.schema.engine import sqlite_file
 from service.store.writer import Writer
+from service.threads import SupervisedThread
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,11 @@ class Store:
     writer: Writer
     maintenance: PeriodicJob
 
+    @property
+    def threads(self) -> list[SupervisedThread]:
+        """The writer's and that of maintenance."""
+        return [self.writer.thread, self.maintenance.thread]
+
     def start(self) -> None:
         """Bring in what the last run left behind, then begin."""
         self.writer.catch_up()
@@ -30,7 +36,8 @@ class Store:
 
     def stop(self) -> None:
         """Write what waits, or leave it on disk for the next start."""
-        self.maintenance.stop(5.0)
+        self.maintenance.stop()
+        self.maintenance.join(5.0)
         self.writer.stop()
 
 

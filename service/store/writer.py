@@ -6,7 +6,7 @@ not answer, polls go to the spool, in order; and while anything is there, new po
 
 import logging
 from collections.abc import Iterator, Sequence
-from threading import Condition, Thread
+from threading import Condition
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -18,6 +18,7 @@ from service.store.ingest.disk_queue import DiskQueue
 from service.store.ingest.record import IngestRecord, record_of, unpack
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS, brief, out_of_order
+from service.threads import SupervisedThread
 
 log = logging.getLogger("latchscope.store")
 
@@ -41,10 +42,10 @@ class Writer:
         self._stopping = False
         self._trouble: str | None = None
         self._pause = FIRST_PAUSE
-        self._thread = Thread(target=self._run, name="store writer", daemon=True)
+        self.thread = SupervisedThread("store writer", self._run)
 
     def start(self) -> None:
-        self._thread.start()
+        self.thread.start()
 
     def catch_up(self) -> None:
         """Before the start: bring in what the last run left in the spool, as long as the store takes it."""
@@ -53,11 +54,11 @@ class Writer:
 
     def stop(self, timeout: float = 5.0) -> None:
         """Write what waits, or leave it in the spool for the next start."""
+        self.thread.stop()
         with self._awake:
             self._stopping = True
             self._awake.notify_all()
-        if self._thread.is_alive():
-            self._thread.join(timeout)
+        self.thread.join(timeout)
         with self._awake:
             self._to_spool()
 

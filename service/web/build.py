@@ -1,5 +1,7 @@
 """Every route of the service, put together: REST, pages, /metrics, static files."""
 
+from collections.abc import Callable
+
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
@@ -36,8 +38,9 @@ def build_web(
     feed: EpisodeFeed,
     actions: OperatorActions,
     registry: CollectorRegistry,
+    trouble: Callable[[], str | None],
 ) -> None:
-    """Give the app its routes. Raises BadSettings where the tokens cannot be read."""
+    """Give the app its routes. `trouble`: why we are not ready, if so. Raises BadSettings where the tokens cannot be read."""
     access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
     audit = Audit(settings.auth.audit_file)
     repository = store.repository
@@ -52,7 +55,7 @@ def build_web(
         compare_api(board, repository, access),
         actions_api(board, actions, access, audit),
         reports_api(uploads, access, audit),
-        outside(board, registry, store.writer.trouble, access),
+        outside(board, registry, trouble, access),
         causes_pages(access),
         pages(board, access, uploads, repository),
         history_pages(board, repository, access),

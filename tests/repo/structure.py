@@ -30,6 +30,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "store",
         "state",
         "config | periodic",
+        "threads",
     ),
     "service.store": (
         "build",

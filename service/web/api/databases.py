@@ -96,7 +96,7 @@ def api(board: Board, access: Access) -> APIRouter:
     return router
 
 
-def outside(board: Board, own: CollectorRegistry, store_trouble: Callable[[], str | None], access: Access) -> APIRouter:
+def outside(board: Board, own: CollectorRegistry, trouble: Callable[[], str | None], access: Access) -> APIRouter:
     """What monitoring asks for, outside the versioned API."""
     router = APIRouter(generate_unique_id_function=operation_id, tags=["service"])
 
@@ -107,9 +107,9 @@ def outside(board: Board, own: CollectorRegistry, store_trouble: Callable[[], st
 
     @router.get("/readyz", response_model=Health, responses={503: {"model": Health}})
     def get_readiness() -> Response:
-        """Whether the store answers. A database that is down does not make latchscope unready."""
-        trouble = store_trouble()
-        return JSONResponse(Health(status=trouble or "ok").model_dump(), status_code=503 if trouble else 200)
+        """Whether the store answers and our threads run. A database that is down does not make latchscope unready."""
+        why = trouble()
+        return JSONResponse(Health(status=why or "ok").model_dump(), status_code=503 if why else 200)
 
     @router.get("/metrics", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED)
     def get_metrics(request: Request) -> Response:

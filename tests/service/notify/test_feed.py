@@ -76,7 +76,7 @@ def test_feed_wakes_at_once_for_own_changes_and_soon_for_others(store: Repositor
         assert woken.acquire(timeout=HANGS), "listeners see that it ends"
     feed.join(HANGS)
     other.close()
-    assert not feed._thread.is_alive()
+    assert not feed.thread.alive
 
 
 def test_feed_logs_a_failing_store_once_and_misses_nothing(

@@ -60,7 +60,7 @@ class Running:
     def end(self) -> None:
         self.webhooks.stop()
         self.webhooks.join(60)
-        assert not any(one._thread.is_alive() for one in self.webhooks.senders)
+        assert not any(one.thread.alive for one in self.webhooks.senders)
         self.store.close()
 
 

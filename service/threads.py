@@ -1,0 +1,110 @@
+"""SupervisedThread: no thread of ours dies in silence. A death is said in the log, /readyz and /metrics; then it starts anew."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from threading import Event, Lock, Thread
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+log = logging.getLogger("latchscope.threads")
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+"""Seconds from a death to the next start; doubled where it dies again before it has lived as long as the pause."""
+
+
+class SupervisedThread:
+    """Runs `run`, which returns only after `stop`. When it raises, or returns unasked, it is run again after a pause."""
+
+    def __init__(self, name: str, run: Callable[[], object], *, first_pause: float | None = None) -> None:
+        """`first_pause`: seconds before the first new start, else FIRST_PAUSE."""
+        self.name = name
+        self.deaths = 0
+        self._run = run
+        self._first_pause = FIRST_PAUSE if first_pause is None else first_pause
+        self._pause = self._first_pause
+        self._began = 0.0
+        self._death: str | None = None
+        self._stopping = Event()
+        self._lock = Lock()
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        """Begin; a second call changes nothing."""
+        with self._lock:
+            if self._thread is None and not self._stopping.is_set():
+                self._thread = Thread(target=self._supervised, name=self.name, daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Start it no more. What `run` itself waits for is to be woken by whoever owns it."""
+        self._stopping.set()
+
+    def join(self, timeout: float) -> None:
+        """Wait for the end, at most so many seconds."""
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is a thread, be it at work or before a new start."""
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def trouble(self) -> str | None:
+        """What it died of, in one line, until it has lived again as long as it was away; None while all is well."""
+        if self._thread is None or self._stopping.is_set():
+            return None
+        if not self._thread.is_alive():
+            return f"the thread {self.name} is gone"
+        if self._death is not None and time.monotonic() - self._began < self._pause:
+            return f"the thread {self.name} died and starts anew: {self._death}"
+        return None
+
+    def _supervised(self) -> None:
+        while not self._stopping.is_set():
+            self._began = time.monotonic()
+            try:
+                self._run()
+                why: BaseException | None = None
+            except BaseException as error:  # noqa: BLE001  whatever it is, the thread must not be gone without a word
+                why = error
+            if not self._stopping.is_set():
+                self._died(why)
+                self._stopping.wait(self._pause)
+
+    def _died(self, why: BaseException | None) -> None:
+        """Say it, with the trace the first time, and choose the pause."""
+        if time.monotonic() - self._began >= self._pause:
+            self._death, self._pause = None, self._first_pause
+        elif self._death is not None:
+            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        line = "it ended unasked" if why is None else f"{type(why).__name__}: {(str(why).splitlines() or [''])[0]}"
+        trace = None if line == self._death else why
+        self.deaths += 1
+        self._death, self._began = line, float("inf")
+        log.error("the thread %s died and starts anew in %g s: %s", self.name, self._pause, line, exc_info=trace)
+
+
+class ThreadMetrics(Collector):
+    """How our threads stand, for /metrics and /readyz."""
+
+    def __init__(self, threads: Sequence[SupervisedThread]) -> None:
+        self._threads = threads
+
+    def trouble(self) -> str | None:
+        """What is wrong with our threads, in one line; None while all is well."""
+        return "; ".join(each.trouble for each in self._threads if each.trouble) or None
+
+    def collect(self) -> Iterator[Metric]:
+        """Whether each thread is up, and how often it died."""
+        up = GaugeMetricFamily("latchscope_thread_up", "1 while a thread of latchscope is well.", labels=["thread"])
+        deaths = CounterMetricFamily(
+            "latchscope_thread_deaths", "How often a thread of latchscope died and was started anew.", labels=["thread"]
+        )
+        for thread in self._threads:
+            up.add_metric([thread.name], float(thread.alive and thread.trouble is None))
+            deaths.add_metric([thread.name], float(thread.deaths))
+        yield up
+        yield deaths

@@ -1,0 +1,135 @@
+"""Threads of ours: a death is never silent, and never for good."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from service import threads as module
+from service.app import create_app
+from service.config.settings import Settings
+from service.threads import SupervisedThread, ThreadMetrics
+from tests.service.stage import Client
+from tests.service.standin import becomes
+
+
+class Frail:
+    """Work that dies as often as it is told, and then goes on until it is stopped."""
+
+    def __init__(self, *deaths: BaseException | None) -> None:
+        self.deaths = list(deaths)
+        self.begun = 0
+        self.stopped = threading.Event()
+        self.die = threading.Event()
+
+    def run(self) -> None:
+        self.begun += 1
+        if self.deaths:
+            error = self.deaths.pop(0)
+            if error is None:
+                return
+            raise error
+        self.stopped.wait()
+
+
+@pytest.fixture
+def watched() -> Iterator[Callable[[Frail], SupervisedThread]]:
+    made: list[tuple[Frail, SupervisedThread]] = []
+
+    def thread(work: Frail, pause: float = 0.01) -> SupervisedThread:
+        made.append((work, SupervisedThread("frail", work.run, first_pause=pause)))
+        return made[-1][1]
+
+    yield thread
+    for work, each in made:
+        each.stop()
+        work.stopped.set()
+        each.join(10)
+        assert not each.alive
+
+
+def told(thread: SupervisedThread) -> str:
+    registry = CollectorRegistry()
+    registry.register(ThreadMetrics([thread]))
+    return generate_latest(registry).decode()
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (OSError(30, "Read-only file system"), "OSError: [Errno 30] Read-only file system"),
+        (KeyError("x"), "KeyError: 'x'"),
+        (SystemExit(), "SystemExit"),
+        (None, "it ended unasked"),
+    ],
+)
+def test_thread_that_dies_is_started_anew_and_said(
+    error: BaseException | None,
+    line: str,
+    watched: Callable[[Frail], SupervisedThread],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    work = Frail(error)
+    thread = watched(work)
+    thread.start()
+    becomes(lambda: work.begun == 2, "it runs again")
+    becomes(lambda: thread.trouble is None, "it is well again")
+    assert thread.deaths == 1
+    assert 'latchscope_thread_up{thread="frail"} 1.0' in told(thread)
+    assert 'latchscope_thread_deaths_total{thread="frail"} 1.0' in told(thread)
+    (record,) = [each for each in caplog.records if each.levelno == logging.ERROR]
+    assert "the thread frail died and starts anew in 0.01 s" in record.message and line in record.message
+
+
+def test_death_is_told_while_the_thread_is_away(watched: Callable[..., SupervisedThread]) -> None:
+    thread = watched(Frail(ValueError("bad")), pause=3600)
+    assert thread.trouble is None, "it was never started"
+    thread.start()
+    becomes(lambda: thread.trouble, "it died")
+    assert thread.trouble == "the thread frail died and starts anew: ValueError: bad"
+    assert ThreadMetrics([thread]).trouble() == thread.trouble
+    assert 'latchscope_thread_up{thread="frail"} 0.0' in told(thread)
+    thread.stop()
+    thread.join(10)
+    assert not thread.alive, "a stop does not wait for the pause"
+    assert thread.trouble is None, "who was stopped is in no trouble"
+
+
+def test_pause_doubles_while_it_dies_at_once_and_the_trace_is_logged_once(
+    watched: Callable[..., SupervisedThread], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "LONGEST_PAUSE", 0.5)
+    thread = watched(Frail(*(KeyError("x") for _ in range(4))), pause=0.2)
+    thread.start()
+    becomes(lambda: thread.deaths == 4, "four deaths")
+    said = [each.message.split(" in ")[1].split(":")[0] for each in caplog.records]
+    assert said == ["0.2 s", "0.4 s", "0.5 s", "0.5 s"]
+    assert [bool(each.exc_info) for each in caplog.records] == [True, False, False, False]
+
+
+def test_readyz_and_metrics_tell_of_a_thread_of_the_service_that_died(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FIRST_PAUSE", 3600.0)
+    monkeypatch.setattr("service.notify.feed.EpisodeFeed.look", lambda self: 1 / 0)
+    app = create_app(Settings(store=f"sqlite:///{tmp_path}/store.db"))
+    client = Client(app)
+
+    def ask() -> tuple[str, str]:
+        becomes(lambda: client.get("/readyz").status_code == 503, "not ready")
+        return client.get("/readyz").json()["status"], client.get("/metrics").text
+
+    async def run() -> tuple[str, str]:
+        async with app.router.lifespan_context(app):
+            return await asyncio.to_thread(ask)
+
+    status, page = asyncio.run(run())
+    assert status == "the thread episode feed died and starts anew: ZeroDivisionError: division by zero"
+    assert 'latchscope_thread_up{thread="episode feed"} 0.0' in page
+    assert 'latchscope_thread_up{thread="store writer"} 1.0' in page
+    up = {line.split('"')[1] for line in page.splitlines() if line.startswith("latchscope_thread_up{")}
+    assert {"store writer", "roll-ups and retention", "episode feed", "baselines", "fleet"} <= up
