@@ -23,7 +23,7 @@ demo-wire: .venv/.ready  ## the same through the real driver and a listener of o
 # The interpreters that tests start should find what the first one compiled.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.ready  ## every test, on every core there is
-	$(RUN) pytest -q -n auto --dist worksteal -m "not soak and not oracle"
+	$(RUN) pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not soak and not oracle"
 
 # Asked for before anything is installed; passwords come from the environment, so that no list of processes shows them.
 test-live-needs:

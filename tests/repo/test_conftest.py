@@ -5,6 +5,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from tests.conftest import WAITING, pytest_collection_modifyitems
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,3 +58,11 @@ def test_require_all_makes_every_kind_of_skip_fail_and_say_why(tmp_path: Path) -
 def test_skip_stays_a_skip_without_require_all(tmp_path: Path) -> None:
     found = outcomes(tmp_path, "")
     assert all(line.startswith("SKIPPED") for name in SKIPPING for line in found[name])
+
+
+def test_files_that_wait_are_there_and_come_first() -> None:
+    assert [name for name in WAITING if not (ROOT / name).is_file()] == []
+    others = ["tests/repo/test_conftest.py", "tests/browser/test_pages_browser.py"]
+    items = [SimpleNamespace(path=ROOT / name) for name in (*others, *reversed(WAITING))]
+    pytest_collection_modifyitems(cast("list[pytest.Item]", items))
+    assert [str(item.path.relative_to(ROOT)) for item in items] == [*WAITING, *others]
