@@ -1,0 +1,36 @@
+"""Parameters drawn from what is known of them, for intervals: always the same draws, so an answer repeats to the digit."""
+
+from functools import cache
+from statistics import NormalDist
+
+import numpy as np
+
+from rules.contention.queueing import Array
+
+DRAWS = 192
+LEVEL = 0.95
+"""Share of outcomes an interval is meant to hold."""
+
+
+@cache
+def uniform(dimension: int) -> Array:
+    """The middle, then DRAWS numbers in (0, 1), evenly spread and unlike those of other dimensions (Roberts 2018)."""
+    root = 2.0
+    for _ in range(40):
+        root = (1 + root) ** (1 / 7)
+    step = root ** -(dimension + 1)
+    values: Array = np.concatenate(([0.5], (0.5 + step * np.arange(1, DRAWS + 1)) % 1.0))
+    return values
+
+
+@cache
+def normal(dimension: int) -> Array:
+    """The same as standard normal numbers: first 0, then the draws."""
+    inverse = NormalDist().inv_cdf
+    return np.array([inverse(min(max(float(u), 1e-6), 1 - 1e-6)) for u in uniform(dimension)])
+
+
+def between(values: Array) -> tuple[float, float]:
+    """The middle LEVEL of the draws; the first element is the point and does not count."""
+    low, high = np.quantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)

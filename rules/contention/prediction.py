@@ -1,0 +1,219 @@
+"""What a change makes of a calibrated latch: work done, misses, sleeps, each with its interval; or a refusal, or bounds only."""
+
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import numpy as np
+
+from rules.contention.calibration import LEAST_HOLD, LatchModel, NotPredictable
+from rules.contention.draws import between, normal, uniform
+from rules.contention.equilibrium import HoldDraws, Settled, settle
+from rules.contention.holds import HANDOFF, MOST_EXPONENT, MOST_HANDOFF
+from rules.contention.queueing import Array, most_missed
+from rules.contention.sleeping import SleepForecast, SleepRegime, sleeps_per_get
+
+FARTHEST = 5.0
+"""Factor of the observed load beyond which nothing is predicted."""
+LOWER_WORK, UPPER_WORK = 0.93, 1.12
+"""Bounds of the work factor of a saturated latch whose gets fall by g: from the first, to the second over g."""
+SHORT_LOW, SHORT_HIGH = 0.65, 1.05
+"""Range of work for more load where the hold is under a microsecond: −35 % to +5 %."""
+FEEDBACK_ROUNDS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class LoadChange:
+    """What is to be changed. Everything left alone stays as it is."""
+
+    gets: float = 1.0
+    """Gets per unit of work, as a factor: 0.2 after a fall of 80 %."""
+    hold: float = 1.0
+    """Hold time as a factor."""
+    latches: int | None = None
+    processes: int | None = None
+    speed: float | None = None
+    """h(N) at the new number of processes."""
+    hottest: float | None = None
+    """Share of gets of the most wanted latch after a split; even without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with the interval that holds it 19 times in 20. Without a value only the interval is known."""
+
+    value: float | None
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A latch after a change."""
+
+    work: Estimate
+    """Work done per second, as a factor of now."""
+    gets_per_second: Estimate
+    miss_ratio: Estimate
+    utilisation: Estimate
+    """Per latch."""
+    misses: Estimate
+    """Misses per second, as a factor of now."""
+    sleeps_per_second: Estimate | None
+    """None where no figure of sleeps can be given."""
+    hold: float | None
+    """Seconds, handoff included; None where only bounds are known."""
+    notes: tuple[str, ...]
+    """What widened or weakened it, one sentence each."""
+
+
+def predict(model: LatchModel, change: LoadChange) -> Prediction:
+    """What the change makes of the latch. NotPredictable where the model cannot carry it."""
+    _carried(model, change)
+    if model.saturated:
+        return _bounds(model, change)
+    before, after = _settled(model, LoadChange()), _settled(model, change)
+    work = (after.gets_per_second / before.gets_per_second) / change.gets
+    rate = after.gets_per_second / before.gets_per_second * model.gets_per_second
+    missed = np.minimum(after.miss_ratio / before.miss_ratio * model.miss_ratio, _most(model, change))
+    sleeps = _sleeps(model, change, after, rate)
+    low, high = between(work)
+    notes = list(_notes(model, sleeps))
+    if model.hold.hold < LEAST_HOLD and _more(model, change):
+        low, high = min(low, float(work[0]) * SHORT_LOW), max(high, float(work[0]) * SHORT_HIGH)
+        notes.append(
+            "the hold is under a microsecond, mostly handoff between cores: for more load work may be 35 % less or 5 % more"
+        )
+    return Prediction(
+        Estimate(float(work[0]), low, high),
+        _estimate(rate),
+        _estimate(missed),
+        _estimate(after.utilisation),
+        _estimate(rate * missed / (model.gets_per_second * model.miss_ratio)),
+        sleeps,
+        float(after.hold[0]),
+        tuple(notes),
+    )
+
+
+def _carried(model: LatchModel, change: LoadChange) -> None:
+    """NotPredictable where the change lies beyond what a model of counters can say."""
+    if min(change.gets, change.hold) <= 0:
+        raise NotPredictable("gets and hold are factors above 0")
+    if not 1 / FARTHEST <= change.gets <= FARTHEST:
+        raise NotPredictable(
+            f"gets × {change.gets:g} lies beyond ×{FARTHEST:g} of what was observed: change it in steps and measure between"
+        )
+    processes = change.processes or model.processes
+    if processes > FARTHEST * model.processes:
+        raise NotPredictable(f"{processes} processes are more than ×{FARTHEST:g} of the {model.processes} observed")
+    if processes > model.processes and model.processors is not None and processes > model.processors:
+        raise NotPredictable(
+            f"{processes} processes are more than the {model.processors} processors: "
+            "the rest wait for a processor, which this model does not hold"
+        )
+
+
+def _more(model: LatchModel, change: LoadChange) -> bool:
+    """Whether the change loads the latch more."""
+    return (
+        change.gets > 1
+        or change.hold > 1
+        or (change.processes or 0) > model.processes
+        or (change.latches or inf) < model.latches
+    )
+
+
+def _settled(model: LatchModel, change: LoadChange) -> Settled:
+    """The latch after the change, the point first, then the draws."""
+    hold = _hold(model, change)
+    processes, latches = change.processes or model.processes, change.latches or model.latches
+    speed = change.speed if change.speed is not None else model.speed
+    calm = model.think * np.exp(model.think_spread * normal(3)) / (change.gets * speed)
+    after = settle(processes, calm, hold, latches, change.hottest)
+    if not model.sleep_cost:
+        return after
+    for _ in range(FEEDBACK_ROUNDS):  # sleeping costs time, which lowers the load, which lowers the sleeps
+        power = model.sleep.power
+        slept = model.sleep.per_get * (after.miss_ratio / model.sleep.miss_ratio) ** power
+        again = settle(processes, calm + np.minimum(slept, 1.0) * model.sleep_cost, hold, latches, change.hottest)
+        apart = float(np.abs(np.log(again.miss_ratio / after.miss_ratio)).max())
+        after = again
+        if apart < 1e-4:
+            break
+    return after
+
+
+def _hold(model: LatchModel, change: LoadChange) -> HoldDraws:
+    fit = model.hold
+    apart = fit.noise * sqrt(1 + 1 / fit.weight)
+    speed = change.speed if change.speed is not None else model.speed
+    changed = change != LoadChange()
+    drawn = fit.hold * np.exp(apart * normal(0) * changed) * change.hold / (speed * (1 + model.variation))
+    exponent = np.clip(fit.exponent + fit.exponent_spread * normal(1), 0.0, MOST_EXPONENT)
+    handoff: Array = uniform(2) * MOST_HANDOFF
+    handoff[0] = HANDOFF
+    return HoldDraws(drawn, fit.utilisation, exponent, handoff)
+
+
+def _most(model: LatchModel, change: LoadChange) -> float:
+    return most_missed(change.processes or model.processes, change.latches or model.latches)
+
+
+def _sleeps(model: LatchModel, change: LoadChange, after: Settled, rate: Array) -> Estimate | None:
+    """Sleeps per second. None where processes wait for processors."""
+    if model.processors is not None and model.processes >= model.processors:
+        return None
+    told: SleepForecast = sleeps_per_get(
+        model.sleep, change.processes or model.processes, after, change.latches or model.latches
+    )
+    times = float(rate[0])
+    return Estimate(None if told.value is None else told.value * times, told.low * times, told.high * times)
+
+
+def _bounds(model: LatchModel, change: LoadChange) -> Prediction:
+    """A saturated latch hides its think time: bounds of the work, no point."""
+    lower, upper = 1.0, 1.0
+    if change.latches is not None and change.latches != model.latches:
+        if change.latches < model.latches:
+            raise NotPredictable("the latch is saturated now: what fewer latches make of it cannot be said")
+        upper = change.latches / model.latches
+    if change.gets < 1 or change.hold < 1:
+        lower, upper = LOWER_WORK, upper * UPPER_WORK / (change.gets * min(change.hold, 1.0))
+    if change == LoadChange() or upper <= 1.0 or _more(model, change):
+        raise NotPredictable("the latch is saturated now: its counters tell nothing of a greater load")
+    most = _most(model, change)
+    rate = model.gets_per_second * change.gets
+    return Prediction(
+        Estimate(None, lower, upper),
+        Estimate(None, lower * rate, upper * rate),
+        Estimate(None, 0.0, most),
+        Estimate(None, 0.0, 1.0),
+        Estimate(None, 0.0, upper * change.gets * most / model.miss_ratio),
+        None,
+        None,
+        (
+            "the latch is saturated: its counters no longer tell how much work waits behind it, so only bounds are given",
+        ),
+    )
+
+
+def _estimate(values: Array) -> Estimate:
+    return Estimate(float(values[0]), *between(values))
+
+
+def _notes(model: LatchModel, sleeps: Estimate | None) -> list[str]:
+    """What a reader must know of it."""
+    notes = []
+    if model.low_confidence:
+        notes.append(f"low confidence: it rests on {model.rows} of the 3 intervals that a fit needs")
+    if model.variation:
+        notes.append(f"the load varied within the interval (CV² {model.variation:.2g}): the hold was corrected for it")
+    if sleeps is None:
+        notes.append(
+            "as many processes as processors: sleeps come of waiting for a processor too, so no figure is given"
+        )
+    elif sleeps.value is None:
+        notes.append("too few sleeps now to say more of them than a bound")
+    elif model.sleep.regime is SleepRegime.STALLS:
+        notes.append("waiters sleep because holders stall: sleeps follow the miss ratio, with a wide interval")
+    return notes

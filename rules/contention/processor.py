@@ -1,0 +1,29 @@
+"""Small closed formulas: hold from processor counters, what spinning costs unseen, and what a finer timer gives."""
+
+from math import exp
+
+from rules.contention.observation import LatchCounts
+
+
+def hold_seconds(instructions: float, cycles_per_instruction: float, clock_hz: float) -> float:
+    """Seconds that code of so many instructions takes, S = instructions·CPI/f. Only where the holder's own code was counted."""
+    return instructions * cycles_per_instruction / clock_hz
+
+
+def hold_factor(cycles_per_instruction_before: float, cycles_per_instruction_after: float) -> float:
+    """What a change of CPI makes of a hold of the same instructions."""
+    return cycles_per_instruction_after / cycles_per_instruction_before
+
+
+def hidden_spin_seconds(row: LatchCounts, wait_per_miss: float, budget: float) -> float:
+    """Processor seconds spent spinning in an interval, which wait_time does not hold.
+
+    A miss that was spun out spun `wait_per_miss` seconds; each sleep was preceded by a full spin of `budget` seconds.
+    """
+    spun = row.spin_gets if row.spin_gets is not None else max(row.misses - row.sleeps, 0.0)
+    return spun * min(wait_per_miss, budget) + row.sleeps * budget
+
+
+def timed_poll_seconds(granularity: float, need: float) -> float:
+    """Seconds until a poller notices something that needs `need` on average, looking every g: E = g/(1 − exp(−g/m))."""
+    return granularity / (1.0 - exp(-granularity / need))

@@ -1,0 +1,159 @@
+"""The closed latch as a queue: N processes that think, then take one of P latches and hold it.
+
+One latch is the machine repairman (Palm 1947; Kleinrock, Queueing Systems I, 3.8): the chance of n processes at the latch is
+p_n ∝ N!/(N−n)!·(S/Z)^n. Several latches are a closed product-form network, solved by mean value analysis (Reiser and
+Lavenberg, JACM 27, 1980). By the arrival theorem (Sevcik and Mitrani 1981) a request sees the queue of N − 1 processes, so
+the share of gets that miss is the utilisation with N − 1.
+
+Unless said otherwise times are seconds, and `ratio` is hold over think, S/Z.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+LEAST_RATIO, MOST_RATIO = 1e-9, 1e6
+"""Bounds of hold / think between which a load is looked for."""
+HALVINGS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class LatchTimes:
+    """What the counters of an interval say of a latch: seconds a process holds it, and seconds it thinks between gets."""
+
+    hold: float
+    think: float
+
+
+@dataclass(frozen=True, slots=True)
+class LatchState:
+    """A latch in equilibrium, one element per ratio asked for."""
+
+    held: Array
+    """Latches held on average; with one latch its utilisation. Gets per second times hold."""
+    miss_ratio: Array
+    """Share of gets that find their latch held."""
+    queue: Array
+    """Processes at the latches on average, holders included."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkLoad:
+    """A closed network in equilibrium."""
+
+    throughput: float
+    """Cycles per second of all processes together."""
+    utilisation: Array
+    """Share of time each station is busy."""
+    queue: Array
+    """Processes at each station, the one served included."""
+    arrival_busy: Array
+    """Chance that an arrival finds the station busy."""
+
+
+def state_chances(processes: int, ratio: float) -> Array:
+    """Chance of 0…N processes at one latch, by the closed form."""
+    steps = np.log(processes - np.arange(processes)) + log(ratio)
+    weights = np.concatenate(([0.0], np.cumsum(steps)))
+    raised = np.exp(weights - weights.max())
+    chances: Array = raised / raised.sum()
+    return chances
+
+
+def exact_mva(processes: int, think: float, demands: Sequence[float]) -> NetworkLoad:
+    """Exact mean value analysis of one think station and single servers with these demands in seconds per cycle."""
+    demand = np.asarray(demands, dtype=np.float64)
+    queue = np.zeros_like(demand)
+    throughput, busy = 0.0, np.zeros_like(demand)
+    for population in range(1, processes + 1):
+        busy = throughput * demand
+        residence = demand * (1.0 + queue)
+        throughput = population / (think + float(residence.sum()))
+        queue = throughput * residence
+    return NetworkLoad(throughput, throughput * demand, queue, busy)
+
+
+def latch_state(processes: int, ratio: float | Array, latches: int = 1, hottest: float | None = None) -> LatchState:
+    """Equilibrium of P latches by exact mean value analysis, for every ratio at once.
+
+    `hottest` is the share of gets that the most wanted latch takes (1/P where all are wanted alike); the rest is spread evenly.
+    """
+    think = 1.0 / np.atleast_1d(np.asarray(ratio, dtype=np.float64))
+    hot = 1.0 / latches if hottest is None else hottest
+    cold = (1.0 - hot) / (latches - 1) if latches > 1 else 0.0
+    hot_queue, cold_queue, held, before = (np.zeros_like(think) for _ in range(4))
+    for population in range(1, processes + 1):
+        before = held
+        at_hot, at_cold = hot * (1.0 + hot_queue), cold * (1.0 + cold_queue)
+        held = population / (think + at_hot + (latches - 1) * at_cold)
+        hot_queue, cold_queue = held * at_hot, held * at_cold
+    missed = before * (hot * hot + (latches - 1) * cold * cold)
+    return LatchState(held, missed, hot_queue + (latches - 1) * cold_queue)
+
+
+def most_missed(processes: int, latches: int = 1) -> float:
+    """Share of gets that miss where nobody thinks at all: (N − 1)/(N + P − 2)."""
+    return (processes - 1) / max(processes + latches - 2, 1)
+
+
+def ratio_for(processes: int, miss_ratio: float, latches: int = 1) -> float:
+    """The ratio of hold to think at which this share of gets misses. The share must lie between 0 and `most_missed`."""
+    low, high = log(LEAST_RATIO), log(MOST_RATIO)
+    for _ in range(6):  # a row of trial values at a time, each row within the step that holds the answer
+        trial = np.linspace(low, high, 65)
+        missed = latch_state(processes, np.exp(trial), latches).miss_ratio
+        above = int(np.searchsorted(missed, miss_ratio))
+        low, high = float(trial[max(above - 1, 0)]), float(trial[min(max(above, 1), 64)])
+    return float(np.exp((low + high) / 2))
+
+
+def invert(processes: int, gets_per_second: float, miss_ratio: float, latches: int = 1) -> LatchTimes:
+    """Hold and think time that make N processes get this often and miss this share. Hold includes the handoff."""
+    ratio = ratio_for(processes, miss_ratio, latches)
+    hold = float(latch_state(processes, ratio, latches).held[0]) / gets_per_second
+    return LatchTimes(hold, hold / ratio)
+
+
+def light_load_hold(processes: int, gets_per_second: float, miss_ratio: float) -> float:
+    """Seconds of hold while misses are rare: S ≈ p·N/((N − 1)·λ)."""
+    return miss_ratio * processes / ((processes - 1) * gets_per_second)
+
+
+def mean_wait(processes: int, ratio: float) -> float:
+    """Mean wait per get at one latch, in holds: Q/X − S."""
+    state = latch_state(processes, ratio)
+    return float(state.queue[0] / state.held[0] - 1.0)
+
+
+def wait_beyond(processes: int, ratio: float, budget: float) -> float:
+    """Chance that a get that misses waits longer than `budget` (in holds), the next holder being drawn at random.
+
+    A tagged waiter among j others: one more joins at rate (N − 2 − j)·ratio, the holder leaves at rate 1 and the tagged
+    waiter follows with chance 1/(j + 1). The chain is reversible, so its symmetric form is solved by eigenvalues.
+    """
+    if processes < 2:
+        return 0.0
+    others = np.arange(processes - 1, dtype=np.float64)
+    joins = (processes - 2 - others) * ratio
+    leaves, chosen = others / (others + 1.0), 1.0 / (others + 1.0)
+    met = state_chances(processes - 1, ratio)[1:]
+    beside = np.sqrt(joins[:-1] * leaves[1:])
+    matrix = np.diag(-(joins + leaves + chosen)) + np.diag(beside, 1) + np.diag(beside, -1)
+    values, vectors = np.linalg.eigh(matrix)
+    start, end = np.sqrt(met / (others + 1.0)), np.sqrt(met * (others + 1.0))
+    still = (start @ vectors) * np.exp(values * budget) * (vectors.T @ end)
+    return float(np.clip(still.sum() / met.sum(), 0.0, 1.0))
+
+
+def budget_for(processes: int, ratio: float, beyond: float) -> float:
+    """The wait, in holds, that a share `beyond` of the misses outlasts; the inverse of `wait_beyond`."""
+    low, high = log(1e-6), log(1e9)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if wait_beyond(processes, ratio, float(np.exp(middle))) > beyond else (low, middle)
+    return float(np.exp((low + high) / 2))

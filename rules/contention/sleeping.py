@@ -1,0 +1,142 @@
+"""How many gets end in a sleep. Two regimes, and a bound where neither can be told.
+
+Exhausted spins: a waiter spins for a budget τ and sleeps where its wait outlasts it, so sleeps are misses·P(W > τ), W being the
+wait in random order. Stalls: the holder lost its processor, or stopped for memory; then sleeps per get follow a power of the miss
+ratio, c·p^a. Which one rules is read from the counters: τ implied by sleeps per miss must be near the budget for the first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import exp, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rules.contention.draws import between, normal
+from rules.contention.equilibrium import Settled
+from rules.contention.holds import times_of
+from rules.contention.observation import LatchCounts
+from rules.contention.queueing import Array, budget_for, wait_beyond
+
+SPINS, TICKS_PER_SPIN = 20_000, 5
+"""An exclusive latch tries this often, at about so many clock ticks each, before it sleeps (_latch_class_0; Nikolaev 2011)."""
+CLOCK_HZ = 3e9
+POWER, POWER_SPREAD, MOST_POWER = 1.5, 1.0, 3.5
+"""Prior of a, normal, and its upper bound; 0 bounds it from below."""
+SEEN, SEEN_RATIO, SEEN_MISSES = 30, 1e-4, 0.95
+"""A row tells its τ with this many sleeps, more sleeps per miss than this, and at most this miss ratio."""
+NEAR = 2.0
+"""Factor within which the implied τ must lie of the budget."""
+POINT_RATIO = 3e-4
+"""Sleeps per miss below which only an upper bound is said."""
+FEW = 10
+"""Sleeps below which only an upper bound is said."""
+SCATTER = 0.35
+"""Standard deviation of ln(sleeps per get) around either law, from interval to interval."""
+EVERY = 8
+"""One draw in so many is used where the wait of each must be computed."""
+
+
+class SleepRegime(StrEnum):
+    """What makes waiters sleep."""
+
+    SPINS = "exhausted spins"
+    STALLS = "stalled holders"
+
+
+@dataclass(frozen=True, slots=True)
+class SleepModel:
+    """Sleeps of a latch as a function of its load."""
+
+    regime: SleepRegime
+    budget: float
+    """τ in seconds: implied by the counters where spins are exhausted, else the budget assumed."""
+    per_get: float
+    """Sleeps per get at the reference miss ratio; half a sleep where none was counted."""
+    miss_ratio: float
+    power: float
+    power_spread: float
+    sleeps: float
+    """Sleeps the model rests on."""
+    point: bool
+    """Whether a value may be said; otherwise only an upper bound."""
+
+
+def spin_budget(clock_hz: float = CLOCK_HZ, spins: int = SPINS) -> float:
+    """Seconds an exclusive latch spins before it sleeps."""
+    return spins * TICKS_PER_SPIN / clock_hz
+
+
+def implied_budget(row: LatchCounts) -> float | None:
+    """The τ in seconds at which exhausted spins make the sleeps of a row; None where the row is no witness."""
+    if row.latches > 1 or row.sleeps < SEEN or not SEEN_RATIO < row.sleep_ratio < 1 or row.miss_ratio > SEEN_MISSES:
+        return None
+    times = times_of(row)
+    return budget_for(row.population, times.hold / times.think, row.sleep_ratio) * times.hold
+
+
+def fit_sleeps(rows: Sequence[LatchCounts], budget: float) -> SleepModel:
+    """The regime and its parameters; `budget` is what a waiter is thought to spin, in seconds."""
+    implied = [value for row in rows if (value := implied_budget(row)) is not None]
+    middle = exp(sum(map(log, implied)) / len(implied)) if implied else None
+    spinning = middle is not None and budget / NEAR <= middle <= budget * NEAR
+    per_get, missed, power, spread = _power_law(rows)
+    sleeps = sum(row.sleeps for row in rows)
+    misses = sum(row.misses for row in rows)
+    return SleepModel(
+        SleepRegime.SPINS if spinning else SleepRegime.STALLS,
+        middle if spinning and middle is not None else budget,
+        per_get,
+        missed,
+        power,
+        spread,
+        sleeps,
+        sleeps >= FEW and sleeps / max(misses, 1.0) >= POINT_RATIO,
+    )
+
+
+def _power_law(rows: Sequence[LatchCounts]) -> tuple[float, float, float, float]:
+    """Sleeps per get, at which miss ratio, a and its spread. Rows count by their sleeps, up to the scatter of the law."""
+    heavy = np.array([1 / (SCATTER**2 + 1 / max(row.sleeps, 0.5)) for row in rows])
+    y = np.array([log(max(row.sleeps, 0.5) / row.gets) for row in rows])
+    x = np.array([log(max(row.miss_ratio, 1e-12)) for row in rows])
+    x_mean, y_mean = float(np.average(x, weights=heavy)), float(np.average(y, weights=heavy))
+    precision = float((heavy * (x - x_mean) ** 2).sum()) + 1 / POWER_SPREAD**2
+    drawn = float((heavy * (x - x_mean) * (y - y_mean)).sum()) + POWER / POWER_SPREAD**2
+    power = min(max(drawn / precision, 0.0), MOST_POWER)
+    return exp(y_mean), exp(x_mean), power, 1 / sqrt(precision)
+
+
+@dataclass(frozen=True, slots=True)
+class SleepForecast:
+    """Sleeps per get after a change."""
+
+    value: float | None
+    """None where only the bound may be said."""
+    low: float
+    high: float
+
+
+def sleeps_per_get(model: SleepModel, processes: int, settled: Settled, latches: int = 1) -> SleepForecast:
+    """Sleeps per get of a settled latch."""
+    power = np.clip(model.power + model.power_spread * normal(6), 0.0, MOST_POWER)
+    scatter = np.exp(SCATTER * normal(5) + normal(4) / sqrt(max(model.sleeps, 0.5)))
+    drawn = model.per_get * (settled.miss_ratio / model.miss_ratio) ** power * scatter
+    if model.regime is SleepRegime.SPINS and latches == 1:
+        chosen = np.arange(0, len(scatter), EVERY)
+        drawn = _exhausted(model, processes, settled, chosen) * scatter[chosen]
+    low, high = between(drawn)
+    if settled.miss_ratio[0] <= model.miss_ratio:  # the bound a = 0: as often per get as now, counting noise besides
+        high = max(high, model.per_get * (1 + 3 / sqrt(max(model.sleeps, 0.5))))
+    return SleepForecast(float(drawn[0]) if model.point else None, low if model.point else 0.0, high)
+
+
+def _exhausted(model: SleepModel, processes: int, settled: Settled, chosen: NDArray[np.int64]) -> Array:
+    """Sleeps per get by exhausted spins, for some of the draws."""
+    beyond = [
+        wait_beyond(processes, float(settled.hold[i] / settled.think[i]), float(model.budget / settled.hold[i]))
+        for i in chosen
+    ]
+    found: Array = settled.miss_ratio[chosen] * np.array(beyond)
+    return found

@@ -1,0 +1,65 @@
+"""The tables the model started from, read where the shared data lie."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from rules.contention.observation import LatchCounts
+from rules.contention.partitions import TableCell
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+
+
+def rows_of(name: str) -> Iterator[dict[str, str]]:
+    with (DATA / name).open(encoding="utf-8") as file:
+        yield from csv.DictReader(file)
+
+
+def freelist_cells() -> list[TableCell]:
+    """The dynahash table, repeats averaged."""
+    found: dict[tuple[int, int], list[float]] = {}
+    for row in rows_of("seeds/dynahash-freelist.csv"):
+        found.setdefault((int(row["global_partitions"]), int(row["items_per_refill"])), []).append(float(row["tps"]))
+    return [TableCell(*key, sum(values) / len(values)) for key, values in found.items()]
+
+
+def result_cache(machine: str) -> list[LatchCounts]:
+    """Rows of a machine of the result cache table, the buffer cache curve being h; works are lookups."""
+    rows = [row for row in rows_of("seeds/result-cache-scaling.csv") if row["machine"].startswith(machine)]
+    alone = float(rows[0]["buffer_cache_lookups_per_s"])
+    return [_result_cache_row(row, alone) for row in rows]
+
+
+def _result_cache_row(row: dict[str, str], alone: float) -> LatchCounts:
+    processes = int(row["processes"])
+    works = processes * float(row["lookups_per_process"])
+    return LatchCounts(
+        processes,
+        works / float(row["result_cache_lookups_per_s"]),
+        float(row["rc_latch_gets"]),
+        float(row["rc_latch_misses"]),
+        float(row["rc_latch_sleeps"]),
+        wait_seconds=float(row["rc_latch_wait_us"]) / 1e6,
+        speed=float(row["buffer_cache_lookups_per_s"]) / (processes * alone),
+        works=works,
+    )
+
+
+def emulated(series: str, repeat: int) -> list[tuple[dict[str, str], LatchCounts]]:
+    """Runs of the emulated latch with their settings."""
+    rows = [*rows_of("latchlab/runs.csv"), *rows_of("latchlab/runs-2.csv")]
+    return [(row, _emulated(row)) for row in rows if row["series"] == series and int(row["repeat"]) == repeat]
+
+
+def _emulated(row: dict[str, str]) -> LatchCounts:
+    return LatchCounts(
+        int(row["n"]),
+        float(row["seconds"]),
+        float(row["gets"]),
+        float(row["misses"]),
+        float(row["sleeps"]),
+        float(row["spin_gets"]),
+        float(row["wait_us"]) / 1e6,
+        int(row["p"]),
+        works=float(row["works"]),
+    )

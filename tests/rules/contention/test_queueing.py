@@ -1,0 +1,118 @@
+"""The closed latch against its closed form, exact mean value analysis, and a simulation that shares no code with it."""
+
+import heapq
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from rules.contention.queueing import (
+    budget_for,
+    exact_mva,
+    invert,
+    latch_state,
+    light_load_hold,
+    mean_wait,
+    most_missed,
+    state_chances,
+    wait_beyond,
+)
+
+
+@dataclass
+class Simulated:
+    """What a simulated latch counted."""
+
+    gets: int
+    misses: int
+    seconds: float
+    outlasted: int
+    held: float
+
+
+def simulate(
+    processes: int, hold: float, think: float, latches: int, seconds: float, budget: float, seed: int = 7
+) -> Simulated:
+    """Processes that think, ask one of the latches, wait for it in random order, hold it. Event by event."""
+    dice = random.Random(seed)
+    waiting: list[list[float]] = [[] for _ in range(latches)]
+    busy = [False] * latches
+    events = [(dice.expovariate(1 / think), 0, 0) for _ in range(processes)]  # (when, 0 asks / 1 releases, latch)
+    heapq.heapify(events)
+    seen = Simulated(0, 0, seconds, 0, 0.0)
+
+    def take(latch: int, now: float) -> None:
+        length = dice.expovariate(1 / hold)
+        busy[latch] = True
+        seen.held += length
+        heapq.heappush(events, (now + length, 1, latch))
+
+    while events[0][0] < seconds:
+        now, what, latch = heapq.heappop(events)
+        if what == 0:
+            latch = dice.randrange(latches)
+            seen.gets += 1
+            if busy[latch]:
+                seen.misses += 1
+                waiting[latch].append(now)
+            else:
+                take(latch, now)
+            continue
+        busy[latch] = False
+        heapq.heappush(events, (now + dice.expovariate(1 / think), 0, 0))
+        if queue := waiting[latch]:
+            since = queue.pop(dice.randrange(len(queue)))
+            seen.outlasted += now - since > budget
+            take(latch, now)
+    return seen
+
+
+@pytest.mark.parametrize("ratio", [1e-4, 0.05, 1.0, 30.0])
+@pytest.mark.parametrize("processes", [2, 8, 64])
+def test_closed_form_and_mean_value_analysis_agree_to_the_ninth_digit(processes: int, ratio: float) -> None:
+    state = latch_state(processes, ratio)
+    exact = exact_mva(processes, 1.0, [ratio])
+    assert state.held[0] == pytest.approx(1 - state_chances(processes, ratio)[0], rel=1e-9)
+    assert state.held[0] == pytest.approx(exact.utilisation[0], rel=1e-9)
+    assert state.miss_ratio[0] == pytest.approx(1 - state_chances(processes - 1, ratio)[0], rel=1e-9)
+    queue = float((np.arange(processes + 1) * state_chances(processes, ratio)).sum())
+    assert state.queue[0] == pytest.approx(queue, rel=1e-9) == pytest.approx(exact.queue[0], rel=1e-9)
+
+
+def test_split_latch_is_the_network_of_its_parts() -> None:
+    state = latch_state(15, 0.4, 4, hottest=0.5)
+    exact = exact_mva(15, 2.5, [0.5, 1 / 6, 1 / 6, 1 / 6])
+    assert state.held[0] == pytest.approx(exact.throughput, rel=1e-9)
+    busy = float((exact.arrival_busy * np.array([0.5, 1 / 6, 1 / 6, 1 / 6])).sum())
+    assert state.miss_ratio[0] == pytest.approx(busy, rel=1e-9)
+    assert latch_state(15, 1e6, 4).miss_ratio[0] == pytest.approx(most_missed(15, 4), rel=1e-4)
+
+
+@pytest.mark.parametrize(("processes", "ratio", "latches"), [(2, 0.01, 1), (15, 0.07, 1), (15, 0.4, 4), (64, 0.02, 16)])
+def test_inversion_gives_back_hold_and_think(processes: int, ratio: float, latches: int) -> None:
+    state = latch_state(processes, ratio, latches)
+    times = invert(processes, float(state.held[0]) / 2e-6, float(state.miss_ratio[0]), latches)
+    assert times.hold == pytest.approx(2e-6, rel=1e-6)
+    assert times.think == pytest.approx(2e-6 / ratio, rel=1e-6)
+
+
+def test_light_load_formula_is_the_limit_of_the_inversion() -> None:
+    state = latch_state(8, 1e-3)
+    rate, missed = float(state.held[0]) / 1e-6, float(state.miss_ratio[0])
+    assert light_load_hold(8, rate, missed) == pytest.approx(1e-6, rel=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("processes", "hold", "think", "latches"), [(6, 1e-6, 1e-5, 1), (12, 1e-6, 1e-5, 1), (15, 1e-6, 3e-6, 4)]
+)
+def test_simulated_latch_is_what_the_formulas_say(processes: int, hold: float, think: float, latches: int) -> None:
+    seen = simulate(processes, hold, think, latches, 0.05, 4e-6)
+    state = latch_state(processes, hold / think, latches)
+    assert seen.gets / seen.seconds == pytest.approx(float(state.held[0]) / hold, rel=0.03)
+    assert seen.misses / seen.gets == pytest.approx(float(state.miss_ratio[0]), rel=0.05)
+    if latches == 1:
+        outlasted = wait_beyond(processes, hold / think, 4.0)
+        assert seen.outlasted / seen.misses == pytest.approx(outlasted, rel=0.1)
+        assert mean_wait(processes, hold / think) == pytest.approx(state.queue[0] / state.held[0] - 1)
+        assert budget_for(processes, hold / think, outlasted) == pytest.approx(4.0, rel=1e-6)
