@@ -5,7 +5,7 @@ not answer, polls go to the spool, in order; and while anything is there, new po
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Condition
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -24,6 +24,8 @@ log = logging.getLogger("latchscope.store")
 
 AT_ONCE = 100
 """Polls per transaction at most."""
+MOST_IN_MEMORY = 1000
+"""Polls kept in memory at most while neither the store nor the disk takes them."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 """Seconds between attempts at a store in trouble."""
 
@@ -60,17 +62,21 @@ class Writer:
             self._awake.notify_all()
         self.thread.join(timeout)
         with self._awake:
+            self._back_to_queue(self._in_flight)
             self._to_spool()
+            if self._queue:
+                self.spool.lose(len(self._queue), "latchscope stops, and neither the store nor the disk takes them")
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
         """Take a poll; never raises, and never waits for the store."""
         try:
             record = record_of(snapshot, diagnosis, poll_record)
+            if record is not None:
+                self._take(record)
         except Exception:  # a bug of ours must cost this poll's history alone
             log.exception("store: a poll of %s was not kept", snapshot.database)
-            return
-        if record is None:
-            return
+
+    def _take(self, record: IngestRecord) -> None:
         with self._awake:
             waiting = {record.database for _, record in (*self._queue, *self._in_flight)}
             self._queue.append((self.spool.next_number(), record))
@@ -91,22 +97,36 @@ class Writer:
 
     def trouble(self) -> str | None:
         """What is wrong with the store, in one line; None while all is well."""
+        disk = self.spool.trouble
         if not self._store.reachable() or self._trouble:
-            return f"the store does not answer; {len(self.spool)} polls wait in the spool"
-        return None
+            waiting = f"the store does not answer; {len(self.spool)} polls wait in the spool"
+            return f"{waiting}, {len(self._queue)} in memory; {disk}" if disk else waiting
+        return disk
 
     def _to_spool(self) -> None:
-        """Put on disk what is in memory, the polls in flight first.
+        """Put on disk what is in memory, the polls in flight first; what the disk does not take stays in memory.
 
-        A poll must never be safer than the one it was measured from: were that one lost, its change would be too. A poll
-        in flight may so be written twice, which changes nothing.
+        A poll must never be safer than the one it was measured from: were that one lost, its change would be too. So
+        nothing goes past a poll that the disk did not take. A poll in flight may be written twice, which changes nothing.
         """
-        for number, record in (*self._in_flight, *self._queue):
-            self.spool.append(number, record)
-        self._queue = []
+        if all(self.spool.append(number, record) for number, record in self._in_flight):
+            on_disk = 0
+            while on_disk < len(self._queue) and self.spool.append(*self._queue[on_disk]):
+                on_disk += 1
+            self._queue = self._queue[on_disk:]
+        if (over := len(self._queue) - MOST_IN_MEMORY) > 0:
+            self._queue = self._queue[over:]
+            self.spool.lose(over, "neither the store nor the disk takes them, and memory is full")
+
+    def _back_to_queue(self, records: Sequence[QueuedRecord]) -> None:
+        """Let polls in flight wait again, before all others."""
+        self._queue, self._in_flight = [*records, *self._queue], []
 
     def _run(self) -> None:
+        with self._awake:
+            self._back_to_queue(self._in_flight)  # of a run that died
         while not self._stopping:
+            self.spool.look_again()
             if len(self.spool):
                 if not self._drain():
                     self._wait(self._pause)
@@ -115,7 +135,8 @@ class Writer:
                 if not self._queue and not self._stopping:
                     self._awake.wait(1.0)
                 self._in_flight, self._queue = self._queue[:AT_ONCE], self._queue[AT_ONCE:]
-            self._write_in_flight()
+            if not self._write_in_flight():
+                self._wait(self._pause)
         with self._awake:
             self._in_flight, self._queue = self._queue, []
         self._write_in_flight()
@@ -125,32 +146,39 @@ class Writer:
             if not self._stopping:
                 self._awake.wait_for(lambda: self._stopping, seconds)
 
-    def _write_in_flight(self) -> None:
-        """Write what was taken from the queue; what the store does not take goes to the spool, at its place."""
-        if self._in_flight and not self._written([record for _, record in self._in_flight]):
-            with self._awake:
-                self._to_spool()
+    def _write_in_flight(self) -> bool:
+        """Write what was taken from the queue; what the store does not take goes to the spool. False where that failed too."""
+        flight = self._in_flight
+        settled = self._settled([record for _, record in flight], lambda place: self.spool.refuse(*flight[place]))
         with self._awake:
-            self._in_flight = []
+            self._back_to_queue(flight[settled:])
+            if settled < len(flight):
+                self._to_spool()
+            return settled == len(flight) or not self._queue
 
     def _drain(self) -> bool:
         """Write the oldest polls of the spool; False while the store takes none."""
         waiting = self.spool.oldest(AT_ONCE)
-        if not waiting:
-            return True
-        if self._written([record for _, record in waiting]):
-            self.spool.done(name for name, _ in waiting)
-            return True
+        names = [name for name, _ in waiting]
+        settled = self._settled(
+            [record for _, record in waiting], lambda place: self.spool.set_aside(names[place], "the store refuses it")
+        )
+        self.spool.done(names[:settled])
+        return settled == len(waiting)
+
+    def _settled(self, records: Sequence[IngestRecord], refuse: Callable[[int], None]) -> int:
+        """How many from the first on are done with: the store took them, or refuses them for good."""
+        if not records or self._written(records):
+            return len(records)
         if self._trouble is not None:
-            return False
-        for name, record in waiting:
+            return 0
+        for place, record in enumerate(records):
             if self._written([record]):
-                self.spool.done([name])
-            elif self._trouble is None:
-                self.spool.set_aside(name, "the store refuses it")
-            else:
-                return False
-        return True
+                continue
+            if self._trouble is not None:
+                return place
+            refuse(place)
+        return len(records)
 
     def _written(self, records: Sequence[IngestRecord]) -> bool:
         """Whether the store took these polls. A refusal of the polls themselves is logged, and is no trouble of the store."""
@@ -160,12 +188,16 @@ class Writer:
             if out_of_order(error):
                 self._in_trouble(brief(error))
             else:
+                self._answers()
                 log.error("store: %d polls are refused: %s", len(records), brief(error))
             return False
+        self._answers()
+        return True
+
+    def _answers(self) -> None:
         if self._trouble is not None:
             log.warning("store: it answers again; %d polls wait in the spool", len(self.spool))
         self._trouble, self._pause = None, FIRST_PAUSE
-        return True
 
     def _in_trouble(self, why: str) -> None:
         if self._trouble is None:

@@ -1,9 +1,14 @@
-"""Polls that wait on disk while the store cannot take them: a file each, in order, and never more than so many bytes."""
+"""Polls that wait on disk while the store cannot take them: a file each, in order, and never more than so many bytes.
+
+Whatever the disk does (full, read-only, damaged, with things in the folder that are no polls) is said and survived.
+"""
 
 import logging
 import os
+import re
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import RLock
 
@@ -11,7 +16,10 @@ from service.store.ingest.record import IngestRecord, from_bytes, to_bytes
 
 log = logging.getLogger("latchscope.store")
 
-_UNREADABLE = (ValueError, KeyError, TypeError, zlib.error)
+_UNREADABLE = (ValueError, KeyError, TypeError, OSError, zlib.error)
+_POLL = re.compile(r"0\d{15}-[A-Za-z0-9][\w.-]*\.poll", re.ASCII)
+"""The name of a poll: its place in the order of all, and its database."""
+_OURS = (".refused", ".draft")
 
 
 class DiskQueue:
@@ -21,11 +29,15 @@ class DiskQueue:
         self.directory = directory
         self._max_bytes = max_bytes
         self._lock = RLock()
-        self._files = {path.name: path.stat().st_size for path in sorted(directory.glob("*.poll"))}
+        self._files: dict[str, int] = {}
+        self._written: list[str] = []
+        """Polls that the store has taken and the disk does not let go of."""
+        self._unusable: str | None = None
+        self.lost = 0
+        """Polls dropped because the spool was full, could not be written, or lost them."""
+        self._take_stock()
         self._bytes = sum(self._files.values())
         self._number = max((int(name.partition("-")[0]) for name in self._files), default=0)
-        self.lost = 0
-        """Polls dropped because the spool was full or could not be written."""
 
     def __len__(self) -> int:
         return len(self._files)
@@ -35,6 +47,15 @@ class DiskQueue:
         """What the waiting polls take on disk."""
         return self._bytes
 
+    @property
+    def trouble(self) -> str | None:
+        """Why the disk does not take polls or let go of them, in one line; None while it does."""
+        if self._unusable is not None:
+            return f"the spool {self.directory} cannot be used: {self._unusable}"
+        if self._written:
+            return f"the spool {self.directory} does not let go of {len(self._written)} polls that the store has"
+        return None
+
     def next_number(self) -> int:
         """The place of the next poll in the order of all."""
         with self._lock:
@@ -42,21 +63,23 @@ class DiskQueue:
             return self._number
 
     def append(self, number: int, record: IngestRecord) -> bool:
-        """Put a poll at its place, once; False, and an error in the log, when the disk does not take it."""
-        name = f"{number:016d}-{record.database}.poll"
+        """Put a poll at its place, once; False, said once in the log, when the disk does not take it."""
+        name = _name(number, record)
         with self._lock:
             if name in self._files:
                 return True
-            data = to_bytes(record)
+            try:
+                data = to_bytes(record)
+            except (ValueError, TypeError) as error:
+                self.lose(1, f"a poll of {record.database} cannot be put into a file ({error})")
+                return True
             self._make_room(len(data))
             try:
                 self._write(name, data)
             except OSError as error:
-                self.lost += 1
-                log.error(
-                    "spool %s: a poll of %s is lost: %s", self.directory, record.database, error.strerror or error
-                )
+                self._cannot(error)
                 return False
+            self._can()
             late = bool(self._files) and name < next(reversed(self._files))
             self._files[name] = len(data)
             self._bytes += len(data)
@@ -73,7 +96,8 @@ class DiskQueue:
             try:
                 found.append((name, from_bytes((self.directory / name).read_bytes())))
             except FileNotFoundError:
-                self.done([name])
+                self.lose(1, f"somebody removed {name}")
+                self._forget(name)
             except _UNREADABLE as error:
                 self.set_aside(name, f"it cannot be read ({error})")
         return found
@@ -85,23 +109,96 @@ class DiskQueue:
         for name in reversed(names):
             try:
                 return from_bytes((self.directory / name).read_bytes())
-            except (OSError, *_UNREADABLE):
+            except _UNREADABLE:
                 continue
         return None
 
     def done(self, names: Iterable[str]) -> None:
-        """Forget polls that the store has taken."""
+        """Forget polls that the store has taken. A file that the disk does not let go of is tried again the next time."""
         with self._lock:
-            for name in names:
-                (self.directory / name).unlink(missing_ok=True)
-                self._bytes -= self._files.pop(name, 0)
+            going = [*self._written, *names]
+            for name in going:
+                self._forget(name)
+            kept = []
+            for name in going:
+                try:
+                    (self.directory / name).unlink(missing_ok=True)
+                except OSError as error:
+                    self._cannot(error)
+                    kept.append(name)
+            self._written = kept
 
     def set_aside(self, name: str, why: str) -> None:
-        """Keep a poll that the store will never take out of the way of the others."""
+        """Keep what the store will never take out of the way of the others."""
         log.error("spool %s: %s is set aside as %s.refused: %s", self.directory, name, name, why)
         with self._lock:
-            (self.directory / name).rename(self.directory / f"{name}.refused")
-            self._bytes -= self._files.pop(name, 0)
+            self._forget(name)
+            try:
+                (self.directory / name).rename(self.directory / f"{name}.refused")
+            except OSError as error:
+                self._cannot(error)
+
+    def refuse(self, number: int, record: IngestRecord) -> None:
+        """Set a poll aside that the store refused before it was on disk."""
+        if self.append(number, record):
+            self.set_aside(_name(number, record), "the store refuses it")
+        else:
+            self.lose(1, f"the store refuses a poll of {record.database}, and the disk does not take it either")
+
+    def lose(self, polls: int, why: str) -> None:
+        """Count and say what is gone for good."""
+        self.lost += polls
+        log.error("spool %s: %d polls are lost: %s", self.directory, polls, why)
+
+    def look_again(self) -> None:
+        """Where the disk was in trouble: try whether it still is."""
+        if self.trouble is None:
+            return
+        with self._lock:
+            try:
+                self._write("probe", b"")
+                (self.directory / "probe").unlink()
+            except OSError as error:
+                self._cannot(error)
+                return
+            self._can()
+            self.done(())
+
+    def _take_stock(self) -> None:
+        """Find the polls that the last run left. What is none of ours is set aside and named; drafts of a killed process go."""
+        try:
+            entries = sorted(os.scandir(self.directory), key=lambda entry: entry.name)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self._cannot(error)
+            return
+        for entry in entries:
+            try:
+                if _POLL.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    self._files[entry.name] = entry.stat(follow_symlinks=False).st_size
+                elif entry.name.endswith(".draft"):
+                    os.unlink(entry)
+                elif not entry.name.endswith(_OURS):
+                    self.set_aside(entry.name, "it is no poll of latchscope")
+            except OSError as error:
+                log.warning("spool %s: %s cannot be looked at: %s", self.directory, entry.name, _reason(error))
+
+    def _forget(self, name: str) -> None:
+        with self._lock:
+            size = self._files.pop(name, 0)
+            if size:
+                self._bytes -= size
+
+    def _cannot(self, error: OSError) -> None:
+        if self._unusable is None:
+            log.error("spool %s cannot be used: %s", self.directory, _reason(error))
+        self._unusable = _reason(error)
+
+    def _can(self) -> None:
+        if self._unusable is not None:
+            log.warning("spool %s can be used again", self.directory)
+        self._unusable = None
 
     def _make_room(self, size: int) -> None:
         """Drop the oldest polls until one of this size fits."""
@@ -113,24 +210,31 @@ class DiskQueue:
             taken -= each
         if dropped:
             self.done(dropped)
-            self.lost += len(dropped)
-            log.error(
-                "spool %s is full (spool.max_bytes: %d): the oldest %d polls are lost",
-                self.directory,
-                self._max_bytes,
-                len(dropped),
-            )
+            self.lose(len(dropped), f"it is full (spool.max_bytes: {self._max_bytes}), and these were the oldest")
 
     def _write(self, name: str, data: bytes) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
         draft = self.directory / f"{name}.draft"
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(self.directory / name)
+        try:
+            with draft.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.rename(self.directory / name)
+        except OSError:
+            with suppress(OSError):
+                draft.unlink()
+            raise
         folder = os.open(self.directory, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _name(number: int, record: IngestRecord) -> str:
+    return f"{number:016d}-{record.database}.poll"
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__

@@ -1,5 +1,6 @@
 """The writer and the spool: a store that is slow, away or refuses a poll delays nobody and loses nothing."""
 
+import errno
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -8,32 +9,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from prometheus_client import CollectorRegistry, generate_latest
 from sqlalchemy.exc import DataError, OperationalError
 
 from service.store import writer as module
 from service.store.ingest.disk_queue import DiskQueue
 from service.store.ingest.record import IngestRecord, from_bytes, record_of, to_bytes
 from service.store.repository import Repository
-from service.store.writer import SpoolMetrics, Writer
+from service.store.writer import Writer
 from tests.service.stage import Stage
 from tests.service.standin import becomes
 from tests.service.stores import Place
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-def record(stage: Stage) -> IngestRecord:
-    published = stage.poll("undo-storm", at=40)
-    made = record_of(published.snapshot, published.diagnosis, None)
-    assert made is not None
-    return made
-
-
-@pytest.fixture
-def spool(tmp_path: Path) -> DiskQueue:
-    return DiskQueue(tmp_path / "spool", 10 * 2**20)
 
 
 class Recorder:
@@ -226,65 +213,112 @@ def test_writer_cannot_give_the_last_poll_while_the_store_is_away(
     assert "the last poll of a cannot be read: away" in caplog.text
 
 
-# the spool
+# a disk in trouble
 
 
-def test_disk_queue_logs_and_counts_the_oldest_it_drops_when_full(
-    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
+READ_ONLY = OSError(errno.EROFS, "Read-only file system")
+
+
+def refused(*_: object, **__: object) -> None:
+    raise READ_ONLY
+
+
+def test_writer_goes_on_while_the_spool_cannot_be_emptied_and_says_so(
+    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    size = len(to_bytes(record))
-    spool = DiskQueue(tmp_path / "spool", 3 * size + 200)
-    for number in range(1, 6):
-        spool.append(number, replace(record, at=START + timedelta(seconds=number)))
-    assert [one.at.second for _, one in spool.oldest(9)] == [3, 4, 5]
-    assert spool.lost == 2
-    assert spool.size <= 3 * size + 200
-    assert "is full (spool.max_bytes" in caplog.text and "are lost" in caplog.text
-    registry = CollectorRegistry()
-    registry.register(SpoolMetrics(spool))
-    told = generate_latest(registry).decode()
-    assert "latchscope_spool_polls 3.0" in told
-    assert f"latchscope_spool_bytes {float(spool.size)}" in told
-    assert "latchscope_spool_lost_polls_total 2.0" in told
+    writer.spool.append(writer.spool.next_number(), replace(record, database="a", at=START))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refused)
+        writer.start()
+        until(lambda: seconds(recorder) == [0])
+        until(lambda: "Read-only file system" in str(writer.trouble()))
+        give(writer, monkeypatch, record, 1, 2)
+        until(lambda: seconds(recorder) == [0, 1, 2])
+    until(lambda: writer.trouble() is None)
+    assert list(writer.spool.directory.glob("*.poll")) == [], "what the store has is removed at last"
 
 
-def test_disk_queue_that_cannot_be_written_says_what_is_lost(
-    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
+def test_writer_goes_on_past_a_folder_named_like_a_poll(
+    recorder: Recorder, record: IngestRecord, quick: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "file").write_text("")
-    spool = DiskQueue(tmp_path / "file" / "spool", 2**20)
-    assert spool.append(1, record) is False
-    assert spool.lost == 1
-    assert "a poll of undo-storm is lost: Not a directory" in caplog.text
+    (tmp_path / "0000000000000001-a.poll").mkdir()
+    writer = Writer(recorder, DiskQueue(tmp_path, 2**20))  # type: ignore[arg-type]
+    writer.start()
+    try:
+        give(writer, monkeypatch, record, 1)
+        until(lambda: seconds(recorder) == [1])
+        assert writer.trouble() is None
+    finally:
+        writer.stop()
 
 
-def test_disk_queue_ignores_the_draft_of_a_killed_process(tmp_path: Path, record: IngestRecord) -> None:
-    spool = DiskQueue(tmp_path, 2**20)
-    spool.append(spool.next_number(), record)
-    (tmp_path / "0000000000000002-b.poll.draft").write_bytes(to_bytes(record)[:50])
-    again = DiskQueue(tmp_path, 2**20)
-    assert len(again) == 1
-    assert again.next_number() == 2
-
-
-def test_disk_queue_sets_a_damaged_poll_aside(
-    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
+def test_writer_that_died_goes_on_with_the_polls_it_had_in_flight(
+    recorder: Recorder, spool: DiskQueue, record: IngestRecord, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spool = DiskQueue(tmp_path, 2**20)
-    for number in (1, 2):
-        spool.append(number, record)
-    first = next(tmp_path.glob("*1-*.poll"))
-    first.write_bytes(b"\x00" * 10)
-    assert [name for name, _ in spool.oldest(9)] == ["0000000000000002-undo-storm.poll"]
-    assert len(spool) == 1 and first.with_name(f"{first.name}.refused").exists()
-    assert "it cannot be read" in caplog.text
+    monkeypatch.setattr("service.threads.FIRST_PAUSE", 0.05)
+    writer = Writer(recorder, spool)  # type: ignore[arg-type]
+    died = threading.Event()
+
+    def die(records: Sequence[IngestRecord]) -> None:
+        recorder.fails = lambda records: None
+        died.set()
+        raise SystemExit
+
+    recorder.fails = die
+    writer.start()
+    try:
+        give(writer, monkeypatch, record, 1)
+        assert died.wait(60)
+        give(writer, monkeypatch, record, 2)
+        until(lambda: seconds(recorder) == [1, 2])
+    finally:
+        writer.stop()
+    assert spool.lost == 0
 
 
-def test_disk_queue_sorts_late_numbers_into_place(tmp_path: Path, record: IngestRecord) -> None:
-    spool = DiskQueue(tmp_path, 2**20)
-    for number in (2, 3, 1):
-        spool.append(number, record)
-    assert [name[:16].lstrip("0") for name, _ in spool.oldest(9)] == ["1", "2", "3"]
+def test_polls_that_only_memory_takes_are_not_lost_when_the_store_comes_back(
+    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder.fails = away
+    with monkeypatch.context() as patch:
+        patch.setattr(DiskQueue, "_write", refused)
+        writer.start()
+        give(writer, monkeypatch, record, *range(6))
+        until(lambda: "Read-only file system" in str(writer.trouble()))
+        recorder.fails = lambda records: None
+        until(lambda: seconds(recorder) == list(range(6)))
+        assert writer.spool.lost == 0
+
+
+def test_each_poll_that_nobody_takes_is_counted_once(
+    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_IN_MEMORY", 2, raising=False)
+    recorder.fails = away
+    with monkeypatch.context() as patch:
+        patch.setattr(DiskQueue, "_write", refused)
+        writer.start()
+        give(writer, monkeypatch, record, *range(6))
+        until(lambda: writer.spool.lost >= 4)
+        writer.stop()
+    assert writer.spool.lost == 6, "six polls were given, and none was kept"
+
+
+def test_writer_is_not_held_up_by_a_refused_poll_after_an_outage(
+    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse_the_first(records: Sequence[IngestRecord]) -> None:
+        if any(one.at == START for one in records):
+            raise DataError("insert", {}, Exception("out of range"))
+
+    recorder.fails = away
+    writer.start()
+    give(writer, monkeypatch, record, *range(4))
+    until(lambda: writer.trouble() is not None)
+    recorder.fails = refuse_the_first
+    until(lambda: seconds(recorder) == [1, 2, 3])
+    until(lambda: writer.trouble() is None)
+    assert len(list(writer.spool.directory.glob("*.refused"))) == 1
 
 
 # with real stores
