@@ -4,7 +4,7 @@ Totals and changes are different types on purpose: a Snapshot holds Oracle's own
 differences in `Changes`, and only `collectors.delta` makes the second from the first.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -222,14 +222,6 @@ class Changes:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
 
-    def where(self, **match: Value) -> Iterator[Row]:
-        """Rows whose columns equal the given values; `latch=` stands for the column `latch#`, likewise child, cache."""
-        wanted = {HASHED.get(name, name): value for name, value in match.items()}
-        return (row for row in self.rows if all(row.get(name) == value for name, value in wanted.items()))
-
-
-HASHED = {"latch": "latch#", "child": "child#", "cache": "cache#", "subordinate": "subordinate#"}
-
 
 @dataclass(frozen=True, slots=True)
 class Delta:
@@ -266,6 +258,11 @@ class Delta:
             if row.get(key) == name:
                 return number(row.get(column))
         return None
+
+    def by_number(self, view: str, key: str, column: str) -> Mapping[int, float]:
+        """One column by the number that names its row, e.g. gets by child#; rows that lack either are left out."""
+        each = ((number(row.get(key)), number(row.get(column))) for row in self.rows(view))
+        return {int(name): value for name, value in each if name is not None and value is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,10 +149,9 @@ def _inferred(delta: Delta, rowcache: list[Row]) -> dict[int, GuardedCaches]:
     """Children whose gets fit exactly one group of caches, and that group no other child."""
     groups = [(group, predicted_latch_gets(group)) for group in _groups(rowcache)]
     fits: dict[int, list[int]] = {}
-    for row in delta.rows("v$latch_children"):
-        gets, child = number(row.get("gets")), number(row.get("child#"))
-        if gets is not None and child is not None and gets >= MINIMUM_GETS:
-            fits[int(child)] = [group for group, (_, predicted) in enumerate(groups) if _close(gets, predicted)]
+    for child, gets in delta.by_number("v$latch_children", "child#", "gets").items():
+        if gets >= MINIMUM_GETS:
+            fits[child] = [group for group, (_, predicted) in enumerate(groups) if _close(gets, predicted)]
     claims = [index for places in fits.values() for index in places]
     return {
         child: GuardedCaches(child, *_refs(groups[places[0]][0]), Identity.INFERRED)
@@ -185,10 +184,10 @@ def _groups(rowcache: list[Row]) -> list[list[Row]]:
 
 
 def _disagreements(delta: Delta, children: Mapping[int, GuardedCaches]) -> Iterable[Disagreement]:
-    for row in sorted(delta.rows("v$latch_children"), key=lambda row: number(row.get("child#")) or 0):
-        gets, guarded = number(row.get("gets")), children.get(int(number(row.get("child#")) or 0))
+    for child, gets in sorted(delta.by_number("v$latch_children", "child#", "gets").items()):
+        guarded = children.get(child)
         predicted = guarded.predicted_gets if guarded else None
-        if guarded is None or gets is None or predicted is None or max(gets, predicted) < MINIMUM_GETS:
+        if guarded is None or predicted is None or max(gets, predicted) < MINIMUM_GETS:
             continue
         if abs(gets - predicted) > DISAGREEMENT * max(gets, predicted):
             yield Disagreement(guarded.child, guarded.name, gets, predicted)

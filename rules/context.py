@@ -19,6 +19,7 @@ from collectors.model import (
 from collectors.release import at_least
 from rules.cache_map import CacheMap, GuardedCaches, cache_map
 from rules.hangs import WaitingLook, hanging, look_of
+from rules.hot import HotCaches
 from rules.impact import severity_of, severity_of_hang
 from rules.misplaced import misplaced_latch_wait
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
@@ -107,6 +108,14 @@ class SignalContext:
     def hot(self) -> GuardedCaches | None:
         """What the hot child guards, if known."""
         return self.map.children.get(self.hot_child) if self.hot_child is not None else None
+
+    @cached_property
+    def hot_caches(self) -> HotCaches:
+        """The caches that stand out on each surface."""
+        sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps")
+        met = {surface: self.crowd.caches(event) for surface, event in SURFACE_EVENTS.items()} if self.crowd else {}
+        lost = {surface: self.surface_wait_seconds(surface) for surface in self.surfaces}
+        return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost)
 
     @cached_property
     def latch(self) -> LatchStatistics:
@@ -202,7 +211,7 @@ class SignalContext:
         """Of some surfaces the one most time was lost on; the first of several."""
         return max(among, key=lambda surface: self.surface_wait_seconds(surface) or 0.0)
 
-    @property
+    @cached_property
     def surfaces(self) -> tuple[Surface, ...]:
         """The surfaces this instance can have trouble on."""
         both = self.mechanism is None or misplaced_latch_wait(self.delta, self.mechanism) is not None
@@ -261,8 +270,7 @@ class SignalContext:
     @property
     def full_release(self) -> str | None:
         """The release with its update where the instance tells it (18c and later)."""
-        full = next(iter(self.delta.rows("v$instance")), {}).get("version_full")
-        return str(full) if full else self.delta.release
+        return text(next(iter(self.delta.rows("v$instance")), {}).get("version_full")) or self.delta.release
 
     def sum_of(self, rows: Sequence[Row], column: str) -> float | None:
         """The sum of a column, or None when any row lacks it or there is no row."""
@@ -276,14 +284,6 @@ class SignalContext:
         sums = {name: self.sum_of([row for row in rows if row.get("parameter") == name], column) for name in names}
         named = ((name, total) for name, total in sums.items() if total is not None)
         return dict(sorted(named, key=lambda item: (-item[1], item[0])))
-
-    def unlisted(self, latch: str) -> Unknown | None:
-        """Why nothing is known of a latch that a report does not list; None where it does, or where views were read."""
-        rows = self.delta.rows("v$latch")
-        if not self.printed or not rows or any(row.get("name") == latch for row in rows):
-            return None
-        why = f"the report lists no {latch} (it lists latches with activity only)"
-        return Unknown("v$latch", why, busier(self.delta.source))
 
     def why_unknown(self, view: str, column: str = "") -> Unknown:
         """Why a figure of a view cannot be told: the view is missing, a counter misbehaved, or it was not published."""

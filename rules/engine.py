@@ -14,7 +14,6 @@ from rules.explanation.hangs import waiting_groups
 from rules.explanation.headline import headline
 from rules.explanation.steps import groups, steps
 from rules.finding import NAMING, ConditionResult, finding, ranked
-from rules.hot import mixed
 from rules.model import (
     Candidate,
     Diagnosis,
@@ -145,7 +144,12 @@ def _as_known(outcome: ConditionResult, context: SignalContext) -> ConditionResu
     """The outcome; of a view that knows no caches, nothing against one of several caches that are in trouble together."""
     signal = SIGNALS[outcome.condition.signal]
     whole = signal.of in WHOLE_SURFACE and signal.surface is not None and outcome.condition.role == "shape"
-    if outcome.holds is not False or not whole or signal.surface is None or not mixed(context, signal.surface):
+    if (
+        outcome.holds is not False
+        or not whole
+        or signal.surface is None
+        or not context.hot_caches.mixed(signal.surface)
+    ):
         return outcome
     why = f"{signal.of} knows no caches, and several share these sleeps"
     return replace(outcome, reading=Unknown(signal.of, why, context.busier), holds=None)

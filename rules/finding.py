@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from collectors.model import number, text
+from collectors.model import text
 from rules.cache_map import cache_ref
 from rules.cause import Cause, Condition
 from rules.confirming import confirmation_of, confirmed
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.hangs import hanging, most_waited_for
-from rules.hot import waited_for
 from rules.model import CacheRef, Confidence, Evidence, Finding, Identity, Surface
 from rules.ranking import confidence, severity
 from rules.signals import SIGNALS
@@ -28,7 +27,7 @@ class ConditionResult:
 def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> Finding:
     """The Finding of a cause, from the outcomes of its conditions."""
     identity, surfaces = _identity(context, outcomes), _shown_on(cause, context, outcomes)
-    impact = context.impact_by(waited_for(context, surfaces, cause.caches))
+    impact = context.impact_by(context.hot_caches.waited_for(surfaces, cause.caches))
     sure = _confidence(cause, context, outcomes, identity)
     child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
     guarded = context.map.children[child] if child is not None else None
@@ -91,7 +90,7 @@ def _cache_refs(cause: Cause, context: SignalContext, identity: Identity | None)
 def _child(cause: Cause, context: SignalContext) -> int | None:
     """The cause's own child with the most sleeps; not always the hot one, since another may have just as many."""
     own = context.map.guarding(cause.caches)
-    sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in context.children}
+    sleeps = context.delta.by_number("v$latch_children", "child#", "sleeps")
     return max(own, key=lambda child: (sleeps.get(child, 0.0), -child), default=None)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from rules.context import ROW_CACHE_SURFACES, SignalContext
-from rules.hot import hot_children, named_hot, waited_as, waited_for
 from rules.impact import severity_of
 from rules.model import Finding, Impact, Severity, Surface, SurfaceImpact, Trouble, worst
 
@@ -37,12 +36,12 @@ def troubles(context: SignalContext, findings: Sequence[Finding]) -> tuple[Troub
 
 
 def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -> Iterator[Trouble]:
-    hot = named_hot(context, surface)
+    hot = context.hot_caches.named(surface)
     for place, names in enumerate(hot or [()]):
-        impact = context.impact_by(waited_for(context, (surface,), names))
+        impact = context.impact_by(context.hot_caches.waited_for((surface,), names))
         if impact is None or severity_of(impact) in (None, Severity.INFO):
             continue
-        child = hot_children(context)[place] if surface == "latch" and names else None
+        child = context.hot_caches.children[place] if surface == "latch" and names else None
         named = context.map.name(child) if child is not None else names[0] if names else None
         yield Trouble(
             surface=surface,
@@ -55,7 +54,11 @@ def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -
                 for finding in findings
                 if finding.severity is not Severity.INFO
                 and finding.surface == surface
-                and (not names or finding.cache is None or bool(set(waited_as(context, [finding.cache])) & set(names)))
+                and (
+                    not names
+                    or finding.cache is None
+                    or bool(set(context.hot_caches.waited_as([finding.cache])) & set(names))
+                )
             ),
         )
 

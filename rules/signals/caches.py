@@ -6,7 +6,6 @@ Work that is asked for is counted in look-ups, which are gets and fastgets toget
 from collectors.model import SCRIPT, Missing, Row
 from rules.context import LOOKUPS, MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count
-from rules.hot import hot_beside
 from rules.signals import Subject, signal
 
 MINIMUM_MODIFICATIONS = 20
@@ -60,7 +59,7 @@ def share_of_lookups(context: SignalContext, subject: Subject) -> SignalValue:
 
     Where other caches are in trouble beside them, it is their share of the look-ups which those leave over.
     """
-    others = hot_beside(context, subject.surfaces, subject.caches)
+    others = context.hot_caches.beside(subject.surfaces, subject.caches)
     elsewhere = cache_sum(context, Subject(others), LOOKUPS) if others else Known(0.0)
     total = all_lookups(context)
     if isinstance(total, Unknown) or isinstance(elsewhere, Unknown):

@@ -4,13 +4,12 @@ Other work beside the trouble makes these ratios larger, never smaller, so a sma
 """
 
 from rules.context import Known, SignalContext, SignalValue, Unknown
-from rules.hot import waited_for
 from rules.signals import Subject, signal
 
 
 def _time_to_waits(context: SignalContext, subject: Subject, statistic: str) -> SignalValue:
     """Seconds of a statistic of v$sys_time_model per second lost on the cause's surfaces for its caches."""
-    spent, waited = context.seconds_of(statistic), waited_for(context, subject.surfaces, subject.caches)
+    spent, waited = context.seconds_of(statistic), context.hot_caches.waited_for(subject.surfaces, subject.caches)
     if spent is None:
         return context.why_unknown("v$sys_time_model", statistic)
     if waited is None:

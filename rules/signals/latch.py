@@ -7,7 +7,6 @@ from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
 from rules.cache_map import why_not_inferred
 from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, part_of
-from rules.hot import hot_children
 from rules.signals import Subject, enough_sleeps, signal
 from rules.signals.caches import all_dictionary_gets
 
@@ -35,7 +34,7 @@ def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
         return _unmapped(context)
     if isinstance(context.delta.read("v$rowcache"), Missing):
         return context.why_unknown("v$rowcache")
-    own, hot = set(context.map.guarding(subject.caches)), hot_children(context)
+    own, hot = set(context.map.guarding(subject.caches)), context.hot_caches.children
     others = set(hot) - own if own & set(hot) else set()
     sleeps, elsewhere = _sleeps_of(context, own), _sleeps_of(context, others)
     of = share(Known(sleeps), Known(total.value - elsewhere))
@@ -88,7 +87,7 @@ def hold_anomaly_index(context: SignalContext, subject: Subject) -> SignalValue:
     total = _total_sleeps(context)
     if isinstance(total, Unknown):
         return total
-    own = [child for child in hot_children(context) if child in context.map.guarding(subject.caches)]
+    own = [child for child in context.hot_caches.children if child in context.map.guarding(subject.caches)]
     if context.hot is None and not own:
         return _unmapped(context)
     return hold_anomaly(context, own[0] if own else context.hot_child or 0, subject.needs)
@@ -125,7 +124,7 @@ def sleeps_and_gets(
         if guarded and gets:
             pairs[guarded.child] = (number(row.get("sleeps")) or 0.0, gets)
     hot = pairs.pop(hottest, None)
-    least = 0.01 * (all_gets - sum(pairs.pop(child, (0.0, 0.0))[1] for child in hot_children(context)))
+    least = 0.01 * (all_gets - sum(pairs.pop(child, (0.0, 0.0))[1] for child in context.hot_caches.children))
     return hot, {child: pair for child, pair in pairs.items() if pair[1] >= least}
 
 

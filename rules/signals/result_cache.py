@@ -14,8 +14,11 @@ def _latch(context: SignalContext) -> Row:
 
 def _listed(context: SignalContext, reading: SignalValue) -> SignalValue:
     """The reading; where a report does not list the latch at all, that."""
-    unlisted = context.unlisted(RESULT_CACHE_LATCH)
-    return unlisted if unlisted and isinstance(reading, Unknown) else reading
+    rows = context.delta.rows("v$latch")
+    if isinstance(reading, Known) or not context.printed or not rows or _latch(context):
+        return reading
+    why = f"the report lists no {RESULT_CACHE_LATCH} (it lists latches with activity only)"
+    return Unknown("v$latch", why, context.busier)
 
 
 @signal(unit="sleeps", of="v$latch", surface="result-cache")

@@ -3,7 +3,6 @@
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, number
 from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import function_of, part_of
-from rules.hot import hot_caches, waited_as
 from rules.model import Surface
 from rules.signals import Subject, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time
@@ -37,8 +36,8 @@ def _share_of_waiters(context: SignalContext, subject: Subject, surface: Surface
     waiters = _waiters(context, SURFACE_EVENTS[surface])
     if isinstance(waiters, Unknown):
         return waiters
-    hot, caches = hot_caches(context, surface), [waiter.cache for waiter in waiters]
-    named = set(waited_as(context, subject.caches))
+    hot, caches = context.hot_caches.caches(surface), [waiter.cache for waiter in waiters]
+    named = set(context.hot_caches.waited_as(subject.caches))
     others = set(hot) - named if set(hot) & named else set()
     rest = [cache for cache in caches if cache not in others]
     own = sum(1 for cache in rest if cache in named)

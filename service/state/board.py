@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from threading import Lock
 
 from collectors.confirmation import ConfirmationResult
-from collectors.model import Delta, Snapshot
+from collectors.model import Delta, NotComparable, Snapshot
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis, Severity
 from service.config.settings import DatabaseSettings
 from service.state.confirmations import Confirmed, still_counting
-from service.state.episodes import EpisodeChange, Episodes
+from service.state.episodes import Episode, EpisodeChange, Episodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,19 @@ class Published:
     def driver_seconds(self) -> float:
         """Time the statements of the poll took, as the database felt them."""
         return sum(cost.seconds for cost in self.snapshot.costs.values())
+
+
+@dataclass(frozen=True, slots=True)
+class PollRecord:
+    """What the store is handed of one poll beside snapshot and diagnosis: its change, what it was held against, what lasts."""
+
+    change: Delta | NotComparable
+    previous: Snapshot | None = None
+    episodes: tuple[Episode, ...] = ()
+    """Those that last, and those that this poll ended."""
+    confirmed: tuple[Confirmed, ...] = ()
+    episode_changes: tuple[EpisodeChange, ...] = ()
+    """What the poll changed about episodes, for those who are notified."""
 
 
 @dataclass(frozen=True, slots=True)

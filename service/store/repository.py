@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.config.settings import HistorySettings
-from service.state.poll_record import PollRecord
+from service.state.board import PollRecord
 from service.store.ingest.bulk import insert_new, insert_raw, table_of, upsert
 from service.store.ingest.names import NameTables
 from service.store.ingest.partitions import Partitions

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from collectors.model import Snapshot
 from rules.model import Diagnosis
-from service.state.poll_record import PollRecord
+from service.state.board import PollRecord
 from service.store.ingest.disk_queue import DiskQueue
 from service.store.ingest.record import IngestRecord, record_of, unpack
 from service.store.repository import Repository

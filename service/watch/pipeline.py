@@ -18,9 +18,8 @@ from rules.cache_map import CacheMap, cache_map
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis
 from service.metrics.exposition import render
-from service.state.board import MonitoredDatabase, Published
+from service.state.board import MonitoredDatabase, PollRecord, Published
 from service.state.leases import LeasesLost
-from service.state.poll_record import PollRecord
 
 Usual = Callable[[datetime], Mapping[str, UsualRange]]
 

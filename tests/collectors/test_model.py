@@ -74,10 +74,20 @@ CHANGES = Changes(
 )
 
 
-def test_changes_where_finds_rows_by_their_columns() -> None:
-    assert [row["gets"] for row in CHANGES.where(cache=7, subordinate=1)] == [2]
-    assert [row["gets"] for row in CHANGES.where(type="PARENT")] == [3]
-    assert list(CHANGES.where(cache=99)) == []
+def test_column_is_found_by_the_number_that_names_a_row() -> None:
+    rows: tuple[Row, ...] = (
+        {"child#": 8, "gets": 3},
+        {"child#": 1, "gets": 2.5, "sleeps": 4},
+        {"child#": None, "gets": 7},
+        {"gets": 9},
+        {"child#": 2, "gets": None},
+    )
+    delta = Delta(
+        "erp1", None, Basis("totals", None, None, None), {"v$latch_children": Changes("v$latch_children", rows)}
+    )
+    assert delta.by_number("v$latch_children", "child#", "gets") == {8: 3.0, 1: 2.5}
+    assert delta.by_number("v$latch_children", "child#", "sleeps") == {1: 4.0}
+    assert delta.by_number("v$latch", "child#", "gets") == {}
 
 
 def test_delta_gives_one_cell_or_none() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.hot import hot_beside, mixed, part_of_surface, standing_out, waited_as
+from rules.hot import standing_out
 from tests.rules.contexts import SICK, context_of, with_rows
 
 
@@ -31,15 +31,15 @@ def two() -> dict[str, object]:
 
 def test_each_of_two_hot_caches_has_its_own_part_of_the_cost() -> None:
     context = context_of(two())  # type: ignore[arg-type]
-    assert part_of_surface(context, "latch", ("dc_rollback_segments",)) == pytest.approx(0.54)
-    assert part_of_surface(context, "latch", ("dc_users",)) == pytest.approx(0.46)
-    assert hot_beside(context, ("latch",), ("dc_users",)) == ("dc_rollback_segments",)
-    assert mixed(context, "latch") and not mixed(context_of(), "latch")
+    assert context.hot_caches.part_of_surface("latch", ("dc_rollback_segments",)) == pytest.approx(0.54)
+    assert context.hot_caches.part_of_surface("latch", ("dc_users",)) == pytest.approx(0.46)
+    assert context.hot_caches.beside(("latch",), ("dc_users",)) == ("dc_rollback_segments",)
+    assert context.hot_caches.mixed("latch") and not context_of().hot_caches.mixed("latch")
 
 
 def test_the_only_hot_cache_has_all_of_the_cost() -> None:
-    assert part_of_surface(context_of(), "latch", ("dc_rollback_segments",)) == 1.0
-    assert part_of_surface(context_of(), "latch", ("dc_tablespaces",)) == pytest.approx(0.007)
+    assert context_of().hot_caches.part_of_surface("latch", ("dc_rollback_segments",)) == 1.0
+    assert context_of().hot_caches.part_of_surface("latch", ("dc_tablespaces",)) == pytest.approx(0.007)
 
 
 def test_who_waits_for_a_subordinate_names_its_parent() -> None:
@@ -48,5 +48,5 @@ def test_who_waits_for_a_subordinate_names_its_parent() -> None:
         {"cache#": 8, "type": "SUBORDINATE", "subordinate#": 0, "parameter": "dc_object_grants"},
     ]
     context = context_of(with_rows("v$rowcache", *rows))
-    assert waited_as(context, ("dc_object_grants",)) == ("dc_object_grants", "dc_objects")
-    assert waited_as(context, ("dc_objects",)) == ("dc_objects",)
+    assert context.hot_caches.waited_as(("dc_object_grants",)) == ("dc_object_grants", "dc_objects")
+    assert context.hot_caches.waited_as(("dc_objects",)) == ("dc_objects",)

@@ -18,9 +18,8 @@ from collectors.simulator.database import ScriptedDatabase
 from rules.model import Diagnosis
 from service.app import create_app
 from service.config.settings import DatabaseSettings, HistorySettings, Settings
-from service.state.board import Board, MonitoredDatabase, Published
+from service.state.board import Board, MonitoredDatabase, PollRecord, Published
 from service.state.episodes import Episodes
-from service.state.poll_record import PollRecord
 from service.store.ingest.record import IngestRecord, record_of
 from service.store.repository import Repository
 from service.watch.pipeline import run_poll

@@ -11,9 +11,9 @@ from pydantic import TypeAdapter
 from collectors.capture import dump_snapshot, load_snapshot
 from collectors.model import Delta, NotComparable, Snapshot
 from rules.model import Diagnosis
+from service.state.board import PollRecord
 from service.state.confirmations import Confirmed
 from service.state.episodes import Episode, EpisodeChange
-from service.state.poll_record import PollRecord
 from service.store.ingest.samples import Sample, changes_of, levels_of, missing_of
 from service.store.schema.history_tables import FIRST_POLL
 

@@ -12,8 +12,8 @@ from sqlalchemy.exc import OperationalError
 
 from collectors.model import NotComparable
 from rules.model import Severity
+from service.state.board import PollRecord
 from service.state.episodes import Episode, EpisodeChange
-from service.state.poll_record import PollRecord
 from service.store.ingest.record import from_bytes, record_of, to_bytes
 from service.store.queries.episode_log import KEEP_CHANGES, EpisodeLog
 from service.store.repository import Repository

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rules.model import Severity
+from service.state.board import PollRecord
 from service.state.episodes import Episode
-from service.state.poll_record import PollRecord
 from service.store.ingest.partitions import Partitions
 from service.store.queries import aliases
 from service.store.queries.aliases import current, former, read_diagnosis
