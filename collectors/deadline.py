@@ -1,4 +1,4 @@
-"""Deadlines around calls that have none of their own: every call of a session runs on the session's own thread.
+"""Deadlines around calls that have none of their own: every call of a session runs on a thread borrowed for it.
 
 A connect to a listener that accepts and says nothing never returns and cannot be cancelled. So the caller waits only so
 long, then shuts the socket under the call and leaves the thread behind. The thread is a daemon and is counted until it
@@ -10,30 +10,80 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from collectors.errors import SessionError
 
 T = TypeVar("T")
 
 MOST_LEFT_BEHIND = 2
-"""Threads per database that may hang in the driver at one time; beyond it no new session is tried."""
+"""Calls per database that may hang in the driver at one time; beyond it no new session is tried."""
+SPARE_THREADS = 16
+"""Threads kept for the next jobs; more of them end with the job they have."""
+SILENCE_SECONDS = 0.5
+"""A call that has no answer for so long waits for somebody who may never answer."""
 
 
 class TooLate(SessionError):
     """A call did not come back in time; its session is given up."""
 
 
-_given_up: deque[threading.Thread] = deque()
+class Turn(Protocol):
+    """What a thread holds while it works, and lays down while it waits for a database; see service.watch.scheduler."""
+
+    def leave(self) -> None:
+        """The thread begins to wait for an answer."""
+        ...
+
+    def silent(self) -> None:
+        """There has been none for SILENCE_SECONDS."""
+        ...
+
+    def resume(self) -> None:
+        """The wait is over; may itself wait until others have done their work."""
+        ...
+
+
+class ReusedThreads:
+    """Daemon threads that do one job after another. Where all of them are busy one more begins, so that no job waits."""
+
+    def __init__(self, spare: int = SPARE_THREADS) -> None:
+        self._spare = spare
+        self._idle: deque[SimpleQueue[Callable[[], None]]] = deque()
+
+    def run(self, job: Callable[[], None]) -> None:
+        """Begin a job, which must not raise. Raises RuntimeError where the system gives no thread."""
+        try:
+            jobs = self._idle.pop()
+        except IndexError:
+            jobs = SimpleQueue()
+            threading.Thread(target=self._work, args=(jobs,), name="spare", daemon=True).start()
+        jobs.put(job)
+
+    def _work(self, jobs: "SimpleQueue[Callable[[], None]]") -> None:
+        thread = threading.current_thread()
+        while True:
+            jobs.get()()
+            thread.name = "spare"
+            if len(self._idle) >= self._spare:
+                return
+            self._idle.append(jobs)
+
+
+THREADS = ReusedThreads()
+"""Those of this process, for calls of sessions and for polls."""
+
+
+_given_up: deque[tuple[str, threading.Event]] = deque()
 _here = threading.local()
 
 
 def _remember_socket(event: str, arguments: tuple[Any, ...]) -> None:
     """Note the socket a call connects. The driver shows it to nobody; Python's audit events do."""
-    if event == "socket.connect" and (mine := getattr(_here, "call_thread", None)) is not None:
+    if event == "socket.connect" and (mine := getattr(_here, "calls", None)) is not None:
         mine.socket = weakref.ref(arguments[0])
 
 
@@ -41,41 +91,53 @@ sys.addaudithook(_remember_socket)
 
 
 def left_behind(name: str) -> int:
-    """How many given-up threads of that name still hang in a call."""
+    """How many given-up calls of sessions of that name still hang."""
     for _ in range(len(_given_up)):
-        thread = _given_up.popleft()
-        if thread.is_alive():
-            _given_up.append(thread)
-    return sum(1 for thread in tuple(_given_up) if thread.name == name)
+        given_up = _given_up.popleft()
+        if not given_up[1].is_set():
+            _given_up.append(given_up)
+    return sum(1 for of, _ in tuple(_given_up) if of == name)
 
 
-class CallThread:
-    """Runs calls one after another on a thread of its own; after one that came too late it runs no more."""
+@contextmanager
+def taking_turns(turn: Turn) -> Iterator[None]:
+    """Have this thread lay down its turn while it waits for the answer to a call."""
+    _here.turn = turn
+    try:
+        yield
+    finally:
+        _here.turn = None
+
+
+class SessionCalls:
+    """Runs the calls of one session one after another; after one that came too late it runs no more."""
 
     def __init__(self, name: str) -> None:
-        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._name = name
         self._given_up = False
+        self._done: threading.Event | None = None
         self.socket: Callable[[], socket.socket | None] = lambda: None
         """The socket its calls last connected, as long as somebody holds it."""
-        self._thread.start()
 
     def run(self, call: Callable[[], T], seconds: float, what: str) -> T:
         """The result of `call`, or its exception; TooLate when it takes longer than `seconds`."""
         if self._given_up:
             raise TooLate(f"{what}: the session was given up")
-        done = threading.Event()
+        self._done = done = threading.Event()
         outcome: dict[str, Any] = {}
 
         def work() -> None:
+            threading.current_thread().name = self._name
+            _here.calls = self
             try:
                 outcome["result"] = call()
             except BaseException as error:  # noqa: BLE001  it is raised again where the call was made
                 outcome["error"] = error
+            _here.calls = None
             done.set()
 
-        self._calls.put(work)
-        if not done.wait(seconds):
+        THREADS.run(work)
+        if not _in_time(done, seconds):
             self.give_up()
             self._cut()
             raise TooLate(f"no answer to {what} within {seconds:g} s")
@@ -85,11 +147,11 @@ class CallThread:
         return result
 
     def give_up(self) -> None:
-        """Let the thread end after the call it is in; until then it counts as left behind."""
+        """Run no further call; one that still hangs counts as left behind until it ends."""
         if not self._given_up:
             self._given_up = True
-            self._calls.put(None)
-            _given_up.append(self._thread)
+            if self._done is not None and not self._done.is_set():
+                _given_up.append((self._name, self._done))
 
     def _cut(self) -> None:
         """End a call that hangs on its socket."""
@@ -98,7 +160,17 @@ class CallThread:
             with suppress(OSError):
                 connected.shutdown(socket.SHUT_RDWR)
 
-    def _run(self) -> None:
-        _here.call_thread = self
-        while (work := self._calls.get()) is not None:
-            work()
+
+def _in_time(done: threading.Event, seconds: float) -> bool:
+    """Wait for the end of a call, the turn of this thread laid down meanwhile."""
+    turn: Turn | None = getattr(_here, "turn", None)
+    if turn is None:
+        return done.wait(seconds)
+    turn.leave()
+    try:
+        if done.wait(min(seconds, SILENCE_SECONDS)) or seconds <= SILENCE_SECONDS:
+            return done.is_set()
+        turn.silent()
+        return done.wait(seconds - SILENCE_SECONDS)
+    finally:
+        turn.resume()

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Literal, TypeVar
 
 import oracledb
 
-from collectors.deadline import MOST_LEFT_BEHIND, CallThread, left_behind
+from collectors.deadline import MOST_LEFT_BEHIND, SessionCalls, left_behind
 from collectors.errors import CredentialError, SessionError, SessionKept, SetupError, StatementError
 from collectors.model import Binds
 from collectors.ondemand.blockers import of_look
@@ -89,19 +90,19 @@ class OracleConnection:
         self._deadlines = deadlines or Deadlines()
         self._cancelled = False
         self._in_doubt = False
-        self._thread, self._session = self._log_in()
+        self._calls, self._session = self._log_in()
 
-    def _log_in(self) -> tuple[CallThread, oracledb.Connection]:
+    def _log_in(self) -> tuple[SessionCalls, oracledb.Connection]:
         if left_behind(self._name) >= MOST_LEFT_BEHIND:
             raise SessionError(f"{MOST_LEFT_BEHIND} earlier attempts still hang in the driver; none is added to them")
-        thread = CallThread(self._name)
+        calls = SessionCalls(self._name)
         try:
-            return thread, _within(thread, lambda: self._connect(self._target), self._deadlines.connect, "the login")
+            return calls, _within(calls, lambda: self._connect(self._target), self._deadlines.connect, "the login")
         except StatementError as error:  # of a logon trigger, say: there is no session that would be good
-            thread.give_up()
+            calls.give_up()
             raise SessionError(f"the login failed: {error}") from None
         except SessionError:
-            thread.give_up()
+            calls.give_up()
             raise
 
     def _connect(self, target: ConnectTarget) -> oracledb.Connection:
@@ -131,7 +132,7 @@ class OracleConnection:
         look, deadlines = of_look(sql), self._deadlines.of(sql)
         try:
             fetch = partial(self._fetch, sql, binds, deadlines.statement)
-            answer = _within(self._thread, fetch, deadlines.frozen, "a statement")
+            answer = _within(self._calls, fetch, deadlines.frozen, "a statement")
         except Cancelled as error:
             self._recover(error, look)
             raise
@@ -153,7 +154,7 @@ class OracleConnection:
     def _answers(self) -> bool:
         """Whether the session answers a ping in time; only then its next answer is the one to its next statement."""
         try:
-            _within(self._thread, self._ping, _guard(self._deadlines.ping), "the ping")
+            _within(self._calls, self._ping, _guard(self._deadlines.ping), "the ping")
         except (SessionError, StatementError):
             return False
         return True
@@ -174,25 +175,27 @@ class OracleConnection:
                 f"a statement was cancelled, no new session stands, the old one is kept: {error}"
             ) from None
         self.close()
-        self._thread, self._session = new
+        self._calls, self._session = new
 
     def _fetch(self, sql: str, binds: Binds, seconds: float) -> Answer:
         self._session.call_timeout = int(seconds * 1000)
+        began = perf_counter()
         with self._session.cursor() as cursor:
             cursor.prefetchrows = cursor.arraysize = PREFETCH_ROWS
             cursor.execute(sql, dict(binds))
             columns = tuple(column.name.lower() for column in cursor.description)
             rows = cursor.fetchall()
-        return Answer(columns, rows, _round_trips(len(rows)), _size(rows))
+        seconds = perf_counter() - began
+        return Answer(columns, rows, _round_trips(len(rows)), _size(rows), seconds)
 
     def close(self) -> None:
         """Give the session back; a session that cannot say goodbye in time is left behind."""
         try:
-            _within(self._thread, self._session.close, self._deadlines.close, "the goodbye")
+            _within(self._calls, self._session.close, self._deadlines.close, "the goodbye")
         except (SessionError, StatementError):
             return
         finally:
-            self._thread.give_up()
+            self._calls.give_up()
 
 
 def statement_cache_size() -> int:
@@ -200,9 +203,9 @@ def statement_cache_size() -> int:
     return 2 * len(collectors())
 
 
-def _within(thread: CallThread, call: Callable[[], T], seconds: float, what: str) -> T:
+def _within(calls: SessionCalls, call: Callable[[], T], seconds: float, what: str) -> T:
     try:
-        return thread.run(call, seconds, what)
+        return calls.run(call, seconds, what)
     except (oracledb.Error, OSError) as error:
         raise classified(error) from None
 

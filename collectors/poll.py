@@ -21,6 +21,8 @@ class Answer:
     rows: list[tuple[Value, ...]]
     round_trips: int = 1
     bytes: int = 0
+    seconds: float | None = None
+    """Time from the request to its last row, as the driver saw it; None where nobody measured it."""
 
 
 class Connection(Protocol):
@@ -63,8 +65,9 @@ def poll(
             reading, answer = read_view(collector, connection, readings, formerly=True)
             readings[view] = readings[view] if answer is None else reading
         if answer is not None:
-            elapsed = clock() - began
-            costs[view] = Cost(elapsed, len(answer.rows), answer.round_trips, answer.bytes)
+            elapsed = clock() - began  # in which our own work may have waited for a turn, so the driver's word counts
+            seconds = elapsed if answer.seconds is None else answer.seconds
+            costs[view] = Cost(seconds, len(answer.rows), answer.round_trips, answer.bytes)
     return Snapshot(database, _taken_at(readings), readings, costs)
 
 

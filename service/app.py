@@ -16,10 +16,12 @@ from service.metrics.exposition import own_registry
 from service.notify.build import Notifiers, build_notifiers
 from service.periodic import PeriodicJob
 from service.state.board import Board, MonitoredDatabase
+from service.state.readiness import readiness
 from service.store.build import Store, build_store
 from service.store.writer import SpoolMetrics
 from service.threads import ThreadMetrics
 from service.watch.connect import Connector
+from service.watch.scheduler import QueueMetrics
 from service.web.build import build_web
 
 STOP_SECONDS = 2.0
@@ -37,8 +39,15 @@ def create_app(settings: Settings) -> FastAPI:
     notifiers = build_notifiers(settings, store.repository, registry)
     fleet = build_fleet(settings, store, board, connector)
     registry.register(FleetMetrics(fleet.coordinator))
+    registry.register(QueueMetrics(fleet.scheduler))
     threads = ThreadMetrics(
-        [*store.threads, *notifiers.threads, *(job.thread for job in jobs), fleet.coordinator.thread]
+        [
+            *store.threads,
+            *notifiers.threads,
+            *(job.thread for job in jobs),
+            fleet.coordinator.thread,
+            fleet.scheduler.thread,
+        ]
     )
     registry.register(threads)
 
@@ -60,7 +69,7 @@ def create_app(settings: Settings) -> FastAPI:
         notifiers.feed,
         fleet.actions,
         registry,
-        lambda: store.writer.trouble() or threads.trouble(),
+        lambda: readiness(store.writer.trouble() or threads.trouble(), fleet.scheduler.queue_seconds),
     )
     return app
 
@@ -76,6 +85,7 @@ async def _running(store: Store, background: Sequence[Notifiers | PeriodicJob], 
     for part in background:
         part.stop()
     fleet.coordinator.stop(STOP_SECONDS)
+    fleet.scheduler.stop()
     for part in background:
         part.join(STOP_SECONDS)
     store.stop()

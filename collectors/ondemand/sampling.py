@@ -63,7 +63,7 @@ class Burst:
         except StatementError as error:
             self._missing = Missing(VIEW, "failed", f"{VIEW}: {error}", "see the error; the polls go on")
             return
-        self._seconds += monotonic() - began
+        self._seconds += monotonic() - began if answer.seconds is None else answer.seconds
         self._crowded |= len(answer.rows) >= MOST_SESSIONS
         self._looks += 1
         self._rows.append({"sample": self._looks, "sid": None})

@@ -57,7 +57,8 @@ class Defaults(Strict):
     """Deadline of each statement of that look, shorter than that of a poll because it walks through what hangs. One that
     takes longer is cancelled, the diagnosis says so, and the polls go on over the same session."""
     budget: float = Field(0.01, gt=0, le=1)
-    """Share of the interval that a poll may take. Where polls take more, they come less often."""
+    """Share of the interval for which a poll may keep the database at work, the way there and back not counted. Where
+    polls take more, they come less often."""
 
 
 class AuthSettings(Strict):

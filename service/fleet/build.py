@@ -13,16 +13,18 @@ from service.store.build import Store
 from service.store.schema.engine import STORE_ERRORS
 from service.watch.actions import OperatorActions
 from service.watch.resume import resume
+from service.watch.scheduler import PollScheduler
 from service.watch.worker import ConnectionOpener
 
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """The coordinator, what operators may do through it, and what it shares databases by."""
+    """The coordinator, what operators may do through it, what it shares databases by, and who gives polls their turn."""
 
     coordinator: FleetCoordinator
     actions: OperatorActions
     backend: FleetBackend
+    scheduler: PollScheduler
 
 
 def build_fleet(settings: Settings, store: Store, board: Board, connector: ConnectionOpener) -> Fleet:
@@ -30,6 +32,7 @@ def build_fleet(settings: Settings, store: Store, board: Board, connector: Conne
     backend = fleet_backend(
         settings.store, store.repository, settings.replica_name, settings.replica.url, settings.shortest_interval
     )
+    scheduler = PollScheduler()
     workers = WorkerFactory(
         connector,
         store.writer,
@@ -37,10 +40,11 @@ def build_fleet(settings: Settings, store: Store, board: Board, connector: Conne
         lambda taken: resume(taken, store.repository, store.writer),
         backend.reader,
         STORE_ERRORS,
+        scheduler,
     )
     exchange = StatusExchange(backend.status_table, STORE_ERRORS) if backend.status_table else None
     coordinator = FleetCoordinator(board, backend.leases, workers.make_workers, exchange)
     if backend.reader is not None:
         board.refresh_remote_with(RemoteDatabases(backend.reader, coordinator.every, STORE_ERRORS).refresh)
     actions = OperatorActions(connector, backend.leases, coordinator.worker, backend.status_table, STORE_ERRORS)
-    return Fleet(coordinator, actions, backend)
+    return Fleet(coordinator, actions, backend, scheduler)

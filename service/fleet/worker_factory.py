@@ -13,6 +13,7 @@ from service.state.leases import Lease
 from service.state.status import DatabaseStatus
 from service.watch.blocker_look import BlockerLook
 from service.watch.pipeline import PollKeeper
+from service.watch.scheduler import PollScheduler
 from service.watch.worker import ConnectionOpener, Worker
 
 log = logging.getLogger("latchscope.fleet")
@@ -41,6 +42,7 @@ class WorkerFactory:
         resume: Callable[[Sequence[MonitoredDatabase]], None],
         last_polls: LastPolls | None,
         errors: tuple[type[Exception], ...],
+        scheduler: PollScheduler,
     ) -> None:
         """`resume` gives databases back what was known of them; `errors`: a store in trouble."""
         self._opener = opener
@@ -50,6 +52,7 @@ class WorkerFactory:
         self._resume = resume
         self._last_polls = last_polls
         self._errors = errors
+        self._scheduler = scheduler
 
     def make_workers(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> list[Worker]:
         """A worker for each; none of them polls sooner than the interval after the last poll of another replica."""
@@ -89,4 +92,5 @@ class WorkerFactory:
             blockers=BlockerLook(self._audit, settings.defaults.look_for_blocker == "on"),
             holds=lease.held,
             first=time.monotonic() + wait,
+            scheduler=self._scheduler,
         )

@@ -262,6 +262,11 @@ DATABASES_UNOWNED = _replica(
     "latchscope_databases_unowned",
     help="Databases no replica has polled for two intervals, as this one sees it; every replica says the same.",
 )
+POLL_QUEUE = _replica(
+    "latchscope_poll_queue_seconds",
+    help="Longest time a due poll waited for its turn within the last minute.",
+    note="more than a few seconds tell that the process has more databases than it can poll",
+)
 
 FAMILIES: Mapping[str, Family] = {one.name: one for one in tuple(globals().values()) if isinstance(one, Family)}
 """Name → family, in the order in which they are exported."""

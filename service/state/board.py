@@ -41,11 +41,6 @@ class Published:
     poll_seconds: float = 0.0
     """Time the whole poll took, our own work included."""
 
-    @property
-    def driver_seconds(self) -> float:
-        """Time the statements of the poll took, as the database felt them."""
-        return sum(cost.seconds for cost in self.snapshot.costs.values())
-
 
 @dataclass(frozen=True, slots=True)
 class PollRecord:

@@ -1,17 +1,20 @@
 """When to try again: by the class of the error, and gently where a poll is expensive."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
 from collectors.errors import CredentialError, SessionError, SetupError, StartingError
+from collectors.model import Cost
 
 LONGEST_PAUSE = 60.0
 STARTING_PAUSE = 3.0
 SOON = 40
 """Attempts at the starting pause, about two minutes; then the pauses grow, for a database may be gone for good."""
 SLOWEST_INTERVAL = 600.0
+FARTHEST_SECONDS = 0.25
+"""No database is farther away than this; a statement that never takes less is slow by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,19 @@ def interval_after(recent: Sequence[float], interval: float, budget: float) -> f
     """
     dear = min(recent[-2:]) if len(recent) > 1 else 0.0
     return max(interval, min(dear / budget, SLOWEST_INTERVAL))
+
+
+def nearest(costs: Iterable[Cost], known: float = FARTHEST_SECONDS) -> float:
+    """Seconds of a round trip to the database at most: the quickest of the statements, or `known` where that is less."""
+    return min([known, *(cost.seconds / cost.round_trips for cost in costs if cost.round_trips)])
+
+
+def felt(costs: Iterable[Cost], round_trip: float) -> float:
+    """Seconds for which the database was at work on statements: what they took, less the way there and back.
+
+    That it is far away costs it nothing, and for us to wait for our own turn is in no cost at all.
+    """
+    return sum(max(0.0, cost.seconds - cost.round_trips * round_trip) for cost in costs)
 
 
 def turn_of(name: str, earliest: float, interval: float) -> float:

@@ -1,8 +1,9 @@
-"""When: one worker per database, each with its own connection, so that none waits for another."""
+"""When: one worker per database, each with its own session, so that none waits for another."""
 
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -16,11 +17,17 @@ from service.config.audit import Audit
 from service.state import confirmations
 from service.state.board import Failure, MonitoredDatabase, Published
 from service.state.leases import LeasesLost
-from service.watch.backoff import after_failure, interval_after, next_turn
+from service.watch.backoff import after_failure, felt, interval_after, nearest, next_turn
 from service.watch.blocker_look import BlockerLook
 from service.watch.pipeline import PollKeeper, run_poll
+from service.watch.scheduler import PollScheduler
 
 log = logging.getLogger("latchscope.loop")
+
+LATE_SECONDS = 1.0
+"""A poll that begins so long after its time is late; the interval told is then the one in fact."""
+ROUND_TRIPS_KEPT = 240
+"""Polls whose quickest statement tells how far away the database is: an hour at 15 s."""
 
 
 class ConnectionOpener(Protocol):
@@ -36,7 +43,10 @@ class ConnectionOpener(Protocol):
 
 
 class Worker:
-    """Polls one database until it is told to stop. `step` is one attempt; a test may call it in its own time."""
+    """Polls one database, in turns a scheduler gives it, until it is told to stop.
+
+    `step` is one attempt; a test may call it in its own time.
+    """
 
     def __init__(
         self,
@@ -49,8 +59,10 @@ class Worker:
         blockers: BlockerLook | None = None,
         holds: Callable[[], bool] = lambda: True,
         first: float | None = None,
+        scheduler: PollScheduler | None = None,
     ) -> None:
-        """`holds`: whether the database is still ours to poll; `first`: time.monotonic() of the first poll, else at once."""
+        """`holds`: whether the database is still ours to poll; `first`: time.monotonic() of the first poll, else at once;
+        `scheduler`: who gives turns, else one of its own."""
         self.watched = watched
         self._opener = opener
         self._keeper = keeper
@@ -58,62 +70,102 @@ class Worker:
         self._confirms = confirms
         self._blockers = blockers or BlockerLook(Audit())
         self._holds = holds
-        self._first = first
-        self._wake = threading.Event()
+        self._scheduler = scheduler or PollScheduler()
+        self._due = first or time.monotonic()
+        self._look_at = 0.0
+        self._began: float | None = None
+        self._in_turn = False
+        self._hurried = False
+        self._started = False
         self._stopping = False
+        self._ended = threading.Event()
         self._connection: Connection | None = None
         self._burst: Burst | None = None
         self._asked = False
         self._failures = 0
         self._recent: list[float] = []
+        self._round_trips: deque[float] = deque(maxlen=ROUND_TRIPS_KEPT)
         self._tried: str | None = None
         self._refused: str | None = None
-        self._thread = threading.Thread(target=self._run, name=f"poll {watched.name}", daemon=True)
+
+    @property
+    def name(self) -> str:
+        """That of its database."""
+        return self.watched.name
+
+    @property
+    def suspect(self) -> bool:
+        """Whether the last attempt failed."""
+        return self._failures > 0
 
     def start(self) -> None:
-        self._thread.start()
+        self._started = True
+        self._scheduler.add(self, self._due)
 
     def stop(self) -> None:
         """Ask the worker to stop; it does not wait for a database that hangs."""
         self._stopping = True
-        self._wake.set()
+        self._scheduler.hasten(self)
 
     def join(self, timeout: float) -> None:
         """Wait for the worker, at most so long."""
-        self._thread.join(timeout)
+        if self._started:
+            self._ended.wait(timeout)
 
     @property
     def alive(self) -> bool:
         """Whether it still polls, or is about to end."""
-        return self._thread.is_alive()
+        return self._started and not self._ended.is_set()
 
     def ask_for_samples(self) -> None:
         """Sample waiting sessions after the next poll, which comes at once unless the database is being left in peace."""
         self._asked = True
         if self._failures == 0:
-            self._wake.set()
+            self._hurry()
 
     def resume_login(self) -> bool:
         """Try the same credential once more, at an operator's word; False when login was not stopped."""
         stopped, self._refused = self._refused is not None, None
         if stopped:
-            self._wake.set()
+            self._hurry()
         return stopped
 
-    def _run(self) -> None:
-        due, in_turn = self._first or time.monotonic(), False
-        self._rest(due)
-        while not self._stopping:
-            pause = self.step()
-            now = time.monotonic()
-            if self._failures:
-                due, in_turn = now + pause, False
-            elif in_turn:
-                due = max(due + pause, now + pause / 2)  # a late poll is not followed at once by the next
-            else:
-                due, in_turn = next_turn(self.watched.name, now, pause)
-            self._rest(due)
-        self._drop()
+    def _hurry(self) -> None:
+        """Poll at once."""
+        self._hurried = True
+        self._scheduler.hasten(self)
+
+    def take_turn(self) -> float | None:
+        """The poll or the look that is due, or the goodbye; time.monotonic() of the next one, None at the end."""
+        now = time.monotonic()
+        if not self._stopping:
+            if self._hurried or now >= self._due:
+                self._poll(now)
+            elif self._looking:
+                self._look(now)
+        if self._stopping:
+            self._drop()
+            self._ended.set()
+            return None
+        if self._hurried:
+            return time.monotonic()
+        return min(self._due, self._look_at) if self._looking else self._due
+
+    def _poll(self, began: float) -> None:
+        self._hurried = False
+        late, before = began - self._due, self._began
+        pause = self.step()
+        now = time.monotonic()
+        if self._failures:
+            self._due, self._in_turn, self._began = now + pause, False, None
+            return
+        if self._in_turn:
+            self._due = max(self._due + pause, now + pause / 2)  # a late poll is not followed at once by the next
+        else:
+            self._due, self._in_turn = next_turn(self.name, now, pause)
+        self._began, self._look_at = began, now
+        if late > LATE_SECONDS and before is not None:
+            self.watched.pace = max(self.watched.pace, began - before)  # we have too much to do, and say so
 
     def step(self) -> float:
         """One attempt to poll; seconds until the next."""
@@ -144,7 +196,9 @@ class Worker:
         self._confirm_what_began(published)
         self._look_for_blockers(published)
         self._burst = self._next_burst(published)
-        self._recent = [*self._recent[-1:], published.driver_seconds]
+        costs = published.snapshot.costs.values()
+        self._round_trips.append(nearest(costs))
+        self._recent = [*self._recent[-1:], felt(costs, min(self._round_trips))]
         self.watched.pace = interval_after(self._recent, self.watched.interval, self._budget)
         return self.watched.pace
 
@@ -193,21 +247,21 @@ class Worker:
         costly = published.delta is not None and published.diagnosis.severity is not Severity.INFO
         return Burst(published.snapshot.release) if asked or costly else None
 
-    def _rest(self, due: float) -> None:
-        """Wait for the next poll, looking at waiting sessions meanwhile where a burst is on."""
-        while not self._stopping and (left := due - time.monotonic()) > 0:
-            if self._burst is None or self._burst.spent or self._connection is None:
-                if self._wake.wait(left):
-                    break
-                continue
-            try:
-                self._burst.look(self._connection)
-            except Exception as error:  # noqa: BLE001  as in step
-                self._failed(error)
-                break
-            if self._wake.wait(min(EVERY_SECONDS, max(0.0, due - time.monotonic()))):
-                break
-        self._wake.clear()
+    @property
+    def _looking(self) -> bool:
+        """Whether waiting sessions are looked at until the next poll."""
+        return self._burst is not None and not self._burst.spent and self._connection is not None
+
+    def _look(self, now: float) -> None:
+        """One look of the burst, left out where it comes late: who has too much to do looks less."""
+        late, self._look_at = now - self._look_at, now + EVERY_SECONDS
+        if late > EVERY_SECONDS or self._burst is None or self._connection is None:
+            return
+        try:
+            self._burst.look(self._connection)
+        except Exception as error:  # noqa: BLE001  as in step
+            self._failed(error)
+            self._hurried = True
 
     def _failed(self, error: Exception) -> float:
         self._drop_unless_kept(error)
@@ -237,3 +291,4 @@ class Worker:
         if self._connection is not None:
             self._connection.close()
             self._connection, self._recent = None, []
+            self._round_trips.clear()

@@ -10,6 +10,7 @@ from service.config.settings import Settings
 from service.intake.uploads import Uploads
 from service.notify.feed import EpisodeFeed
 from service.state.board import Board
+from service.state.readiness import Readiness
 from service.store.build import Store
 from service.watch.actions import OperatorActions
 from service.web.access import Access, read_tokens
@@ -38,9 +39,9 @@ def build_web(
     feed: EpisodeFeed,
     actions: OperatorActions,
     registry: CollectorRegistry,
-    trouble: Callable[[], str | None],
+    ready: Callable[[], Readiness],
 ) -> None:
-    """Give the app its routes. `trouble`: why we are not ready, if so. Raises BadSettings where the tokens cannot be read."""
+    """Give the app its routes. Raises BadSettings where the tokens cannot be read."""
     access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
     audit = Audit(settings.auth.audit_file)
     repository = store.repository
@@ -55,7 +56,7 @@ def build_web(
         compare_api(board, repository, access),
         actions_api(board, actions, access, audit),
         reports_api(uploads, access, audit),
-        outside(board, registry, trouble, access),
+        outside(board, registry, ready, access),
         causes_pages(access),
         pages(board, access, uploads, repository),
         history_pages(board, repository, access),

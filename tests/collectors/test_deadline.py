@@ -7,7 +7,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from collectors.deadline import CallThread, TooLate, left_behind
+from collectors.deadline import SessionCalls, TooLate, left_behind
 from tests.oracle_standin.deadline import HANGS
 
 
@@ -26,28 +26,28 @@ def gone(name: str) -> bool:
 
 
 def test_call_thread_returns_results_and_exceptions() -> None:
-    thread = CallThread("good")
-    assert thread.run(lambda: 42, HANGS, "a sum") == 42
+    calls = SessionCalls("good")
+    assert calls.run(lambda: 42, HANGS, "a sum") == 42
     with pytest.raises(ZeroDivisionError):
-        thread.run(lambda: 1 // 0, HANGS, "a division")
-    assert thread.run(threading.get_ident, HANGS, "x") == thread.run(threading.get_ident, HANGS, "x")
-    thread.give_up()
+        calls.run(lambda: 1 // 0, HANGS, "a division")
+    assert calls.run(threading.get_ident, HANGS, "x") == calls.run(threading.get_ident, HANGS, "x")
+    calls.give_up()
     assert gone("good")
 
 
 def test_late_call_is_left_behind_and_counted_until_it_ends() -> None:
-    thread, release = CallThread("late"), threading.Event()
+    calls, release = SessionCalls("late"), threading.Event()
     with pytest.raises(TooLate, match=r"no answer to the login within 0\.1 s"):
-        thread.run(release.wait, 0.1, "the login")
+        calls.run(release.wait, 0.1, "the login")
     assert left_behind("late") == 1 and left_behind("another") == 0
     with pytest.raises(TooLate, match="given up"):
-        thread.run(lambda: 1, HANGS, "the next")
+        calls.run(lambda: 1, HANGS, "the next")
     release.set()
     assert gone("late")
 
 
 def test_call_that_hangs_on_its_socket_is_ended(silent: int) -> None:
-    thread, ended = CallThread("hung"), threading.Event()
+    calls, ended = SessionCalls("hung"), threading.Event()
 
     def listen() -> bytes:
         with socket.create_connection(("127.0.0.1", silent)) as connected:
@@ -57,15 +57,15 @@ def test_call_that_hangs_on_its_socket_is_ended(silent: int) -> None:
                 ended.set()
 
     with pytest.raises(TooLate):
-        thread.run(listen, 0.1, "a word")
+        calls.run(listen, 0.1, "a word")
     assert ended.wait(HANGS) and gone("hung")
 
 
 def test_sockets_of_other_threads_are_left_alone(silent: int) -> None:
-    thread, release = CallThread("mine"), threading.Event()
+    calls, release = SessionCalls("mine"), threading.Event()
     with socket.create_connection(("127.0.0.1", silent)) as elsewhere:
         with pytest.raises(TooLate):
-            thread.run(release.wait, 0.05, "anything")
+            calls.run(release.wait, 0.05, "anything")
         elsewhere.sendall(b"still open")
     release.set()
     assert gone("mine")

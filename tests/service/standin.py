@@ -15,6 +15,7 @@ from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings, OracleSettings
 from service.state.board import Board, MonitoredDatabase
 from service.watch.connect import Connector
+from service.watch.scheduler import PollScheduler
 from service.watch.worker import Worker
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer
@@ -66,7 +67,10 @@ class Fleet:
             file.write_text(PASSWORD + "\n", encoding="utf-8")
         self.board = Board([MonitoredDatabase(self.settings(name), interval) for name in services])
         self._started: list[Worker] = []
-        self.workers = {one.name: Worker(one, Connector(oracle), self, budget=1.0) for one in self.board}
+        self.scheduler = PollScheduler()
+        self.workers = {
+            one.name: Worker(one, Connector(oracle), self, budget=1.0, scheduler=self.scheduler) for one in self.board
+        }
 
     def settings(self, name: str) -> DatabaseSettings:
         """The configuration of one database."""
@@ -110,6 +114,7 @@ class Fleet:
         self.listener.stop()
         for worker in self._started:
             worker.join(1.0)
+        self.scheduler.stop()
 
 
 def fleet(databases: int, hung: int) -> dict[str, Service]:

@@ -13,6 +13,7 @@ from rules.hang_model import Blockers
 from rules.model import Diagnosis
 from service.metrics.exposition import exposition, probe
 from service.state.board import Board, MonitoredDatabase
+from service.state.readiness import Readiness
 from service.web import presenters
 from service.web.access import Access
 from service.web.api.etag import UNCHANGED, tagged
@@ -96,7 +97,7 @@ def api(board: Board, access: Access) -> APIRouter:
     return router
 
 
-def outside(board: Board, own: CollectorRegistry, trouble: Callable[[], str | None], access: Access) -> APIRouter:
+def outside(board: Board, own: CollectorRegistry, ready: Callable[[], Readiness], access: Access) -> APIRouter:
     """What monitoring asks for, outside the versioned API."""
     router = APIRouter(generate_unique_id_function=operation_id, tags=["service"])
 
@@ -107,9 +108,9 @@ def outside(board: Board, own: CollectorRegistry, trouble: Callable[[], str | No
 
     @router.get("/readyz", response_model=Health, responses={503: {"model": Health}})
     def get_readiness() -> Response:
-        """Whether the store answers and our threads run. A database that is down does not make latchscope unready."""
-        why = trouble()
-        return JSONResponse(Health(status=why or "ok").model_dump(), status_code=503 if why else 200)
+        """Whether the store answers and our threads run; of polls that come late too. A database that is down is no reason."""
+        now = ready()
+        return JSONResponse(Health(status=now.status).model_dump(), status_code=200 if now.ready else 503)
 
     @router.get("/metrics", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED)
     def get_metrics(request: Request) -> Response:

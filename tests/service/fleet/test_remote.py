@@ -28,6 +28,7 @@ from service.store.writer import Writer
 from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
 from service.watch.pipeline import run_poll
 from service.watch.resume import resume
+from service.watch.scheduler import PollScheduler
 from service.watch.worker import Worker
 from service.web import presenters
 from tests.service.stores import Place, Postgres
@@ -222,7 +223,13 @@ def test_action_that_cannot_reach_the_owner_says_so(pair: Pair) -> None:
 def crew_of(pair: Pair, tmp_path: Path) -> WorkerFactory:
     writer = Writer(pair.store, DiskQueue(tmp_path / "spool", 2**20))
     return WorkerFactory(
-        pair, writer, Settings(), lambda taken: resume(taken, pair.store, writer), pair.reader, STORE_ERRORS
+        pair,
+        writer,
+        Settings(),
+        lambda taken: resume(taken, pair.store, writer),
+        pair.reader,
+        STORE_ERRORS,
+        PollScheduler(),
     )
 
 
@@ -234,7 +241,7 @@ def test_successor_continues_where_the_previous_owner_stopped(pair: Pair, tmp_pa
     assert watched.up, "the last poll of the other is young enough"
     assert watched.published is None and "latchscope_latch_gets_total" not in exposition([watched], None)[0].decode()
     assert watched.episodes.open == pair.owner.episodes.open, "the trouble goes on"
-    due = worker._first - time.monotonic()  # type: ignore[operator]
+    due = worker._due - time.monotonic()
     assert 0 < due <= 15.0, "no sooner than the interval after the last poll of the other"
     published = run_poll(watched, pair.open(at=44.0), pair.store)
     assert published.delta is not None and published.delta.basis.seconds == 2.0 and not published.delta.notes
@@ -244,7 +251,7 @@ def test_successor_without_a_predecessor_polls_at_once(pair: Pair, tmp_path: Pat
     (worker,) = crew_of(pair, tmp_path).make_workers(
         [(MonitoredDatabase(pair.settings, 15.0), Lease(NAME, lambda _: True))]
     )
-    assert worker._first is not None and worker._first <= time.monotonic()
+    assert worker._due <= time.monotonic()
 
 
 def test_status_in_the_store_holds_no_credentials(pair: Pair) -> None:

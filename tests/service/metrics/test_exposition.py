@@ -67,7 +67,7 @@ LABELS: Mapping[str, Set[str]] = {
 """The contract's labels beside `db`; a family that is not here has no other."""
 
 OF_TROUBLE = {"latchscope_login_stopped", "latchscope_next_attempt_timestamp_seconds"}
-OF_THE_REPLICA = {"latchscope_databases_owned", "latchscope_databases_unowned"}
+OF_THE_REPLICA = {"latchscope_databases_owned", "latchscope_databases_unowned", "latchscope_poll_queue_seconds"}
 OURS = {
     "latchscope_up",
     "latchscope_data_age_seconds",

@@ -7,13 +7,13 @@ from statistics import pstdev
 import pytest
 
 from collectors.errors import CredentialError, SessionError, SetupError, StartingError
-from collectors.model import Binds
+from collectors.model import Binds, Cost
 from collectors.poll import Answer, Connection
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.metrics.exposition import exposition
 from service.state.board import MonitoredDatabase
-from service.watch.backoff import LONGEST_PAUSE, after_failure, interval_after, turn_of
+from service.watch.backoff import FARTHEST_SECONDS, LONGEST_PAUSE, after_failure, felt, interval_after, nearest, turn_of
 from service.watch.pipeline import run_poll
 from service.watch.worker import Worker
 from tests.service.stage import Stage
@@ -113,3 +113,38 @@ def test_worker_slows_down_for_expensive_polls_and_speeds_up_again(
         assert float(told) == pytest.approx(found[-1])
     assert found[0] == found[1] == found[4] == 15.0
     assert all(45.0 <= pause <= 90.0 for pause in found[2:4])
+
+
+@pytest.mark.parametrize("seconds", [0.012, 0.2])
+def test_distance_does_not_lengthen_the_interval(seconds: float, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = stage["busy-but-fine"]
+    watched.interval = 15.0
+    monkeypatch.setattr(
+        "service.watch.worker.run_poll", lambda *given, **more: run_poll(*given, clock=lambda: stage.at, **more)
+    )
+    worker = Worker(watched, Dear(stage, seconds), stage.keeper, budget=0.01)
+    assert [worker.step() for _ in range(4)] == [15.0] * 4
+
+
+def test_felt_is_what_exceeds_the_way_there_and_back() -> None:
+    costs = [Cost(0.012, 1, 1, 0), Cost(0.512, 3, 1, 0), Cost(0.036, 4000, 3, 0)]
+    assert nearest(costs) == pytest.approx(0.012) and felt(costs, nearest(costs)) == pytest.approx(0.5)
+    assert nearest([]) == nearest([Cost(2.0, 1, 1, 0)]) == FARTHEST_SECONDS
+    assert felt([Cost(2.0, 1, 1, 0)], FARTHEST_SECONDS) == pytest.approx(1.75), "slow by itself, however far"
+
+
+def test_late_polls_tell_the_interval_in_fact(stage: Stage) -> None:
+    watched, dear = stage["busy-but-fine"], Dear(stage)
+    watched.interval = 15.0
+    worker = Worker(watched, dear, stage.keeper)
+    worker._poll(1000.0)
+    assert watched.pace == 15.0
+    worker._due = 1015.0
+    worker._poll(1015.5)
+    assert watched.pace == 15.0
+    worker._due = 1030.0
+    worker._poll(1045.5)
+    assert watched.pace == 30.0, "we had too much to do"
+    worker._due = 1060.0
+    worker._poll(1060.0)
+    assert watched.pace == 15.0

@@ -1,6 +1,6 @@
 """The worker's bursts: samples of who waits, only while the row cache costs something or somebody asked."""
 
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 
@@ -104,8 +104,20 @@ def test_worker_samples_in_the_rest_between_two_polls(monkeypatch: pytest.Monkey
     site = Site("undo-storm")
     site.worker.watched.interval = 1.0
     site.poll(), site.poll(0)
-    site.worker._rest(monotonic() + 1.0)
+    site.worker._due = monotonic() + 1.0
+    while monotonic() < site.worker._due:
+        following = site.worker.take_turn()
+        assert following is not None and following <= site.worker._due
+        sleep(max(0.0, following - monotonic()))
     assert 1 < site.looks <= 101
+
+
+def test_late_look_is_left_out() -> None:
+    site = Site("undo-storm")
+    site.poll(), site.poll(0)
+    site.worker._due, site.worker._look_at = monotonic() + 100.0, monotonic() - 1.5
+    following = site.worker.take_turn()
+    assert site.looks == 0 and following is not None and following - monotonic() > 0.5
 
 
 class Refusing:
@@ -121,8 +133,8 @@ def test_ask_for_samples_does_not_shorten_a_pause_after_a_failure() -> None:
     worker = Worker(watched, Refusing(), Kept([]))
     worker.step()
     worker.ask_for_samples()
-    assert not worker._wake.is_set()
+    assert not worker._hurried
     healthy = Site("busy-but-fine").worker
     healthy.step()
     healthy.ask_for_samples()
-    assert healthy._wake.is_set()
+    assert healthy._hurried

@@ -12,6 +12,7 @@ from rules.model import Diagnosis
 from service.state.board import Failure
 from service.state.window import iso
 from service.store.repository import Repository
+from service.watch.scheduler import PollScheduler
 from service.web.schemas import CachesOut, CauseOut, DatabaseOut, LatchesOut, Problem
 from tests.service.conftest import INCIDENT
 from tests.service.stage import Client, Stage
@@ -175,6 +176,12 @@ def test_healthz_touches_neither_store_nor_board(app: Client, monkeypatch: pytes
     monkeypatch.setattr("service.state.board.Board.__iter__", refuse)
     answer = app.get("/healthz")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def test_readyz_says_that_polls_wait_and_stays_ready(own: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PollScheduler, "queue_seconds", 9.0)
+    answer = own.get("/readyz")
+    assert answer.status_code == 200 and answer.json()["status"].startswith("ok, but polls wait up to 9 s")
 
 
 def test_readyz_fails_when_the_store_is_gone(own: Client, stage: Stage) -> None:

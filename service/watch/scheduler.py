@@ -1,0 +1,248 @@
+"""PollScheduler: due polls in a heap, one thread that hands them out, few threads that do them. Sessions stay open meanwhile.
+
+Three bounds. Polls in hand: begun, and answered within half a second. Polls at work: those of them whose answers we work
+on, for the interpreter runs one thread at a time and slows down with each that wants it. Silent polls: those that wait for
+a database that says nothing; each has a thread and nothing else, so that many may hang and none of the others waits.
+Who is due longest comes first. So an overloaded process polls everybody later, and nobody much later than the others.
+"""
+
+import heapq
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from collectors.deadline import THREADS, taking_turns
+from service.metrics.families import POLL_QUEUE
+from service.threads import SupervisedThread
+
+log = logging.getLogger("latchscope.loop")
+
+IN_HAND = 16
+AT_WORK = 2
+MOST_SILENT = 256
+"""Of these, who failed the last time may be half, so that the known troubles never keep the well from being polled."""
+REMEMBERED_SECONDS = 60.0
+"""For so long the longest wait for a turn is told; at least half as long."""
+AFTER_A_FAULT = 10.0
+"""Seconds until somebody is asked again whose turn ended by a fault of ours."""
+
+
+class Scheduled(Protocol):
+    """Somebody with something to do from time to time: a Worker."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def suspect(self) -> bool:
+        """Whether the last attempt failed, so that this one may well hang."""
+        ...
+
+    def take_turn(self) -> float | None:
+        """Do what is due; time.monotonic() of what comes next, None when there is nothing more to do."""
+        ...
+
+
+@dataclass(order=True, slots=True)
+class _Due:
+    at: float
+    number: int
+    whose: Scheduled = field(compare=False)
+
+
+class PollScheduler:
+    """Hands out turns until it is stopped."""
+
+    def __init__(
+        self,
+        in_hand: int = IN_HAND,
+        at_work: int = AT_WORK,
+        silent: int = MOST_SILENT,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most_in_hand = in_hand
+        self._most_silent = silent
+        self._clock = clock
+        self._work = threading.Semaphore(at_work)
+        self._changed = threading.Condition()
+        self._heap: list[_Due] = []
+        self._waiting: dict[Scheduled, _Due] = {}
+        """The entry of each that counts; an entry of the heap that is not here was hastened or is over."""
+        self._in_turn: dict[Scheduled, bool] = {}
+        """Whose turn it is, and whether they shall have another at once."""
+        self._suspects: set[Scheduled] = set()
+        """Those in their turn whose last one failed."""
+        self._in_hand = 0
+        self._silent = 0
+        self._numbers = itertools.count()
+        self._waits: tuple[tuple[float, float], tuple[float, float]] = ((0.0, 0.0), (0.0, 0.0))
+        """Begin and longest wait of the half minute at hand, and of the one before."""
+        self._stopping = False
+        self.thread = SupervisedThread("poll scheduler", self._run)
+
+    def add(self, scheduled: Scheduled, due: float) -> None:
+        """Give it turns from `due` on, a time.monotonic()."""
+        with self._changed:
+            self._put(scheduled, due)
+        self.thread.start()
+
+    def hasten(self, scheduled: Scheduled) -> None:
+        """Give it a turn now, or another one right after the one it has."""
+        with self._changed:
+            if scheduled in self._in_turn:
+                self._in_turn[scheduled] = True
+            elif scheduled in self._waiting:
+                self._put(scheduled, self._clock())
+
+    def stop(self) -> None:
+        """Hand out no more turns."""
+        self.thread.stop()
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+
+    @property
+    def queue_seconds(self) -> float:
+        """The longest that anybody waited for a turn beyond its time within the last minute, who waits now included."""
+        now = self._clock()
+        with self._changed:
+            waited = [longest for begin, longest in self._waits if now - begin < REMEMBERED_SECONDS]
+            oldest = min((due.at for due in self._waiting.values()), default=now)
+        return max(0.0, now - oldest, *waited)
+
+    def _put(self, scheduled: Scheduled, at: float) -> None:
+        due = self._waiting[scheduled] = _Due(at, next(self._numbers), scheduled)
+        heapq.heappush(self._heap, due)
+        if self._heap[0] is due:
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Begin what is due, then wait for what comes next."""
+        with self._changed:
+            while not self._stopping and (scheduled := self._next()) is not None:
+                try:
+                    THREADS.run(lambda mine=scheduled: self._take_turns(mine))  # type: ignore[misc]
+                except RuntimeError:  # the system gives no more threads
+                    self._ended(scheduled, self._clock() + 1.0)
+                    raise
+            if not self._stopping:
+                self._changed.wait(self._pause())
+
+    def _pause(self) -> float | None:
+        """Seconds until somebody is due; None where only the end of a turn or a new entry brings anything."""
+        if not self._heap or self._in_hand >= self._most_in_hand:
+            return None
+        return max(0.0, self._heap[0].at - self._clock())
+
+    def _next(self) -> Scheduled | None:
+        """Who is due longest, with a place in hand; None where nobody is due or there is no place."""
+        now = self._clock()
+        while self._heap and self._in_hand < self._most_in_hand and self._heap[0].at <= now:
+            due = heapq.heappop(self._heap)
+            if self._waiting.get(due.whose) is not due:
+                continue
+            if due.whose.suspect and len(self._suspects) >= self._most_silent // 2:
+                self._put(due.whose, now + 1.0)
+                continue
+            del self._waiting[due.whose]
+            self._in_turn[due.whose] = False
+            if due.whose.suspect:
+                self._suspects.add(due.whose)
+            self._in_hand += 1
+            self._note_wait(now, now - due.at)
+            return due.whose
+        return None
+
+    def _note_wait(self, now: float, waited: float) -> None:
+        (begin, longest), before = self._waits
+        if now - begin < REMEMBERED_SECONDS / 2:
+            self._waits = (begin, max(longest, waited)), before
+        else:
+            self._waits = (now, waited), (begin, longest)
+
+    def _take_turns(self, scheduled: Scheduled | None) -> None:
+        """Turns on a thread, one after another as long as somebody is due."""
+        while scheduled is not None:
+            following = self._turn_of(scheduled)
+            with self._changed:
+                self._ended(scheduled, following)
+                scheduled = None if self._stopping else self._next()
+                if scheduled is None:
+                    self._changed.notify()
+
+    def _turn_of(self, scheduled: Scheduled) -> float | None:
+        threading.current_thread().name = f"poll {scheduled.name}"
+        turn = _PollTurn(self)
+        turn.resume()
+        try:
+            with taking_turns(turn):
+                return scheduled.take_turn()
+        except BaseException:  # whatever it is, the place in hand must come back
+            log.exception("%s: its turn failed, and comes again", scheduled.name)
+            return self._clock() + AFTER_A_FAULT
+        finally:
+            turn.leave()
+
+    def _ended(self, scheduled: Scheduled, following: float | None) -> None:
+        self._in_hand -= 1
+        self._suspects.discard(scheduled)
+        again = self._in_turn.pop(scheduled)
+        if following is not None:
+            self._put(scheduled, self._clock() if again else following)
+
+    def _fell_silent(self) -> bool:
+        """Give the place in hand back; False where too many are silent already."""
+        with self._changed:
+            if self._silent >= self._most_silent:
+                return False
+            self._silent += 1
+            self._in_hand -= 1
+            self._changed.notify()
+            return True
+
+    def _spoke_again(self) -> None:
+        with self._changed:
+            self._silent -= 1
+            self._in_hand += 1
+
+
+class _PollTurn:
+    """What the thread of a poll holds; see collectors.deadline.Turn."""
+
+    def __init__(self, scheduler: PollScheduler) -> None:
+        self._scheduler = scheduler
+        self._silent = False
+
+    def leave(self) -> None:
+        self._scheduler._work.release()
+
+    def silent(self) -> None:
+        self._silent = self._scheduler._fell_silent()
+
+    def resume(self) -> None:
+        if self._silent:
+            self._silent = False
+            self._scheduler._spoke_again()
+        self._scheduler._work.acquire()
+
+
+class QueueMetrics(Collector):
+    """How long polls wait for their turn, for /metrics."""
+
+    def __init__(self, scheduler: PollScheduler) -> None:
+        self._scheduler = scheduler
+
+    def collect(self) -> Iterator[Metric]:
+        """The one gauge."""
+        yield GaugeMetricFamily(POLL_QUEUE.name, POLL_QUEUE.help, value=self._scheduler.queue_seconds)

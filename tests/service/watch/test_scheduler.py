@@ -1,0 +1,240 @@
+"""The poll scheduler: bounded, fair, never held up by those that hang, and said aloud where it has too much to do."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from collectors.deadline import SessionCalls, TooLate
+from service.watch import scheduler as module
+from service.watch.scheduler import PollScheduler, QueueMetrics
+from tests.oracle_standin.deadline import HANGS
+from tests.service.standin import becomes
+
+
+class Task:
+    """Does something at each turn, then is due again when `following` says."""
+
+    def __init__(
+        self,
+        name: str = "task",
+        does: Callable[[], object] = lambda: None,
+        following: Callable[[], float | None] = lambda: None,
+        suspect: bool = False,
+    ) -> None:
+        self.name = name
+        self.does = does
+        self.following = following
+        self.suspect = suspect
+        self.turns = 0
+
+    def take_turn(self) -> float | None:
+        self.turns += 1
+        self.does()
+        return self.following()
+
+
+class Peak:
+    """How many were inside at once."""
+
+    def __init__(self) -> None:
+        self.most = self._now = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._now += 1
+            self.most = max(self.most, self._now)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._now -= 1
+
+
+@pytest.fixture
+def schedulers() -> Iterator[list[PollScheduler]]:
+    made: list[PollScheduler] = []
+    yield made
+    for each in made:
+        each.stop()
+        each.thread.join(HANGS)
+
+
+@pytest.fixture
+def hang(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """What a database does that says nothing, until the test is over."""
+    monkeypatch.setattr("collectors.deadline.SILENCE_SECONDS", 0.01)
+    over = threading.Event()
+
+    def call() -> None:
+        SessionCalls("hung").run(lambda: over.wait(HANGS), HANGS, "a statement")
+
+    yield call
+    over.set()
+
+
+def test_polls_in_hand_and_at_work_are_bounded(schedulers: list[PollScheduler]) -> None:
+    schedulers.append(one := PollScheduler(in_hand=4, at_work=2))
+    working, begun, open_ = Peak(), Peak(), threading.Event()
+
+    def poll() -> None:
+        with begun:
+            SessionCalls("db").run(lambda: open_.wait(HANGS), HANGS, "a statement")
+            with working:
+                sum(range(2000))
+
+    tasks = [Task(f"db-{number}", poll) for number in range(40)]
+    for task in tasks:
+        one.add(task, 0.0)
+    becomes(lambda: begun.most == 4, "four are begun")
+    open_.set()
+    becomes(lambda: all(task.turns == 1 for task in tasks), "each has had its turn")
+    assert (begun.most, working.most <= 2) == (4, True)
+
+
+def test_databases_that_hang_keep_nobody_from_being_polled(
+    schedulers: list[PollScheduler], hang: Callable[[], None]
+) -> None:
+    schedulers.append(one := PollScheduler(in_hand=2))
+    hung = [Task(f"hung-{number}", hang) for number in range(30)]
+    well = [Task(f"well-{number}", following=lambda: 0.0) for number in range(30)]
+    for pair in zip(hung, well, strict=True):
+        for task in pair:
+            one.add(task, 0.0)
+    becomes(lambda: all(task.turns >= 3 for task in well), "those that answer are polled on and on")
+    becomes(lambda: one._silent == 30, "and the others all wait for an answer")
+
+
+def test_known_troubles_leave_half_of_the_silent_places_to_others(
+    schedulers: list[PollScheduler], hang: Callable[[], None]
+) -> None:
+    schedulers.append(one := PollScheduler(in_hand=2, silent=4))
+    troubles = [Task(f"trouble-{number}", hang, suspect=True) for number in range(10)]
+    for task in troubles:
+        one.add(task, 0.0)
+    becomes(lambda: one._silent == 2, "two of them hang")
+    well = Task("well", following=lambda: 0.0)
+    one.add(well, 0.0)
+    becomes(lambda: well.turns >= 50, "there is room for the others")
+    assert sum(task.turns for task in troubles) == 2
+
+
+def test_too_much_to_do_delays_all_alike(schedulers: list[PollScheduler]) -> None:
+    schedulers.append(one := PollScheduler(in_hand=1))
+    turns: list[str] = []
+    tasks = [Task(f"db-{number}") for number in range(20)]
+    for task in tasks:
+        task.does = lambda mine=task: turns.append(mine.name)  # type: ignore[misc]
+        task.following = lambda: one._clock() if len(turns) < 400 else None
+    with one._changed:  # none begins before all are there
+        for task in tasks:
+            one.add(task, 0.0)
+    becomes(lambda: len(turns) >= 400, "four hundred turns")
+    for begin in range(0, 400, 20):
+        assert len(set(turns[begin : begin + 20])) == 20, "each once in every round"
+
+
+def test_hastened_turn_comes_now_and_after_the_one_at_hand(schedulers: list[PollScheduler]) -> None:
+    schedulers.append(one := PollScheduler())
+    inside, go_on = threading.Event(), threading.Event()
+    task = Task(following=lambda: one._clock() + 3600.0)
+    one.add(task, one._clock() + 3600.0)
+    one.hasten(task)
+    becomes(lambda: task.turns == 1, "its turn")
+    task.does = lambda: (inside.set(), go_on.wait(HANGS))
+    becomes(lambda: task in one._waiting, "it rests")
+    one.hasten(task)
+    assert inside.wait(HANGS)
+    one.hasten(task)
+    go_on.set()
+    becomes(lambda: task.turns == 3, "another turn after the one at hand")
+
+
+@pytest.mark.parametrize("error", [KeyError("ours"), SystemExit()])
+def test_turn_that_fails_gives_its_place_back_and_comes_again(
+    schedulers: list[PollScheduler],
+    error: BaseException,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(module, "AFTER_A_FAULT", 0.0)
+    schedulers.append(one := PollScheduler(in_hand=1))
+    faults = [error, error]
+
+    def fail() -> None:
+        if faults:
+            raise faults.pop()
+
+    task = Task("erp", fail)
+    one.add(task, 0.0)
+    becomes(lambda: task.turns == 3, "it is asked again")
+    assert "erp: its turn failed" in caplog.text
+
+
+def test_scheduler_outlives_a_system_without_threads(
+    schedulers: list[PollScheduler], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.threads.FIRST_PAUSE", 0.01)
+    refusals = [RuntimeError("can't start new thread")]
+    run = module.THREADS.run
+
+    def refused(job: Callable[[], None]) -> None:
+        if refusals:
+            raise refusals.pop()
+        run(job)
+
+    monkeypatch.setattr(module.THREADS, "run", refused)
+    schedulers.append(one := PollScheduler())
+    task = Task()
+    one.add(task, 0.0)
+    becomes(lambda: task.turns == 1, "its turn comes nevertheless")
+    assert one.thread.deaths == 1
+
+
+def test_queue_tells_the_longest_wait_of_the_last_minute() -> None:
+    now = 1000.0
+    one = PollScheduler(in_hand=1, clock=lambda: now)
+    registry = CollectorRegistry()
+    registry.register(QueueMetrics(one))
+    with one._changed:
+        one._put(Task(), 1000.0)
+        one._put(late := Task(), 1001.0)
+    assert one.queue_seconds == 0.0
+    now = 1004.0
+    assert one.queue_seconds == 4.0, "who waits now counts"
+    assert one._next() is not None and one._next() is None, "one place in hand"
+    assert b"latchscope_poll_queue_seconds 4.0" in generate_latest(registry)
+    now = 1010.0
+    assert one.queue_seconds == 9.0
+    one._in_hand = 0
+    assert one._next() is late
+    now = 1060.0
+    assert one.queue_seconds == 9.0
+    now = 1075.0
+    assert one.queue_seconds == 0.0
+
+
+def test_turn_is_laid_down_while_a_call_is_waited_for() -> None:
+    one = PollScheduler(in_hand=1, at_work=1)
+    free: list[bool] = []
+
+    def poll() -> None:
+        calls = SessionCalls("db")
+        free.append(one._work.acquire(blocking=False))
+        calls.run(lambda: free.append(_probe(one)), HANGS, "a statement")
+        with suppress(TooLate):
+            calls.run(lambda: threading.Event().wait(0.5), 0.01, "a statement")
+        free.append(one._work.acquire(blocking=False))
+
+    one._turn_of(Task(does=poll))
+    assert free == [False, True, False], "held at work, free in the call, held again"
+    assert one._work.acquire(blocking=False), "and free in the end"
+
+
+def _probe(one: PollScheduler) -> bool:
+    """Whether another could work now."""
+    found = one._work.acquire(timeout=HANGS)
+    one._work.release()
+    return found
