@@ -27,7 +27,7 @@ from collectors.simulator.database import ScriptedDatabase
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase
 from service.store.ingest.record import IngestRecord, record_of
-from service.store.queries.history import SeriesSelector
+from service.store.queries.series import SeriesSelector
 from service.store.repository import Repository
 from service.store.schema.history_tables import millis
 from service.store.upkeep.rollup import roll_up
@@ -133,7 +133,7 @@ def _fill(store: Repository, per_poll: int) -> int:
     numbers = store.names.databases(f"db{n:04}" for n in range(databases))
     store.partitions.ensure("polls", [millis(BEGAN + timedelta(days=d)) for d in range(DAYS + 1)])
     store.partitions.ensure("deltas", [millis(BEGAN + timedelta(days=d)) for d in range(DAYS + 1)])
-    counters = [id for id, item in store.names.known_items().items() if not item[3]][:per_poll]
+    counters = [id for id, item in store.names.named(range(1, 2000)).items() if not item[3]][:per_poll]
     for number in numbers.values():
         with store.engine.begin() as connection:
             _series(connection, "n", polls)

@@ -10,8 +10,8 @@ from rules.comparison.model import Comparison
 from service.history.baselines import usual_at
 from service.state.episodes import Episode
 from service.state.window import Window
-from service.store.queries.history import Poll
 from service.store.queries.marks import Mark
+from service.store.queries.series import Poll
 from service.store.repository import Repository
 
 SPAN = timedelta(minutes=30)

@@ -6,7 +6,7 @@ from typing import Any
 
 from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT
 from service.store.ingest.samples import IMPACT
-from service.store.queries.history import SeriesSelector
+from service.store.queries.series import SeriesSelector
 
 SeriesKey = Mapping[str, Any]
 Caches = Mapping[int, str]

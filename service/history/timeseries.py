@@ -1,16 +1,20 @@
 """time_series(): named figures over time, gaps and unknowns as None and never as zero."""
 
-import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from collectors.model import Snapshot
 from collectors.registry import collectors
 from service.history.metric_catalog import NAMED, Caches, CatalogMetric
 from service.store.ingest.samples import IMPACT, LEVELS, key_of
-from service.store.queries.history import FINER, WIDTHS, HistoryPage, HistorySpan, SeriesSelector, StoredSeries
+from service.store.queries.history import FINER, WIDTHS
+from service.store.queries.series import HistoryPage, SeriesSelector, StoredSeries, Values
 from service.store.repository import Repository
 
 RequestedResolution = Literal["auto", "poll", "5m", "1h"]
@@ -66,31 +70,43 @@ def time_series(
     wanted = [NAMED[name].selector for name in names]
     points = _points(store, database, wanted, begin, end, resolution, cursor, limit)
     times = list(_with_gaps(points))
-    spans = [span for _, span in times]
+    places = np.array([len(points.spans) if place is None else place for _, place in times], dtype=np.intp)
     series = [*points.series, *_still(points, wanted, frame)]
     before = _levels_before(store, database, points, series)
-    labelled = [
-        (name, stored, NAMED[name].of(stored.key, caches or {}))
-        for name in names
-        for stored in series
-        if _is(NAMED[name].selector, stored)
-    ]
+    labelled = list(_labelled(names, series, caches or {}))
     found = [
-        TimeSeries(name, NAMED[name].title, NAMED[name].unit, label, _values(NAMED[name], series, spans, before))
-        for name, series, label in labelled
+        TimeSeries(
+            name, NAMED[name].title, NAMED[name].unit, label, _values(NAMED[name], points, stored, places, before)
+        )
+        for name, stored, label in labelled
         if label is None or is_of(label, of)
     ]
+    seconds = [None if place is None else points.spans[place].seconds for _, place in times]
     return TimeSeriesSet(
         database,
         points.resolution,
         begin,
         end,
         tuple(at for at, _ in times),
-        tuple(span.seconds if span else None for span in spans),
+        tuple(seconds),
         tuple(found),
         points.cursor,
         tuple(sorted({label for _, _, label in labelled if label is not None})),
     )
+
+
+def _labelled(
+    names: Sequence[str], series: Sequence[StoredSeries], caches: Caches
+) -> Iterator[tuple[str, StoredSeries, str | None]]:
+    """Each metric with each of its series, and what that is a series of."""
+    by_column: dict[tuple[str, str], list[StoredSeries]] = defaultdict(list)
+    for stored in series:
+        by_column[stored.view, stored.column].append(stored)
+    for name in names:
+        selector = NAMED[name].selector
+        for stored in by_column[selector.view, selector.column]:
+            if _is(selector, stored):
+                yield name, stored, NAMED[name].of(stored.key, caches)
 
 
 def _points(
@@ -110,16 +126,16 @@ def _points(
     return points
 
 
-def _with_gaps(points: HistoryPage) -> Iterator[tuple[datetime, HistorySpan | None]]:
-    """Every span, and one time without one where a stretch was not watched."""
+def _with_gaps(points: HistoryPage) -> Iterator[tuple[datetime, int | None]]:
+    """The place of every span, and one time without one where a stretch was not watched."""
     width = WIDTHS.get(points.resolution)
     last: datetime | None = None
-    for span in points.spans:
+    for place, span in enumerate(points.spans):
         since = span.at - timedelta(seconds=0 if width else span.seconds or 0)
         reached = None if last is None else last + timedelta(seconds=width or 0)
         if reached is not None and since > reached + TOLERANCE and (width or span.seconds):
             yield (reached if width else since), None
-        yield span.at, span
+        yield span.at, place
         last = span.at
 
 
@@ -136,24 +152,26 @@ def is_of(label: str, of: Sequence[str]) -> bool:
 
 def _values(
     named: CatalogMetric,
+    points: HistoryPage,
     series: StoredSeries,
-    spans: Sequence[HistorySpan | None],
+    places: NDArray[np.intp],
     before: Mapping[tuple[str, str, str], float],
 ) -> tuple[float | None, ...]:
+    """The figures at these places among the spans, of which one past the end is a gap."""
     if series.gauge:
-        return tuple(_levels(series, spans, before.get((series.view, series.name, series.column))))
-    return tuple(
-        None if (value := series.at(span) if span else None) is None else value * named.scale for span in spans
-    )
+        values = _levels(points, series, before.get((series.view, series.name, series.column)), places)
+    else:
+        values = np.append(points.rates(series) * named.scale, np.nan)[places]
+    return tuple(None if value != value else value for value in values.tolist())
 
 
-def _levels(series: StoredSeries, spans: Sequence[HistorySpan | None], level: float | None) -> Iterator[float | None]:
+def _levels(points: HistoryPage, series: StoredSeries, level: float | None, places: NDArray[np.intp]) -> Values:
     """A level stays what it was until a poll that saw another."""
-    for span in spans:
-        seen = series.at(span) if span else None
-        level = level if seen is None else seen
-        unread = span is None or series.view in span.missing or (seen is None and not span.seconds)
-        yield None if unread else level
+    seen = np.append(np.nan if level is None else level, series.totals)
+    known = np.maximum.accumulate(np.where(np.isnan(seen), 0, np.arange(len(seen))))[1:]
+    unread = np.isnan(points.covered(series.view, "", "")) & np.isnan(series.totals)
+    unread |= np.array([series.view in span.missing for span in points.spans], dtype=bool)
+    return np.append(np.where(unread, np.nan, seen[known]), np.nan)[places]
 
 
 def _still(points: HistoryPage, wanted: Sequence[SeriesSelector], frame: Snapshot | None) -> Iterator[StoredSeries]:
@@ -163,7 +181,7 @@ def _still(points: HistoryPage, wanted: Sequence[SeriesSelector], frame: Snapsho
         gauge = column in LEVELS.get(view, ())
         for key in _keys(view, frame):
             if (view, key, column) not in known:
-                yield StoredSeries(view, json.loads(key), column, gauge, {}, key)
+                yield points.still(view, key, column, gauge)
 
 
 def _keys(view: str, frame: Snapshot | None) -> Sequence[str]:

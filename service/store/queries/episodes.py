@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from sqlalchemy import Connection, Engine, and_, or_, select, update
 
 from rules.catalogue import catalogue
@@ -15,7 +16,8 @@ from service.state.confirmations import VALID_SECONDS, Confirmed
 from service.state.episodes import KEEP, Episode
 from service.store.ingest.bulk import dialect_insert, insert_new, table_of, upsert
 from service.store.queries.aliases import current, former
-from service.store.queries.history import BadCursor, History, SeriesSelector
+from service.store.queries.history import BadCursor, History
+from service.store.queries.series import SeriesSelector
 from service.store.schema.episode_tables import StoredBaseline, StoredConfirmation, StoredEpisode
 
 T = TypeVar("T")
@@ -164,11 +166,10 @@ class Baselines:
         view, _, column = metric.rpartition(".")
         wanted = [SeriesSelector(view, column, match or {})]
         points = self._history.points(database, wanted, since, until, "1h", limit=100_000)
-        sums = []
-        for span in points.spans:
-            if span.seconds and view not in span.missing and f"{view} {{}} {column}" not in span.missing:
-                sums.append((span.at, sum(series.at(span) or 0.0 for series in points.series)))
-        return tuple(sums)
+        known = ~np.isnan(points.covered(view, "{}", column))
+        rates = [np.nan_to_num(points.rates(series)) for series in points.series]
+        sums = np.sum(rates, axis=0) if rates else np.zeros(len(known))
+        return tuple((span.at, float(sums[place])) for place, span in enumerate(points.spans) if known[place])
 
     def put(self, rows: Sequence[Baseline]) -> None:
         """Keep what is usual in place of what was."""

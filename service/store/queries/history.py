@@ -1,20 +1,42 @@
 """Figures over time: points of series, at the resolution that fits, with what was watched and what was not."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine, select
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import BigInteger, Connection, Engine, select, tuple_, type_coerce
 
 from service.config.settings import HistorySettings
 from service.store.ingest.names import NameTables
 from service.store.ingest.samples import SampleItem
-from service.store.schema.history_tables import FIRST_POLL, FiveMinutes, Hours, StoredBucket, StoredDelta, StoredPoll
+from service.store.queries.series import (
+    Break,
+    HistoryPage,
+    HistorySpan,
+    Poll,
+    Resolution,
+    SeriesSelector,
+    StoredSeries,
+    Values,
+    chosen,
+    missing_in,
+)
+from service.store.schema.history_tables import (
+    FIRST_POLL,
+    FiveMinutes,
+    Hours,
+    StoredBucket,
+    StoredDelta,
+    StoredItem,
+    StoredPoll,
+    millis,
+)
 from service.store.upkeep.rollup import FIVE_MINUTES, HOUR
 
-Resolution = Literal["poll", "5m", "1h"]
 WIDTHS: Mapping[str, int] = {"5m": FIVE_MINUTES, "1h": HOUR}
 FINEST_FOR: Sequence[tuple[timedelta, Resolution]] = ((timedelta(hours=2), "poll"), (timedelta(days=3), "5m"))
 """The longest time for which a resolution is chosen by itself; beyond, hours."""
@@ -25,107 +47,6 @@ LEVELS_FOR = timedelta(hours=1)
 
 class BadCursor(ValueError):
     """A cursor that this store did not give."""
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesSelector:
-    """Which figures: a column of a view; of the rows whose key has these members, or of every row."""
-
-    view: str
-    column: str
-    match: Mapping[str, object] = field(default_factory=dict)
-
-    def takes(self, item: SampleItem) -> bool:
-        """Whether the item is one of them."""
-        view, key, column, _ = item
-        if (view, column) != (self.view, self.column):
-            return False
-        return not self.match or self.match.items() <= json.loads(key).items()
-
-
-@dataclass(frozen=True, slots=True)
-class HistorySpan:
-    """One stretch that was watched: a poll (`at` is the end of its interval) or a bucket (`at` is its begin).
-
-    `seconds` is what its figures cover, None or 0 where there is no interval. `missing` has views, and single counters
-    as "view key column".
-    """
-
-    at: datetime
-    seconds: float | None
-    polls: int
-    missing: frozenset[str]
-    why: str | None = None
-
-    def lacks(self, view: str, key: str, column: str) -> bool:
-        """Whether the figure could not be told here."""
-        return view in self.missing or f"{view} {key} {column}" in self.missing
-
-
-@dataclass(frozen=True, slots=True)
-class StoredValue:
-    """A stored figure: a counter's total and highest rate per second; of a gauge its level, and the highest."""
-
-    total: float
-    most: float
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSeries:
-    """The stored figures of one item, by the time of their span. Where a span has none, the counter stood still."""
-
-    view: str
-    key: Mapping[str, Any]
-    column: str
-    gauge: bool
-    values: Mapping[datetime, StoredValue]
-    name: str
-    """The key as it is stored."""
-
-    def at(self, span: HistorySpan) -> float | None:
-        """Rate per second over a span, the level for a gauge that was kept there; None where it cannot be told."""
-        value = self.values.get(span.at)
-        if self.gauge:
-            return value.total if value else None
-        if not span.seconds or span.lacks(self.view, self.name, self.column):
-            return None
-        return value.total / span.seconds if value else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryPage:
-    """Series over a stretch of time. `cursor` asks for what follows, None where that is all."""
-
-    resolution: Resolution
-    begin: datetime
-    end: datetime
-    spans: tuple[HistorySpan, ...]
-    series: tuple[StoredSeries, ...]
-    cursor: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Poll:
-    """One poll as it was kept."""
-
-    at: datetime
-    seconds: float | None
-    severity: str
-    share: float | None
-    waiting: float | None
-    missing: frozenset[str]
-    startup_time: str | None
-    why: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Break:
-    """A poll that had no interval, and why."""
-
-    at: datetime
-    why: str
-    first_poll: bool
-    """Nothing was there to compare with: no reason for what was before it."""
 
 
 class History:
@@ -150,19 +71,19 @@ class History:
 
         Raises BadCursor. A database nobody has kept anything of gives no spans.
         """
-        chosen = self.resolution(begin, end) if resolution == "auto" else resolution
+        tier = self.resolution(begin, end) if resolution == "auto" else resolution
         begin = _after(cursor) if cursor else begin
         number = self._names.database(database)
         if number is None:
-            return HistoryPage(chosen, begin, end, (), ())
+            return HistoryPage(tier, begin, end, (), ())
         with self._engine.connect() as connection:
-            spans = _spans(connection, chosen, number, begin, end, limit + 1)
+            spans = _spans(connection, tier, number, begin, end, limit + 1)
             more = spans[limit].at if len(spans) > limit else None
             spans = spans[:limit]
-            found = self._items(selectors)
-            values = _values(connection, chosen, number, list(found), begin, more or end)
-        series = tuple(_series(found[id], values[id]) for id in sorted(values))
-        return HistoryPage(chosen, begin, more or end, tuple(spans), series, more.isoformat() if more else None)
+            figures = _figures(connection, tier, number, selectors, begin, more or end)
+        items = chosen(selectors, self._names.named(np.unique(figures.items).tolist()))
+        series = tuple(_series(items, figures, [millis(span.at) for span in spans]))
+        return HistoryPage(tier, begin, more or end, tuple(spans), series, more.isoformat() if more else None)
 
     def polls(self, database: str, begin: datetime, end: datetime, limit: int = 20_000) -> tuple[Poll, ...]:
         """Polls of a database, oldest first."""
@@ -172,7 +93,8 @@ class History:
         with self._engine.connect() as connection:
             rows = connection.execute(query.limit(limit)).all() if number is not None else []
         spans = [
-            (r.at, r.seconds, r.severity, r.share, r.waiting, _missing(r.missing), r.startup_time, r.why) for r in rows
+            (r.at, r.seconds, r.severity, r.share, r.waiting, missing_in(r.missing), r.startup_time, r.why)
+            for r in rows
         ]
         return tuple(Poll(*each) for each in spans)
 
@@ -192,9 +114,9 @@ class History:
         """The gauges in force at `begin`, by view, key and column; of a finer resolution where this one has none yet."""
         before = self.points(database, selectors, begin - LEVELS_FOR, begin, resolution)
         levels = {
-            (series.view, series.name, series.column): series.values[max(series.values)].total
+            (series.view, series.name, series.column): level
             for series in before.series
-            if series.gauge and series.values
+            if series.gauge and (level := series.last()) is not None
         }
         if levels or resolution not in FINER:
             return levels
@@ -208,12 +130,6 @@ class History:
             if end - begin <= longest and age <= kept[resolution]:
                 return resolution
         return "1h"
-
-    def _items(self, selectors: Sequence[SeriesSelector]) -> dict[int, SampleItem]:
-        known: dict[int, SampleItem] = {}
-        for selector in selectors:
-            known |= {id: item for id, item in self._names.known_items(selector.view).items() if selector.takes(item)}
-        return known
 
 
 def _after(cursor: str) -> datetime:
@@ -235,48 +151,60 @@ def _spans(
             poll.database_id == database, poll.at >= begin, poll.at < end
         )
         rows = connection.execute(query.order_by(poll.at).limit(limit))
-        return [HistorySpan(at, seconds, 1, _missing(missing), why) for at, seconds, missing, why in rows]
+        return [HistorySpan(at, seconds, 1, missing_in(missing), why) for at, seconds, missing, why in rows]
     table = StoredBucket
     wanted = select(table.at, table.seconds, table.polls, table.missing).where(
         table.width == WIDTHS[resolution], table.database_id == database, table.at >= begin, table.at < end
     )
     buckets = connection.execute(wanted.order_by(table.at).limit(limit))
-    return [HistorySpan(at, seconds, polls, _missing(missing)) for at, seconds, polls, missing in buckets]
+    return [HistorySpan(at, seconds, polls, missing_in(missing)) for at, seconds, polls, missing in buckets]
 
 
-def _values(
-    connection: Connection, resolution: str, database: int, items: list[int], begin: datetime, end: datetime
-) -> dict[int, dict[datetime, StoredValue]]:
-    values: dict[int, dict[datetime, StoredValue]] = {}
-    if not items:
-        return values
-    if resolution == "poll":
-        table = StoredDelta
-        query = select(table.item_id, table.at, table.value, table.value)
-        query = query.where(table.database_id == database, table.at >= begin, table.at < end, table.item_id.in_(items))
-    else:
-        rolled: Any = FiveMinutes if resolution == "5m" else Hours
-        query = select(rolled.item_id, rolled.at, rolled.total, rolled.most)
-        query = query.where(
-            rolled.database_id == database, rolled.at >= begin, rolled.at < end, rolled.item_id.in_(items)
-        )
-    for id, at, total, most in connection.execute(query):
-        values.setdefault(id, {})[at] = StoredValue(total, most)
-    return values
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """Figures as columns: of which item, when (milliseconds), its total and its most."""
+
+    items: NDArray[np.int64]
+    at: NDArray[np.int64]
+    totals: Values
+    mosts: Values
 
 
-def _series(item: SampleItem, values: dict[datetime, StoredValue]) -> StoredSeries:
-    view, key, column, gauge = item
-    return StoredSeries(view, json.loads(key), column, gauge, values, key)
+def _figures(
+    connection: Connection,
+    resolution: str,
+    database: int,
+    selectors: Sequence[SeriesSelector],
+    begin: datetime,
+    end: datetime,
+) -> _Figures:
+    """The figures of a window in the columns asked for. The window decides what this costs, not the number of items."""
+    table: Any = {"poll": StoredDelta, "5m": FiveMinutes, "1h": Hours}[resolution]
+    value = (table.value, table.value) if table is StoredDelta else (table.total, table.most)
+    columns = sorted({(selector.view, selector.column) for selector in selectors})
+    query = (
+        select(table.item_id, type_coerce(table.at, BigInteger), *value)
+        .join(StoredItem, StoredItem.id == table.item_id)
+        .where(table.database_id == database, table.at >= begin, table.at < end)
+        .where(tuple_(StoredItem.view, StoredItem.column).in_(columns))
+    )
+    rows = connection.execute(query).all() if columns else []
+    items, at, totals, mosts = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return _Figures(np.array(items, np.int64), np.array(at, np.int64), np.array(totals, float), np.array(mosts, float))
 
 
-_KNOWN: dict[str, frozenset[str]] = {}
-
-
-def _missing(text: str) -> frozenset[str]:
-    """The same few texts stand in every poll of a database, so they are read once."""
-    if text not in _KNOWN:
-        if len(_KNOWN) > 1000:
-            _KNOWN.clear()
-        _KNOWN[text] = frozenset(" ".join(load) for load in json.loads(text))
-    return _KNOWN[text]
+def _series(items: Mapping[int, SampleItem], figures: _Figures, times: Sequence[int]) -> Iterator[StoredSeries]:
+    """A series for each item, its figures laid out by span; those of no span are of a poll that is gone."""
+    numbers = np.array(sorted(items), np.int64)
+    spans = np.array(times, np.int64)
+    if not len(numbers) or not len(spans):
+        return
+    row, column = np.searchsorted(numbers, figures.items), np.searchsorted(spans, figures.at)
+    row, column = np.minimum(row, len(numbers) - 1), np.minimum(column, len(spans) - 1)
+    inside = (numbers[row] == figures.items) & (spans[column] == figures.at)
+    totals, mosts = (np.full((len(numbers), len(spans)), np.nan) for _ in range(2))
+    totals[row[inside], column[inside]] = figures.totals[inside]
+    mosts[row[inside], column[inside]] = figures.mosts[inside]
+    for place, number in enumerate(numbers.tolist()):
+        view, key, name, gauge = items[number]
+        yield StoredSeries(view, json.loads(key), name, gauge, key, totals[place], mosts[place])

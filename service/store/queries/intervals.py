@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import numpy as np
 from sqlalchemy import Engine, select
 
 from collectors.delta import between
@@ -13,7 +14,8 @@ from collectors.registry import collectors
 from service.store.ingest.names import NameTables
 from service.store.ingest.record import unpack
 from service.store.ingest.samples import COUNTED, LEVELS, counters_of, key_of
-from service.store.queries.history import WIDTHS, History, HistoryPage, HistorySpan, Resolution, SeriesSelector
+from service.store.queries.history import WIDTHS, History
+from service.store.queries.series import HistoryPage, HistorySpan, Resolution, SeriesSelector
 from service.store.schema.history_tables import StoredFrame
 from service.store.schema.poll_tables import StoredSnapshot
 
@@ -109,10 +111,10 @@ def summed(
     levels: dict[tuple[str, str, str], float] = {}
     for series in points.series:
         name = (series.view, series.name, series.column)
-        if series.gauge:
-            levels[name] = series.values[max(series.values)].total
-        else:
-            totals[name] = sum(value.total for value in series.values.values())
+        if not series.gauge:
+            totals[name] = float(np.nansum(series.totals))
+        elif (level := series.last()) is not None:
+            levels[name] = level
     readings = {
         view: _reading(collector, frame, spans, totals, levels) if view in COUNTED else _not_followed(collector)
         for view, collector in collectors().items()

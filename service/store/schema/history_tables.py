@@ -18,6 +18,8 @@ PARTITION_DAYS = {"polls": 1, "deltas": 1, "five_minutes": 7, "hours": 28}
 """On PostgreSQL these tables consist of partitions of so many days, dropped as a whole when their time is over."""
 FIRST_POLL = "the first poll has nothing to compare with"
 """How `polls.why` marks the first poll of a database, whatever words people read."""
+NUMBER = Integer().with_variant(SmallInteger(), "sqlite")
+"""The number of a database. SQLite has one kind of whole number, whatever the columns of older stores call it."""
 _PARTITIONED = {"postgresql_partition_by": "RANGE (at)"}
 _CLUSTERED = {"sqlite_with_rowid": False}
 
@@ -54,7 +56,7 @@ class StoredDatabase(Base):
 
     __tablename__ = "databases"
 
-    id: Mapped[int] = mapped_column(SmallInteger().with_variant(Integer, "sqlite"), primary_key=True)
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
     name: Mapped[str] = mapped_column(String(63), unique=True)
 
 
@@ -77,7 +79,7 @@ class StoredPoll(Base):
     __tablename__ = "polls"
     __table_args__ = (_CLUSTERED | _PARTITIONED,)
 
-    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
     at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
     seconds: Mapped[float | None] = mapped_column(Double)
     severity: Mapped[str] = mapped_column(String(8))
@@ -94,7 +96,7 @@ class StoredDelta(Base):
     __tablename__ = "deltas"
     __table_args__ = (_CLUSTERED | _PARTITIONED,)
 
-    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
     at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
     item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     value: Mapped[float] = mapped_column(Double)
@@ -106,7 +108,7 @@ class FiveMinutes(Base):
     __tablename__ = "five_minutes"
     __table_args__ = (_CLUSTERED | _PARTITIONED,)
 
-    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
     at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
     item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     total: Mapped[float] = mapped_column(Double)
@@ -119,7 +121,7 @@ class Hours(Base):
     __tablename__ = "hours"
     __table_args__ = (_CLUSTERED | _PARTITIONED,)
 
-    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
     item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
     total: Mapped[float] = mapped_column(Double)
@@ -133,7 +135,7 @@ class StoredBucket(Base):
     __table_args__ = (_CLUSTERED,)
 
     width: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
-    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
     at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
     polls: Mapped[int] = mapped_column(Integer)
     seconds: Mapped[float] = mapped_column(Double)
@@ -147,7 +149,7 @@ class Unrolled(Base):
     __table_args__ = (_CLUSTERED,)
 
     width: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
-    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
     at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
     times: Mapped[int] = mapped_column(Integer)
 

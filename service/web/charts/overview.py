@@ -1,26 +1,30 @@
 """What the history page draws of one window: stretches that were watched, lines over them, gaps with their reasons."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from math import isnan
 from statistics import median_low
+
+import numpy as np
 
 from rules.cache_map import CacheMap
 from rules.formatting import function_of
 from service.state.window import Window
 from service.store.ingest.samples import IMPACT
-from service.store.queries.history import (
-    FINER,
-    WIDTHS,
+from service.store.queries.history import FINER, WIDTHS
+from service.store.queries.series import (
     Break,
     HistoryPage,
     HistorySpan,
     Resolution,
     SeriesSelector,
     StoredSeries,
+    Values,
 )
 from service.store.repository import Repository
-from service.web.charts.panels import TOP, ChartLine, ChartPanel, WatchedStretch, thinned, top
+from service.web.charts.panels import TOP, ChartLine, ChartPanel, WatchedStretch, line_of, thinned, top
 
 MOST = 480
 """Stretches drawn; more could not be told apart."""
@@ -74,16 +78,56 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A span with the series of its tier."""
+    """A span of the page of its tier, by its place there."""
 
     stretch: WatchedStretch
-    span: HistorySpan
-    series: Mapping[OverviewItem, StoredSeries]
+    page: HistoryPage
+    place: int
 
-    def value(self, item: OverviewItem, gauge: bool = False) -> float | None:
-        """A figure over the span. Of an item without a series nothing is stored, which is zero where it was watched."""
-        view, name, column = item
-        return self.series.get(item, StoredSeries(view, {}, column, gauge, {}, name)).at(self.span)
+    @property
+    def span(self) -> HistorySpan:
+        return self.page.spans[self.place]
+
+
+class _Figures:
+    """Figures of pages of several tiers as arrays: counters in the order of the rows shown, levels of all rows."""
+
+    def __init__(self, rows: Sequence[_Row], shown: Sequence[_Row]) -> None:
+        self.rows, self.shown = rows, shown
+        self._pages = list({id(row.page): row.page for row in rows}.values())
+        self._series = [
+            {(series.view, series.name, series.column): series for series in page.series} for page in self._pages
+        ]
+        self.items = {item: series for found in self._series for item, series in found.items()}
+        """Every item that any tier has, with what names it."""
+        begins = np.cumsum([0, *(len(page.spans) for page in self._pages)]).tolist()
+        first = {id(page): begin for page, begin in zip(self._pages, begins, strict=False)}
+        self._all, self._shown = (
+            np.array([first[id(row.page)] + row.place for row in some], dtype=np.intp) for some in (rows, shown)
+        )
+
+    def of(self, selector: SeriesSelector) -> list[OverviewItem]:
+        """The items that a selector takes."""
+        return [item for item, series in self.items.items() if selector.takes((*item, series.gauge))]
+
+    def rates(self, items: Sequence[OverviewItem]) -> Values:
+        """The sum of several counters per second; NaN where one of them cannot be told.
+
+        Of an item without a series nothing is stored, which is zero where it was watched.
+        """
+        return self._laid(items, lambda page, series: page.rates(series))[self._shown]
+
+    def levels(self, item: OverviewItem) -> Values:
+        """A gauge; NaN where it was not kept."""
+        return self._laid([item], lambda page, series: series.totals)[self._all]
+
+    def _laid(self, items: Sequence[OverviewItem], values: Callable[[HistoryPage, StoredSeries], Values]) -> Values:
+        """The sum over items for every span of every page."""
+        sums = [
+            np.sum([values(page, found.get(item) or page.still(*item)) for item in items], axis=0)
+            for page, found in zip(self._pages, self._series, strict=True)
+        ]
+        return np.concatenate(sums) if sums else np.zeros(0)
 
 
 def overview(
@@ -110,11 +154,10 @@ def overview(
     shown = [row for row in known if chosen != "poll" or row.stretch.seconds <= longest]
     breaks = store.history.breaks(database, window.begin, window.end)
     gaps = tuple(_gaps([row.stretch for row in shown], window, breaks, longest if chosen == "poll" else 1.0))
-    panels = [*_panels(shown, _items(rows), caches, most_lines)]
+    figures = _Figures(rows, shown)
+    panels = [*_panels(figures, caches, most_lines)]
     if USED in selectors:
-        panels.extend(
-            _used(rows, shown, _items(rows), store.history.levels_before(database, [USED], window.begin, chosen))
-        )
+        panels.extend(_used(figures, store.history.levels_before(database, [USED], window.begin, chosen)))
     thin = -(-len(shown) // MOST) if shown else 1
     stretches, thinner = thinned([row.stretch for row in shown], panels, thin)
     words = WORDS[chosen] + (f", {thin} averaged at a time" if thin > 1 else "")
@@ -131,12 +174,11 @@ def _rows(
 ) -> Iterator[_Row]:
     """Spans of a tier, and after its last one those of the finer tiers, which are not rolled up yet."""
     points = store.history.points(database, selectors, begin, end, tier)
-    series = {(series.view, series.name, series.column): series for series in points.series}
     rest = begin
-    for span in points.spans:
+    for place, span in enumerate(points.spans):
         stretch = _stretch(points, span)
         rest = max(rest, stretch.end)
-        yield _Row(replace(stretch, begin=max(stretch.begin, begin), end=min(stretch.end, end)), span, series)
+        yield _Row(replace(stretch, begin=max(stretch.begin, begin), end=min(stretch.end, end)), points, place)
     if tier in FINER and rest < end:
         yield from _rows(store, database, FINER[tier], rest, end, selectors)
 
@@ -146,15 +188,6 @@ def _stretch(points: HistoryPage, span: HistorySpan) -> WatchedStretch:
     if points.resolution == "poll":
         return WatchedStretch(span.at - timedelta(seconds=seconds), span.at, seconds)
     return WatchedStretch(span.at, span.at + timedelta(seconds=WIDTHS[points.resolution]), seconds)
-
-
-def _items(rows: Sequence[_Row]) -> dict[OverviewItem, StoredSeries]:
-    """Every item that any tier has, with what names it."""
-    return {
-        item: stored
-        for series in {id(row.series): row.series for row in rows}.values()
-        for item, stored in series.items()
-    }
 
 
 def _gaps(
@@ -177,51 +210,43 @@ def _gaps(
     yield from (Gap(gap.at, gap.at, gap.why) for gap in breaks if gap.at not in explained)
 
 
-def _panels(
-    rows: Sequence[_Row], items: Mapping[OverviewItem, StoredSeries], caches: CacheMap, most: int
-) -> Iterator[ChartPanel]:
-    def of(selector: SeriesSelector) -> list[OverviewItem]:
-        return [item for item, stored in items.items() if selector.takes((item[0], item[1], item[2], stored.gauge))]
-
-    def rate(key: str, title: str, unit: str, items: Sequence[OverviewItem], scale: float = 1.0) -> ChartPanel:
-        return ChartPanel(key, title, unit, (_sum(title, rows, items, scale),))
+def _panels(figures: _Figures, caches: CacheMap, most: int) -> Iterator[ChartPanel]:
+    def rate(
+        key: str,
+        title: str,
+        unit: str,
+        items: Sequence[OverviewItem] = (),
+        nothing: OverviewItem = ("", "{}", ""),
+        scale: float = 1.0,
+    ) -> ChartPanel:
+        return ChartPanel(key, title, unit, (line_of(title, figures.rates(items or [nothing]) * scale),))
 
     def tops(key: str, title: str, selector: SeriesSelector, name: Callable[[StoredSeries], str]) -> ChartPanel:
         groups: dict[str, list[OverviewItem]] = {}
-        for item in of(selector):
-            groups.setdefault(name(items[item]), []).append(item)
-        nothing = [_sum("all", rows, [(selector.view, "{}", selector.column)])]
-        lines = [_sum(name, rows, group) for name, group in groups.items()] or nothing
-        return ChartPanel(key, title, "per second", tuple(top(lines, [row.stretch.seconds for row in rows], most)))
+        for item in figures.of(selector):
+            groups.setdefault(name(figures.items[item]), []).append(item)
+        groups = groups or {"all": [(selector.view, "{}", selector.column)]}
+        lines = {name: figures.rates(group) for name, group in groups.items()}
+        return ChartPanel(
+            key, title, "per second", tuple(top(lines, [row.stretch.seconds for row in figures.shown], most))
+        )
 
-    share = [(SHARE.view, "{}", SHARE.column)]
-    yield rate("share", "DB time lost in row cache waits", "%", share, 100.0)
-    if of(MUTEXES) and not of(CHILDREN):
+    yield rate("share", "DB time lost in row cache waits", "%", [(SHARE.view, "{}", SHARE.column)], scale=100.0)
+    if figures.of(MUTEXES) and not figures.of(CHILDREN):
         yield tops("sleeps", MUTEX_SLEEPS, MUTEXES, lambda series: function_of(str(series.key.get("location"))))
     else:
         yield tops("sleeps", "Row cache latch sleeps", CHILDREN, lambda series: _child(series, caches))
     yield tops("gets", "Dictionary gets", GETS, lambda series: str(series.key.get("parameter")))
-    yield rate(
-        "hard", "Hard parses", "per second", of(HARD) or [(HARD.view, '{"name":"parse count (hard)"}', HARD.column)]
-    )
-    yield rate(
-        "executions",
-        "Executions",
-        "per second",
-        of(EXECUTIONS) or [(HARD.view, '{"name":"execute count"}', HARD.column)],
-    )
+    for key, title, selector in (("hard", "Hard parses", HARD), ("executions", "Executions", EXECUTIONS)):
+        named = json.dumps(selector.match, separators=(",", ":"))
+        yield rate(key, title, "per second", figures.of(selector), (selector.view, named, selector.column))
 
 
-def _used(
-    rows: Sequence[_Row],
-    shown: Sequence[_Row],
-    items: Mapping[OverviewItem, StoredSeries],
-    levels: dict[OverviewItem, float],
-) -> Iterator[ChartPanel]:
+def _used(figures: _Figures, levels: dict[OverviewItem, float]) -> Iterator[ChartPanel]:
     """Entries in use of the cache of undo segments, where there is one. Levels come from every poll, the first included."""
-    used = {*levels, *(item for item, series in items.items() if USED.takes((*item, series.gauge)))}
-    known = dict(zip((id(row) for row in rows), _levels(rows, sorted(used), levels), strict=True))
-    line = ChartLine(UNDO, tuple(known[id(row)] for row in shown))
+    used = sorted({*levels, *figures.of(USED)})
+    known = dict(zip((id(row) for row in figures.rows), _levels(figures, used, levels), strict=True))
+    line = ChartLine(UNDO, tuple(known[id(row)] for row in figures.shown))
     if any(value is not None for value in line.values):
         yield ChartPanel("used", f"Entries used of {UNDO}", "entries", (line,))
 
@@ -233,24 +258,15 @@ def _child(series: StoredSeries, caches: CacheMap) -> str:
     return (guarded.name if guarded else None) or f"child {number}"
 
 
-def _sum(name: str, rows: Sequence[_Row], items: Sequence[OverviewItem], scale: float = 1.0) -> ChartLine:
-    """The sum of several figures; None where one of them cannot be told."""
-    values: list[float | None] = []
-    for row in rows:
-        cells = [row.value(item) for item in items]
-        known = [value for value in cells if value is not None]
-        values.append(sum(known) * scale if len(known) == len(cells) else None)
-    return ChartLine(name, tuple(values))
-
-
 def _levels(
-    rows: Sequence[_Row], items: Sequence[OverviewItem], last: dict[OverviewItem, float]
+    figures: _Figures, items: Sequence[OverviewItem], last: dict[OverviewItem, float]
 ) -> Iterator[float | None]:
     """The sum of levels that hold until they change; unknown where their view was missing, until they are read again."""
-    for row in rows:
+    seen = {item: figures.levels(item).tolist() for item in items}
+    for place, row in enumerate(figures.rows):
         for item in items:
             if row.span.lacks(*item):
                 last.pop(item, None)
-            elif (value := row.value(item, gauge=True)) is not None:
+            elif not isnan(value := seen[item][place]):
                 last[item] = value
         yield sum(last.values()) if last else None

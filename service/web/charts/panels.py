@@ -1,8 +1,12 @@
 """Lines of figures over stretches of time: the heaviest of them, fewer of them, two sides of them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+
+import numpy as np
+
+from service.store.queries.series import Values
 
 TOP = 5
 """Lines of a chart beside those of all others as one."""
@@ -35,26 +39,22 @@ class ChartPanel:
     lines: tuple[ChartLine, ...]
 
 
-def top(lines: Sequence[ChartLine], weights: Sequence[float], most: int = TOP) -> Iterator[ChartLine]:
+def top(lines: Mapping[str, Values], weights: Sequence[float], most: int = TOP) -> Iterator[ChartLine]:
     """The heaviest lines, and the others as one. Lines that are zero throughout are left out beside others."""
-    heavy = sorted(lines, key=lambda line: (-_weight(line, weights), line.name))
-    first = [line for line in heavy[:most] if _weight(line, weights) > 0] or heavy[:1]
-    rest = [line for line in heavy[len(first) :] if _weight(line, weights) > 0]
-    yield from first
+    weighed = np.array(weights, dtype=np.float64)
+    heaviness = {name: float(np.nan_to_num(values) @ weighed) for name, values in lines.items()}
+    heavy = sorted(lines, key=lambda name: (-heaviness[name], name))
+    first = [name for name in heavy[:most] if heaviness[name] > 0] or heavy[:1]
+    rest = [name for name in heavy[len(first) :] if heaviness[name] > 0]
+    yield from (line_of(name, lines[name]) for name in first)
     if rest:
-        columns = zip(*(line.values for line in rest), strict=True)
-        yield ChartLine(
-            f"{len(rest)} others" if len(rest) > 1 else rest[0].name, tuple(_total(column) for column in columns)
-        )
+        others = f"{len(rest)} others" if len(rest) > 1 else rest[0]
+        yield line_of(others, np.sum([lines[name] for name in rest], axis=0))
 
 
-def _total(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
-
-
-def _weight(line: ChartLine, weights: Sequence[float]) -> float:
-    return sum((value or 0.0) * weight for value, weight in zip(line.values, weights, strict=True))
+def line_of(name: str, values: Values) -> ChartLine:
+    """A line from numbers, of which NaN cannot be told."""
+    return ChartLine(name, tuple(None if value != value else value for value in values.tolist()))
 
 
 def thinned(
@@ -97,12 +97,13 @@ def together(
 
     A line that one side lacks is zero there, where others are told.
     """
-    names = list(dict.fromkeys(line.name for panel, _ in (before, after) for line in panel.lines))
-    joined = [_found(name, panel, len(stretches)) for panel, stretches in (before, after) for name in names]
     weights = [[stretch.seconds for stretch in stretches] for _, stretches in (before, after)]
-    both = [
-        ChartLine(name, (*joined[index].values, *joined[index + len(names)].values)) for index, name in enumerate(names)
-    ]
+    sides = [({line.name: line for line in panel.lines}, _without(panel, len(each))) for panel, each in (before, after)]
+    names = list(dict.fromkeys(name for lines, _ in sides for name in lines))
+    both = {
+        name: np.array([*(value for lines, nothing in sides for value in lines.get(name, nothing).values)], dtype=float)
+        for name in names
+    }
     chosen = list(top(both, weights[0] + weights[1]))
     cut = len(weights[0])
     return (
@@ -111,12 +112,10 @@ def together(
     )
 
 
-def _found(name: str, panel: ChartPanel, length: int) -> ChartLine:
-    for line in panel.lines:
-        if line.name == name:
-            return line
+def _without(panel: ChartPanel, length: int) -> ChartLine:
+    """The line of what a panel has no line of: zero where any other is told."""
     known = [any(line.values[index] is not None for line in panel.lines) for index in range(length)]
-    return ChartLine(name, tuple(0.0 if is_known else None for is_known in known))
+    return ChartLine("", tuple(0.0 if is_known else None for is_known in known))
 
 
 def round_up(value: float) -> float:

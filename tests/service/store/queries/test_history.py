@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
 from collectors.delta import between
@@ -11,7 +12,8 @@ from rules.engine import diagnose
 from service.config.settings import HistorySettings
 from service.store.ingest.names import NameTables
 from service.store.ingest.samples import COUNTED, counters_of
-from service.store.queries.history import BadCursor, History, SeriesSelector
+from service.store.queries.history import BadCursor, History
+from service.store.queries.series import HistoryPage, SeriesSelector, StoredSeries
 from service.store.repository import Repository
 from service.store.upkeep.rollup import roll_up
 from tests.service.stage import BEGAN, Kept, Stage
@@ -36,6 +38,16 @@ def keep(store: Repository, stage: Stage, *moments: float) -> list[Delta]:
     return [one.delta for one in published if one.delta is not None]
 
 
+def rate(points: HistoryPage, series: StoredSeries, place: int) -> float | None:
+    """A series per second at a span of its page; None where it cannot be told."""
+    value = float(points.rates(series)[place])
+    return None if np.isnan(value) else value
+
+
+def stored(series: StoredSeries) -> int:
+    return int(np.count_nonzero(~np.isnan(series.totals)))
+
+
 def total(deltas: list[Delta], view: str, column: str) -> float:
     return sum(number(row.get(column)) or 0.0 for delta in deltas for row in delta.rows(view))
 
@@ -45,11 +57,12 @@ def test_points_have_a_span_per_poll_and_a_value_per_change(store: Repository, s
     points = store.history.points(DB, [SLEEPS], BEGAN, LATE, "poll")
     assert [(one.at, one.seconds) for one in points.spans] == [(at(40), None), (at(42), 2.0), (at(45), 3.0)]
     assert points.spans[0].why == "the first poll has nothing to compare with"
-    for delta, span in zip(deltas, points.spans[1:], strict=True):
-        by_child = {one.key["child#"]: one.at(span) for one in points.series}
+    for place, delta in enumerate(deltas, 1):
+        by_child = {one.key["child#"]: rate(points, one, place) for one in points.series}
         for row in delta.rows("v$latch_children"):
-            assert by_child.get(row["child#"], 0.0) == pytest.approx((row["sleeps"] or 0) / span.seconds)  # type: ignore[operator]
-    assert all(one.at(points.spans[0]) is None for one in points.series), "without an interval there is no rate"
+            grown = (row["sleeps"] or 0) / points.spans[place].seconds  # type: ignore[operator]
+            assert by_child.get(row["child#"], 0.0) == pytest.approx(grown)
+    assert all(rate(points, one, 0) is None for one in points.series), "without an interval there is no rate"
 
 
 def test_zero_is_not_stored_and_reads_as_zero(store: Repository, stage: Stage, place: Place) -> None:
@@ -58,8 +71,8 @@ def test_zero_is_not_stored_and_reads_as_zero(store: Repository, stage: Stage, p
         (0,)
     ]
     points = store.history.points(DB, [GETS, SeriesSelector("v$sysstat", "value")], BEGAN, LATE, "poll")
-    still = replace(points.series[0], values={})
-    assert still.at(points.spans[1]) == 0.0
+    still = points.still("v$latch_children", '{"never":"seen"}', "gets")
+    assert rate(points, still, 1) == 0.0
 
 
 def test_unreadable_view_is_not_zero(store: Repository, stage: Stage) -> None:
@@ -68,10 +81,10 @@ def test_unreadable_view_is_not_zero(store: Repository, stage: Stage) -> None:
     keep(store, stage, 44)
     points = store.history.points(DB, [SLEEPS, GETS], BEGAN, LATE, "poll")
     busy = next(one for one in points.series if one.key["child#"] == 1 and one.column == "gets")
-    first, read, refused = points.spans
-    assert "v$latch_children" in refused.missing
-    assert (busy.at(first), busy.at(refused)) == (None, None)
-    assert busy.at(read)
+    first, read, refused = range(3)
+    assert "v$latch_children" in points.spans[refused].missing
+    assert (rate(points, busy, first), rate(points, busy, refused)) == (None, None)
+    assert rate(points, busy, read)
     roll_up(store.engine, store.partitions, LATE)
     (bucket,) = store.history.points(DB, [GETS], BEGAN, LATE, "5m").spans
     assert "v$latch_children" in bucket.missing, "a bucket with a hole in a view does not pretend to know it"
@@ -91,11 +104,10 @@ def test_fallen_counter_is_not_zero(store: Repository, stage: Stage) -> None:
     points = store.history.points(
         DB, [SeriesSelector("v$latch_children", "misses", {"child#": 1}), GETS], BEGAN, LATE, "poll"
     )
-    fell, told = points.spans[1], points.series
-    (misses,) = [one for one in told if one.column == "misses"]
-    assert misses.at(fell)
-    gets = replace(misses, column="gets", values={})
-    assert gets.at(fell) is None, "its fall is known, its change is not"
+    (misses,) = [one for one in points.series if one.column == "misses"]
+    assert rate(points, misses, 1)
+    gets = points.still(misses.view, misses.name, "gets")
+    assert rate(points, gets, 1) is None, "its fall is known, its change is not"
 
 
 def test_levels_are_kept_when_they_change_and_every_hour(store: Repository, stage: Stage, place: Place) -> None:
@@ -104,7 +116,7 @@ def test_levels_are_kept_when_they_change_and_every_hour(store: Repository, stag
     first = store.history.points(DB, [usage], BEGAN, LATE, "poll").series
     assert len(first) > 10 and all(one.gauge for one in first)
     keep(store, stage, 40.5, 3601)
-    each = [len(one.values) for one in store.history.points(DB, [usage], BEGAN, LATE, "poll").series]
+    each = [stored(one) for one in store.history.points(DB, [usage], BEGAN, LATE, "poll").series]
     assert min(each) == 2, "a level that stands still is kept once an hour"
     assert max(each) <= 3
 
@@ -129,7 +141,7 @@ def test_roll_ups_are_the_sums_of_the_polls(store: Repository, stage: Stage) -> 
         assert sum(one.polls for one in points.spans) == len(deltas) + 1
         assert sum(one.seconds or 0 for one in points.spans) == pytest.approx(3800)
         for column in ("sleeps", "gets"):
-            sums = sum(v.total for one in points.series if one.column == column for v in one.values.values())
+            sums = sum(np.nansum(one.totals) for one in points.series if one.column == column)
             assert sums == pytest.approx(total(deltas, "v$latch_children", column))
     hot = next(one for one in points.series if one.key["child#"] == 1 and one.column == "gets")
     rates = [
@@ -138,7 +150,7 @@ def test_roll_ups_are_the_sums_of_the_polls(store: Repository, stage: Stage) -> 
         for row in delta.rows("v$latch_children")
         if row["child#"] == 1  # type: ignore[operator]
     ]
-    assert max(value.most for value in hot.values.values()) == pytest.approx(max(rates))
+    assert np.nanmax(hot.mosts) == pytest.approx(max(rates))
 
 
 def test_roll_up_again_changes_nothing_unless_a_poll_comes_late(store: Repository, stage: Stage, place: Place) -> None:
@@ -183,12 +195,12 @@ def test_cursor_pages_hold_everything_once(store: Repository, stage: Stage) -> N
     for _ in range(10):
         part = store.history.points(DB, [GETS], BEGAN, LATE, "poll", cursor, limit=3)
         spans += part.spans
-        values += sum(len(one.values) for one in part.series)
+        values += sum(stored(one) for one in part.series)
         cursor = part.cursor
         if cursor is None:
             break
     assert spans == list(whole.spans)
-    assert values == sum(len(one.values) for one in whole.series)
+    assert values == sum(stored(one) for one in whole.series)
     with pytest.raises(BadCursor):
         store.history.points(DB, [GETS], BEGAN, LATE, "poll", "yesterday")
 
@@ -214,11 +226,11 @@ def test_impact_is_a_series_of_its_own(store: Repository, stage: Stage) -> None:
     points = store.history.points(DB, [share], BEGAN, LATE, "poll")
     polls = store.history.polls(DB, BEGAN, LATE)
     assert polls[-1].share and polls[-1].severity == "critical"
-    assert points.series[0].at(points.spans[-1]) == pytest.approx(polls[-1].share)
+    assert rate(points, points.series[0], -1) == pytest.approx(polls[-1].share)
     roll_up(store.engine, store.partitions, LATE)
     rolled = store.history.points(DB, [share], BEGAN, LATE, "1h")
     expected = sum((one.share or 0) * (one.seconds or 0) for one in polls) / 4
-    assert rolled.series[0].at(rolled.spans[0]) == pytest.approx(expected), "weighted by time"
+    assert rate(rolled, rolled.series[0], 0) == pytest.approx(expected), "weighted by time"
 
 
 # delta_over

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+
 from service.web.charts.panels import ChartLine, ChartPanel, WatchedStretch, thinned, together, top
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -19,21 +21,18 @@ def panel(*lines: ChartLine) -> ChartPanel:
 
 
 def test_top_keeps_the_heaviest_lines_and_joins_the_others() -> None:
-    lines = [
-        ChartLine(name, (value, value)) for name, value in (("a", 1.0), ("b", 4.0), ("c", 3.0), ("d", 0.0), ("e", 2.0))
-    ]
+    lines = {name: np.full(2, value) for name, value in (("a", 1.0), ("b", 4.0), ("c", 3.0), ("d", 0.0), ("e", 2.0))}
     told = list(top(lines, [10, 10], most=2))
     assert [(one.name, one.values) for one in told] == [("b", (4.0, 4.0)), ("c", (3.0, 3.0)), ("2 others", (3.0, 3.0))]
 
 
 def test_top_keeps_a_line_of_zero_when_there_is_no_other() -> None:
-    assert [one.name for one in top([ChartLine("a", (0.0,)), ChartLine("b", (None,))], [10])] == ["a"]
+    assert [one.name for one in top({"a": np.zeros(1), "b": np.full(1, np.nan)}, [10])] == ["a"]
 
 
 def test_top_shows_others_as_unknown_where_one_of_them_is() -> None:
-    told = list(
-        top([ChartLine("a", (9.0, 9.0)), ChartLine("b", (1.0, None)), ChartLine("c", (1.0, 1.0))], [10, 10], most=1)
-    )
+    lines = {"a": np.full(2, 9.0), "b": np.array([1.0, np.nan]), "c": np.ones(2)}
+    told = list(top(lines, [10, 10], most=1))
     assert told[1].values == (2.0, None)
 
 

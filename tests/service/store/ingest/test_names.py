@@ -1,0 +1,126 @@
+"""Names by number: nobody reads the whole table of items, and the writer waits for no reader."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread, current_thread
+from typing import Any
+
+import pytest
+from sqlalchemy import event, text
+
+from service.store.queries.series import SeriesSelector
+from service.store.repository import Repository
+from tests.service.stage import BEGAN, Stage
+from tests.service.store.queries.test_history import DB, LATE, keep
+from tests.service.stores import Place
+
+MANY = 25_000
+SLEEPS = SeriesSelector("v$latch_children", "sleeps")
+
+
+def crowd(place: Place) -> None:
+    """As many items as 5,000 children in another database make."""
+    numbers = f"with recursive c(n) as (select 1 union all select n + 1 from c where n < {MANY})"
+    values = "'v$latch_children', '{\"child#\":' || n || '}', 'sleeps', '0'"
+    place.execute(
+        f'insert into items (view, key, "column", gauge) {numbers} select {values} from c'.replace("'0'", "n < 0")
+    )
+
+
+@contextmanager
+def questions(store: Repository) -> Iterator[list[tuple[str, Any]]]:
+    """The statements that ask for rows of items alone, with their parameters."""
+    asked: list[tuple[str, Any]] = []
+
+    def heard(connection: Any, cursor: Any, statement: str, parameters: Any, *rest: Any) -> None:
+        if "FROM items" in statement and "JOIN" not in statement:
+            asked.append((statement, parameters))
+
+    event.listen(store.engine, "before_cursor_execute", heard)
+    try:
+        yield asked
+    finally:
+        event.remove(store.engine, "before_cursor_execute", heard)
+
+
+def rows_of(store: Repository, asked: list[tuple[str, Any]]) -> int:
+    with store.engine.connect() as connection:
+        return sum(len(connection.exec_driver_sql(statement, parameters).all()) for statement, parameters in asked)
+
+
+def test_page_reads_the_items_of_its_window_alone(store: Repository, stage: Stage, place: Place) -> None:
+    keep(store, stage, 40, 42)
+    crowd(place)
+    there = place.execute("select count(*) from items")[0][0]
+    fresh = Repository(place.url)
+    with questions(fresh) as asked:
+        found = fresh.history.points(DB, [SLEEPS], BEGAN, LATE, "poll")
+    assert found.series
+    assert 0 < rows_of(fresh, asked) <= there - MANY
+    with questions(fresh) as again:
+        fresh.history.points(DB, [SLEEPS], BEGAN, LATE, "poll")
+    assert rows_of(fresh, again) == 0, "what is known once is not asked again"
+    fresh.close()
+
+
+def test_writer_asks_for_the_items_of_its_polls_alone(store: Repository, stage: Stage, place: Place) -> None:
+    keep(store, stage, 40)
+    crowd(place)
+    there = place.execute("select count(*) from items")[0][0]
+    fresh = Repository(place.url)
+    with questions(fresh) as asked:
+        keep(fresh, stage, 42)
+    added = place.execute("select count(*) from items")[0][0] - there
+    assert added > 0, "its first change has items of its own"
+    assert 0 < rows_of(fresh, asked) <= 2 * (there - MANY + added)
+    fresh.close()
+
+
+def test_writer_does_not_wait_for_a_reader(store: Repository, stage: Stage, place: Place) -> None:
+    keep(store, stage, 40, 42)
+    reads, go_on = Event(), Event()
+    fresh = Repository(place.url)
+
+    def hang(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
+        if current_thread().name == "reader" and "items" in statement:
+            reads.set()
+            go_on.wait(60)
+
+    event.listen(fresh.engine, "before_cursor_execute", hang)
+    reader = Thread(target=lambda: fresh.history.points(DB, [SLEEPS], BEGAN, LATE, "poll"), name="reader")
+    writer = Thread(target=lambda: keep(fresh, stage, 44), name="writer")
+    try:
+        reader.start()
+        assert reads.wait(30)
+        writer.start()
+        writer.join(20)
+        assert not writer.is_alive(), "the reader is in the middle of its question, and the writer waits for it"
+    finally:
+        go_on.set()
+        reader.join()
+        writer.join()
+        fresh.close()
+    assert place.execute("select count(*) from polls") == [(3,)]
+
+
+def test_number_of_a_database_may_be_large(store: Repository, stage: Stage, place: Place) -> None:
+    place.execute("insert into databases (id, name) values (100000, 'undo-storm')")
+    keep(store, stage, 40, 42)
+    assert store.names.all_databases() == {100000: "undo-storm"}
+    assert store.history.points(DB, [SLEEPS], BEGAN, LATE, "poll").series
+
+
+def test_unknown_numbers_are_left_out(store: Repository) -> None:
+    assert store.names.named([1, 2]) == {}
+    with store.engine.connect() as connection:
+        assert connection.scalar(text("select count(*) from items")) == 0
+
+
+@pytest.mark.parametrize("first", ["databases", "items"])
+def test_number_once_given_stays(store: Repository, first: str) -> None:
+    wanted: Any = {"databases": {"a", "b"}, "items": {("v", "{}", "c", False), ("v", "{}", "d", True)}}[first]
+    give = getattr(store.names, first)
+    numbers = {name: give(wanted)[name] for name in wanted}
+    assert len(set(numbers.values())) == 2
+    store.names.forget()
+    assert {name: give(wanted)[name] for name in wanted} == numbers
