@@ -7,7 +7,7 @@ makes D = s + c/AN per unit; where a larger batch costs more per item than it sa
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from math import sqrt
 
 import numpy as np
 
@@ -125,7 +125,7 @@ def _fit(cells: Sequence[TableCell], processes: int, form: str) -> PartitionFit:
 
     def residuals(values: Array) -> Array:
         own = terms(values)
-        return np.array([log(table_throughput(own, processes, c.partitions, c.batch)) for c in cells]) - measured
+        return _logarithms(own, processes, cells) - measured
 
     best = max(cells, key=lambda cell: cell.throughput).throughput
     worst = min(cells, key=lambda cell: cell.throughput).throughput
@@ -135,3 +135,14 @@ def _fit(cells: Sequence[TableCell], processes: int, form: str) -> PartitionFit:
     freedom = len(cells) - len(start)
     error = sqrt(float(left @ left) / freedom) if freedom > 0 else 0.0
     return PartitionFit(terms(values), processes, error, len(cells), max(cell.batch for cell in cells), form)
+
+
+def _logarithms(terms: DemandTerms, processes: int, cells: Sequence[TableCell]) -> Array:
+    """ln of the throughput of every cell; cells of as many partitions are solved together, which a fit needs to be quick."""
+    found = np.empty(len(cells))
+    for partitions in {cell.partitions for cell in cells}:
+        places = [i for i, cell in enumerate(cells) if cell.partitions == partitions]
+        demand = np.array([terms.latch_seconds(cells[i].batch) for i in places])
+        think = np.array([terms.think_seconds(cells[i].batch) for i in places])
+        found[places] = np.log(latch_state(processes, demand / think, partitions).held / demand)
+    return found

@@ -1,6 +1,6 @@
 """Small closed formulas: hold from processor counters, what spinning costs unseen, and what a finer timer gives."""
 
-from math import exp
+from math import expm1
 
 from rules.contention.observation import LatchCounts
 
@@ -26,4 +26,4 @@ def hidden_spin_seconds(row: LatchCounts, wait_per_miss: float, budget: float) -
 
 def timed_poll_seconds(granularity: float, need: float) -> float:
     """Seconds until a poller notices something that needs `need` on average, looking every g: E = g/(1 − exp(−g/m))."""
-    return granularity / (1.0 - exp(-granularity / need))
+    return granularity / -expm1(-granularity / need)
