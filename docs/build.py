@@ -1,7 +1,7 @@
 """Writes what the documents repeat from code: `make docs`, which is `python -m docs.build`.
 
 A part begins with `<!-- made: NAME -->` and ends with `<!-- end -->`; what stands between the two is written anew from the
-collectors, the grants, the settings, the metric families and the signals. The rest of a page is written by hand. The
+collectors, the grants, the settings, the metric families, the signals and the studies. The rest of a page is written by hand. The
 grants that tests/live hands to its containers are written whole. A test holds the tree to this.
 """
 
@@ -23,6 +23,8 @@ from rules.cause import Cause
 from rules.confirming_views import TextSpan, text_spans
 from rules.query import CONTAINERS_SINCE, Query
 from rules.signals import SIGNALS
+from rules.studies import parallel, partitions, scaling_row
+from rules.studies.table import StudyColumn
 from service.config.settings import DatabaseSettings, Settings
 from service.config.units import seconds, size
 from service.config.webhooks import WebhookSettings
@@ -248,6 +250,17 @@ def signals() -> str:
     return table("signal | unit | from | what it is", ((f"`{one.name}`", one.unit, one.of, one.about) for one in every))
 
 
+def study_columns(columns: Iterable[StudyColumn]) -> str:
+    """What a study reads from a table, and the names its columns may have."""
+    return table(
+        "quantity | names of its column | needed",
+        (
+            (f"`{c.field}`", ", ".join(f"`{name}`" for name in c.accepted), "no" if c.optional else "yes")
+            for c in columns
+        ),
+    )
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "columns": columns,
     "what is read": read,
@@ -258,6 +271,9 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "defaults": defaults,
     "signals": signals,
+    "study scaling": partial(study_columns, scaling_row.COLUMNS),
+    "study partitions": partial(study_columns, partitions.COLUMNS),
+    "study parallel": partial(study_columns, parallel.COLUMNS),
     **{f"metrics: {section}": partial(metrics, section) for section in {one.section for one in FAMILIES.values()}},
 }
 """Name of a part → what makes it."""

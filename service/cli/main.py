@@ -25,6 +25,7 @@ from service.cli import compare, preflight, script
 from service.cli.diagnose import diagnose
 from service.cli.options import CONFIG, ConfigOption, fail
 from service.cli.store import store_cli
+from service.cli.study import study_cli
 from service.config import settings, sources
 from service.config.logging import configure as configure_logging
 from service.config.settings import Settings
@@ -149,6 +150,7 @@ causes = typer.Typer(
 )
 cli.add_typer(causes, name="causes")
 cli.add_typer(store_cli, name="store")
+cli.add_typer(study_cli, name="study")
 
 
 @causes.command("list")

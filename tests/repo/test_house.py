@@ -213,8 +213,10 @@ MIRRORED = (
     "rules",
     "rules/comparison",
     "rules/explanation",
+    "rules/studies",
     "rules/trends",
     "service/config",
+    "service/render/study",
     "service/watch",
     "service/web/charts",
 )

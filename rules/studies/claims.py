@@ -1,0 +1,63 @@
+"""What somebody said about a scaling table, held against the table: a figure must be that of the row it is told for."""
+
+import re
+from dataclasses import dataclass
+
+from rules.frozen import Frozen
+from rules.studies.table import BadStudy
+
+_CLAIM = re.compile(r"(\d+):(\d+(?:\.\d+)?):(\d+(?:\.\d+)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingClaim:
+    """A published pair of figures: for how many processes it is told, in percent as printed, and where."""
+
+    processes: int
+    miss_percent: str
+    sleep_percent: str
+    release: str | None = None
+    """None: whichever group the table has."""
+    source: str = ""
+
+    def fits(self, miss_ratio: float | None, sleep_ratio: float | None) -> bool:
+        """Whether two ratios (0..1), rounded as the claim is printed, are its figures."""
+        return _same(self.miss_percent, miss_ratio) and _same(self.sleep_percent, sleep_ratio)
+
+
+PUBLISHED = (
+    ScalingClaim(
+        8, "50.33", "0.04", "11.2", "https://afatkulin.blogspot.com/2010/06/11gr2-result-cache-scalability.html"
+    ),
+)
+"""Claims that are checked wherever a table holds their figures."""
+
+
+class MixedClaim(Frozen):
+    """A claim whose figures are those of another row than the one it is told for."""
+
+    claimed_processes: int
+    miss_percent: str
+    sleep_percent: str
+    group: str
+    found_processes: int
+    """Where the table has these figures."""
+    actual_miss_ratio: float | None
+    actual_sleep_ratio: float | None
+    """What the table has for the claimed number of processes."""
+    source: str
+
+
+def claim_of(words: str) -> ScalingClaim:
+    """`8:50.33:0.04`: processes, misses per get and sleeps per miss in percent. Raises BadStudy."""
+    found = _CLAIM.fullmatch(words.strip())
+    if found is None:
+        raise BadStudy(f"{words!r} is no claim; write PROCESSES:MISSES:SLEEPS in percent, such as 8:50.33:0.04")
+    return ScalingClaim(int(found[1]), found[2], found[3])
+
+
+def _same(percent: str, ratio: float | None) -> bool:
+    if ratio is None:
+        return False
+    half: float = 0.5 / 10 ** len(percent.partition(".")[2])
+    return abs(ratio * 100 - float(percent)) <= half

@@ -1,0 +1,109 @@
+"""One worker against many, as with vmtasks: speed-ups, what they imply of the serial part, and whether rows agree.
+
+Amdahl's law: speed-up n / (1 + s·(n − 1)) for n workers and a serial share s, solved for s (Karp and Flatt, 1990).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from math import exp, isclose, log
+from statistics import fmean
+from typing import Literal
+
+from rules.frozen import Frozen
+from rules.studies.table import StudyColumn, SuppliedRow, rows
+
+COLUMNS = (
+    StudyColumn("workers", ("cpus", "threads", "processes", "n"), least=1),
+    StudyColumn("before", ("before_ms_per_gb", "before_ms", "before_s", "before_seconds", "serial"), least=1e-9),
+    StudyColumn("after", ("after_ms_per_gb", "after_ms", "after_s", "after_seconds", "parallel"), least=1e-9),
+    StudyColumn("published", ("published_speedup", "speedup"), least=1e-9, optional=True),
+)
+GROUPS = ("segment", "kind", "system", "machine", "host", "name")
+
+
+class ParallelRow(Frozen):
+    """One measurement. `before` and `after` are times, of any one unit."""
+
+    name: str
+    workers: float
+    before: float
+    after: float
+    speed_up: float
+    efficiency: float
+    """Speed-up per worker."""
+    serial_share: float | None
+    """Of the work, by Amdahl's law; None with one worker."""
+    limit: float | None
+    """Speed-up of any number of workers with this serial share; None where the speed-up needs no serial share."""
+    published: float | None
+    agrees: bool | None
+    """Whether the published speed-up is this one, rounded as published; None where none is published."""
+
+
+class ParallelSum(Frozen):
+    """A row whose times are the sum of other rows of the same workers."""
+
+    whole: str
+    parts: tuple[str, ...]
+
+
+class ParallelStudy(Frozen):
+    """Every row, the mean speed-up (geometric, as speed-ups are ratios), and what is odd about the table."""
+
+    study: Literal["parallel"] = "parallel"
+    source: str
+    rows: tuple[ParallelRow, ...]
+    mean_speed_up: float
+    sums: tuple[ParallelSum, ...]
+    workers_are_cpus: bool
+    """The table tells processors, not workers; then efficiency is at least, and the serial share at most, what is told."""
+
+
+def parallel_study(text: str, name: str, chosen: Mapping[str, str] | None = None) -> ParallelStudy:
+    """The study of a table. Raises BadStudy."""
+    supplied = rows(text, name, COLUMNS, chosen)
+    found = tuple(_row(each) for each in supplied)
+    named = {*supplied[0].words, *(chosen or {}).values()}
+    return ParallelStudy(
+        source=name,
+        rows=found,
+        mean_speed_up=exp(fmean(log(each.speed_up) for each in found)),
+        sums=tuple(_sums(found)),
+        workers_are_cpus="cpus" in named and "workers" not in named,
+    )
+
+
+def _row(supplied: SuppliedRow) -> ParallelRow:
+    workers, before, after = (supplied.need(field) for field in ("workers", "before", "after"))
+    speed_up, published = before / after, supplied.numbers["published"]
+    serial = (1 / speed_up - 1 / workers) / (1 - 1 / workers) if workers > 1 else None
+    return ParallelRow(
+        name=supplied.label(GROUPS) or f"line {supplied.line}",
+        workers=workers,
+        before=before,
+        after=after,
+        speed_up=speed_up,
+        efficiency=speed_up / workers,
+        serial_share=serial,
+        limit=1 / serial if serial and serial > 0 else None,
+        published=published,
+        agrees=None if published is None else _rounds_to(speed_up, published),
+    )
+
+
+def _rounds_to(value: float, told: float) -> bool:
+    """Whether a value, rounded to as many digits as were told, is what was told."""
+    digits = len(f"{told:.6f}".rstrip("0").partition(".")[2])
+    return isclose(round(value, digits), told) or abs(value - told) <= 0.5 * 10**-digits
+
+
+def _sums(found: Sequence[ParallelRow]) -> Iterator[ParallelSum]:
+    """Rows that are two others added, in both times: whoever averages all three counts the work twice."""
+    for whole in found:
+        others = [each for each in found if each is not whole and each.workers == whole.workers]
+        for parts in combinations(others, 2):
+            if all(
+                isclose(sum(getattr(part, time) for part in parts), getattr(whole, time))
+                for time in ("before", "after")
+            ):
+                yield ParallelSum(whole=whole.name, parts=tuple(part.name for part in parts))

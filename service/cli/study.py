@@ -1,0 +1,200 @@
+"""`latchscope study …`: the mathematics of latches on tables that a person supplies; bad input is one line and exit 2."""
+
+import re
+import sys
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rules.studies.claims import claim_of
+from rules.studies.cpu import CpuStudy, cpu_study
+from rules.studies.parallel import ParallelStudy, parallel_study
+from rules.studies.partitions import PartitionStudy, partition_study, setting_of
+from rules.studies.scaling import ScalingStudy, scaling_study
+from rules.studies.table import BadStudy
+from rules.studies.timer import TimerStudy, timer_study
+from service.cli.options import fail
+from service.render.study.cpu import cpu_page
+from service.render.study.page import StudyPage
+from service.render.study.parallel import parallel_page
+from service.render.study.partitions import partitions_page
+from service.render.study.scaling import scaling_page
+from service.render.study.text import as_text
+from service.render.study.timer import timer_page
+from service.web.pages.study import study_html
+
+MOST_BYTES = 8 * 2**20
+_SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+
+study_cli = typer.Typer(
+    no_args_is_help=True, help="Study a table of your own: how it scales, what a setting would do, what a figure means."
+)
+
+
+class StudyFormat(StrEnum):
+    """How a study is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    HTML = "html"
+
+
+TableArgument = Annotated[str, typer.Argument(metavar="FILE", help="a CSV file with a header; - reads standard input")]
+FormatOption = Annotated[StudyFormat, typer.Option("--format", help="how to print it")]
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="FIELD=NAME", help="the column to read a quantity from; again for more"),
+]
+
+
+@study_cli.command("scaling")
+def study_scaling(
+    file: TableArgument,
+    column: ColumnOption = None,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="N:MISSES:SLEEPS", help="figures told for N processes, in percent, to check: 8:50.33:0.04"
+        ),
+    ] = None,
+    format: FormatOption = StudyFormat.TEXT,
+) -> None:
+    """Processes that share one latch: does spinning absorb the collisions, and where does the curve bend?"""
+    try:
+        claims = [claim_of(each) for each in claim or ()]
+        study = scaling_study(_read(file), _name(file), _chosen(column), claims)
+    except BadStudy as error:
+        fail(str(error))
+    _print(study, scaling_page(study), _name(file), format)
+
+
+@study_cli.command("partitions")
+def study_partitions(
+    file: TableArgument,
+    processes: Annotated[int | None, typer.Option(min=2, max=10_000, help="how many processes ran")] = None,
+    ask: Annotated[
+        list[str] | None, typer.Option(metavar="PARTITIONS:BATCH", help="a setting to predict; again for more")
+    ] = None,
+    column: ColumnOption = None,
+    format: FormatOption = StudyFormat.TEXT,
+) -> None:
+    """A structure split into partitions and refilled in batches: which setting is enough, and what do few cells tell?"""
+    try:
+        asked = [setting_of(each) for each in ask or ()]
+        study = partition_study(_read(file), _name(file), _chosen(column), processes, asked)
+    except BadStudy as error:
+        fail(str(error))
+    _print(study, partitions_page(study), _name(file), format)
+
+
+@study_cli.command("parallel")
+def study_parallel(file: TableArgument, column: ColumnOption = None, format: FormatOption = StudyFormat.TEXT) -> None:
+    """One worker against many (vmtasks and the like): speed-ups, and the serial share they imply."""
+    try:
+        study = parallel_study(_read(file), _name(file), _chosen(column))
+    except BadStudy as error:
+        fail(str(error))
+    _print(study, parallel_page(study), _name(file), format)
+
+
+@study_cli.command("cpu")
+def study_cpu(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="what `perf stat` printed; - reads standard input")],
+    against: Annotated[
+        str | None, typer.Option(metavar="FILE", help="other counters: how much longer is a hold?")
+    ] = None,
+    holder: Annotated[
+        bool, typer.Option("--holder", help="the counters are those of the code that holds the latch")
+    ] = False,
+    format: FormatOption = StudyFormat.TEXT,
+) -> None:
+    """Processor counters: instructions per cycle, stalls, and what they do to the time a latch is held."""
+    try:
+        other = None if against is None else (_read(against), _name(against))
+        study = cpu_study(_read(file), _name(file), holder, other)
+    except BadStudy as error:
+        fail(str(error))
+    _print(study, cpu_page(study), _name(file), format)
+
+
+@study_cli.command("timer")
+def study_timer(
+    granularity: Annotated[str, typer.Option(metavar="TIME", help="of the timer to be, such as 1ms or 100us")],
+    need: Annotated[str, typer.Option(metavar="TIME", help="how long a waiter needs to wait in the mean")],
+    before: Annotated[str, typer.Option(metavar="TIME", help="granularity of the timer that is")] = "10ms",
+    format: FormatOption = StudyFormat.TEXT,
+) -> None:
+    """Another timer granularity: what it changes for waiters that sleep on a timer, and for those that are posted."""
+    try:
+        study = timer_study(
+            *(_seconds(name, each) for name, each in (("granularity", granularity), ("need", need), ("before", before)))
+        )
+    except BadStudy as error:
+        fail(str(error))
+    _print(study, timer_page(study), f"a need of {need}", format)
+
+
+def _print(
+    study: ScalingStudy | PartitionStudy | ParallelStudy | CpuStudy | TimerStudy,
+    page: StudyPage,
+    source: str,
+    how: StudyFormat,
+) -> None:
+    if how is StudyFormat.JSON:
+        typer.echo(study.model_dump_json(indent=2))
+    elif how is StudyFormat.HTML:
+        typer.echo(study_html(page, source), nl=False)
+    else:
+        text = "".join(each if each.isprintable() or each == "\n" else "?" for each in as_text(page))
+        answer, _, rest = text.partition("\n\n")
+        typer.echo(f"{typer.style(answer, bold=True)}\n\n{rest}")  # the style is left out where it is no terminal
+
+
+def _read(name: str) -> str:
+    """The text of a file or of standard input. Raises BadStudy."""
+    try:
+        if name == "-":
+            content = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with Path(name).open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise BadStudy(f"there is no file {name}; name a table") from None
+    except IsADirectoryError:
+        raise BadStudy(f"{name} is a directory; name a file within it") from None
+    except OSError as error:
+        raise BadStudy(
+            f"{name} cannot be read: {error.strerror}; give the right to read it, or name another file"
+        ) from None
+    if len(content) > MOST_BYTES:
+        raise BadStudy(f"{name} is larger than {MOST_BYTES // 2**20} MiB; give the measurements, not a log")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadStudy(f"{name} is no text in UTF-8; save it as CSV in UTF-8") from None
+
+
+def _name(name: str) -> str:
+    return "standard input" if name == "-" else Path(name).name
+
+
+def _chosen(column: list[str] | None) -> Mapping[str, str]:
+    """Field → column, as told. Raises BadStudy."""
+    chosen = {}
+    for each in column or ():
+        field, found, name = each.partition("=")
+        if not (field and found and name):
+            raise BadStudy(f"{each!r} names no column; write FIELD=NAME, such as misses=latch_misses")
+        chosen[field.strip()] = name.strip().lower()
+    return chosen
+
+
+def _seconds(name: str, words: str) -> float:
+    """A time in seconds. Raises BadStudy."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|µs|ms|s)\s*", words)
+    if found is None:
+        raise BadStudy(f"--{name} {words!r} is no time; write 100us, 1ms or 2s")
+    return float(found[1]) * _SECONDS[found[2]]

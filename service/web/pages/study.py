@@ -1,0 +1,35 @@
+"""A study as one HTML page that can be mailed: its style and charts within it, no script, nothing fetched."""
+
+import base64
+import hashlib
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from markupsafe import Markup
+
+from service.render.study.page import StudyBars, StudyLines, StudyPage, StudyTable
+from service.web.charts.curves import curves
+from service.web.charts.svg import bars
+from service.web.pages.layout import HERE, templates
+
+STYLES = ("latchscope.css", "timeline.css")
+
+
+def study_html(page: StudyPage, source: str, made: datetime | None = None) -> str:
+    """The page; every text in it is escaped. `source` is the table it rests on, `made` is when, now if not given."""
+    css = "".join((HERE / "static" / name).read_text(encoding="utf-8") for name in STYLES)
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    return templates.env.get_template("study.html").render(
+        css=Markup(css),
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'",
+        made=f"{made or datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        version=version("latchscope"),
+        page=page,
+        source=source,
+        tables=[part for part in page.parts if isinstance(part, StudyTable)],
+        charts=[_chart(part) for part in page.parts if not isinstance(part, StudyTable)],
+    )
+
+
+def _chart(part: StudyLines | StudyBars) -> Markup:
+    return curves(part) if isinstance(part, StudyLines) else bars(part.amounts, part.title, part.unit)

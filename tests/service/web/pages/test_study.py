@@ -1,0 +1,42 @@
+"""The page of a study: all of it, its charts, nothing fetched, nothing of a table becomes markup."""
+
+import re
+from datetime import UTC, datetime
+
+from service.render.study.page import StudyBars, StudyCurve, StudyLines, StudyPage, StudyTable
+from service.web.pages.study import study_html
+from tests.service.web.pages.test_html_report import self_contained
+
+HOSTILE = "<script>alert('x')</script><img src=http://x.example/>&\"'</style>"
+PAGE = StudyPage(
+    HOSTILE,
+    HOSTILE,
+    (HOSTILE,),
+    (
+        StudyTable(HOSTILE, (HOSTILE, "n"), ((HOSTILE, "7"),)),
+        StudyLines(HOSTILE, HOSTILE, (StudyCurve(HOSTILE, ((1, 1), (2, 2))),)),
+        StudyBars(HOSTILE, HOSTILE, ((HOSTILE, 1.0),)),
+    ),
+    (HOSTILE,),
+)
+
+
+def test_page_fetches_nothing_and_runs_nothing_whatever_a_table_holds() -> None:
+    text = study_html(PAGE, HOSTILE)
+    self_contained(text)
+    assert "<script" not in text and "<img" not in text
+
+
+def test_page_holds_answer_findings_charts_tables_and_limits() -> None:
+    page = StudyPage("Title", "Answer.", ("Finding.",), (*PAGE.parts,), ("Limit.",))
+    text = study_html(page, "t.csv", datetime(2026, 3, 1, 12, 30, tzinfo=UTC))
+    for words in (
+        "<title>latchscope: Title, t.csv</title>",
+        "Answer.",
+        "Finding.",
+        "Limit.",
+        "made 2026-03-01 12:30 UTC",
+    ):
+        assert words in text, words
+    assert text.count("<svg") == 2 and len(re.findall("<table", text)) == 1
+    assert '<td class="n">7</td>' in text
