@@ -14,7 +14,8 @@ from collectors.errors import InputError
 from collectors.model import Delta, NotComparable
 from rules.comparison.compare import compare as compared
 from rules.comparison.model import Comparison
-from service.cli.options import CONFIG, ConfigOption, StoreOption, fail
+from service.characters import visible_json
+from service.cli.options import CONFIG, ConfigOption, StoreOption, fail, say
 from service.config import settings, sources
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
@@ -56,10 +57,9 @@ def compare(
     except (InputError, BadWindow, NoMark, CannotCompare) as error:
         fail(str(error))
     if format is ComparisonFormat.JSON:
-        typer.echo(found.model_dump_json(indent=2))
+        typer.echo(visible_json(found.model_dump_json(indent=2)))
         return
-    text = as_text(found) if format is ComparisonFormat.TEXT else as_markdown(found)
-    typer.echo("".join(character if character.isprintable() or character == "\n" else "?" for character in text))
+    typer.echo(as_text(found) if format is ComparisonFormat.TEXT else as_markdown(found))
 
 
 def mark(
@@ -76,7 +76,7 @@ def mark(
             kept = set_mark(opened, database, text, moment(at, now), getuser(), now)
     except (BadMark, BadWindow) as error:
         fail(str(error))
-    typer.echo(f"{database}: marked at {iso(kept.at)}: {kept.text} ({kept.id})", err=True)
+    say(f"{database}: marked at {iso(kept.at)}: {kept.text} ({kept.id})")
 
 
 def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:

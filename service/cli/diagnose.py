@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from rules.model import Diagnosis, Severity
+from service.characters import visible_json
+from service.cli.options import say
 from service.intake import inputs
 from service.intake.inputs import InputResults
 from service.render import diagnosis
@@ -45,9 +47,9 @@ def diagnose(
         outcome = inputs.diagnose_all(files, step)
     text = _printed(outcome, format, single=len(files) == 1, verbose=verbose)
     for skipped in outcome.skipped:
-        typer.echo(f"latchscope: skipped: {skipped}", err=True)
+        say(f"latchscope: skipped: {skipped}")
     for error in outcome.errors:
-        typer.echo(f"latchscope: {error}", err=True)
+        say(f"latchscope: {error}")
     if text is not None and not _written(text, output):
         raise typer.Exit(2)
     if outcome.errors:
@@ -70,18 +72,15 @@ def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bo
     diagnoses = [diagnosed.diagnosis for diagnosed in outcome.diagnosed]
     if format is Format.JSON:
         if single and outcome.read <= 1 and len(diagnoses) <= 1:
-            return diagnoses[0].model_dump_json(indent=2) if diagnoses else None
-        return TypeAdapter(list[Diagnosis]).dump_json(diagnoses, indent=2).decode()
+            return visible_json(diagnoses[0].model_dump_json(indent=2)) if diagnoses else None
+        return visible_json(TypeAdapter(list[Diagnosis]).dump_json(diagnoses, indent=2).decode())
     if not diagnoses:
         return None
     if format is Format.HTML:
         return as_html(outcome)
-    text = (
-        diagnosis.as_text(outcome.diagnosed, verbose=verbose)
-        if format is Format.TEXT
-        else diagnosis.as_markdown(outcome.diagnosed)
-    )
-    return "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
+    if format is Format.TEXT:
+        return diagnosis.as_text(outcome.diagnosed, verbose=verbose)
+    return diagnosis.as_markdown(outcome.diagnosed)
 
 
 def _written(text: str, output: Path | None) -> bool:
@@ -91,7 +90,7 @@ def _written(text: str, output: Path | None) -> bool:
     try:
         output.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        typer.echo(f"latchscope: {output} cannot be written: {error.strerror}", err=True)
+        say(f"latchscope: {output} cannot be written: {error.strerror}")
         return False
     return True
 

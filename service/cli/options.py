@@ -5,6 +5,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from service.characters import visible
+
 CONFIG = Path("latchscope.yaml")
 ConfigOption = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
 StoreOption = Annotated[str | None, typer.Option(help="URL of the store, in place of that of the configuration")]
@@ -12,5 +14,10 @@ StoreOption = Annotated[str | None, typer.Option(help="URL of the store, in plac
 
 def fail(message: str) -> NoReturn:
     """One line on stderr, and exit code 2."""
-    typer.echo(f"latchscope: {message}", err=True)
+    say(f"latchscope: {message}")
     raise typer.Exit(2)
+
+
+def say(message: str) -> None:
+    """A message on stderr; what it names may come from anywhere."""
+    typer.echo(visible(message, keep="\n"), err=True)

@@ -18,6 +18,7 @@ from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
 from rules.hangs import HANGING_SECONDS
 from rules.hangs import VIEW as WAITING_SESSIONS
+from service.characters import visible
 from service.config.settings import DatabaseSettings, Settings
 from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector
@@ -114,12 +115,12 @@ def holders_as_text(found: HolderProfile) -> str:
             f"child at {holder.address}{each}"
         )
     lines += [f"  note: {found.note}"] if found.note else []
-    return "\n".join(lines if found.held else [*lines, "  nobody was met holding it"])
+    return "\n".join(map(visible, lines if found.held else [*lines, "  nobody was met holding it"]))
 
 
 def as_text(preflight: Preflight) -> str:
     """A preflight as lines for a terminal."""
-    return "\n".join(_lines(preflight))
+    return "\n".join(map(visible, _lines(preflight)))
 
 
 def _lines(preflight: Preflight) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from service.cli.options import CONFIG, ConfigOption, fail
+from service.cli.options import CONFIG, ConfigOption, fail, say
 from service.config import settings, sources
 from service.store.check import problems
 from service.store.repository import Repository
@@ -25,7 +25,7 @@ def check_store(config: ConfigOption = CONFIG) -> None:
         wrong = False
         for line in problems(store.engine):
             wrong = True
-            typer.echo(line, err=True)
+            say(line)
     if wrong:
         raise typer.Exit(1)
     typer.echo("the store is whole", err=True)

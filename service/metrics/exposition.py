@@ -13,6 +13,7 @@ from prometheus_client.exposition import choose_encoder
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, number
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis, Severity
+from service.characters import visible
 from service.config.settings import DatabaseSettings
 from service.metrics import families
 from service.metrics.families import FAMILIES, Family
@@ -248,4 +249,4 @@ def _number(value: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return visible(text, keep="\n").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

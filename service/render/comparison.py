@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from rules.comparison.model import Comparison, FigureChange, Side
 from rules.formatting import percent, rough
+from service.characters import visible
+from service.render.markdown import inline, row
 
 Cells = tuple[str, str, str, str, str, str]
 HEADER: Cells = ("figure", "before", "after", "unit", "factor", "verdict")
@@ -22,15 +24,14 @@ def as_text(comparison: Comparison) -> str:
         ).rstrip()
         for row in table
     ]
-    return "\n".join([*lines, *_remarks(comparison)])
+    return "\n".join(map(visible, [*lines, *_remarks(comparison)]))
 
 
 def as_markdown(comparison: Comparison) -> str:
-    lines = [f"**{_safe(comparison.sentence)}**", "", *(f"- {_safe(side)}" for side in _sides(comparison)), ""]
-    lines += [_row(HEADER), _row(("---", "---:", "---:", "---", "---:", "---"))]
-    lines += [_row(tuple(_safe(cell) for cell in row)) for row in rows(comparison)]
+    lines = [f"**{inline(comparison.sentence)}**", "", *(f"- {inline(side)}" for side in _sides(comparison)), ""]
+    lines += [row(HEADER), "| --- | ---: | ---: | --- | ---: | --- |", *map(row, rows(comparison))]
     remarks = list(_remarks(comparison))
-    return "\n".join([*lines, *([""] if remarks else []), *(f"- {_safe(remark)}" for remark in remarks if remark)])
+    return "\n".join([*lines, *([""] if remarks else []), *(f"- {inline(remark)}" for remark in remarks if remark)])
 
 
 def rows(comparison: Comparison) -> Iterator[Cells]:
@@ -95,12 +96,3 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
         yield ""
     yield from (f"Cannot tell: {', '.join(names)}, because {why}" for why, names in untold.items())
     yield from (f"Note: {note}" for note in comparison.notes)
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _safe(text: str) -> str:
-    """Text that Markdown leaves as it is."""
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")

@@ -6,8 +6,10 @@ from rules.cause import AnyOf, Cause, Condition
 from rules.formatting import compared
 from rules.model import Diagnosis, Finding
 from rules.query import Texts
+from service.characters import visible
 from service.intake.inputs import DiagnosedInput
 from service.render.brief import brief
+from service.render.markdown import inline, row
 from service.render.parts import (
     against,
     chain,
@@ -25,6 +27,8 @@ from service.render.parts import (
 )
 from service.render.summary import HEADINGS, SummaryGroup, groups, lines
 
+ON_ALL = "Note on all inputs"
+
 
 def as_text(diagnosed: Sequence[DiagnosedInput], *, verbose: bool = False) -> str:
     """Plain text: of several inputs a table first, then each database with its inputs in the order of time.
@@ -33,11 +37,14 @@ def as_text(diagnosed: Sequence[DiagnosedInput], *, verbose: bool = False) -> st
     to act, in few words. Notes that all inputs share stand once, at the end.
     """
     if len(diagnosed) == 1:
-        return "\n".join(_text(diagnosed[0], verbose, ()))
+        return "\n".join(map(visible, _text(diagnosed[0], verbose, ())))
     shared = common_notes(diagnosed)
     each = [line for group in groups(diagnosed) for line in _text_of(group, verbose, shared)]
     return "\n".join(
-        [*_table(diagnosed), "", *each, *(line for note in shared for line in wrapped(f"Note on all inputs: {note}"))]
+        map(
+            visible,
+            [*_table(diagnosed), "", *each, *(line for note in shared for line in wrapped(f"{ON_ALL}: {note}"))],
+        )
     )
 
 
@@ -47,7 +54,9 @@ def as_markdown(diagnosed: Sequence[DiagnosedInput]) -> str:
         return "\n".join(_markdown(diagnosed[0], ()))
     shared = common_notes(diagnosed)
     each = [line for group in groups(diagnosed) for line in _markdown_of(group, shared)]
-    return "\n".join([*_markdown_table(diagnosed), "", *each, *(f"> On all inputs: {note}\n" for note in shared)])
+    return "\n".join(
+        [*_markdown_table(diagnosed), "", *each, *(f"> On all inputs: {inline(note)}\n" for note in shared)]
+    )
 
 
 def common_notes(diagnosed: Sequence[DiagnosedInput]) -> tuple[str, ...]:
@@ -60,21 +69,17 @@ def _table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
     """A row for each input; below it its name and headline, which would make the row too wide."""
     table = lines(diagnosed)
     rows = [HEADINGS[1:-1], *(line.cells[1:-1] for line in table)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
     told = ["", *(f"{line.file}: {line.headline}" for line in table)]
-    for row, words in zip(rows, told, strict=True):
-        yield from wrapped("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for cells, words in zip(rows, told, strict=True):
+        yield from wrapped("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
         yield from wrapped(words, "  ")
 
 
 def _markdown_table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
-    yield _row(HEADINGS)
+    yield row(HEADINGS)
     yield "|---" * len(HEADINGS) + "|"
-    yield from (_row(line.cells) for line in lines(diagnosed))
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    yield from (row(line.cells) for line in lines(diagnosed))
 
 
 def _text_of(group: SummaryGroup, verbose: bool, shared: Sequence[str]) -> Iterator[str]:
@@ -89,8 +94,8 @@ def _text_of(group: SummaryGroup, verbose: bool, shared: Sequence[str]) -> Itera
 
 def _markdown_of(group: SummaryGroup, shared: Sequence[str]) -> Iterator[str]:
     if group.series:
-        yield f"# {group.database}\n\n{group.series.sentence}\n"
-        yield from (f"> {note}\n" for note in group.notes)
+        yield f"# {inline(group.database)}\n\n{inline(group.series.sentence)}\n"
+        yield from (f"> {inline(note)}\n" for note in group.notes)
     for entry in group.diagnosed:
         yield from _markdown(entry, shared)
 
@@ -190,34 +195,35 @@ def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
 
 def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
     diagnosis = diagnosed.diagnosis
-    yield f"## {diagnosis.database} ({diagnosed.name})"
-    yield f"**{diagnosis.severity}**: {diagnosis.headline}\n"
-    yield f"{circumstances(diagnosis)}\n"
+    yield f"## {inline(diagnosis.database)} ({inline(diagnosed.name)})"
+    yield f"**{diagnosis.severity}**: {inline(diagnosis.headline)}\n"
+    yield f"{inline(circumstances(diagnosis))}\n"
     for step in hang_steps(diagnosis):
-        yield f"**{step.step}**: {step.statement}\n"
+        yield f"**{inline(step.step)}**: {inline(step.statement)}\n"
     for finding in diagnosis.findings:
         yield from _markdown_finding(diagnosed, finding)
     if steps := chain(diagnosis):
         yield "\n### Steps\n"
-        yield from (f"{number}. **{step.step}**: {step.statement}" for number, step in enumerate(steps, 1))
+        yield from (
+            f"{number}. **{inline(step.step)}**: {inline(step.statement)}" for number, step in enumerate(steps, 1)
+        )
     yield from _markdown_verdicts(diagnosis)
     for note in diagnosis.notes:
         if note not in shared:
-            yield f"\n> {note}"
+            yield f"\n> {inline(note)}"
     yield ""
 
 
 def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
-    yield f"\n### Found: {titled(finding)}\n"
+    yield f"\n### Found: {inline(titled(finding))}\n"
     yield f"Severity {finding.severity}, confidence {finding.confidence}; {cost(diagnosed, finding)}.\n"
-    yield from (f"- **{name}**: {words}" for name, words in to_do(finding))
-    yield f"- **Why**: {finding.explanation}"
-    yield from (f"- **Not known**: {why}" for why in finding.unknown)
-    yield from (f"- **Reference**: {reference}" for reference in cited(finding))
+    told = [*to_do(finding), ("Why", finding.explanation), *(("Not known", why) for why in finding.unknown)]
+    told += (("Reference", reference) for reference in cited(finding))
+    yield from (f"- **{name}**: {inline(words)}" for name, words in told)
     yield "\n| signal | value | needs | because |\n|---|---|---|---|"
     for held in finding.evidence:
         value, needs = compared(held)
-        yield f"| {held.signal} | {value} | {needs} | {held.because} |"
+        yield row((held.signal, value, needs, held.because))
 
 
 def _markdown_verdicts(diagnosis: Diagnosis) -> Iterator[str]:
@@ -225,12 +231,12 @@ def _markdown_verdicts(diagnosis: Diagnosis) -> Iterator[str]:
         yield "\n### Ruled out\n\n| cause | signal | value | would need |\n|---|---|---|---|"
         for out in ruled_out(diagnosis):
             value, needs = compared(out)
-            yield f"| {out.cause} | {out.signal} | {value} | {needs} |"
+            yield row((out.cause, out.signal, value, needs))
         if others := elsewhere(diagnosis):
             yield f"\nNot on this instance: {', '.join(others)}"
     if gap := nothing_judged(diagnosis):
-        yield f"\nNothing could be judged: {gap[0]}. Way out: {gap[1]}"
+        yield f"\nNothing could be judged: {inline(gap[0])}. Way out: {inline(gap[1])}"
     elif diagnosis.undetermined:
         yield "\n### Cannot tell\n\n| cause | why | way out |\n|---|---|---|"
         for (why, way_out), causes in not_judged(diagnosis).items():
-            yield f"| {', '.join(causes)} | {why} | {way_out} |"
+            yield row((", ".join(causes), why, way_out))

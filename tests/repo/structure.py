@@ -30,7 +30,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "store",
         "state",
         "config | periodic",
-        "threads",
+        "characters | threads",
     ),
     "service.store": (
         "build",

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
+from service.characters import plain_cell
 from service.history.metric_catalog import NAMED
 from service.history.timeseries import RequestedResolution, TimeSeriesSet, is_of, time_series
 from service.state.board import Board, MonitoredDatabase
@@ -106,7 +107,8 @@ def _csv(found: TimeSeriesSet) -> str:
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(("time", "seconds", "metric", "of", "unit", "value"))
+    names = [None if series.of is None else plain_cell(series.of) for series in found.series]
     for index, (at, seconds) in enumerate(zip(found.times, found.seconds, strict=True)):
-        for series in found.series:
-            writer.writerow((iso(at), seconds, series.metric, series.of, series.unit, series.values[index]))
+        for series, of in zip(found.series, names, strict=True):
+            writer.writerow((iso(at), seconds, series.metric, of, series.unit, series.values[index]))
     return file.getvalue()

@@ -15,6 +15,7 @@ from rules.formatting import compared, count, measured, percent
 from rules.formatting import number as spelled
 from rules.model import Diagnosis, Figure
 from rules.printed import DeltaSource, section_of
+from service.characters import visible
 from service.intake.report_figures import Bars
 from service.render.parts import ELSEWHERE, nothing_judged
 from service.render.summary import period
@@ -39,6 +40,13 @@ def _measured(figure: Figure) -> str:
     return measured(figure.value, figure.unit)
 
 
+def _seen(value: object) -> object:
+    """What a template puts into a page, its characters made visible; a page has lines of its own."""
+    if isinstance(value, Markup):
+        return Markup(visible(value, keep="\n"))
+    return visible(value, keep="\n") if isinstance(value, str) else value
+
+
 FILTERS: Mapping[str, Callable[..., str]] = {
     "count": count,
     "measured": _measured,
@@ -49,6 +57,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "ticked": ticked,
 }
 templates.env.filters |= FILTERS
+templates.env.finalize = _seen
 templates.env.globals |= {"compared": compared, "nothing_judged": nothing_judged, "ELSEWHERE": ELSEWHERE}
 
 

@@ -1,0 +1,142 @@
+"""Names from a hostile database, file or caller, in every output there is: seen as what they are, and without effect."""
+
+import json
+import logging
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from collectors.model import Snapshot
+from rules.cache_map import CacheMap
+from rules.comparison.compare import compare
+from rules.comparison.model import Comparison
+from service.cli.diagnose import Format, _printed
+from service.cli.options import say
+from service.config.logging import OneLine
+from service.intake.inputs import InputResults, diagnose_data
+from service.metrics.exposition import render
+from service.render import comparison
+from tests.service.conftest import INCIDENT
+from tests.service.stage import Client, Stage
+
+NASTY = (
+    "\x1b[2J", "\x1b]0;t\x07", "\u202e", "\u2066", "\x9b31m", "\u2028", "\ufeff", "\r", "\n## forged", "\x00", "\x7f",
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "![p](http://x/y.png)", "[a](javascript:b)", "|", "`",
+)  # fmt: skip
+NAMES = st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=3)), min_size=1, max_size=5).map("".join)
+WORST = "".join(NASTY)
+READER = MarkdownIt("commonmark", {"html": True}).enable("table")
+BARRED = {"html_inline", "html_block", "link_open", "image"}
+
+
+def harmless(text: str) -> bool:
+    """Whether a terminal that shows it does nothing but show it."""
+    return text.replace("\n", "").isprintable()
+
+
+def kinds(markdown: str) -> set[str]:
+    tokens = READER.parse(markdown)
+    return {each.type for token in tokens for each in (token, *(token.children or ()))}
+
+
+def diagnosed(name: str) -> InputResults:
+    """The incident, as a database would tell it whose code locations and whose own name are chosen by an enemy."""
+    document = json.loads(INCIDENT.read_text(encoding="utf-8"))
+    document["database"] = f"db{''.join(filter(str.isprintable, name))}"  # others are refused
+    (snapshot,) = document["snapshots"]
+    for row in snapshot["views"]["v$latch_misses"]["rows"]:
+        row[1] += name
+    return diagnose_data(json.dumps(document).encode(), f"file{name}.json")
+
+
+@given(NAMES)
+@example(WORST)
+def test_diagnosis_of_hostile_names_is_harmless_in_every_form(name: str) -> None:
+    outcome = diagnosed(name)
+    assert outcome.diagnosed, outcome.errors
+    for form in Format:
+        text = _printed(outcome, form, single=True, verbose=True) or ""
+        assert harmless(text), form
+        if form is Format.MARKDOWN:
+            assert not kinds(text) & BARRED
+            assert "## forged" not in text.splitlines()
+        if form is Format.HTML:
+            assert "<script" not in text and "<img src=x" not in text
+        if form is Format.JSON:
+            assert json.loads(text)["database"] == outcome.diagnosed[0].diagnosis.database
+
+
+@pytest.fixture(scope="module")
+def compared(still: Stage) -> Comparison:
+    deltas = [still.poll("undo-storm", moment).delta for moment in (40, 42, 44)]
+    assert deltas[1] and deltas[2]
+    return compare(deltas[1], deltas[2])
+
+
+@given(NAMES)
+@example(WORST)
+def test_comparison_of_hostile_names_is_harmless(compared: Comparison, name: str) -> None:
+    changes = tuple(each.model_copy(update={"title": name}) for each in compared.changes)
+    side = compared.before.model_copy(update={"database": name, "release": name})
+    told = compared.model_copy(
+        update={"sentence": name, "notes": (name,), "mark": name, "changes": changes, "before": side}
+    )
+    assert harmless(comparison.as_text(told))
+    assert harmless(markdown := comparison.as_markdown(told))
+    assert not kinds(markdown) & BARRED
+
+
+@pytest.fixture(scope="module")
+def snapshot(still: Stage) -> Snapshot:
+    return still.poll("undo-storm", 40).snapshot
+
+
+@given(NAMES)
+@example(WORST)
+def test_metrics_of_hostile_names_are_harmless(still: Stage, snapshot: Snapshot, name: str) -> None:
+    rows = tuple({**row, "location": name, "parent_name": name} for row in snapshot.rows("v$latch_misses"))
+    reading = replace(snapshot.read("v$latch_misses"), rows=rows)  # type: ignore[type-var]
+    hostile = replace(snapshot, readings={**snapshot.readings, "v$latch_misses": reading})
+    published = still["undo-storm"].published
+    assert published is not None
+    blocks = render(still["undo-storm"].settings, hostile, CacheMap(), published.diagnosis)
+    assert harmless(b"".join(blocks.values()).decode())
+
+
+@given(NAMES)
+@example(WORST)
+def test_messages_and_logs_of_hostile_names_are_harmless(name: str) -> None:
+    told: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.echo", lambda text, **_: told.append(text))
+        say(f"latchscope: {name} cannot be read")
+    assert harmless(told[0])
+    record = logging.LogRecord("x", logging.ERROR, "", 0, "%s", (name,), None)
+    assert OneLine("%(message)s").format(record).isprintable()
+
+
+PAGES = ("/", "/db/undo-storm", "/db/undo-storm/history", "/db/undo-storm/compare", "/causes", "/reports")
+
+
+@pytest.fixture
+def pages(stage: Stage) -> Client:
+    """Every page, over a diagnosis, a mark and a failure that all carry the worst name."""
+    stage.poll_all(40, 42)
+    watched = stage["undo-storm"]
+    assert watched.published is not None
+    told = watched.published.diagnosis.model_copy(update={"headline": WORST, "notes": (WORST,)})
+    watched.published = replace(watched.published, diagnosis=told)
+    return stage.app()
+
+
+def test_pages_of_hostile_names_are_harmless(pages: Client) -> None:
+    shown = 0
+    for path in PAGES:
+        text = pages.get(path).text
+        assert harmless(text), path
+        assert "<script>alert" not in text and "<img src=x" not in text, path
+        shown += "[U+202E]" in text
+    assert shown >= 2, "the names were on the pages"
