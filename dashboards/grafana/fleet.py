@@ -23,9 +23,9 @@ def fleet(address: str) -> Json:
     walk = link(
         "The walk through this database", "/d/latchscope-database?var-db=${__data.fields.db}&${__url_time_range}"
     )
-    sleeps = per_second("latchscope_latch_sleeps_total", "cluster, db", LATCH)
-    waiting = per_second("latchscope_wait_event_seconds_total", "cluster, db", WAITS)
-    impact = f"max by (cluster, db) (latchscope_impact_ratio{{{S}}})"
+    sleeps = per_second("latchscope_latch_sleeps_total", "rac, db", LATCH)
+    waiting = per_second("latchscope_wait_event_seconds_total", "rac, db", WAITS)
+    impact = f"max by (rac, db) (latchscope_impact_ratio{{{S}}})"
     panels = [
         stat("Answering", "Databases whose last poll succeeded and is recent.", "none", f"sum(latchscope_up{{{S}}})"),
         stat(
@@ -39,7 +39,7 @@ def fleet(address: str) -> Json:
             "Databases with a finding",
             "Databases in which a cause of severity warning or critical is active.",
             "none",
-            f'count(count by (cluster, db) (latchscope_finding{{{S},severity=~"warning|critical"}})) or vector(0)',
+            f'count(count by (rac, db) (latchscope_finding{{{S},severity=~"warning|critical"}})) or vector(0)',
             ALARM,
         ),
         stat(
@@ -60,18 +60,18 @@ def fleet(address: str) -> Json:
         table(
             "Databases",
             "One line per database. A click on its name opens the walk.",
-            ("Up", "bool_yes_no", f"max by (cluster, db) (latchscope_up{{{S}}})"),
+            ("Up", "bool_yes_no", f"max by (rac, db) (latchscope_up{{{S}}})"),
             ("DB time lost", "percentunit", impact),
             ("Sessions waiting", "short", waiting),
             ("Sleeps per second", "cps", sleeps),
-            ("Data age", "s", f"max by (cluster, db) (latchscope_data_age_seconds{{{S}}})"),
+            ("Data age", "s", f"max by (rac, db) (latchscope_data_age_seconds{{{S}}})"),
             overrides=[override("db", {"links": [walk]})],
             sort=[{"displayName": "DB time lost", "desc": True}],
         ),
         table(
             "Active findings",
             "Causes that are active in each database. The name of the database leads to the evidence.",
-            ("Active", "bool_yes_no", f"max by (cluster, db, cause, cache, severity) (latchscope_finding{{{S}}})"),
+            ("Active", "bool_yes_no", f"max by (rac, db, cause, cache, severity) (latchscope_finding{{{S}}})"),
             overrides=finding_links(),
         ),
         timeseries(
@@ -96,7 +96,7 @@ def fleet(address: str) -> Json:
             "Findings over time",
             "When which cause was active in which database.",
             FOUND,
-            f"max by (cluster, db, cause) (latchscope_finding{{{S}}})",
+            f"max by (rac, db, cause) (latchscope_finding{{{S}}})",
             "{{db}} · {{cause}}",
         ),
     ]

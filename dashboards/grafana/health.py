@@ -6,8 +6,8 @@ from shared import PAGE, S, chosen
 JOB = 'job=~"$job",instance=~"$instance"'
 """What every query of the latchscope process is narrowed by: it has no database."""
 POLLING = (
-    f"max by (cluster, db) (latchscope_poll_duration_seconds{{{S}}})"
-    f" / max by (cluster, db) (latchscope_poll_interval_seconds{{{S}}})"
+    f"max by (rac, db) (latchscope_poll_duration_seconds{{{S}}})"
+    f" / max by (rac, db) (latchscope_poll_interval_seconds{{{S}}})"
 )
 
 
@@ -55,7 +55,7 @@ def _watching() -> list[Json]:
             "Databases that answer",
             "Whether the last poll of each database succeeded and is recent.",
             {"0": {"text": "no data", "color": "red", "index": 0}, "1": {"text": "up", "color": "green", "index": 1}},
-            f"max by (cluster, db) (latchscope_up{{{S}}})",
+            f"max by (rac, db) (latchscope_up{{{S}}})",
             "{{db}}",
         ),
         table(
@@ -64,7 +64,7 @@ def _watching() -> list[Json]:
             (
                 "Next attempt",
                 "dateTimeAsIso",
-                f"max by (cluster, db, reason) (latchscope_next_attempt_timestamp_seconds{{{S}}}) * 1000",
+                f"max by (rac, db, reason) (latchscope_next_attempt_timestamp_seconds{{{S}}}) * 1000",
             ),
             overrides=[
                 override("db", {"links": [link("The failure in latchscope", f"{PAGE}/db/${{__data.fields.db}}")]})
@@ -74,7 +74,7 @@ def _watching() -> list[Json]:
             "Data age",
             "Time since the last good poll. It goes up and down with the interval; a straight rise is an outage.",
             "s",
-            query(f"max by (cluster, db) (latchscope_data_age_seconds{{{S}}})", "{{db}}"),
+            query(f"max by (rac, db) (latchscope_data_age_seconds{{{S}}})", "{{db}}"),
         ),
         states(
             "Views that can be read",
@@ -87,7 +87,7 @@ def _watching() -> list[Json]:
 
 
 def _poll_cost() -> list[Json]:
-    per_poll = f"sum by (cluster, db) (latchscope_collector_round_trips{{{S}}})"
+    per_poll = f"sum by (rac, db) (latchscope_collector_round_trips{{{S}}})"
     slowest = f"max by (collector) (latchscope_collector_duration_seconds{{{S}}})"
     rows = f"max by (collector) (latchscope_collector_rows{{{S}}})"
     return [
@@ -96,7 +96,7 @@ def _poll_cost() -> list[Json]:
             "Time a poll takes",
             "All of it: statements, rows, diagnosis.",
             "s",
-            query(f"max by (cluster, db) (latchscope_poll_duration_seconds{{{S}}})", "{{db}}"),
+            query(f"max by (rac, db) (latchscope_poll_duration_seconds{{{S}}})", "{{db}}"),
             w=8,
         ),
         timeseries(
@@ -110,7 +110,7 @@ def _poll_cost() -> list[Json]:
             "Interval between polls",
             "The interval in force; longer than configured while polls are costly.",
             "s",
-            query(f"max by (cluster, db) (latchscope_poll_interval_seconds{{{S}}})", "{{db}}"),
+            query(f"max by (rac, db) (latchscope_poll_interval_seconds{{{S}}})", "{{db}}"),
             w=8,
         ),
         timeseries(

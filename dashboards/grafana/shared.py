@@ -2,7 +2,7 @@
 
 from panels import Json, label, link, override, textbox
 
-S = 'cluster=~"$cluster",db=~"$db"'
+S = 'rac=~"$rac",db=~"$db"'
 """What every query of a database is narrowed by."""
 WAITS = 'event=~"latch: row cache objects|row cache mutex|row cache lock"'
 LATCH = 'latch="row cache objects"'
@@ -26,9 +26,9 @@ def chosen(*, several: bool, address: str) -> list[Json]:
     """The variables of a dashboard over databases."""
     every = {"every": ".+"} if several else {}
     return [
-        # `cluster` is only there where the configuration names one, so `all` must match its absence too.
-        label("cluster", "Cluster", "latchscope_up", every=".*"),
-        label("db", "Database", 'latchscope_up{cluster=~"$cluster"}', **every),
+        # `rac` is only there where the configuration names one, so `all` must match its absence too.
+        label("rac", "RAC", "latchscope_up", every=".*"),
+        label("db", "Database", 'latchscope_up{rac=~"$rac"}', **every),
         textbox("latchscope", "latchscope", "where latchscope's own pages are", address),
     ]
 

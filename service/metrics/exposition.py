@@ -78,9 +78,9 @@ class Block:
 
 
 @cache
-def _common_labels(db: str, cluster: str | None) -> str:
+def _common_labels(db: str, rac: str | None) -> str:
     """The labels that every sample of a database has; made once, for a scrape needs them a thousand times."""
-    return f'db="{_escaped(db)}"' + (f',cluster="{_escaped(cluster)}"' if cluster else "")
+    return f'db="{_escaped(db)}"' + (f',rac="{_escaped(rac)}"' if rac else "")
 
 
 def render(
@@ -153,8 +153,10 @@ def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -
             block.add(families.FINDING, 1, labels)
     if diagnosis.impact:
         block.add(families.IMPACT, diagnosis.impact.share_of_db_time)
+        block.add(families.IMPACT_SESSIONS, diagnosis.impact.waiting_sessions)
     for one in diagnosis.surfaces:
         block.add(families.SURFACE_IMPACT, one.share_of_db_time, {"surface": one.surface})
+        block.add(families.SURFACE_SESSIONS, one.waiting_sessions, {"surface": one.surface})
     for still in diagnosis.waiting:
         labels = {"event": still.event, "cache": still.cache}
         block.add(families.HANGING_SESSIONS, still.hanging, labels)

@@ -19,7 +19,7 @@ class Family:
     section: Literal["polls", "replicas", "instance", "latch", "mutex", "caches", "verdict"]
     """The table of docs/metrics.md it stands in."""
     labels: tuple[str, ...] = ()
-    """Beside `db` and `cluster`, which every sample has."""
+    """Beside `db` and `rac`, which every sample has."""
     source: tuple[str, ...] = ("latchscope",)
     """Columns of ours as `view.column`, or who says so."""
     series: str = "1"
@@ -217,6 +217,13 @@ IMPACT = Family(
     "verdict",
     source=("the diagnosis",),
 )
+IMPACT_SESSIONS = Family(
+    "latchscope_impact_sessions",
+    "gauge",
+    "Sessions that waited on average over the last interval on the surfaces in trouble, those of latchscope_impact_ratio.",
+    "verdict",
+    source=("the diagnosis",),
+)
 SURFACE_IMPACT = Family(
     "latchscope_surface_impact_ratio",
     "gauge",
@@ -225,6 +232,15 @@ SURFACE_IMPACT = Family(
     labels=("surface",),
     source=("the diagnosis",),
     series="one per surface of the release: latch or mutex, lock, result-cache",
+)
+SURFACE_SESSIONS = Family(
+    "latchscope_surface_impact_sessions",
+    "gauge",
+    "Sessions that waited on one surface on average over the last interval.",
+    "verdict",
+    labels=("surface",),
+    source=("the diagnosis",),
+    series="one per surface of the release",
 )
 LOGIN_STOPPED = _poll(
     "latchscope_login_stopped",

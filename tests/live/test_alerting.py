@@ -175,8 +175,8 @@ def nineteen() -> Scenario:
     """A 19c where sessions wait for the mutex, for the lock and for the RC latch."""
     load = replace(
         LOGON_STORM,
-        events={**LOGON_STORM.events, "row cache lock": (2.0, 4.5), "latch free": (400, 1.5)},
-        latches={"Result Cache: RC Latch": (21000, 500, 1.5)},
+        events={**LOGON_STORM.events, "row cache lock": (2.0, 4.5), "latch free": (400, 4.5)},
+        latches={"Result Cache: RC Latch": (21000, 500, 4.5)},
         modifications={"dc_sequences": 90},
     )
     return Scenario(

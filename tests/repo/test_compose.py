@@ -254,4 +254,4 @@ def test_demo_service_answers_prometheus_and_nobody_else(tmp_path: Path) -> None
         eventually(lambda: fetch(f"{address}/healthz")[0] == 200 or None, log.read_text)
         assert fetch(f"{address}/metrics")[0] == 401
         status, page = fetch(f"{address}/metrics", {"Authorization": f"Bearer {token}"})
-    assert status == 200 and 'latchscope_up{db="undo-storm",cluster="demo"}' in page
+    assert status == 200 and 'latchscope_up{db="undo-storm"}' in page

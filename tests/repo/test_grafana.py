@@ -32,7 +32,7 @@ SELECTOR = re.compile(
     r"(?P<call>[a-z_]+\()?(?P<name>[a-zA-Z_:][\w:]*)\{(?P<matchers>[^{}]*)\}(?:\[(?P<range>[^\]]*)\])?"
 )
 # What a person or Grafana puts in place of a variable.
-VALUES = {"$cluster": ".*", "$job": ".+", "$instance": ".+", "$__rate_interval": "6s", "$__range": "1m"}
+VALUES = {"$rac": ".*", "$job": ".+", "$instance": ".+", "$__rate_interval": "6s", "$__range": "1m"}
 UNITS = {"none", "short", "percentunit", "s", "cps", "ops", "bytes", "dateTimeAsIso", "bool_yes_no"}
 """Ids of Grafana's value formats, as many as we use."""
 OF_PROMETHEUS = {"scrape_duration_seconds", "scrape_samples_scraped"}
@@ -85,7 +85,7 @@ def template_datasource(dashboard: Json) -> Iterator[str]:
 
 
 def template_job_instance(dashboard: Json) -> Iterator[str]:
-    wanted = {"cluster": ("Cluster", ".*"), "db": ("Database", ".+")}
+    wanted = {"rac": ("RAC", ".*"), "db": ("Database", ".+")}
     if any(not match["name"].startswith("latchscope_") for _, match in selectors(dashboard)):
         wanted |= {"job": ("Job", ".+"), "instance": ("Instance", ".+")}
     for name, (label, every) in wanted.items():
@@ -165,7 +165,7 @@ def target_rate_interval(dashboard: Json) -> Iterator[str]:
 def target_job_instance(dashboard: Json) -> Iterator[str]:
     for place, match in selectors(dashboard):
         ours = match["name"].startswith("latchscope_")
-        for label in ("cluster", "db") if ours else ("job", "instance"):
+        for label in ("rac", "db") if ours else ("job", "instance"):
             if f'{label}=~"${label}"' not in match["matchers"].split(","):
                 yield f"{place}: {match['name']} is not narrowed by {label}"
 
@@ -276,7 +276,7 @@ def variable(dashboard: Json, name: str) -> Json:
     return next(one for one in dashboard["templating"]["list"] if one["name"] == name)
 
 
-OURS = 'cluster=~"$cluster",db=~"$db"'
+OURS = 'rac=~"$rac",db=~"$db"'
 PLANTED: list[tuple[str, Callable[[Json], object]]] = [
     ("template-datasource-rule", lambda d: variable(d, "datasource").update(name="prometheus")),
     ("template-datasource-rule", lambda d: d["templating"]["list"].pop(0)),
@@ -296,7 +296,7 @@ PLANTED: list[tuple[str, Callable[[Json], object]]] = [
     ("panel-units-rule", lambda d: first(d)["fieldConfig"]["defaults"].update(unit="seconds")),
     ("panel-no-targets-rule", lambda d: first(d).update(targets=[])),
     ("target-rate-interval-rule", lambda d: ask(d, f"rate(latchscope_latch_gets_total{{{OURS}}}[5m])")),
-    ("target-job-rule, target-instance-rule", lambda d: ask(d, 'latchscope_up{cluster=~"$cluster"}')),
+    ("target-job-rule, target-instance-rule", lambda d: ask(d, 'latchscope_up{rac=~"$rac"}')),
     ("target-job-rule, target-instance-rule", lambda d: ask(d, 'process_open_fds{job=~"$job"}')),
     ("target-counter-agg-rule", lambda d: ask(d, f"sum(latchscope_latch_gets_total{{{OURS}}})")),
     ("target-counter-agg-rule", lambda d: ask(d, f"delta(latchscope_latch_gets_total{{{OURS}}}[$__rate_interval])")),
@@ -457,7 +457,7 @@ def test_variables_all_offer_values(prometheus: str) -> None:
             asked = urllib.parse.urlencode({"match[]": filled(metric)})
             offered[name] = fetch_json(f"{prometheus}/api/v1/label/{label}/values?{asked}")["data"]
     assert offered["db"] == sorted([*SCRIPTED, "gone"])
-    assert offered["cluster"] == ["demo"]
+    assert offered["rac"] == ["demo"]
     assert offered["job"] == ["latchscope"] and len(offered["instance"]) == 1
 
 

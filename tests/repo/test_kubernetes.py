@@ -13,6 +13,7 @@ import yaml
 
 from rules.catalogue import LOADER
 from service.config.sources import read
+from tests.repo.processes import need
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "dashboards" / "kubernetes"
@@ -174,6 +175,15 @@ def test_prometheus_rule_holds_the_rules_of_prometheus(tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(HOME / "build.py"), str(made)], check=True)
     kept = (HOME / "prometheusrule.yaml").read_text("utf-8")
     assert made.read_text("utf-8") == kept, "run `python dashboards/kubernetes/build.py`"
+
+
+def test_prometheus_accepts_the_rules_as_one_file(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yml"
+    rules.write_text(yaml.safe_dump(RESOURCES["PrometheusRule"]["spec"]), "utf-8")
+    checked = subprocess.run(
+        [need("promtool", "prometheus"), "check", "rules", str(rules)], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stderr
 
 
 def test_service_monitor_scrapes_as_the_job_of_prometheus() -> None:

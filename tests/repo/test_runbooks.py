@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ GUIDE = ROOT / "docs" / "alerting.md"
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
 FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 METRIC = re.compile(r"\b(?:[a-z_]+:)?latchscope_[a-z0-9_]+(?::[a-z0-9_]+)?\b")
-URL = re.compile(r"(-X POST )?(?:-H \"[^\"]*\" )?http://latchscope:8000(/[\w/.{}-]*)")
+URL = re.compile(r"(-X POST )?(?:-H \"[^\"]*\" )?http://127.0.0.1:8000(/[\w/.{}-]*)")
 LICENSED = re.compile(r"dba_hist_|active_session_history|dba_addm_|sql_monitor", re.IGNORECASE)
 NEVER_READ = re.compile(
     r"v\$rowcache_parent|v\$rowcache_subordinate|\bgv\$|v\$sql\b|v\$sqlarea|aud\$|audit_session|audit_trail",
@@ -73,8 +74,8 @@ def test_runbook_has_the_four_parts(page: Path) -> None:
 
 @each_page
 def test_runbook_leads_to_our_page_our_rest_and_prometheus(page: Path) -> None:
-    assert "http://latchscope:8000/api/v1/databases" in text(page)
-    assert re.search(r"http://latchscope:8000/(?!api)", text(page))
+    assert "http://127.0.0.1:8000/api/v1/databases" in text(page)
+    assert re.search(r"http://127.0.0.1:8000/(?!api)", text(page))
     assert blocks(page, "promql")
 
 
@@ -156,10 +157,10 @@ def test_guide_lists_every_alert_with_its_severities_and_wait() -> None:
 
 
 def test_guide_command_changes_the_address_everywhere(tmp_path: Path) -> None:
-    (command,) = re.findall(r"^sed -i '([^']+)' dashboards/prometheus/alerts\.yml$", text(GUIDE), re.MULTILINE)
-    copy = tmp_path / "alerts.yml"
-    shutil.copy(PROMETHEUS / "alerts.yml", copy)
-    subprocess.run(["sed", "-i", command, str(copy)], check=True)
-    changed = copy.read_text(encoding="utf-8").replace("# `http://latchscope:8000`", "")
-    assert "http://latchscope:8000" not in changed
+    (command,) = re.findall(
+        r"^uv run python (dashboards/prometheus/build\.py --address \S+)$", text(GUIDE), re.MULTILINE
+    )
+    subprocess.run([sys.executable, "-B", *command.split(), "--output", str(tmp_path)], cwd=ROOT, check=True)
+    changed = (tmp_path / "alerts.yml").read_text(encoding="utf-8")
+    assert "http://127.0.0.1:8000" not in changed
     assert changed.count("https://latchscope.example.com") >= 2 * len(rules("alerts.yml"))

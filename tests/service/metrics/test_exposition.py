@@ -29,6 +29,7 @@ ERP = DatabaseSettings(name="erp1", dsn="demo:undo-storm", cluster="erp")
 
 LABELS: Mapping[str, Set[str]] = {
     "latchscope_surface_impact_ratio": {"surface"},
+    "latchscope_surface_impact_sessions": {"surface"},
     "latchscope_info": {"release", "mechanism"},
     **dict.fromkeys(
         (f"latchscope_latch_{one}_total" for one in ("gets", "misses", "sleeps", "spin_gets", "wait_seconds")),
@@ -167,11 +168,11 @@ def test_scrape_is_the_same_for_the_same_state(busy: Stage) -> None:
     assert scrape(busy) == scrape(busy)
 
 
-def test_cluster_is_a_label_when_configured(stage: Stage) -> None:
+def test_rac_is_a_label_when_a_cluster_is_configured(stage: Stage) -> None:
     stage.watch(ERP)
     stage.poll_all(40, 42)
     told = samples(scrape(stage))
-    assert {(labels["db"], labels["cluster"]) for each in told.values() for labels, _ in each} == {("erp1", "erp")}
+    assert {(labels["db"], labels["rac"]) for each in told.values() for labels, _ in each} == {("erp1", "erp")}
 
 
 def test_stale_database_keeps_only_up_age_and_last_poll(busy: Stage) -> None:
@@ -283,7 +284,7 @@ def test_labels_are_escaped() -> None:
     block = Block(ERP)
     block.add(families.UP, 1, {"location": 'a "b" \\c\nd'})
     assert block.text()["latchscope_up"].decode() == (
-        'latchscope_up{db="erp1",cluster="erp",location="a \\"b\\" \\\\c\\nd"} 1\n'
+        'latchscope_up{db="erp1",rac="erp",location="a \\"b\\" \\\\c\\nd"} 1\n'
     )
 
 

@@ -1,0 +1,70 @@
+"""Writes the rules and the routing: `python dashboards/prometheus/build.py [--address URL] [--labels A,B] [--output DIR]`.
+
+templates/ holds what is written; this file holds what stands in many places of it: the address of latchscope's pages and
+the labels that every rule keeps. A test holds the files in the tree to this.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import jinja2
+
+HOME = Path(__file__).parent
+ADDRESS = "http://127.0.0.1:8000"
+"""Where people reach latchscope's pages; docker-compose.yml publishes it there."""
+TARGET_LABELS = ("cluster", "env", "region")
+"""THE LIST of labels that people add to targets, or outside as external labels, and that every rule keeps."""
+GATES = (("critical", 0.1, 5), ("warning", 0.02, 0.5))
+"""Severity, share of DB time, and sessions waiting where DB time cannot be read, as rules/impact.py has them."""
+FILES = ("recording.yml", "alerts.yml", "alertmanager.yml")
+HELD_BACK = (
+    ("", "RowCacheObjectsSleepsHigh|RowCacheObjectsOneChildDominates|RowCacheMutexWaits"),
+    ("result-cache-.*", "ResultCacheLatchWaits"),
+)
+"""Causes (none: all of them) and the symptoms of the same database that they hold back."""
+
+
+def texts(address: str = ADDRESS, target_labels: Sequence[str] = TARGET_LABELS) -> Mapping[str, str]:
+    """File name → its text."""
+    environment = jinja2.Environment(
+        block_start_string="<%",
+        block_end_string="%>",
+        variable_start_string="<<",
+        variable_end_string=">>",
+        comment_start_string="<#",
+        comment_end_string="#>",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FileSystemLoader(HOME / "templates"),
+    )
+    labels = [*target_labels, "rac", "db"]
+    environment.globals.update(
+        address=address.rstrip("/"),
+        by=", ".join(labels),
+        of_rac=", ".join(labels[:-1]),
+        same=",".join(f"{label}=%q" for label in labels),
+        these=" ".join(f"$labels.{label}" for label in labels),
+        gates=GATES,
+        held=HELD_BACK,
+    )
+    macros = environment.get_template("macros").module
+    return {name: environment.get_template(name).render(gate=macros.gate, cost=macros.cost) for name in FILES}  # type: ignore[attr-defined]
+
+
+def main() -> None:
+    """Write the files."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--address", default=ADDRESS, help="where people reach latchscope's own pages")
+    parser.add_argument("--labels", default=",".join(TARGET_LABELS), help="target labels that the rules keep")
+    parser.add_argument("--output", type=Path, default=HOME, help="folder for the files")
+    given = parser.parse_args()
+    labels = [label.strip() for label in given.labels.split(",") if label.strip()]
+    for name, text in texts(given.address, labels).items():
+        (given.output / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

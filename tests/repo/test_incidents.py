@@ -1,0 +1,223 @@
+"""One incident, one call: a storm that comes and goes, and a RAC whose instances suffer together."""
+
+import json
+import subprocess
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from collectors.delta import between
+from collectors.model import Delta, Snapshot
+from collectors.poll import poll
+from collectors.scenarios.undo_storm import HEALTHY, STORM, UNDO_STORM
+from collectors.simulator.database import ScriptedDatabase
+from rules.cache_map import cache_map
+from rules.engine import diagnose
+from rules.model import Diagnosis
+from service.config.settings import DatabaseSettings
+from service.metrics.exposition import render
+from service.state.episodes import Episodes
+from tests.repo.processes import eventually, fetch, fetch_json, free_port, need, running
+
+FOLDER = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
+BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+TWO_HOURS = 7200
+READ_BY_THE_RULES = (
+    "latchscope_latch_sleeps_total",
+    "latchscope_latch_wait_seconds_total",
+    "latchscope_db_time_seconds_total",
+    "latchscope_wait_event_seconds_total",
+    "latchscope_finding",
+    "latchscope_impact",
+    "latchscope_surface_impact",
+)
+
+
+def polls(cycle: int, share: float, interval: int) -> Iterator[Mapping[str, bytes]]:
+    """What /metrics says of a storm that lasts a share of each cycle, poll by poll over two cycles; the first is healthy."""
+    storm = replace(UNDO_STORM, loop=((cycle * (1 - share), HEALTHY), (cycle * share, STORM)))
+    now = 0.0
+    database = ScriptedDatabase(storm, BEGAN, lambda: now)
+    settings, episodes = DatabaseSettings(name="erp1", dsn="demo:undo-storm"), Episodes()
+    previous: Snapshot | None = None
+    for moment in range(0, 2 * cycle + 1, interval):
+        now = float(moment)
+        snapshot = poll("erp1", database, previous, lambda: 0.0)
+        if previous is not None:
+            change = between(previous, snapshot)
+            assert isinstance(change, Delta)
+            diagnosis: Diagnosis = diagnose(change)
+            episodes.update(diagnosis)
+            yield render(settings, snapshot, cache_map(change), diagnosis, episodes.open)
+        previous = snapshot
+
+
+def series(told: Sequence[Mapping[str, bytes]]) -> list[dict[str, str]]:
+    """The samples of many polls as input series of promtool, `_` where a series was not there."""
+    found: dict[str, list[str]] = {}
+    for place, families in enumerate(told):
+        for family, text in families.items():
+            if not family.startswith(READ_BY_THE_RULES):
+                continue
+            for line in text.decode().splitlines():
+                name, _, value = line.rpartition(" ")
+                found.setdefault(name, ["_"] * place).append(value)
+        for values in found.values():
+            values.extend(["stale" if values[-1] not in ("_", "stale") else "_"] * (place + 1 - len(values)))
+    found['latchscope_up{db="erp1"}'] = ["1"] * len(told)
+    return [
+        {"series": name, "values": " ".join(repeated(values, len(told) // 2, "_total{" in name))}
+        for name, values in found.items()
+    ]
+
+
+def repeated(values: list[str], cycle: int, total: bool) -> list[str]:
+    """Two hours of a series: its second cycle over and over; a total grows by as much each time."""
+    grown = float(values[-1]) - float(values[-1 - cycle]) if total else 0.0
+    while len(values) < TWO_HOURS // 20 + 1:
+        values.append(repr(float(values[-cycle]) + grown) if total else values[-cycle])
+    return values
+
+
+FIRING = 'alertstate="firing",db="erp1"'
+CRITICAL = f'{FIRING},severity="critical"'
+CAUSE = f'{CRITICAL},alertname="LatchscopeFindingActive"'
+SYMPTOM = f'{FIRING},alertname="RowCacheObjectsSleepsHigh"'
+
+
+def minutes(some: str, without: str, offset: str = "") -> str:
+    """In how many of two hours' minutes some alerts fired, and others did not."""
+    return f"count_over_time((group(ALERTS{{{some}}}) unless group(ALERTS{{{without}}}{offset}))[2h:1m])"
+
+
+def opened(alerts: str) -> str:
+    """How often such an alert began within two hours."""
+    return minutes(alerts, alerts, " offset 1m")
+
+
+def asked(expr: str, value: float | None) -> dict[str, Any]:
+    """An expression after two hours, and the one value it must have; None where it must have none."""
+    expected = [] if value is None else [{"labels": "{}", "value": value}]
+    return {"expr": expr, "eval_time": f"{TWO_HOURS}s", "exp_samples": expected}
+
+
+@pytest.mark.parametrize(
+    ("cycle", "share", "interval"),
+    [(200, 0.4, 20), (900, 0.5, 60), (3600, 0.5, 60)],
+    ids=["200-seconds", "15-minutes", "60-minutes"],
+)
+def test_recurring_storm_is_one_incident_for_two_hours(cycle: int, share: float, interval: int, tmp_path: Path) -> None:
+    promtool = need("promtool", "prometheus")
+    told = list(polls(cycle, share, interval))
+    groups = list(dict.fromkeys(group["name"] for name in ("recording.yml", "alerts.yml") for group in rules(name)))
+    case = {
+        "rule_files": [str(FOLDER / "recording.yml"), str(FOLDER / "alerts.yml")],
+        "evaluation_interval": f"{interval}s",
+        "group_eval_order": groups,
+        "tests": [
+            {
+                "name": f"{share:.0%} of every {cycle} seconds",
+                "interval": f"{interval}s",
+                "input_series": series(told),
+                "promql_expr_test": [
+                    asked(opened(CAUSE), 1),
+                    asked(opened(CRITICAL), 1),
+                    asked(minutes(SYMPTOM, CAUSE), None),
+                    asked(minutes(SYMPTOM, 'db="another"') + " > bool 10", 1),
+                ],
+            }
+        ],
+    }
+    (tmp_path / "storm.yml").write_text(yaml.safe_dump(case), encoding="utf-8")
+    done = subprocess.run([promtool, "test", "rules", "storm.yml"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def rules(name: str) -> list[dict[str, Any]]:
+    loaded: list[dict[str, Any]] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))["groups"]
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real Alertmanager with the shipped routing."""
+    program = need("prometheus-alertmanager", "prometheus-alertmanager")
+    folder, port = tmp_path_factory.mktemp("alertmanager"), free_port()
+    command = [program, f"--config.file={FOLDER}/alertmanager.yml", f"--storage.path={folder}/data"]
+    command += [f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address="]
+    with running(command, folder / "log"):
+        address = f"http://127.0.0.1:{port}"
+        eventually(lambda: fetch(f"{address}/-/ready")[0] == 200 or None, (folder / "log").read_text)
+        yield address
+
+
+def post(address: str, alerts: Sequence[Mapping[str, str]]) -> None:
+    body = json.dumps([{"labels": dict(labels)} for labels in alerts]).encode()
+    request = urllib.request.Request(
+        f"{address}/api/v2/alerts", data=body, headers={"Content-Type": "application/json"}, method="POST"
+    )
+    with urllib.request.urlopen(request, timeout=60) as told:
+        assert told.status == 200
+
+
+def alert(name: str, db: str, severity: str = "critical", **labels: str) -> dict[str, str]:
+    return {"alertname": name, "db": db, "severity": severity, **labels}
+
+
+def groups_of(address: str, receiver: str, db: str, alerts: int) -> list[dict[str, Any]]:
+    """The groups of a receiver with alerts on databases whose names begin so, once that many alerts are there."""
+
+    def look() -> list[dict[str, Any]] | None:
+        found: list[dict[str, Any]] = [
+            one
+            for one in fetch_json(f"{address}/api/v2/alerts/groups?receiver={receiver}")
+            if any(each["labels"].get("db", "").startswith(db) for each in one["alerts"])
+        ]
+        return found if sum(len(one["alerts"]) for one in found) == alerts else None
+
+    return eventually(look, lambda: f"{alerts} alerts never reached {receiver}")
+
+
+def test_rac_incident_opens_one_group(alertmanager: str) -> None:
+    cause = {"cause": "sequence-nocache", "cache": "dc_sequences", "rac": "shop"}
+    told = [alert("LatchscopeFindingActive", f"shop{instance}", **cause) for instance in (1, 2)]
+    told += [alert("RowCacheLockWaits", f"shop{instance}", rac="shop", surface="lock") for instance in (1, 2)]
+    post(alertmanager, told)
+    (group,) = groups_of(alertmanager, "pager", "shop", 4)
+    assert group["labels"] == {"rac": "shop"}
+
+
+def test_database_outside_a_rac_has_a_group_of_its_own(alertmanager: str) -> None:
+    post(alertmanager, [alert("LatchscopeDatabaseDown", f"single{number}", env="prod") for number in (1, 2)])
+    found = groups_of(alertmanager, "pager", "single", 2)
+    assert sorted(one["labels"]["db"] for one in found) == ["single1", "single2"]
+
+
+HELD = [
+    ("undo-segments", "RowCacheObjectsSleepsHigh", True),
+    ("result-cache-adaptive", "ResultCacheLatchWaits", True),
+    ("undo-segments", "ResultCacheLatchWaits", False),
+    ("undo-segments", "RowCacheLockWaits", False),
+    ("row-cache-lock-hang", "RowCacheHang", False),
+]
+
+
+def test_cause_holds_back_its_symptoms_and_no_other_matter(alertmanager: str) -> None:
+    for number, (cause, symptom, _) in enumerate(HELD):
+        db = f"held{number}"
+        post(alertmanager, [alert("LatchscopeFindingActive", db, cause=cause), alert(symptom, db)])
+    found = groups_of(alertmanager, "pager", "held", 2 * len(HELD))
+    inhibited = {
+        each["labels"]["db"]: bool(each["status"]["inhibitedBy"])
+        for group in found
+        for each in group["alerts"]
+        if each["labels"]["alertname"] != "LatchscopeFindingActive"
+    }
+    assert inhibited == {f"held{number}": held for number, (_, _, held) in enumerate(HELD)}
+    assert len(found) == len(HELD), "cause and symptom of a database are one group"

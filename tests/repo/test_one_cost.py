@@ -1,0 +1,76 @@
+"""What the waits cost is one figure: on the page, in REST, in the metric, in the recording rule and in the alerts."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.repo.processes import need
+from tests.service.stage import Client, Stage
+
+FOLDER = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
+FIGURES = re.compile(
+    r"<dt>DB time lost</dt><dd>([^<]*)</dd>.*?<dt>Sessions waiting</dt><dd>([\d.,]+) on average</dd>", re.S
+)
+TROUBLES = {
+    "undo-storm": (60.0, 75.0, 90.0),
+    "users-mutex": (60.0, 75.0, 90.0),
+    "nocache-sequence-1": (60.0, 75.0, 90.0),
+    "ads-result-cache": (60.0, 75.0, 90.0),
+    "ddl-hang": (75.0, 90.0, 105.0),
+}
+"""Database → when it is polled, in the midst of its trouble: latch, mutex, lock, result cache, and waits without an end."""
+
+
+def samples(client: Client, db: str) -> dict[str, str]:
+    """Every series of one database as /metrics gives it."""
+    lines = [line for line in client.get("/metrics").text.splitlines() if f'{{db="{db}"' in line]
+    return {name: value for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def told_by_rules(series: dict[str, str], db: str, folder: Path) -> str:
+    """What promtool finds after twenty minutes at which nothing changed, where nothing was expected."""
+    groups = [yaml.safe_load((FOLDER / name).read_text("utf-8"))["groups"] for name in ("recording.yml", "alerts.yml")]
+    expected = {"alertname": "LatchscopeFindingActive", "eval_time": "20m", "exp_alerts": []}
+    ratio = {"expr": f'db:latchscope_impact:ratio{{db="{db}"}}', "eval_time": "20m", "exp_samples": []}
+    case = {
+        "rule_files": [str(FOLDER / "recording.yml"), str(FOLDER / "alerts.yml")],
+        "evaluation_interval": "1m",
+        "group_eval_order": list(dict.fromkeys(group["name"] for file in groups for group in file)),
+        "tests": [
+            {
+                "interval": "1m",
+                "input_series": [{"series": name, "values": f"{value}x20"} for name, value in series.items()],
+                "alert_rule_test": [expected],
+                "promql_expr_test": [ratio],
+            }
+        ],
+    }
+    (folder / "case.yml").write_text(yaml.safe_dump(case), "utf-8")
+    done = subprocess.run(
+        [need("promtool", "prometheus"), "test", "rules", "case.yml"], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 1, "a finding and a cost were expected"
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("db", TROUBLES)
+def test_cost_is_the_same_to_its_printed_digits_everywhere(db: str, stage: Stage, tmp_path: Path) -> None:
+    for moment in TROUBLES[db]:
+        stage.poll(db, moment)
+    client = stage.app()
+    shown = FIGURES.search(client.get(f"/db/{db}").text)
+    assert shown, "the page shows no cost"
+    share, sessions = shown.groups()
+    impact = client.get(f"/api/v1/databases/{db}/diagnosis").json()["impact"]
+    assert (f"{impact['share_of_db_time'] * 100:.1f} %", f"{impact['waiting_sessions']:,.2f}") == (share, sessions)
+    assert float(share.removesuffix(" %")) > 2, "no trouble, no proof"
+    series = samples(client, db)
+    assert float(series[f'latchscope_impact_ratio{{db="{db}"}}']) == impact["share_of_db_time"]
+    wanted = {name: value for name, value in series.items() if re.match(r"latchscope_(up|finding|impact)", name)}
+    told = told_by_rules(wanted, db, tmp_path)
+    recorded = re.search(r'got: \{__name__="db:latchscope_impact:ratio"[^}]*\} (\S+)', told)
+    assert recorded and float(recorded[1]) == impact["share_of_db_time"], told
+    assert f"the waits cost {share} of DB time. It says that {sessions} sessions wait on average." in told
