@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-wire test test-live test-live-needs check format docs bench soak clean
+.PHONY: help demo demo-wire test test-live test-live-needs check format docs bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -51,6 +51,9 @@ docs: .venv/.ready  ## write the parts of the documents that follow from code
 
 bench: .venv/.ready  ## figures for speed and memory
 	$(RUN) python -m bench
+
+bench-model: .venv/.ready  ## the contention model beside its bounds
+	$(RUN) python -m bench model
 
 soak: .venv/.ready  ## the long forms: outages, storms, crashes
 	$(RUN) pytest -q -m soak -s

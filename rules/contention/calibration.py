@@ -47,6 +47,8 @@ class LatchModel:
     saturation: float
     """Now: share of the most possible misses."""
     rows: int
+    anchored: bool
+    """Whether the figures of now were counted in one interval; else the model stands for now."""
     variation: float = 0.0
     """CV² of the load inside the interval; 0 where sub-intervals are modelled one by one."""
     processors: int | None = None
@@ -101,6 +103,7 @@ def calibrate(
         state.gets_per_second,
         saturation(state),
         len(rows),
+        base is not None or len(rows) == 1,
         variation,
         processors,
     )

@@ -7,7 +7,7 @@ import numpy as np
 from rules.contention.queueing import Array, latch_state
 
 ROUNDS = 60
-CLOSE = 1e-7
+CLOSE = 1e-5
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from math import exp, log, sqrt
 import numpy as np
 
 from rules.contention.observation import LatchCounts
-from rules.contention.queueing import LatchTimes, invert
+from rules.contention.queueing import Array, LatchTimes, invert
 
 EXPONENT, EXPONENT_SPREAD = 0.10, 0.37
 """Prior of ε, normal. Measured on one machine of 16 cores; the published tables alone gave 0.25 ± 0.25."""
@@ -22,10 +22,8 @@ HANDOFF, MOST_HANDOFF = 0.10, 0.30
 """ρ, and its upper bound for intervals; the lower is 0."""
 TRUE_HOLD_BELOW = 0.22
 """Most that the code's own hold lies below the recovered one, as a share."""
-LEAST_NOISE = 0.03
-"""Scatter of ln S between intervals, below which no fit is believed."""
-LONE_NOISE = 0.08
-"""The same where a single interval cannot tell it."""
+NOISE, NOISE_WORTH = 0.10, 2.0
+"""Prior scatter of ln S between intervals, and how many intervals it counts for."""
 ROUNDS = 12
 
 
@@ -45,6 +43,13 @@ class HoldModel:
     """Standard deviation of ln S from interval to interval."""
     weight: float
     """How many intervals the hold rests on, unequal weights counted for what they are worth."""
+    freedom: float
+    """Degrees of freedom behind `noise`, the prior's included."""
+
+    @property
+    def tail(self) -> float:
+        """How much wider than normal an interval with an estimated scatter is: t over z (Cornish and Fisher 1937)."""
+        return 1 + 1.21 / self.freedom + 1.2 / self.freedom**2
 
 
 def times_of(row: LatchCounts) -> LatchTimes:
@@ -66,22 +71,20 @@ def fit_hold(rows: Sequence[LatchCounts], handoff: float = HANDOFF) -> HoldModel
     x_mean, y_mean = float(np.average(x, weights=weights)), float(np.average(y, weights=weights))
     exponent, spread, noise = _regression(x - x_mean, y - y_mean, weights)
     worth = float(weights.sum() ** 2 / (weights**2).sum())
-    return HoldModel(exp(y_mean), exp(x_mean), exponent, spread, noise, worth)
+    return HoldModel(exp(y_mean), exp(x_mean), exponent, spread, noise, worth, NOISE_WORTH + max(len(rows) - 2, 0))
 
 
-def _regression(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[float, float, float]:
+def _regression(x: Array, y: Array, weights: Array) -> tuple[float, float, float]:
     """ε, its spread and the scatter, for centred values."""
-    freedom = len(x) - 2
-    noise = LONE_NOISE if freedom < 1 else LEAST_NOISE
-    exponent, spread = EXPONENT, EXPONENT_SPREAD
+    freedom = NOISE_WORTH + max(len(x) - 2, 0)
+    noise, exponent, spread = NOISE, EXPONENT, EXPONENT_SPREAD
     for _ in range(ROUNDS):
         precision = float((weights * x * x).sum()) / noise**2 + 1 / EXPONENT_SPREAD**2
         drawn = float((weights * x * y).sum()) / noise**2 + EXPONENT / EXPONENT_SPREAD**2
         exponent = min(max(drawn / precision, LEAST_EXPONENT), MOST_EXPONENT)
         spread = 1 / sqrt(precision)
-        if freedom > 0:
-            left = float((weights * (y - exponent * x) ** 2).sum())
-            noise = max(LEAST_NOISE, sqrt(left / freedom))
+        left = float((weights * (y - exponent * x) ** 2).sum())
+        noise = sqrt((left + NOISE_WORTH * NOISE**2) / freedom)
     return exponent, spread, noise
 
 

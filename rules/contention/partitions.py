@@ -117,6 +117,7 @@ def fit_partitions(cells: Sequence[TableCell], processes: int, form: str | None 
 
 def _fit(cells: Sequence[TableCell], processes: int, form: str) -> PartitionFit:
     with_item, with_growth = FORMS[form]
+    partitions = np.array([float(cell.partitions) for cell in cells])
     measured = np.log([cell.throughput for cell in cells])
 
     def terms(values: Array) -> DemandTerms:
@@ -125,7 +126,10 @@ def _fit(cells: Sequence[TableCell], processes: int, form: str) -> PartitionFit:
 
     def residuals(values: Array) -> Array:
         own = terms(values)
-        return _logarithms(own, processes, cells) - measured
+        demand = np.array([own.latch_seconds(cell.batch) for cell in cells])
+        think = np.array([own.think_seconds(cell.batch) for cell in cells])
+        apart: Array = np.log(latch_state(processes, demand / think, partitions).held / demand) - measured
+        return apart
 
     best = max(cells, key=lambda cell: cell.throughput).throughput
     worst = min(cells, key=lambda cell: cell.throughput).throughput
@@ -135,14 +139,3 @@ def _fit(cells: Sequence[TableCell], processes: int, form: str) -> PartitionFit:
     freedom = len(cells) - len(start)
     error = sqrt(float(left @ left) / freedom) if freedom > 0 else 0.0
     return PartitionFit(terms(values), processes, error, len(cells), max(cell.batch for cell in cells), form)
-
-
-def _logarithms(terms: DemandTerms, processes: int, cells: Sequence[TableCell]) -> Array:
-    """ln of the throughput of every cell; cells of as many partitions are solved together, which a fit needs to be quick."""
-    found = np.empty(len(cells))
-    for partitions in {cell.partitions for cell in cells}:
-        places = [i for i, cell in enumerate(cells) if cell.partitions == partitions]
-        demand = np.array([terms.latch_seconds(cells[i].batch) for i in places])
-        think = np.array([terms.think_seconds(cells[i].batch) for i in places])
-        found[places] = np.log(latch_state(processes, demand / think, partitions).held / demand)
-    return found

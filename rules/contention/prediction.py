@@ -18,6 +18,8 @@ LOWER_WORK, UPPER_WORK = 0.93, 1.12
 """Bounds of the work factor of a saturated latch whose gets fall by g: from the first, to the second over g."""
 SHORT_LOW, SHORT_HIGH = 0.65, 1.05
 """Range of work for more load where the hold is under a microsecond: −35 % to +5 %."""
+LEAST_THINK_SPREAD = 0.015
+"""Standard deviation of ln think from before a change to after it."""
 FEEDBACK_ROUNDS = 25
 
 
@@ -71,10 +73,12 @@ def predict(model: LatchModel, change: LoadChange) -> Prediction:
     _carried(model, change)
     if model.saturated:
         return _bounds(model, change)
-    before, after = _settled(model, LoadChange()), _settled(model, change)
+    before, after = after_change(model, LoadChange()), after_change(model, change)
     work = (after.gets_per_second / before.gets_per_second) / change.gets
-    rate = after.gets_per_second / before.gets_per_second * model.gets_per_second
-    missed = np.minimum(after.miss_ratio / before.miss_ratio * model.miss_ratio, _most(model, change))
+    rate, missed = after.gets_per_second, after.miss_ratio
+    if model.anchored:
+        rate = rate / before.gets_per_second * model.gets_per_second
+        missed = np.minimum(missed / before.miss_ratio * model.miss_ratio, _most(model, change))
     sleeps = _sleeps(model, change, after, rate)
     low, high = between(work)
     notes = list(_notes(model, sleeps))
@@ -88,7 +92,7 @@ def predict(model: LatchModel, change: LoadChange) -> Prediction:
         _estimate(rate),
         _estimate(missed),
         _estimate(after.utilisation),
-        _estimate(rate * missed / (model.gets_per_second * model.miss_ratio)),
+        _estimate(after.gets_per_second * after.miss_ratio / (before.gets_per_second * before.miss_ratio)),
         sleeps,
         float(after.hold[0]),
         tuple(notes),
@@ -123,12 +127,13 @@ def _more(model: LatchModel, change: LoadChange) -> bool:
     )
 
 
-def _settled(model: LatchModel, change: LoadChange) -> Settled:
+def after_change(model: LatchModel, change: LoadChange) -> Settled:
     """The latch after the change, the point first, then the draws."""
     hold = _hold(model, change)
     processes, latches = change.processes or model.processes, change.latches or model.latches
     speed = change.speed if change.speed is not None else model.speed
-    calm = model.think * np.exp(model.think_spread * normal(3)) / (change.gets * speed)
+    apart = max(model.think_spread, LEAST_THINK_SPREAD) * normal(3) * (change != LoadChange())
+    calm = model.think * np.exp(apart) / (change.gets * speed)
     after = settle(processes, calm, hold, latches, change.hottest)
     if not model.sleep_cost:
         return after
@@ -136,16 +141,16 @@ def _settled(model: LatchModel, change: LoadChange) -> Settled:
         power = model.sleep.power
         slept = model.sleep.per_get * (after.miss_ratio / model.sleep.miss_ratio) ** power
         again = settle(processes, calm + np.minimum(slept, 1.0) * model.sleep_cost, hold, latches, change.hottest)
-        apart = float(np.abs(np.log(again.miss_ratio / after.miss_ratio)).max())
+        moved = float(np.abs(np.log(again.miss_ratio / after.miss_ratio)).max())
         after = again
-        if apart < 1e-4:
+        if moved < 1e-3:
             break
     return after
 
 
 def _hold(model: LatchModel, change: LoadChange) -> HoldDraws:
     fit = model.hold
-    apart = fit.noise * sqrt(1 + 1 / fit.weight)
+    apart = fit.noise * sqrt(1 + 1 / fit.weight) * fit.tail
     speed = change.speed if change.speed is not None else model.speed
     changed = change != LoadChange()
     drawn = fit.hold * np.exp(apart * normal(0) * changed) * change.hold / (speed * (1 + model.variation))
@@ -167,7 +172,9 @@ def _sleeps(model: LatchModel, change: LoadChange, after: Settled, rate: Array) 
         model.sleep, change.processes or model.processes, after, change.latches or model.latches
     )
     times = float(rate[0])
-    return Estimate(None if told.value is None else told.value * times, told.low * times, told.high * times)
+    if not told.point:
+        return Estimate(None, 0.0, told.high * times)
+    return Estimate(told.value * times, told.low * times, told.high * times)
 
 
 def _bounds(model: LatchModel, change: LoadChange) -> Prediction:

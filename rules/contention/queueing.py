@@ -78,22 +78,25 @@ def exact_mva(processes: int, think: float, demands: Sequence[float]) -> Network
     return NetworkLoad(throughput, throughput * demand, queue, busy)
 
 
-def latch_state(processes: int, ratio: float | Array, latches: int = 1, hottest: float | None = None) -> LatchState:
-    """Equilibrium of P latches by exact mean value analysis, for every ratio at once.
+def latch_state(
+    processes: int, ratio: float | Array, latches: int | Array = 1, hottest: float | None = None
+) -> LatchState:
+    """Equilibrium of P latches by exact mean value analysis, for every ratio (and every P) at once.
 
     `hottest` is the share of gets that the most wanted latch takes (1/P where all are wanted alike); the rest is spread evenly.
     """
     think = 1.0 / np.atleast_1d(np.asarray(ratio, dtype=np.float64))
     hot = 1.0 / latches if hottest is None else hottest
-    cold = (1.0 - hot) / (latches - 1) if latches > 1 else 0.0
+    others = np.asarray(latches) - 1.0
+    cold = (1.0 - hot) / np.maximum(others, 1.0) * (others > 0)
     hot_queue, cold_queue, held, before = (np.zeros_like(think) for _ in range(4))
     for population in range(1, processes + 1):
         before = held
         at_hot, at_cold = hot * (1.0 + hot_queue), cold * (1.0 + cold_queue)
-        held = population / (think + at_hot + (latches - 1) * at_cold)
+        held = population / (think + at_hot + others * at_cold)
         hot_queue, cold_queue = held * at_hot, held * at_cold
-    missed = before * (hot * hot + (latches - 1) * cold * cold)
-    return LatchState(held, missed, hot_queue + (latches - 1) * cold_queue)
+    missed = before * (hot * hot + others * cold * cold)
+    return LatchState(held, missed, hot_queue + others * cold_queue)
 
 
 def most_missed(processes: int, latches: int = 1) -> float:

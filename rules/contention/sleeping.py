@@ -32,6 +32,8 @@ POINT_RATIO = 3e-4
 """Sleeps per miss below which only an upper bound is said."""
 FEW = 10
 """Sleeps below which only an upper bound is said."""
+IMPLIED_SPREAD, ASSUMED_SPREAD = 0.12, 0.30
+"""Standard deviation of ln τ, read back from counters or assumed."""
 SCATTER = 0.35
 """Standard deviation of ln(sleeps per get) around either law, from interval to interval."""
 EVERY = 8
@@ -52,13 +54,15 @@ class SleepModel:
     regime: SleepRegime
     budget: float
     """τ in seconds: implied by the counters where spins are exhausted, else the budget assumed."""
+    budget_spread: float
+    """Standard deviation of ln τ."""
     per_get: float
-    """Sleeps per get at the reference miss ratio; half a sleep where none was counted."""
+    """Sleeps per get by stalls at the reference miss ratio; half a sleep where none was counted."""
     miss_ratio: float
     power: float
     power_spread: float
     sleeps: float
-    """Sleeps the model rests on."""
+    """Sleeps behind the law of stalls."""
     point: bool
     """Whether a value may be said; otherwise only an upper bound."""
 
@@ -79,27 +83,37 @@ def implied_budget(row: LatchCounts) -> float | None:
 def fit_sleeps(rows: Sequence[LatchCounts], budget: float) -> SleepModel:
     """The regime and its parameters; `budget` is what a waiter is thought to spin, in seconds."""
     implied = [value for row in rows if (value := implied_budget(row)) is not None]
-    middle = exp(sum(map(log, implied)) / len(implied)) if implied else None
-    spinning = middle is not None and budget / NEAR <= middle <= budget * NEAR
-    per_get, missed, power, spread = _power_law(rows)
-    sleeps = sum(row.sleeps for row in rows)
-    misses = sum(row.misses for row in rows)
+    middle = exp(sum(map(log, implied)) / len(implied)) if implied else budget
+    spinning = budget / NEAR <= middle <= budget * NEAR
+    spin = middle if spinning else budget
+    explained = [exhausted_sleeps(row, spin) if spinning else 0.0 for row in rows]
+    left = [max(row.sleeps - gone, 0.5) for row, gone in zip(rows, explained, strict=True)]
+    per_get, missed, power, spread = _power_law(rows, left)
+    sleeps, misses = sum(row.sleeps for row in rows), sum(row.misses for row in rows)
     return SleepModel(
         SleepRegime.SPINS if spinning else SleepRegime.STALLS,
-        middle if spinning and middle is not None else budget,
+        spin,
+        IMPLIED_SPREAD if implied else ASSUMED_SPREAD,
         per_get,
         missed,
         power,
         spread,
-        sleeps,
+        sum(left),
         sleeps >= FEW and sleeps / max(misses, 1.0) >= POINT_RATIO,
     )
 
 
-def _power_law(rows: Sequence[LatchCounts]) -> tuple[float, float, float, float]:
+def exhausted_sleeps(row: LatchCounts, budget: float) -> float:
+    """Sleeps of an interval that a spin of `budget` seconds explains."""
+    times = times_of(row)
+    beyond = wait_beyond(row.population, times.hold / times.think, budget / times.hold) if row.latches == 1 else 0.0
+    return row.misses * beyond
+
+
+def _power_law(rows: Sequence[LatchCounts], sleeps: Sequence[float]) -> tuple[float, float, float, float]:
     """Sleeps per get, at which miss ratio, a and its spread. Rows count by their sleeps, up to the scatter of the law."""
-    heavy = np.array([1 / (SCATTER**2 + 1 / max(row.sleeps, 0.5)) for row in rows])
-    y = np.array([log(max(row.sleeps, 0.5) / row.gets) for row in rows])
+    heavy = np.array([1 / (SCATTER**2 + 1 / slept) for slept in sleeps])
+    y = np.array([log(slept / row.gets) for row, slept in zip(rows, sleeps, strict=True)])
     x = np.array([log(max(row.miss_ratio, 1e-12)) for row in rows])
     x_mean, y_mean = float(np.average(x, weights=heavy)), float(np.average(y, weights=heavy))
     precision = float((heavy * (x - x_mean) ** 2).sum()) + 1 / POWER_SPREAD**2
@@ -112,10 +126,11 @@ def _power_law(rows: Sequence[LatchCounts]) -> tuple[float, float, float, float]
 class SleepForecast:
     """Sleeps per get after a change."""
 
-    value: float | None
-    """None where only the bound may be said."""
+    value: float
     low: float
     high: float
+    point: bool
+    """Whether value and low may be said; otherwise only that it is at most `high`."""
 
 
 def sleeps_per_get(model: SleepModel, processes: int, settled: Settled, latches: int = 1) -> SleepForecast:
@@ -125,17 +140,18 @@ def sleeps_per_get(model: SleepModel, processes: int, settled: Settled, latches:
     drawn = model.per_get * (settled.miss_ratio / model.miss_ratio) ** power * scatter
     if model.regime is SleepRegime.SPINS and latches == 1:
         chosen = np.arange(0, len(scatter), EVERY)
-        drawn = _exhausted(model, processes, settled, chosen) * scatter[chosen]
+        drawn = drawn[chosen] + _exhausted(model, processes, settled, chosen)
     low, high = between(drawn)
     if settled.miss_ratio[0] <= model.miss_ratio:  # the bound a = 0: as often per get as now, counting noise besides
         high = max(high, model.per_get * (1 + 3 / sqrt(max(model.sleeps, 0.5))))
-    return SleepForecast(float(drawn[0]) if model.point else None, low if model.point else 0.0, high)
+    return SleepForecast(float(drawn[0]), low, high, model.point)
 
 
 def _exhausted(model: SleepModel, processes: int, settled: Settled, chosen: NDArray[np.int64]) -> Array:
     """Sleeps per get by exhausted spins, for some of the draws."""
+    budget = model.budget * np.exp(model.budget_spread * normal(7))
     beyond = [
-        wait_beyond(processes, float(settled.hold[i] / settled.think[i]), float(model.budget / settled.hold[i]))
+        wait_beyond(processes, float(settled.hold[i] / settled.think[i]), float(budget[i] / settled.hold[i]))
         for i in chosen
     ]
     found: Array = settled.miss_ratio[chosen] * np.array(beyond)

@@ -63,3 +63,9 @@ def _emulated(row: dict[str, str]) -> LatchCounts:
         int(row["p"]),
         works=float(row["works"]),
     )
+
+
+def emulated_cells(repeat: int) -> list[TableCell]:
+    """The emulated table of latches × batch."""
+    runs = emulated("batch", repeat)
+    return [TableCell(row.latches, int(settings["batch"]), (row.works or 0.0) / row.seconds) for settings, row in runs]

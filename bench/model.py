@@ -1,0 +1,37 @@
+"""The contention model against its acceptance table: published tables, and a latch emulated on 16 real cores."""
+
+from collections.abc import Callable, Iterable
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from tests.rules.contention import acceptance
+from tests.rules.contention.acceptance import Judged
+
+EVERY_FIGURE: tuple[Callable[[], Iterable[Judged]], ...] = (
+    acceptance.result_cache_throughput,
+    lambda: acceptance.result_cache_misses(1),
+    lambda: acceptance.itanium_sleeps(1),
+    lambda: acceptance.spun_sleeps(1),
+    acceptance.partition_tables,
+    acceptance.gets_at_fixed_n,
+    acceptance.emulated_sleeps,
+    lambda: acceptance.one_row(1),
+    acceptance.more_children,
+    acceptance.saturated_rows,
+    acceptance.more_processes,
+    acceptance.finer_timer,
+    acceptance.one_fit_and_prediction,
+)
+
+
+def figures() -> RenderableType:
+    """Each figure beside its bound."""
+    table = Table("test", "figure", "measured", "bound", "cases", "")
+    for each in EVERY_FIGURE:
+        for judged in each():
+            sign = "≥" if judged.at_least else "≤"
+            verdict = "holds" if judged.holds else "MISSED"
+            measured = f"{judged.value:.3f}"
+            table.add_row(judged.test, judged.figure, measured, f"{sign} {judged.bound:g}", str(judged.cases), verdict)
+    return table
