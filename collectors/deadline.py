@@ -153,12 +153,21 @@ class SessionCalls:
             if self._done is not None and not self._done.is_set():
                 _given_up.append((self._name, self._done))
 
-    def _cut(self) -> None:
-        """End a call that hangs on its socket."""
+    def abandon(self) -> None:
+        """Give up, and leave no connection behind that a call began; one that still hangs is cut, and closed by its call."""
+        self.give_up()
+        connected = self._cut()
+        if connected is not None and self._done is not None and self._done.is_set():
+            with suppress(OSError):
+                connected.close()
+
+    def _cut(self) -> socket.socket | None:
+        """End a call that hangs on its socket, which is returned."""
         connected = self.socket()
         if connected is not None:
             with suppress(OSError):
                 connected.shutdown(socket.SHUT_RDWR)
+        return connected
 
 
 def _in_time(done: threading.Event, seconds: float) -> bool:

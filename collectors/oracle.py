@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import oracledb
 
 from collectors.deadline import MOST_LEFT_BEHIND, SessionCalls, left_behind
-from collectors.errors import CredentialError, SessionError, SessionKept, SetupError, StatementError
+from collectors.errors import CollectError, CredentialError, SessionError, SessionKept, SetupError, StatementError
 from collectors.model import Binds
 from collectors.ondemand.blockers import of_look
 from collectors.oracle_errors import Cancelled, brief, classified
@@ -99,10 +99,10 @@ class OracleConnection:
         try:
             return calls, _within(calls, lambda: self._connect(self._target), self._deadlines.connect, "the login")
         except StatementError as error:  # of a logon trigger, say: there is no session that would be good
-            calls.give_up()
+            calls.abandon()
             raise SessionError(f"the login failed: {error}") from None
-        except SessionError:
-            calls.give_up()
+        except BaseException:
+            calls.abandon()
             raise
 
     def _connect(self, target: ConnectTarget) -> oracledb.Connection:
@@ -195,7 +195,7 @@ class OracleConnection:
         except (SessionError, StatementError):
             return
         finally:
-            self._calls.give_up()
+            self._calls.abandon()
 
 
 def statement_cache_size() -> int:
@@ -206,8 +206,12 @@ def statement_cache_size() -> int:
 def _within(calls: SessionCalls, call: Callable[[], T], seconds: float, what: str) -> T:
     try:
         return calls.run(call, seconds, what)
+    except CollectError:
+        raise
     except (oracledb.Error, OSError) as error:
         raise classified(error) from None
+    except Exception as error:  # noqa: BLE001  bytes that make no sense end the driver in many ways, and always the session
+        raise SessionError(f"{what} failed inside the driver: {type(error).__name__}: {brief(error)}") from None
 
 
 def _round_trips(rows: int) -> int:

@@ -1,14 +1,16 @@
 """A session on the stand-in: cheap, marked, read-only, bounded in time, and clear about what went wrong."""
 
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from collectors.deadline import MOST_LEFT_BEHIND, left_behind
+from collectors.deadline import MOST_LEFT_BEHIND, SPARE_THREADS, left_behind
 from collectors.errors import CredentialError, SessionError, SetupError, StatementError, ViewRefused
 from collectors.oracle import PREFETCH_ROWS, ConnectTarget, Deadlines, OracleConnection, TooSlow, prepare
 from collectors.oracle_errors import Cancelled
@@ -329,3 +331,63 @@ def test_process_keeps_its_driver_mode() -> None:
     with pytest.raises(SetupError, match="thick mode cannot be used"):
         prepare("thick", Path("/nowhere"))
     prepare("thin")
+
+
+OUTSIDE = (
+    UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+    KeyError("AUTH_SESSKEY"),
+    ValueError("non-hexadecimal number found"),
+    RecursionError("maximum recursion depth exceeded"),
+    MemoryError(),
+)
+"""What flipped bytes make the driver raise besides its own errors."""
+
+
+@pytest.mark.parametrize("error", OUTSIDE, ids=lambda error: type(error).__name__)
+def test_login_that_fails_inside_the_driver_is_a_session_error_and_leaves_nothing(
+    error: Exception, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sockets: list[socket.socket] = []
+
+    def connect(**given: object) -> None:
+        sockets.append(socket.create_connection(("127.0.0.1", listener.port)))
+        raise error
+
+    monkeypatch.setattr("oracledb.connect", connect)
+    session_calls = threads()
+    raised = []
+    for _ in range(30):
+        try:
+            OracleConnection("orcl", ConnectTarget(listener.dsn("orcl"), USER, PASSWORD), QUICK)
+        except Exception as outcome:  # noqa: BLE001  which one is the question
+            raised.append(outcome)
+    assert {type(each) for each in raised} == {SessionError}
+    assert f"the login failed inside the driver: {type(error).__name__}" in str(raised[0])
+    assert [each for each in sockets if each.fileno() >= 0] == []
+    assert threads() <= session_calls + SPARE_THREADS and left_behind("session orcl") == 0
+
+
+def threads() -> int:
+    """Threads that work, or wait to work, for a session."""
+    return sum(each.name == "spare" or each.name.startswith("session ") for each in threading.enumerate())
+
+
+@pytest.mark.parametrize("error", OUTSIDE, ids=lambda error: type(error).__name__)
+def test_statement_that_fails_inside_the_driver_is_a_session_error(
+    error: Exception, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = session(listener)
+
+    def fetch(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(connection, "_fetch", fetch)
+    raised: Exception | None = None
+    try:
+        ask(connection)
+    except Exception as outcome:  # noqa: BLE001  as above
+        raised = outcome
+    assert type(raised) is SessionError and f"a statement failed inside the driver: {type(error).__name__}" in str(
+        raised
+    )
+    connection.close()
