@@ -118,16 +118,18 @@ class Collector:
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
 
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The names of the columns that identify a row."""
-        return tuple(column.name for column in self.columns if column.kind is ColumnKind.KEY)
+    key: tuple[str, ...] = field(init=False)
+    """The names of the columns that identify a row."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", tuple(one.name for one in self.columns if one.kind is ColumnKind.KEY))
 
     def column(self, name: str) -> Column:
         """The declared column of that name; KeyError when the view has none."""
-        if name not in (known := {column.name: column for column in self.columns}):
-            raise KeyError(f"{self.view} declares no column {name}")
-        return known[name]
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(f"{self.view} declares no column {name}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,16 @@
 """poll(): every collector once, over one connection, into one Snapshot. One refused view costs that view alone."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Protocol
 
-from collectors.errors import StatementError, ViewRefused
+from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.granting.script import ANYBODY, grant
+from collectors.groups.group import Group, GroupText
+from collectors.groups.grouping import SLOW_SECONDS, Grouping
 from collectors.model import Binds, Collector, Cost, Missing, Reading, Row, Rows, Snapshot, Value, text
 from collectors.registry import collectors, under_older_name
 from collectors.release import parts, text_for
@@ -45,30 +48,111 @@ def poll(
     connection: Connection,
     previous: Snapshot | None = None,
     clock: Callable[[], float] = time.perf_counter,
+    grouping: Grouping | None = None,
 ) -> Snapshot:
-    """Read every view once. Views that never or hardly ever change are carried over from `previous`.
+    """Read every view once, by groups of views where `grouping` has them. Views that never or hardly ever change are
+    carried over from `previous`.
 
     Raises SessionError when the session is lost; everything else is a reading.
     """
     readings: dict[str, Reading] = {}
     costs: dict[str, Cost] = {}
-    for view, collector in collectors().items():
-        if collector.sampled or collector.on_request:
-            continue
-        known = _carried_over(collector, readings, previous)
-        if known is not None:
-            readings[view] = known
-            continue
-        began = clock()
-        readings[view], answer = read_view(collector, connection, readings)
-        if answer is None and collector.formerly and not _tried_before(readings[view], readings, previous):
-            reading, answer = read_view(collector, connection, readings, formerly=True)
-            readings[view] = readings[view] if answer is None else reading
-        if answer is not None:
-            elapsed = clock() - began  # in which our own work may have waited for a turn, so the driver's word counts
-            seconds = elapsed if answer.seconds is None else answer.seconds
-            costs[view] = Cost(seconds, len(answer.rows), answer.round_trips, answer.bytes)
+    together = grouping.usable() if grouping else []
+    grouped = {view for group in together for view in group.views}
+    asked = [view for view, collector in collectors().items() if not (collector.sampled or collector.on_request)]
+    for view in asked:
+        if view not in grouped:
+            _read_alone(collectors()[view], connection, previous, readings, costs, clock)
+    for group in together:
+        if grouping is None or not _read_together(group, connection, grouping, readings, costs, clock):
+            for view in asked:
+                if view in group.views and view not in readings:
+                    _read_alone(collectors()[view], connection, previous, readings, costs, clock)
     return Snapshot(database, _taken_at(readings), readings, costs)
+
+
+def _read_alone(
+    collector: Collector,
+    connection: Connection,
+    previous: Snapshot | None,
+    readings: dict[str, Reading],
+    costs: dict[str, Cost],
+    clock: Callable[[], float],
+) -> None:
+    """One view by its own statement, unless an earlier poll's reading of it still holds."""
+    view = collector.view
+    known = _carried_over(collector, readings, previous)
+    if known is not None:
+        readings[view] = known
+        return
+    began = clock()
+    readings[view], answer = read_view(collector, connection, readings)
+    if answer is None and collector.formerly and not _tried_before(readings[view], readings, previous):
+        reading, answer = read_view(collector, connection, readings, formerly=True)
+        readings[view] = readings[view] if answer is None else reading
+    if answer is not None:
+        costs[view] = _cost(answer, clock() - began)
+
+
+def _read_together(
+    group: Group,
+    connection: Connection,
+    grouping: Grouping,
+    readings: dict[str, Reading],
+    costs: dict[str, Cost],
+    clock: Callable[[], float],
+) -> bool:
+    """The views of a group by one statement, the cost under the group's name; False where they are to be asked one by one."""
+    statement = group.text(text(_instance_row(readings).get("version")))
+    binds = _binds_of(group, readings)
+    if statement is None or isinstance(binds, Missing):
+        return False
+    began = clock()
+    try:
+        answer = connection.query(statement.sql, binds)
+    except StatementError as error:
+        grouping.set_aside(group, str(error))
+        return False
+    except SessionError as error:
+        grouping.set_aside(group, str(error))  # perhaps it was the group that cost the session
+        raise
+    costs[group.name] = cost = _cost(answer, clock() - began)
+    if cost.seconds > SLOW_SECONDS:
+        grouping.set_aside(group, f"it took {cost.seconds:.1f} s")
+    readings |= {view: Rows(view, rows) for view, rows in parted(statement, answer.rows).items()}
+    return True
+
+
+def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, tuple[Row, ...]]:
+    """The rows of a group's answer by view, as the view's own statement would give them."""
+    found: dict[str, list[Row]] = {view: [] for view in statement.views}
+    cells = {
+        view: ([name for name, _ in columns], itemgetter(*(place for _, place in columns)))
+        for view, columns in statement.views.items()
+    }
+    for row in rows:
+        view = str(row[0])
+        names, chosen = cells[view]
+        found[view].append(dict(zip(names, chosen(row), strict=True)))
+    return {view: tuple(of) for view, of in found.items()}
+
+
+def _binds_of(group: Group, readings: Mapping[str, Reading]) -> Binds | Missing:
+    """The binds of all views of a group, or why one of them is not to be asked."""
+    binds: dict[str, Value] = {}
+    for view in group.views:
+        wanted = collectors()[view].binds
+        found = wanted(readings) if wanted else {}
+        if isinstance(found, Missing):
+            return found
+        binds |= found
+    return binds
+
+
+def _cost(answer: Answer, elapsed: float) -> Cost:
+    """What an answer cost. Within `elapsed` our own work may have waited for its turn, so the driver's word counts."""
+    seconds = elapsed if answer.seconds is None else answer.seconds
+    return Cost(seconds, len(answer.rows), answer.round_trips, answer.bytes)
 
 
 def _tried_before(reading: Reading, readings: Mapping[str, Reading], previous: Snapshot | None) -> bool:
@@ -125,13 +209,9 @@ def read_view(
         return Missing(collector.view, "refused", f"{collector.view}: {error}", grant(collector, ANYBODY)), None
     except StatementError as error:
         return Missing(collector.view, "failed", f"{collector.view}: {error}", "see the error; other views go on"), None
-    return Rows(collector.view, tuple(_row(collector, answer.columns, row) for row in answer.rows)), answer
-
-
-def _row(collector: Collector, columns: tuple[str, ...], cells: tuple[Value, ...]) -> Row:
-    for name in columns:
+    for name in answer.columns:
         collector.column(name)
-    return dict(zip(columns, cells, strict=True))
+    return Rows(collector.view, tuple(dict(zip(answer.columns, row, strict=True)) for row in answer.rows)), answer
 
 
 def _not_asked(collector: Collector, why: str) -> Missing:

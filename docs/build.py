@@ -18,6 +18,7 @@ from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind, grantee
 from collectors.granting.script import grant, granted_for_polls, grants_script, owned_by_sys
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
+from docs import groups
 from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.confirming_views import TextSpan, text_spans
@@ -48,6 +49,7 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
     }
     setup = root / "tests" / "live" / "setup"
     return made | {
+        **groups.statements(root),
         setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False),
         setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
     }

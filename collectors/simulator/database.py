@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from collectors.errors import StatementError, ViewRefused
-from collectors.model import Binds, number
+from collectors.groups.group import group_text_of, views_of
+from collectors.model import Binds, Row, Value, number
 from collectors.ondemand import blockers, database_kind, holders
 from collectors.ondemand.confirm import MOST_NAMES, limited
 from collectors.poll import Answer
-from collectors.registry import collectors, view_of
+from collectors.registry import collectors
 from collectors.simulator import hangs, waits
 from collectors.simulator.scenario import Scenario, ScenarioState
 from collectors.simulator.views import table
@@ -32,15 +33,23 @@ class ScriptedDatabase:
 
     def query(self, sql: str, binds: Binds) -> Answer:
         """The rows of the view that this statement reads; see Connection."""
-        view = view_of(sql)
-        if view is None:
+        views = views_of(sql)
+        if not views:
             return self._asked_once(sql, binds)
-        if view in self._refused:
+        if views & self._refused:
             raise ViewRefused("ORA-00942: table or view does not exist")
-        if view == "v$instance":
+        if "v$instance" in views:
             self._now = self._clock()
-        columns, rows = table(self.scenario, view, self._now, self._began, collectors()[view].key)
-        return Answer(columns, rows, bytes=sum(len(str(cell)) for row in rows for cell in row))
+        of = {view: self.view(view) for view in views}
+        group = group_text_of(sql)
+        columns, rows = (
+            (group.columns, group.united({view: _as_rows(*of[view]) for view in of})) if group else of.popitem()[1]
+        )
+        return Answer(columns, rows, bytes=sum(len(str(cell)) for row in rows for cell in row if cell is not None))
+
+    def view(self, name: str) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
+        """Columns and rows of a view at the time of the poll."""
+        return table(self.scenario, name, self._now, self._began, collectors()[name].key)
 
     def _asked_once(self, sql: str, binds: Binds) -> Answer:
         """What an action or a preflight asks: holders of the latch, the kind, or the number of a confirming query."""
@@ -68,3 +77,7 @@ class ScriptedDatabase:
 
     def close(self) -> None:
         """Nothing to give back."""
+
+
+def _as_rows(columns: tuple[str, ...], rows: list[tuple[Value, ...]]) -> list[Row]:
+    return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -37,6 +37,9 @@ class OracleSettings(Strict):
     """Folder of the Instant Client for thick mode, where it is not on the library path."""
     connect_timeout: Seconds = Field(15.0, gt=0)
     """For the whole login, because a listener that accepts and says nothing would be waited for without end."""
+    statements: Literal["grouped", "single"] = "grouped"
+    """`grouped` asks for most views together, so that a poll takes three round trips in place of fourteen; `single` asks for each
+    view by a statement of its own. A group that is refused, fails or is slow is asked for view by view for an hour."""
     statement_timeout: Seconds = Field(5.0, gt=0)
     """A statement that takes longer is cancelled; its session is kept where it answers a ping, else replaced."""
 

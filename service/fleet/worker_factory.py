@@ -93,4 +93,5 @@ class WorkerFactory:
             holds=lease.held,
             first=time.monotonic() + wait,
             scheduler=self._scheduler,
+            grouped=settings.oracle.statements == "grouped",
         )

@@ -10,6 +10,7 @@ from functools import cache
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 
+from collectors.groups.group import groups
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, number
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis, Severity
@@ -169,17 +170,18 @@ def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -
 
 
 def _collectors(block: Block, snapshot: Snapshot) -> None:
+    together = {view for name, group in groups().items() if name in snapshot.costs for view in group.views}
     for view, reading in sorted(snapshot.readings.items()):
         named = {"collector": view}
         if not isinstance(reading, Missing):
             block.add(families.COLLECTOR_SUCCESS, 1, named)
         elif reading.kind != "not_asked":
             block.add(families.COLLECTOR_SUCCESS, 0, named)
-        cost = snapshot.costs.get(view)
-        if cost is not None:
-            block.add(families.COLLECTOR_DURATION, cost.seconds, named)
-            block.add(families.COLLECTOR_ROWS, cost.rows, named)
-            block.add(families.COLLECTOR_ROUND_TRIPS, cost.round_trips, named)
+        if not isinstance(reading, Missing) and (view in snapshot.costs or view in together):
+            block.add(families.COLLECTOR_ROWS, len(reading.rows), named)
+    for asked, cost in sorted(snapshot.costs.items()):
+        block.add(families.COLLECTOR_DURATION, cost.seconds, {"collector": asked})
+        block.add(families.COLLECTOR_ROUND_TRIPS, cost.round_trips, {"collector": asked})
 
 
 def exposition(

@@ -267,11 +267,15 @@ COLLECTOR_SUCCESS = _collector(
     note="0 when it could not be read; not exported on releases without this view",
 )
 COLLECTOR_DURATION = _collector(
-    "latchscope_collector_duration_seconds", help="Time reading the view took in the last poll."
+    "latchscope_collector_duration_seconds",
+    help="Time a statement took in the last poll, by its view.",
+    note="`counters` and `waits` are groups of views that one statement reads",
 )
 COLLECTOR_ROWS = _collector("latchscope_collector_rows", help="Rows the view gave in the last poll.")
 COLLECTOR_ROUND_TRIPS = _collector(
-    "latchscope_collector_round_trips", help="Network round trips reading the view took in the last poll."
+    "latchscope_collector_round_trips",
+    help="Network round trips a statement took in the last poll, by its view.",
+    note="groups as above",
 )
 DATABASES_OWNED = _replica("latchscope_databases_owned", help="Databases that this replica polls.")
 DATABASES_UNOWNED = _replica(

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from collectors.confirmation import ConfirmationResult
 from collectors.delta import between, since_startup
+from collectors.groups.grouping import Grouping
 from collectors.model import Delta, NotComparable, Reading, Snapshot
 from collectors.ondemand.blockers import not_looked
 from collectors.ondemand.sampling import VIEW as SESSIONS
@@ -40,6 +41,7 @@ def run_poll(
     seen: Reading | None = None,
     blockers: Mapping[str, Reading] | None = None,
     holds: Callable[[], bool] = lambda: True,
+    grouping: Grouping | None = None,
 ) -> Published:
     """One poll of one database, from Oracle's rows to every face. Raises SessionError when the session is lost.
 
@@ -48,7 +50,7 @@ def run_poll(
     """
     began = clock()
     previous = watched.published.snapshot if watched.published else watched.resume()
-    snapshot = with_samples(poll(watched.name, connection, previous, clock), seen, blockers)
+    snapshot = with_samples(poll(watched.name, connection, previous, clock, grouping), seen, blockers)
     seconds = clock() - began
     change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
     judged = published_from(snapshot, change, watched.usual)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from collectors.errors import SessionError, SessionKept, SetupError, StatementError
+from collectors.groups.grouping import Grouping
 from collectors.model import number
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection
@@ -60,9 +61,10 @@ class Worker:
         holds: Callable[[], bool] = lambda: True,
         first: float | None = None,
         scheduler: PollScheduler | None = None,
+        grouped: bool = True,
     ) -> None:
         """`holds`: whether the database is still ours to poll; `first`: time.monotonic() of the first poll, else at once;
-        `scheduler`: who gives turns, else one of its own."""
+        `scheduler`: who gives turns, else one of its own; `grouped`: whether views are asked for in groups."""
         self.watched = watched
         self._opener = opener
         self._keeper = keeper
@@ -71,6 +73,7 @@ class Worker:
         self._blockers = blockers or BlockerLook(Audit())
         self._holds = holds
         self._scheduler = scheduler or PollScheduler()
+        self._grouping = Grouping(watched.name) if grouped else None
         self._due = first or time.monotonic()
         self._look_at = 0.0
         self._began: float | None = None
@@ -185,6 +188,7 @@ class Worker:
                 seen=seen,
                 blockers=self._blockers.found,
                 holds=self._holds,
+                grouping=self._grouping,
             )
         except LeasesLost as lost:
             log.info("%s: polled no more from here: %s", self.watched.name, lost)

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from collectors.groups.grouping import Grouping
 from collectors.model import ROW_CACHE_LATCH
 from collectors.ondemand.holders import profile
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
@@ -48,16 +49,24 @@ def wired(name: str) -> Iterator[Wired]:
 
 
 @pytest.mark.parametrize(
-    ("name", "first", "later", "with_parameters"),
-    [("undo-storm", 19, 14, 15), ("users-mutex", 18, 13, 14)],
-    ids=["latches", "mutexes"],
+    ("name", "grouped", "first", "later", "with_parameters"),
+    [
+        ("undo-storm", True, 8, 3, 4),
+        ("users-mutex", True, 8, 3, 4),
+        ("undo-storm", False, 19, 14, 15),
+        ("users-mutex", False, 18, 13, 14),
+    ],
+    ids=["latches in groups", "mutexes in groups", "latches", "mutexes"],
 )
-def test_later_polls_ask_only_what_changes(name: str, first: int, later: int, with_parameters: int) -> None:
+def test_later_polls_ask_only_what_changes(
+    name: str, grouped: bool, first: int, later: int, with_parameters: int
+) -> None:
+    grouping = Grouping(name) if grouped else None
     with wired(name) as database:
         snapshot, counted = None, []
         for database.at in (0.0, 15.0, 30.0, 299.0, 314.0):
             before = database.cost()
-            snapshot = within(HANGS, partial(poll, name, database.connection, snapshot))
+            snapshot = within(HANGS, partial(poll, name, database.connection, snapshot, grouping=grouping))
             counted.append(tuple(now - then for now, then in zip(database.cost(), before, strict=True)))
     print(f"\n{name}: statements and round trips of polls at 0, 15, 30, 299 and 314 s: {counted}")  # noqa: T201
     assert counted == [(each, each) for each in (first, later, later, with_parameters, later)]

@@ -7,6 +7,7 @@ import sqlglot
 
 from collectors.granting.kinds import KINDS, DatabaseKind
 from collectors.granting.script import ON_REQUEST, grants_script
+from collectors.groups.group import groups
 from collectors.model import Collector
 from collectors.ondemand import blockers, holders
 from collectors.ondemand.confirm import MOST_NAMES, limited
@@ -32,6 +33,12 @@ def test_poll_statements_fit_the_releases_they_are_sent_to(view: str) -> None:
     assert {
         release: wrong for release, sql in sent.items() if sql and (wrong := mistakes(sql, release, polled=polled))
     } == {}
+
+
+@pytest.mark.parametrize("group", groups())
+def test_statements_of_groups_fit_the_releases_they_are_sent_to(group: str) -> None:
+    sent = {release: groups()[group].text(release) for release in RELEASES}
+    assert {release: wrong for release, text in sent.items() if text and (wrong := mistakes(text.sql, release))} == {}
 
 
 @pytest.mark.parametrize("cause", CONFIRMING)

@@ -16,6 +16,8 @@ import pytest
 from collectors.delta import between
 from collectors.errors import NotApplicable
 from collectors.granting.capabilities import capabilities
+from collectors.groups.group import groups
+from collectors.groups.grouping import Grouping
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Rows, Snapshot
 from collectors.ondemand.confirm import MOST_NAMES, limited
 from collectors.ondemand.holders import profile
@@ -79,6 +81,21 @@ def test_live_statement_takes_one_round_trip_and_gives_unique_keys(snapshot: Sna
     keys = [tuple(row.get(name) for name in key) for row in reading.rows]
     assert len(keys) == len(set(keys)), "the key does not name the rows"
     assert view == SAMPLED or snapshot.costs[view].round_trips == 1
+
+
+def test_live_groups_answer_as_their_views_do(connection: OracleConnection, snapshot: Snapshot) -> None:
+    grouping = Grouping("live")
+    grouped = poll("live", connection, snapshot, grouping=grouping)
+    assert {group.name for group in grouping.usable()} == set(groups()), (
+        "a group was set aside; its line in the log says why"
+    )
+    for view in {view for group in groups().values() for view in group.views}:
+        alone, together = snapshot.read(view), grouped.read(view)
+        assert type(alone) is type(together), view
+        if isinstance(alone, Rows) and isinstance(together, Rows) and alone.rows and together.rows:
+            assert {name: type(cell) for name, cell in alone.rows[0].items() if cell is not None} == {
+                name: type(cell) for name, cell in together.rows[0].items() if cell is not None
+            }, view
 
 
 @pytest.mark.parametrize("cause", CONFIRMING)

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from collectors.errors import StatementError, ViewRefused
+from collectors.groups.group import views_of
 from collectors.model import Binds
 from collectors.ondemand import blockers, database_kind, holders
 from collectors.poll import Answer as Polled
-from collectors.registry import view_of
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from collectors.simulator.scenario import Scenario
@@ -42,16 +42,18 @@ class ScriptedBackend:
 
     def answer(self, _service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
         """The rows of the view this statement reads, at this moment of the script."""
-        view = view_of(sql)
-        if instead := self.instead.get(view or sql):
+        views = views_of(sql)
+        if len(views) > 1 and views & self.instead.keys():
+            raise OracleError(942)  # what stands in for a view is asked for alone
+        if instead := self.instead.get(next(iter(views), sql)):
             return _answer(instead)
         if sql == database_kind.CLOUD:
             raise OracleError(2003)
-        if view is None and sql not in (holders.STATEMENT, blockers.ELSEWHERE, database_kind.SURROUNDINGS):
+        if not views and sql not in (holders.STATEMENT, blockers.ELSEWHERE, database_kind.SURROUNDINGS):
             raise UnknownStatementError(sql)
-        if view in self.refused:
+        if views & self.refused:
             raise OracleError(942)
-        self.polls += view == "v$instance"
+        self.polls += "v$instance" in views
         try:
             return _answer(self._database.query(sql, _binds(binds)))
         except ViewRefused:

@@ -8,8 +8,8 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import Self
 
+from collectors.groups.group import views_of
 from collectors.model import Snapshot
-from collectors.registry import view_of
 from collectors.scenarios import scenarios
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings, OracleSettings
@@ -39,7 +39,7 @@ class IdleBackend(ScriptedBackend):
         self._still: dict[str, Answer] = {}
 
     def answer(self, service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
-        if view_of(sql) in ("v$instance", *self.refused):
+        if views_of(sql) & {"v$instance", *self.refused}:
             return super().answer(service, sql, binds)
         if sql not in self._still:
             self._still[sql] = super().answer(service, sql, binds)

@@ -10,9 +10,9 @@ from time import monotonic
 import pytest
 
 from collectors.errors import SessionError, StatementError, ViewRefused
+from collectors.groups.group import views_of
 from collectors.model import Binds
 from collectors.poll import Answer
-from collectors.registry import view_of
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from rules.catalogue import catalogue
@@ -37,10 +37,10 @@ class Storm:
         self._script = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: self.at, refused)
 
     def query(self, sql: str, binds: Binds) -> Answer:
-        view = view_of(sql)
-        self.at += 2 if view == "v$instance" else 0
-        self.asked.append(view or "confirm")
-        if view is None and self.fault:
+        views = views_of(sql)
+        self.at += 2 if "v$instance" in views else 0
+        self.asked += sorted(views) or ["confirm"]
+        if not views and self.fault:
             raise self.fault
         return self._script.query(sql, binds)
 

@@ -105,7 +105,7 @@ def test_worker_slows_down_for_expensive_polls_and_speeds_up_again(
     )
     worker = Worker(watched, dear, stage.keeper, budget=0.01)
     found = []
-    for dear.seconds in (0.0, 0.05, 0.05, 0.05, 0.0):
+    for dear.seconds in (0.0, 0.2, 0.2, 0.2, 0.0):
         found.append(worker.step())
         stage.at += found[-1]
         page = exposition([watched], None)[0].decode()

@@ -1,0 +1,99 @@
+"""The groups: every `NAME-RELEASE.sql` beside this, written by `make docs` from the statements of the views it holds.
+
+A row of the answer says of which view it is; then come as many texts and numbers as the widest view needs. Which cell is which
+column of the view stands in the SQL itself, once for each view, so nothing here repeats it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from collectors.model import Row, Value
+from collectors.registry import BadCollector, collectors, view_of
+from collectors.release import parts, text_for
+
+_BRANCH = re.compile(r"select '([^']+)'(?: as of_view)?,([^()]*(?:\(null\)[^()]*)*?)\bfrom \(", re.DOTALL)
+"""The head of a view's part: its name, then what stands in each cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupText:
+    """The statement of a group for a release and those after it."""
+
+    sql: str
+    columns: tuple[str, ...]
+    """Those of the answer, `of_view` first."""
+    views: Mapping[str, tuple[tuple[str, int], ...]]
+    """View → its columns, each with its place in a row of the answer."""
+
+    def united(self, of: Mapping[str, Iterable[Row]]) -> list[tuple[Value, ...]]:
+        """The answer made of rows of its views: what a database does."""
+        united: list[tuple[Value, ...]] = []
+        for view, columns in self.views.items():
+            for row in of.get(view, ()):
+                cells: list[Value] = [view, *[None] * (len(self.columns) - 1)]
+                for name, place in columns:
+                    cells[place] = row.get(name)
+                united.append(tuple(cells))
+        return united
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Views that need alike and are asked for together. `texts`: lowest release → statement, as of a collector."""
+
+    name: str
+    texts: Mapping[str, GroupText]
+
+    def text(self, release: str | None) -> GroupText | None:
+        """The statement of a release; None where every text is for a newer one."""
+        sql = text_for({floor: text.sql for floor, text in self.texts.items()}, release)
+        return next((text for text in self.texts.values() if text.sql == sql), None)
+
+    @property
+    def views(self) -> frozenset[str]:
+        """Every view of the group."""
+        return frozenset(view for text in self.texts.values() for view in text.views)
+
+
+@cache
+def groups() -> Mapping[str, Group]:
+    """Name → group. Raises BadCollector where a file does not hold what it should."""
+    texts: dict[str, dict[str, GroupText]] = {}
+    for file in sorted(Path(__file__).parent.glob("*.sql")):
+        name, _, release = file.stem.partition("-")
+        texts.setdefault(name, {})[release] = parsed(file.read_text(encoding="utf-8").strip(), file.name)
+    return {
+        name: Group(name, dict(sorted(found.items(), key=lambda one: parts(one[0])))) for name, found in texts.items()
+    }
+
+
+def parsed(sql: str, file: str) -> GroupText:
+    """A statement with what stands where in its answer. Raises BadCollector."""
+    head = sql.partition("*/")[2].partition("from")[0]
+    columns = tuple(name.strip() for name in head.split(","))
+    views: dict[str, tuple[tuple[str, int], ...]] = {}
+    for view, listed in _BRANCH.findall(sql):
+        cells = [cell.strip().partition(" as ")[0] for cell in listed.split(",")]
+        if view not in collectors() or len(cells) != len(columns) - 1:
+            raise BadCollector(
+                f"{file} has {len(cells)} cells of {view}, and {len(columns) - 1} columns; run make docs"
+            )
+        views[view] = tuple((cell, place) for place, cell in enumerate(cells, 1) if "null" not in cell)
+    if columns[0] != "of_view" or len(views) < 2:
+        raise BadCollector(f"{file} holds no group of views; run make docs")
+    return GroupText(sql, columns, views)
+
+
+@cache
+def group_text_of(sql: str) -> GroupText | None:
+    """The group's statement of exactly this text."""
+    return next((text for group in groups().values() for text in group.texts.values() if text.sql == sql), None)
+
+
+def views_of(sql: str) -> frozenset[str]:
+    """The views that a statement of ours reads, be it of one or of a group; none for any other text."""
+    text, view = group_text_of(sql), view_of(sql)
+    return frozenset(text.views) if text else frozenset({view} if view else ())

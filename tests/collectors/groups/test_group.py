@@ -1,0 +1,107 @@
+"""The statements of groups: they hold those of their views word for word, and their answers part into the same rows."""
+
+import re
+from collections.abc import Mapping
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from collectors.groups.group import GroupText, group_text_of, groups, parsed, views_of
+from collectors.model import Value
+from collectors.poll import parted
+from collectors.registry import BadCollector, collectors, marker
+from collectors.release import text_for
+from tests.collectors.shipped_sql import RELEASES
+
+TEXTS = {f"{name} {floor}": text for name, group in groups().items() for floor, text in group.texts.items()}
+
+
+def lines(sql: str) -> str:
+    """A statement without its indentation."""
+    return "\n".join(line.strip() for line in sql.splitlines())
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_group_holds_the_statement_of_each_view_for_its_release(name: str) -> None:
+    text, release = TEXTS[name], name.split()[1]
+    for view in text.views:
+        own = text_for(collectors()[view].statements, release)
+        assert own is not None and lines(own) in lines(text.sql), f"{view} has changed; run make docs"
+        assert marker(view) in text.sql
+        given = {one.alias_or_name.lower() for one in sqlglot.parse_one(own, read="oracle").selects}
+        assert {column for column, _ in text.views[view]} == given
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_part_has_a_cell_for_every_column_and_texts_apart_from_numbers(name: str) -> None:
+    text = TEXTS[name]
+    united = sqlglot.parse_one(text.sql, read="oracle")
+    heads = [one for one in united.find_all(exp.Select) if isinstance(one.selects[0].unalias(), exp.Literal)]
+    assert len(heads) == len(text.views) and {len(head.selects) for head in heads} == {len(text.columns)}
+    numbers = {"latch#", "child#", "cache#", "con_id", "sid", "serial#", "gets", "value", "level_now", "sleeps", "p1"}
+    for view, columns in text.views.items():
+        for column, place in columns:
+            assert text.columns[place][0] == ("n" if column in numbers else text.columns[place][0]), (view, column)
+        kinds = [text.columns[place][0] for _, place in columns]
+        assert kinds == sorted(kinds, reverse=True), view
+
+
+@pytest.mark.parametrize("group", groups())
+def test_group_is_there_for_every_release_we_poll(group: str) -> None:
+    texts = {release: groups()[group].text(f"{release}.0.0") for release in RELEASES}
+    assert all(texts.values()) and groups()[group].text("10.2.0.4.0") is None
+    assert "con_id" not in (texts["11.2"] or parsed("", "")).sql and "con_id" in (texts["12.1"] or parsed("", "")).sql
+
+
+def test_no_view_of_its_own_waits_for_one_of_a_group() -> None:
+    grouped = {view for group in groups().values() for view in group.views}
+    for collector in collectors().values():
+        assert not (grouped & set(collector.after)), f"{collector.view} would be asked before what it needs"
+    assert not any(collectors()[view].once or collectors()[view].every_seconds for view in grouped)
+
+
+ROWS: Mapping[str, list[dict[str, Value]]] = {
+    "v$latch_children": [
+        {"latch#": 270, "child#": child, "addr": f"0{child}", "gets": 5, "misses": 4, "sleeps": 3, "immediate_gets": 2}
+        | {"immediate_misses": 1, "spin_gets": 0, "wait_time": None}
+        for child in (1, 2)
+    ],
+    "waiting_sessions": [],
+}
+
+
+def test_answer_parts_into_the_rows_of_each_view() -> None:
+    text = groups()["waits"].text("11.2.0.4.0")
+    assert text is not None
+    united = text.united(ROWS)
+    assert {len(row) for row in united} == {len(text.columns)}
+    assert parted(text, united) == {view: tuple(rows) for view, rows in ROWS.items()}
+    assert "con_id" not in dict(text.views["waiting_sessions"]), "a column the release has not got is absent, not null"
+
+
+def test_views_of_knows_our_statements_by_their_text() -> None:
+    text = groups()["waits"].text("19.0.0.0.0")
+    assert isinstance(text, GroupText) and group_text_of(text.sql) is text
+    assert views_of(text.sql) == {"v$latch_children", "waiting_sessions"}
+    assert views_of(text_for(collectors()["v$latch"].statements, "19") or "") == {"v$latch"}
+    assert views_of("select 1 from dual") == frozenset() and group_text_of("select 1 from dual") is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (("'v$rowcache'", "'v$rowcash'"), "v$rowcash"),
+        (("dlm_releases", "0, dlm_releases"), "v$rowcache"),
+        (("of_view, t1", "view, t1"), "no group"),
+    ],
+)
+def test_file_that_is_no_group_is_refused(wrong: tuple[str, str], said: str) -> None:
+    text = groups()["counters"].text("19")
+    assert text is not None
+    parsed(text.sql, "counters.sql")
+    before, after = wrong
+    broken = re.sub(rf"(select[^()]*?){re.escape(before)}", rf"\g<1>{after}", text.sql, count=1, flags=re.DOTALL)
+    assert broken != text.sql
+    with pytest.raises(BadCollector, match=re.escape(said)):
+        parsed(broken, "counters.sql")
