@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from math import isfinite
+from statistics import quantiles
 from typing import Literal
-
-import numpy as np
 
 from collectors.model import Delta, Missing
 from rules.context import SignalContext
@@ -54,10 +54,12 @@ def ordinary(samples: Sequence[tuple[datetime, float]], at: datetime) -> UsualRa
     Hours are those of the clock the samples were stamped with; `at` must be by the same clock.
     """
     for scope, enough, hour in SCOPES:
-        values = [value for when, value in samples if hour(when) == hour(at) and np.isfinite(value)]
+        values = [value for when, value in samples if hour(when) == hour(at) and isfinite(value)]
         if len(values) >= enough:
-            low, median, high = (float(quantile) for quantile in np.quantile(values, (0.05, 0.5, 0.95)))
-            return UsualRange(median=median, low=low, high=high, samples=len(values), scope=scope)
+            twentieths = quantiles(values, n=20, method="inclusive")
+            return UsualRange(
+                median=twentieths[9], low=twentieths[0], high=twentieths[18], samples=len(values), scope=scope
+            )
     return None
 
 

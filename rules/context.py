@@ -25,6 +25,7 @@ from rules.misplaced import misplaced_latch_wait
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
 from rules.plausibility import db_time_is_sound
 from rules.printed import another, busier, more_of
+from rules.remembered import remembered
 from rules.statistics import LatchStatistics, latch_statistics, ratio, share
 from rules.waited import finished_seconds
 from rules.waiters import SampledWaiters, cache_namer, crowd_of
@@ -167,6 +168,7 @@ class SignalContext:
         """The change of a total of v$osstat, in the view's own unit."""
         return self.delta.cell("v$osstat", "stat_name", statistic, "total")
 
+    @remembered
     def seconds_of(self, statistic: str) -> float | None:
         """Seconds that a statistic of v$sys_time_model grew by; none of a DB time that other figures prove wrong."""
         wrong = statistic == "DB time" and not db_time_is_sound(self.delta)
@@ -185,11 +187,13 @@ class SignalContext:
         known = [waited for waited in waits if waited is not None]
         return sum(known) if len(known) == len(waits) else None
 
+    @remembered
     def _waited_seconds(self, event: str) -> float | None:
         finished = finished_seconds(self.delta, event)
         waited = finished if self.look is None else self.look.seconds(event, finished or 0.0)
         return None if finished is None and not waited else waited
 
+    @remembered
     def surface_wait_seconds(self, surface: Surface) -> float | None:
         """Seconds lost on one surface: by its wait event, else by the wait time its own view keeps."""
         if surface == "result-cache":
@@ -252,6 +256,7 @@ class SignalContext:
         """What the waits on some surfaces cost, or None for totals of unknown age."""
         return self.impact_by(self.waited_on(surfaces))
 
+    @remembered
     def impact_by(self, waited: float | None) -> Impact | None:
         """What so many seconds of waits cost."""
         if self.delta.basis.kind == "totals":
@@ -266,11 +271,6 @@ class SignalContext:
 
     def _micro(self, view: str, key: str, name: str, column: str) -> float | None:
         return None if (micro := self.delta.cell(view, key, name, column)) is None else micro / 1e6
-
-    @property
-    def full_release(self) -> str | None:
-        """The release with its update where the instance tells it (18c and later)."""
-        return text(next(iter(self.delta.rows("v$instance")), {}).get("version_full")) or self.delta.release
 
     def sum_of(self, rows: Sequence[Row], column: str) -> float | None:
         """The sum of a column, or None when any row lacks it or there is no row."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from collectors.model import Delta, NotComparable
+from collectors.model import Delta, NotComparable, text
 from rules.baseline import UsualRange
 from rules.blockers import blockers_of
 from rules.cache_map import CacheMap
@@ -168,7 +168,7 @@ def _elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
         return RuledOut(
             cause=cause.id, signal="mechanism", value=0.0, needs=" or ".join(cause.surfaces), because=because
         )
-    release = context.full_release
+    release = _full_release(context.delta)
     if release is not None and not cause.releases.include(release):
         needs = f"{cause.releases.since or 'the oldest'} to {cause.releases.until or 'the newest'}"
         return RuledOut(
@@ -179,6 +179,11 @@ def _elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
             because=f"this is {release}, where it is not known",
         )
     return None
+
+
+def _full_release(delta: Delta) -> str | None:
+    """The release with its update where the instance tells it (18c and later)."""
+    return text(next(iter(delta.rows("v$instance")), {}).get("version_full")) or delta.release
 
 
 def _outcomes(condition: Condition | AnyOf, cause: Cause, context: SignalContext) -> list[ConditionResult]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from collectors.model import Row
 from rules.cache_map import CacheMap
 from rules.model import Surface
+from rules.remembered import remembered
 
 Thing = TypeVar("Thing")
 
@@ -65,6 +66,7 @@ class HotCaches:
         """Children of the row cache latch that stand out by their sleeps."""
         return standing_out(self._sleeps)
 
+    @remembered
     def caches(self, surface: Surface) -> tuple[str, ...]:
         """Caches that stand out by the sampled waiters of a mutex or lock."""
         sizes = self._waiters.get(surface, {})
@@ -112,7 +114,11 @@ class HotCaches:
 
     def waited_as(self, caches: Iterable[str]) -> tuple[str, ...]:
         """The names of some caches and of their parents: who waits for a subordinate cache names its parent's id."""
-        wanted, rows = set(caches), self._rowcache
+        return self._with_parents(frozenset(caches))
+
+    @remembered
+    def _with_parents(self, wanted: frozenset[str]) -> tuple[str, ...]:
+        rows = self._rowcache
         ids = {row.get("cache#") for row in rows if row.get("parameter") in wanted and row.get("type") == "SUBORDINATE"}
         parents = {
             str(row.get("parameter")) for row in rows if row.get("cache#") in ids and row.get("type") == "PARENT"

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -29,7 +28,7 @@ from service.store.queries.marks import Marks
 from service.store.queries.reports import Reports
 from service.store.schema.engine import StoreError, brief, make_engine, masked
 from service.store.schema.history_tables import StoredDelta, StoredFrame, StoredPoll, millis
-from service.store.schema.migrate import upgrade
+from service.store.schema.migrate import UnknownSchema, upgrade
 from service.store.schema.poll_tables import StoredDiagnosis, StoredSnapshot
 from service.store.upkeep import retention
 from service.store.upkeep.rollup import FIVE_MINUTES, mark_unrolled
@@ -172,7 +171,7 @@ def _opened(url: str) -> Engine:
         engine = make_engine(url)
         upgrade(engine)
         return engine
-    except CommandError as error:
+    except UnknownSchema as error:
         why = f"it was last used by another latchscope ({brief(error)})"
         refusal = StoreError(f"store {masked(url)} cannot be opened: {why}; use that one, or a new store")
     except ValueError:

@@ -1,5 +1,7 @@
 """Migrations and models are two descriptions of one store; they must not disagree."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +15,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine, inspect
 
 from service.store.repository import Repository
-from service.store.schema.migrate import HOME, upgrade
+from service.store.schema.migrate import HOME, _newest, upgrade
 from service.store.schema.poll_tables import Base
+from tests.conftest import ROOT
 from tests.service.stage import Stage
 from tests.service.stores import ENGINES, Place
 
@@ -74,10 +77,24 @@ def test_upgrade_again_changes_nothing(engine: Engine) -> None:
         assert connection.exec_driver_sql("select count(*) from snapshots").scalar() == 1
 
 
-def test_upgrade_ends_at_the_single_head(engine: Engine) -> None:
+def test_upgrade_ends_at_the_single_head_which_the_names_of_the_files_tell(engine: Engine) -> None:
     upgrade(engine)
     with engine.connect() as connection:
-        assert MigrationContext.configure(connection).get_current_revision() == scripts().get_current_head()
+        assert (
+            MigrationContext.configure(connection).get_current_revision() == scripts().get_current_head() == _newest()
+        )
+    assert all(Path(script.path).name.startswith(f"{script.revision}_") for script in scripts().walk_revisions())
+
+
+def test_store_at_the_newest_schema_opens_without_alembic(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/store.db"
+    Repository(url).close()
+    opens = f"import sys; from service.store.repository import Repository; Repository({url!r}).close()"
+    found = "print([name for name in ('alembic', 'mako') if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{opens}; {found}"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_migrations_are_one_chain_of_numbered_files() -> None:
