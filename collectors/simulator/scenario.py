@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Concatenate, Literal, ParamSpec
 
 from collectors.confirmation import NamedRow
@@ -175,16 +176,20 @@ class ScenarioState:
         return math.floor(self._amount(rate, *of, **named))
 
     def _amount(self, rate: Callable[Concatenate[ScriptedLoad, P], float], *of: P.args, **named: P.kwargs) -> float:
-        script = self.scenario
-        length = sum(seconds for seconds, _ in script.loop)
-        loops, into = divmod(max(self.at, 0.0), length)
-        ordinary, *phases = self._rates(rate, *of, **named)
-        amount = script.uptime_seconds * ordinary
-        for (seconds, _), per_second in zip(script.loop, phases, strict=True):
-            passed = min(max(into, 0.0), seconds)
-            amount += per_second * (loops * seconds + passed)
-            into -= seconds
+        amount = 0.0
+        for seconds, per_second in zip(self._lasted, self._rates(rate, *of, **named), strict=True):
+            amount += seconds * per_second
         return amount
+
+    @cached_property
+    def _lasted(self) -> list[float]:
+        """Seconds that the days before and each phase have lasted until now."""
+        loops, into = divmod(max(self.at, 0.0), sum(seconds for seconds, _ in self.scenario.loop))
+        lasted = [float(self.scenario.uptime_seconds)]
+        for seconds, _ in self.scenario.loop:
+            lasted.append(loops * seconds + min(max(into, 0.0), seconds))
+            into -= seconds
+        return lasted
 
     def _rates(
         self, rate: Callable[Concatenate[ScriptedLoad, P], float], *of: P.args, **named: P.kwargs
