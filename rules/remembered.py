@@ -4,17 +4,17 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, TypeVarTuple
 
-Answer = TypeVar("Answer")
-Question = TypeVarTuple("Question")
+Kept = TypeVar("Kept")
+Asked = TypeVarTuple("Asked")
 
 
-def remembered(method: Callable[[Any, *Question], Answer]) -> Callable[[Any, *Question], Answer]:
+def remembered(method: Callable[[Any, *Asked], Kept]) -> Callable[[Any, *Asked], Kept]:
     """A method of an object that never changes: asked again with equal arguments, it gives the answer it gave."""
     name = f"_{method.__name__}_remembered"
 
     @wraps(method)
-    def ask(self: Any, *question: *Question) -> Answer:
-        answers: dict[Any, Answer] = self.__dict__.setdefault(name, {})
+    def ask(self: Any, *question: *Asked) -> Kept:
+        answers: dict[Any, Kept] = self.__dict__.setdefault(name, {})
         if question not in answers:
             answers[question] = method(self, *question)
         return answers[question]
