@@ -16,8 +16,8 @@ from rules.frozen import Frozen
 from rules.studies.table import BadStudy, StudyColumn, rows
 
 COLUMNS = (
-    StudyColumn("partitions", ("global_partitions", "children", "p", "pn"), least=1),
-    StudyColumn("batch", ("items_per_refill", "items", "an"), least=1),
+    StudyColumn("partitions", ("global_partitions", "children", "p", "pn"), least=1, most=1e6),
+    StudyColumn("batch", ("items_per_refill", "items", "an"), least=1, most=1e6),
     StudyColumn("throughput", ("tps", "works_per_s"), least=1e-9),
 )
 PROCESSES = 60

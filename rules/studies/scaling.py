@@ -10,6 +10,7 @@ from typing import Literal
 
 from rules.frozen import Frozen
 from rules.studies.claims import PUBLISHED, MixedClaim, ScalingClaim
+from rules.studies.held_out import HeldOut, held_out
 from rules.studies.scaling_row import COLUMNS, FEWEST_MISSES, ScalingRow, scaling_row, share_of_linear
 from rules.studies.table import BadStudy, SuppliedRow, rows
 
@@ -49,6 +50,8 @@ class ScalingGroup(Frozen):
     """Fewest processes at which less than 90 % of the reference (of linear without one) is left."""
     machine_bends_at: int | None
     """The same of the reference, which does not touch the latch."""
+    held_out: HeldOut | None
+    """How well the rows of few processes predict those of many; None where the table cannot show it."""
 
     def at(self, processes: int) -> ScalingRow | None:
         """The row of so many processes, None without one."""
@@ -103,6 +106,8 @@ def _group(source: str, machine: str, release: str, own: Sequence[SuppliedRow]) 
     for row, count in zip(own, counts, strict=True):
         if count != int(count):
             raise BadStudy(f"{source} line {row.line}, processes: {count:g} is no whole number; correct the line")
+        if row.need("misses") > row.need("gets"):
+            raise BadStudy(f"{source} line {row.line} has more misses than gets; its counters do not belong together")
         if counts.count(count) > 1:
             raise BadStudy(f"{source} has {count:g} processes twice for {name}; average repeats, or name a machine")
     if len(own) < 2:
@@ -120,6 +125,7 @@ def _group(source: str, machine: str, release: str, own: Sequence[SuppliedRow]) 
         verdict=_verdict(found),
         latch_bends_at=next((row.processes for row in found if _bent(row.against_reference, row.linear)), None),
         machine_bends_at=next((row.processes for row in found if _bent(row.reference_linear)), None),
+        held_out=held_out(found),
     )
 
 

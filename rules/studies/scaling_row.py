@@ -6,7 +6,7 @@ from rules.statistics import ratio
 from rules.studies.table import StudyColumn, SuppliedRow
 
 COLUMNS = (
-    StudyColumn("processes", ("procs", "sessions", "n"), least=1),
+    StudyColumn("processes", ("procs", "sessions", "n"), least=1, most=10_000),
     StudyColumn("throughput", ("result_cache_lookups_per_s", "lookups_per_s", "works_per_s", "tps"), least=1e-9),
     StudyColumn("gets", ("rc_latch_gets", "latch_gets"), least=1),
     StudyColumn("misses", ("rc_latch_misses", "latch_misses")),

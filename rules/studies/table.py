@@ -17,12 +17,13 @@ class BadStudy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StudyColumn:
-    """One quantity a study needs: the names its column may have, the least it may be, whether it may be absent."""
+    """One quantity a study needs: the names its column may have, the least and most it may be, whether it may be absent."""
 
     field: str
     names: tuple[str, ...] = ()
     least: float = 0.0
     optional: bool = False
+    most: float = 1e15
 
     @property
     def accepted(self) -> tuple[str, ...]:
@@ -141,6 +142,10 @@ def _number(cells: Sequence[str], places: Mapping[str, int], column: StudyColumn
     if value < column.least:
         raise BadStudy(
             f"{where}, {column.field}: {cell} is less than {column.least:g}, which cannot be; correct the line"
+        )
+    if value > column.most:
+        raise BadStudy(
+            f"{where}, {column.field}: {cell} is more than {column.most:,g}, which no study takes; correct the line"
         )
     return value
 

@@ -74,7 +74,7 @@ def study_scaling(
 @study_cli.command("partitions")
 def study_partitions(
     file: TableArgument,
-    processes: Annotated[int | None, typer.Option(min=2, max=10_000, help="how many processes ran")] = None,
+    processes: Annotated[int | None, typer.Option(min=2, max=1_000, help="how many processes ran")] = None,
     ask: Annotated[
         list[str] | None, typer.Option(metavar="PARTITIONS:BATCH", help="a setting to predict; again for more")
     ] = None,

@@ -5,6 +5,9 @@ from math import floor, log10
 
 from rules.formatting import rough
 
+HUGE = 1e8
+"""From here on a number is written with its power of ten."""
+
 
 @dataclass(frozen=True, slots=True)
 class StudyTable:
@@ -84,12 +87,19 @@ def share(value: float | None) -> str:
     if value is None:
         return "–"
     percent = value * 100
+    if abs(percent) >= HUGE:
+        return f"{percent:.3g} %"
     return "0 %" if percent == 0 else f"{percent:.2f} %" if abs(percent) >= 1 else f"{percent:.3g} %"
 
 
 def figure(value: float | None, unit: str = "") -> str:
     """A number to three digits with its unit; nothing where it is unknown."""
-    return "–" if value is None else f"{rough(value)} {unit}".rstrip()
+    return "–" if value is None else f"{tick(value)} {unit}".rstrip()
+
+
+def tick(value: float) -> str:
+    """A number to three digits, short enough for an axis whatever it is."""
+    return rough(value) if abs(value) < HUGE else f"{value:.3g}"
 
 
 def duration(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rules.studies.held_out import HeldOut
 from rules.studies.scaling import BENT, LikeForLike, ScalingGroup, ScalingStudy
 from service.render.study.page import StudyCurve, StudyLines, StudyPage, StudyTable, figure, share
 
@@ -66,6 +67,9 @@ def _findings(study: ScalingStudy) -> Iterator[str]:
         yield f"All {study.checked} published shares of linear follow from the throughputs."
     for group in study.groups:
         yield _bends(group)
+    for group in study.groups:
+        if group.held_out is not None:
+            yield _held_out(group.name, group.held_out)
 
 
 def _compared(each: LikeForLike) -> str:
@@ -98,6 +102,16 @@ def _bends(group: ScalingGroup) -> str:
         told.append(f"no bend up to {last.processes} processes")
     words = ", ".join(told)
     return words if last.saturation is None else f"{words}; {_full(group, last.saturation)}."
+
+
+def _held_out(name: str, check: HeldOut) -> str:
+    few, many = check.fitted, [row.processes for row in check.rows]
+    return (
+        f"Check of the model, {name}: fitted on {few[0]} to {few[-1]} processes and the reference, throughput with {many[0]} to "
+        f"{many[-1]} is predicted with a median error of {share(check.median_error)}, at most {share(check.most_error)}, "
+        f"{check.inside} of {len(many)} within their intervals; misses per get are {share(abs(check.median_miss_error))} too "
+        f"{'low' if check.median_miss_error < 0 else 'high'} in the median."
+    )
 
 
 def _full(group: ScalingGroup, saturation: float) -> str:

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from textwrap import wrap as wrapped
 
-from rules.formatting import rough
-from service.render.study.page import StudyBars, StudyLines, StudyPage, StudyTable
+from service.render.study.page import StudyBars, StudyLines, StudyPage, StudyTable, tick
 
 WIDTH = 100
 MARKS = "ox+*#@%&"
@@ -60,7 +59,7 @@ def bars(part: StudyBars) -> list[str]:
     return [
         *wrap(f"{part.title} ({part.unit})"),
         *(
-            f"{name.ljust(wide)}  {'#' * max(1, round(value / top * room))} {rough(value)}"
+            f"{name.ljust(wide)}  {'#' * max(1, round(value / top * room))} {tick(value)}"
             for name, (_, value) in zip(names, part.amounts, strict=True)
         ),
     ]
@@ -80,7 +79,7 @@ def lines(part: StudyLines) -> list[str]:
             grid[line][column] = mark if grid[line][column] in " ." else "="
     low, high = part.span_y()
     middle = (low * high) ** 0.5 if part.log_y else (low + high) / 2
-    named = {0: rough(high), LINES // 2: rough(middle), LINES - 1: rough(low)}
+    named = {0: tick(high), LINES // 2: tick(middle), LINES - 1: tick(low)}
     drawn = [f"{named.get(i, ''):>{SCALE}} |{''.join(cells)}" for i, cells in enumerate(grid)]
     legend = [f"{mark} {_short(curve.name)}" for mark, curve in zip(MARKS, part.curves, strict=False)]
     return [
@@ -108,7 +107,7 @@ def _axis(part: StudyLines) -> str:
     """The values of x below their columns, as many as have room."""
     axis, free = [" "] * (COLUMNS + 8), 0
     for x in sorted({x for x, _ in part.points}):
-        words, column = rough(x), _cell(part, x, part.points[0][1])[0]
+        words, column = tick(x), _cell(part, x, part.points[0][1])[0]
         if column >= free:
             axis[column : column + len(words)] = words
             free = column + len(words) + 1

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup, escape
 
-from rules.formatting import rough
-from service.render.study.page import StudyLines
+from service.render.study.page import StudyLines, tick
 
 WIDTH, HEIGHT = 640, 240
 LEFT, TOP, BOTTOM, RIGHT = 56, 10, 30, 12
@@ -54,7 +53,7 @@ def _height(chart: StudyLines, value: float) -> str:
     y = _place(chart, chart.points[0][0], value)[1]
     return (
         f'<line class="grid" x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}"/>'
-        f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{rough(value)}</text>'
+        f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{tick(value)}</text>'
     )
 
 
@@ -62,7 +61,7 @@ def _ticks(chart: StudyLines) -> Iterator[str]:
     """The values of x, as many as have room."""
     free = 0.0
     for value in sorted({x for x, _ in chart.points}):
-        x, words = _place(chart, value, chart.points[0][1])[0], rough(value)
+        x, words = _place(chart, value, chart.points[0][1])[0], tick(value)
         half = LETTER * len(words) / 2
         if x - half >= free:
             yield f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 13}" text-anchor="middle">{words}</text>'

@@ -54,6 +54,10 @@ def test_chosen_column_wins_over_a_name_that_is_known() -> None:
         ("n,misses\n1,2\n2,nan\n", "t.csv line 3, misses: 'nan' is no number"),
         ("n,misses\n1,2\n2,inf\n", "t.csv line 3, misses: 'inf' is no number"),
         ("n,misses\n1,2\n2,-3\n", "t.csv line 3, misses: -3 is less than 0, which cannot be; correct the line"),
+        (
+            "n,misses\n1,2\n2,1e16\n",
+            "t.csv line 3, misses: 1e16 is more than 1e+15, which no study takes; correct the line",
+        ),
         ("n,misses\n0,2\n2,3\n", "t.csv line 2, processes: 0 is less than 1, which cannot be; correct the line"),
         ('n,misses\n1,"2\n2,3\n', "t.csv line 2 is no line of CSV; close every quote and write one row a line"),
         ("n,misses,wait us\n1,2,\n2,3,x\n", "t.csv line 3, wait_us: 'x' is no number"),

@@ -9,7 +9,7 @@ from service.render.study.page import StudyCurve, StudyLines, duration, figure, 
     ("value", "words"),
     [
         (None, "–"), (0.0, "0 %"), (1.0, "100.00 %"), (0.503316, "50.33 %"), (0.000405973, "0.0406 %"),
-        (0.0000164641, "0.00165 %"), (-0.02, "-2.00 %"),
+        (0.0000164641, "0.00165 %"), (1e30, "1e+32 %"), (-0.02, "-2.00 %"),
     ],
 )  # fmt: skip
 def test_share_keeps_the_digits_that_tell_something(value: float | None, words: str) -> None:
@@ -25,7 +25,12 @@ def test_duration_takes_the_unit_that_reads_best(seconds: float, words: str) -> 
 
 
 def test_figure_has_three_digits_and_its_unit() -> None:
-    assert (figure(None, "ns"), figure(852.36, "ns"), figure(19_034.2)) == ("–", "852 ns", "19,000")
+    assert (figure(None, "ns"), figure(852.36, "ns"), figure(19_034.2), figure(1e30)) == (
+        "–",
+        "852 ns",
+        "19,000",
+        "1e+30",
+    )
 
 
 @pytest.mark.parametrize(("value", "top"), [(0, 1), (1, 1), (101.4, 120), (2071, 2500), (0.07, 0.08), (9.1, 10)])
