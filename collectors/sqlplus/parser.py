@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from collectors.capture import Capture, CapturedConfirmation
 from collectors.errors import InputError
 from collectors.granting.script import ANYBODY, grant
-from collectors.model import Collector, ColumnKind, Missing, Reading, Row, Rows, Snapshot, Value, text, unread
+from collectors.model import Collector, Column, ColumnKind, Missing, Reading, Row, Rows, Snapshot, Value, text, unread
 from collectors.ondemand.sampling import not_sampled
 from collectors.registry import collectors
 from collectors.sqlplus.records import HEADER, Section, decoded, plain, sections
@@ -108,18 +108,18 @@ def _rows(collector: Collector, section: Section | None) -> Reading:
         return Missing(view, "unread", f"{view}: its end is missing; it hung or was cut off", AGAIN)
     try:
         if section.whole:
-            return Rows(view, tuple(_row(collector, cells) for cells in section.table()))
+            known = {column.name: column for column in collector.columns}
+            return Rows(view, tuple(_row(known, cells) for cells in section.table()))
     except ValueError as wrong:
         return Missing(view, "unread", f"{view}: {wrong}", AGAIN)
     bad = section.damaged + section.total - len(section.rows)
     return Missing(view, "unread", f"{view}: {bad or 'some'} of its {section.total} records are damaged or lost", AGAIN)
 
 
-def _row(collector: Collector, cells: Mapping[str, str]) -> Row:
+def _row(known: Mapping[str, Column], cells: Mapping[str, str]) -> Row:
     """A row of the columns we know. Raises ValueError when a cell is not what its column holds."""
-    kinds = {column.name: column for column in collector.columns}
     return {
-        name: _cell(name, kinds[name].kind, kinds[name].unit, cell) for name, cell in cells.items() if name in kinds
+        name: _cell(name, known[name].kind, known[name].unit, cell) for name, cell in cells.items() if name in known
     }
 
 

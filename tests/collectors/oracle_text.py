@@ -1,5 +1,6 @@
 """The few functions of Oracle's SQL that turn rows into records, written from its reference; there is no Oracle here."""
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 Env = Mapping[str, Any]
+Value = Callable[[Env], Any]
 
 
 class InvalidIdentifier(Exception):
@@ -17,134 +19,203 @@ class InvalidIdentifier(Exception):
 
 def evaluate(node: exp.Expr, env: Env) -> Any:
     """The value of an expression for one row; an empty text is NULL, as in Oracle."""
-    how = _function_of(type(node))
-    assert how, f"the script uses what its stand-in does not know: {node!r}"
-    value = how(node, env)
-    return None if value == "" else value
+    return compiled(node)(env)
+
+
+_compiled: dict[int, tuple[exp.Expr, Value]] = {}
+"""By the identity of an expression, which is kept with it: comparing trees would cost more than is saved."""
+
+
+def compiled(node: exp.Expr) -> Value:
+    """An expression as a function of the row, made once: the same few run over every row of every spool."""
+    if id(node) not in _compiled:
+        make = _maker_of(type(node))
+        assert make, f"the script uses what its stand-in does not know: {node!r}"
+        made = make(node)
+        _compiled[id(node)] = (node, lambda env: None if (value := made(env)) == "" else value)
+    return _compiled[id(node)][1]
 
 
 @cache
-def _function_of(kind: type) -> Callable[[Any, Env], Any] | None:
-    return next((how for known, how in FUNCTIONS.items() if issubclass(kind, known)), None)
+def _maker_of(kind: type) -> Callable[[Any], Value] | None:
+    return next((make for known, make in MAKERS.items() if issubclass(kind, known)), None)
 
 
-def _column(node: Any, env: Env) -> Any:
+def _column(node: Any) -> Value:
     name = node.name.lower()
-    if name not in env:
-        raise InvalidIdentifier(name.upper())
-    return env[name]
+
+    def read(env: Env) -> Any:
+        if name not in env:
+            raise InvalidIdentifier(name.upper())
+        return env[name]
+
+    return read
 
 
-def _literal(node: Any, env: Env) -> Any:
-    return node.this if node.is_string else int(node.this)
+def _literal(node: Any) -> Value:
+    value = node.this if node.is_string else int(node.this)
+    return lambda env: value
 
 
-def _joined(node: Any, env: Env) -> str:
-    return "".join([piece if isinstance(piece, str) else _text(evaluate(piece, env)) for piece in _pieces(node)])
-
-
-_known_pieces: dict[int, tuple[Any, list[Any]]] = {}
-"""By the identity of a concatenation, which is kept with them: comparing trees would cost more than is saved."""
+def _joined(node: Any) -> Value:
+    pieces = [one if isinstance(one, str) else compiled(one) for one in _pieces(node)]
+    return lambda env: "".join([one if isinstance(one, str) else _text(one(env)) for one in pieces])
 
 
 def _pieces(node: Any) -> list[Any]:
     """What a || b || c joins, in order; texts that are the same for every row are texts already."""
-    if id(node) not in _known_pieces:
-        sides = [_pieces(side) if isinstance(side, exp.DPipe) else [side] for side in (node.this, node.expression)]
-        flat = [one.this if isinstance(one, exp.Literal) and one.is_string else one for side in sides for one in side]
-        _known_pieces[id(node)] = (node, flat)
-    return _known_pieces[id(node)][1]
+    sides = [_pieces(side) if isinstance(side, exp.DPipe) else [side] for side in (node.this, node.expression)]
+    return [one.this if isinstance(one, exp.Literal) and one.is_string else one for side in sides for one in side]
 
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _to_char(node: Any, env: Env) -> str | None:
-    value, how = evaluate(node.this, env), node.args["format"].this
-    if value is None:
-        return None
-    if isinstance(value, datetime):
-        for letters, code in (("YYYY", "%Y"), ("MM", "%m"), ("DD", "%d"), ("HH24", "%H"), ("MI", "%M"), ("SS", "%S")):
-            how = how.replace(letters, code)
-        return value.strftime(how.replace('"', "").replace(".FF3", f".{value.microsecond // 1000:03}"))
-    assert how == "TM9"
-    assert node.args["nlsparam"].this == "nls_numeric_characters='.,'", "a decimal comma would come through"
-    number = float(value) if isinstance(value, str) else value
-    return str(number) if isinstance(number, int) else re.sub(r"^0\.", ".", repr(number))
+def _to_char(node: Any) -> Value:
+    of, how = compiled(node.this), node.args["format"].this
+    code = how
+    for letters, part in (("YYYY", "%Y"), ("MM", "%m"), ("DD", "%d"), ("HH24", "%H"), ("MI", "%M"), ("SS", "%S")):
+        code = code.replace(letters, part)
+
+    def told(env: Env) -> str | None:
+        value = of(env)
+        if value is None:
+            return None
+        if isinstance(value, datetime):
+            return value.strftime(code.replace('"', "").replace(".FF3", f".{value.microsecond // 1000:03}"))
+        assert how == "TM9"
+        assert node.args["nlsparam"].this == "nls_numeric_characters='.,'", "a decimal comma would come through"
+        number = float(value) if isinstance(value, str) else value
+        return str(number) if isinstance(number, int) else re.sub(r"^0\.", ".", repr(number))
+
+    return told
 
 
-def _decode(node: Any, env: Env) -> Any:
-    given, *pairs = [evaluate(one, env) for one in node.expressions]
-    for wanted, then in zip(pairs[::2], pairs[1::2], strict=False):
-        if given == wanted:
-            return then
-    return pairs[-1] if len(pairs) % 2 else None
+def _decode(node: Any) -> Value:
+    parts = [compiled(one) for one in node.expressions]
+
+    def chosen(env: Env) -> Any:
+        given, *pairs = [part(env) for part in parts]
+        for wanted, then in zip(pairs[::2], pairs[1::2], strict=False):
+            if given == wanted:
+                return then
+        return pairs[-1] if len(pairs) % 2 else None
+
+    return chosen
 
 
-def _translate(node: Any, env: Env) -> str:
-    value, old, new = (_text(evaluate(node.args[name], env)) for name in ("this", "from_", "to"))
-    return value.translate({ord(char): new[place] if place < len(new) else None for place, char in enumerate(old)})
+def _translate(node: Any) -> Value:
+    parts = [compiled(node.args[name]) for name in ("this", "from_", "to")]
+
+    def translated(env: Env) -> str:
+        value, old, new = (_text(part(env)) for part in parts)
+        return value.translate({ord(char): new[place] if place < len(new) else None for place, char in enumerate(old)})
+
+    return translated
 
 
-def _substring(node: Any, env: Env) -> str:
-    start, length = (evaluate(node.args[name], env) for name in ("start", "length"))
-    return _text(evaluate(node.this, env))[start - 1 : start - 1 + length]
+def _substring(node: Any) -> Value:
+    whole, first, count = (compiled(part) for part in (node.this, node.args["start"], node.args["length"]))
+
+    def cut(env: Env) -> str:
+        start = first(env)
+        return _text(whole(env))[start - 1 : start - 1 + count(env)]
+
+    return cut
 
 
-def _regexp_substr(node: Any, env: Env) -> str | None:
-    found = re.findall(node.expression.this, _text(evaluate(node.this, env)))
-    place = int(node.args["occurrence"].this)
-    return found[place - 1] if place <= len(found) else None
+def _regexp_substr(node: Any) -> Value:
+    of, pattern, place = compiled(node.this), node.expression.this, int(node.args["occurrence"].this)
+
+    def occurrence(env: Env) -> str | None:
+        found = re.findall(pattern, _text(of(env)))
+        return found[place - 1] if place <= len(found) else None
+
+    return occurrence
 
 
-def _case(node: Any, env: Env) -> Any:
-    for one in node.args["ifs"]:
-        if evaluate(one.this, env):
-            return evaluate(one.args["true"], env)
-    return evaluate(node.args["default"], env)
+def _case(node: Any) -> Value:
+    pairs = [(compiled(one.this), compiled(one.args["true"])) for one in node.args["ifs"]]
+    otherwise = compiled(node.args["default"])
+    return lambda env: next((then for when, then in pairs if when(env)), otherwise)(env)
 
 
-def _call(node: Any, env: Env) -> Any:
-    values = [evaluate(one, env) for one in node.expressions]
-    if node.name.lower() == "dump":
+def _call(node: Any) -> Value:
+    name, parts = node.name.lower(), [compiled(one) for one in node.expressions]
+    if name == "dump":
         typed = {int: "Typ=2 Len=3", float: "Typ=2 Len=3", str: "Typ=1 Len=9"}
-        return "NULL" if values[0] is None else typed[type(values[0])]
-    return {"asciistr": lambda: _asciistr(values[0]), "sys_context": lambda: env["sys_context"][values[1]]}[
-        node.name.lower()
-    ]()
+        return lambda env: "NULL" if (value := parts[0](env)) is None else typed[type(value)]
+    known: Mapping[str, Value] = {
+        "asciistr": lambda env: _asciistr(parts[0](env)),
+        "sys_context": lambda env: env["sys_context"][parts[1](env)],
+    }
+    return known[name]
 
 
 def _asciistr(value: Any) -> str:
-    units = _text(value).encode("utf-16-be")
+    text = _text(value)
+    if text.isascii() and "\\" not in text and "\x7f" not in text:
+        return text
+    units = text.encode("utf-16-be")
     codes = [int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2)]
     return "".join(f"\\{code:04X}" if code > 126 or code == 92 else chr(code) for code in codes)
 
 
-def _number(node: Any, env: Env) -> Any:
-    value = evaluate(node.this, env)
-    return None if value is None else int(value)
+def _replace(node: Any) -> Value:
+    parts = [compiled(part) for part in (node.this, node.expression, node.args["replacement"])]
+
+    def replaced(env: Env) -> str:
+        value, old, new = (_text(part(env)) for part in parts)
+        return value.replace(old, new)
+
+    return replaced
 
 
-def _replace(node: Any, env: Env) -> str:
-    parts = (node.this, node.expression, node.args["replacement"])
-    value, old, new = (_text(evaluate(one, env)) for one in parts)
-    return value.replace(old, new)
+def _of_one(how: Callable[[Any], Any]) -> Callable[[Any], Value]:
+    """A function of one value."""
+
+    def make(node: Any) -> Value:
+        of = compiled(node.this)
+        return lambda env: how(of(env))
+
+    return make
 
 
-def _length(node: Any, env: Env) -> int | None:
-    return len(_text(evaluate(node.this, env))) or None
+def _of_two(how: Callable[[Any, Any], Any]) -> Callable[[Any], Value]:
+    """An operator between two values."""
+
+    def make(node: Any) -> Value:
+        left, right = compiled(node.this), compiled(node.expression)
+        return lambda env: how(left(env), right(env))
+
+    return make
 
 
-def _coalesce(node: Any, env: Env) -> Any:
-    value = evaluate(node.this, env)
-    return evaluate(node.expressions[0], env) if value is None else value
+def _coalesce(node: Any) -> Value:
+    first, second = compiled(node.this), compiled(node.expressions[0])
+    return lambda env: second(env) if (value := first(env)) is None else value
 
 
-FUNCTIONS: Mapping[type[exp.Expr], Callable[[Any, Env], Any]] = {
+def _placeholder(node: Any) -> Value:
+    name = f":{node.name}"
+    return lambda env: env[name]
+
+
+def _chr(node: Any) -> Value:
+    char = chr(int(node.expressions[0].this))
+    return lambda env: char
+
+
+def _time_to_str(node: Any) -> Value:
+    of, how = compiled(node.this), node.args["format"].this
+    return lambda env: of(env).strftime(how)
+
+
+MAKERS: Mapping[type[exp.Expr], Callable[[Any], Value]] = {
     exp.Column: _column,
     exp.Literal: _literal,
-    exp.Null: lambda node, env: None,
+    exp.Null: lambda node: lambda env: None,
     exp.DPipe: _joined,
     exp.ToChar: _to_char,
     exp.DecodeCase: _decode,
@@ -153,18 +224,18 @@ FUNCTIONS: Mapping[type[exp.Expr], Callable[[Any, Env], Any]] = {
     exp.RegexpSubstr: _regexp_substr,
     exp.Case: _case,
     exp.Replace: _replace,
-    exp.Length: _length,
+    exp.Length: _of_one(lambda value: len(_text(value)) or None),
     exp.Coalesce: _coalesce,
-    exp.ToNumber: _number,
-    exp.Chr: lambda node, env: chr(int(node.expressions[0].this)),
-    exp.Lower: lambda node, env: evaluate(node.this, env).lower(),
-    exp.Paren: lambda node, env: evaluate(node.this, env),
-    exp.GTE: lambda node, env: evaluate(node.this, env) >= evaluate(node.expression, env),
-    exp.Add: lambda node, env: evaluate(node.this, env) + evaluate(node.expression, env),
-    exp.Mul: lambda node, env: evaluate(node.this, env) * evaluate(node.expression, env),
-    exp.Placeholder: lambda node, env: env[f":{node.name}"],
-    exp.TimeToStr: lambda node, env: evaluate(node.this, env).strftime(node.args["format"].this),
-    exp.CurrentTimestamp: lambda node, env: env["sysdate"],
+    exp.ToNumber: _of_one(lambda value: None if value is None else int(value)),
+    exp.Chr: _chr,
+    exp.Lower: _of_one(lambda value: value.lower()),
+    exp.Paren: _of_one(lambda value: value),
+    exp.GTE: _of_two(operator.ge),
+    exp.Add: _of_two(operator.add),
+    exp.Mul: _of_two(operator.mul),
+    exp.Placeholder: _placeholder,
+    exp.TimeToStr: _time_to_str,
+    exp.CurrentTimestamp: lambda node: lambda env: env["sysdate"],
     exp.Anonymous: _call,
 }
 
@@ -172,15 +243,16 @@ FUNCTIONS: Mapping[type[exp.Expr], Callable[[Any, Env], Any]] = {
 def project(select: exp.Select, rows: Iterable[Env], around: Env) -> list[dict[str, Any]]:
     """The rows of a SELECT over rows; rownum and count(*) over () are of these rows."""
     given = list(rows)
+    columns = [
+        (
+            (one.alias or (one.name if isinstance(one, exp.Column) else "ls_line")).lower(),
+            None if isinstance(one.unalias(), exp.Window) else one.unalias(),
+        )
+        for one in select.selects
+    ]
     told = []
+    made = [(name, None if node is None else compiled(node)) for name, node in columns] if given else []
     for number, row in enumerate(given, 1):
         env = {**around, **row, "rownum": number}
-        told.append(
-            {
-                (one.alias or (one.name if isinstance(one, exp.Column) else "ls_line")).lower(): len(given)
-                if isinstance(one.unalias(), exp.Window)
-                else evaluate(one.unalias(), env)
-                for one in select.selects
-            }
-        )
+        told.append({name: len(given) if value is None else value(env) for name, value in made})
     return told
