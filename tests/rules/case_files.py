@@ -18,7 +18,7 @@ from collectors.confirmation import ConfirmationResult
 from collectors.model import Basis, Changes, Delta, Missing
 from collectors.ondemand.sampling import not_sampled
 from rules.catalogue import HOME, LOADER
-from rules.cause import Cause
+from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.frozen import Frozen
 from rules.model import Confidence, Diagnosis, Severity
@@ -114,9 +114,9 @@ def _overlaid(
     return tuple(laid.values())
 
 
-def complaints(told: Told, causes: Mapping[str, Cause]) -> list[str]:
-    """What a catalogue makes of a case that the case does not want; empty when all is well."""
-    got, wanted = diagnose(delta_of(told), causes), told.case.expect
+def complaints(told: Told, got: Diagnosis) -> list[str]:
+    """What is in the Diagnosis of a case that the case does not want; empty when all is well."""
+    wanted = told.case.expect
     verdict, details = verdict_of(got, told.cause)
     wrong = [f"{told.cause} is {verdict} ({details}), not {wanted.verdict}"] if verdict != wanted.verdict else []
     for name in ("severity", "confidence", "cache", "by"):
@@ -170,6 +170,12 @@ def cases_by_name() -> Mapping[str, Told]:
 def delta_of_case(name: str) -> Delta:
     """The Delta of a case by its name; made once, for several tests ask for it."""
     return delta_of(cases_by_name()[name])
+
+
+@cache
+def context_of_case(name: str) -> SignalContext:
+    """What the signals see of a case by its name."""
+    return SignalContext(delta_of_case(name))
 
 
 @cache

@@ -6,15 +6,30 @@ import pytest
 
 from rules.catalogue import HOME, catalogue
 from rules.cause import AnyOf, Cause, Condition
-from rules.engine import diagnose
-from tests.rules.case_files import Told, all_cases, complaints, delta_of
+from rules.engine import _judge, diagnose
+from tests.rules.case_files import (
+    Told,
+    all_cases,
+    complaints,
+    context_of_case,
+    delta_of,
+    delta_of_case,
+    diagnosis_of_case,
+)
 
 CASES = all_cases()
 
 
 @pytest.mark.parametrize("told", CASES, ids=str)
 def test_catalogue_judges_the_case_as_expected(told: Told) -> None:
-    assert complaints(told, catalogue()) == []
+    assert complaints(told, diagnosis_of_case(str(told))) == []
+
+
+def test_diagnosis_gives_each_cause_exactly_one_verdict_on_every_case() -> None:
+    for told in CASES:
+        got = diagnosis_of_case(str(told))
+        verdicts = [one.cause for kind in (got.findings, got.ruled_out, got.undetermined) for one in kind]
+        assert sorted(verdicts) == sorted(JUDGED), told
 
 
 JUDGED = [name for name, cause in catalogue().items() if not cause.handbook]
@@ -67,7 +82,15 @@ def test_cases_notice_a_missing_condition(name: str) -> None:
     mutant, signal = MUTANTS[name]
     causes = {**catalogue(), mutant.id: mutant}
     likely_first = sorted(CASES, key=lambda told: (told.cause != mutant.id, told.case.expect.by != signal))
-    assert any(complaints(told, causes) for told in likely_first), f"no case needs it: {name}"
+    judged_otherwise = (told for told in likely_first if not judged_alike(told, catalogue()[mutant.id], mutant))
+    noticed = (complaints(told, diagnose(delta_of_case(str(told)), causes)) for told in judged_otherwise)
+    assert any(noticed), f"no case needs it: {name}"
+
+
+def judged_alike(told: Told, one: Cause, other: Cause) -> bool:
+    """Whether two forms of a cause have the same verdict on a case by themselves, and so in any catalogue."""
+    context = context_of_case(str(told))
+    return _judge(one, context) == _judge(other, context)
 
 
 def test_mutants_are_as_many_as_the_conditions_and_alternatives() -> None:

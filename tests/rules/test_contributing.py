@@ -8,8 +8,9 @@ import pytest
 
 from rules.catalogue import catalogue, load
 from rules.cause import Cause
+from rules.engine import diagnose
 from tests.conftest import ROOT
-from tests.rules.case_files import all_cases, complaints
+from tests.rules.case_files import all_cases, complaints, delta_of
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
@@ -34,7 +35,9 @@ def test_example_is_exactly_two_files(example: Path) -> None:
 def test_example_cases_are_judged_as_stated_beside_the_catalogue(example: Path) -> None:
     told = all_cases(example)
     assert {one.case.expect.verdict for one in told} == {"found", "ruled_out", "undetermined"}
-    assert [complaint for one in told for complaint in complaints(one, with_example(example))] == []
+    assert [
+        complaint for one in told for complaint in complaints(one, diagnose(delta_of(one), with_example(example)))
+    ] == []
 
 
 def test_example_needs_each_of_its_conditions(example: Path) -> None:
@@ -42,4 +45,4 @@ def test_example_needs_each_of_its_conditions(example: Path) -> None:
     for gone in cause.when:
         mutant = cause.model_copy(update={"when": tuple(one for one in cause.when if one is not gone)})
         causes = {**catalogue(), cause.id: mutant}
-        assert any(complaints(one, causes) for one in all_cases(example))
+        assert any(complaints(one, diagnose(delta_of(one), causes)) for one in all_cases(example))
