@@ -36,6 +36,14 @@ def test_counters_of_a_newer_perf_are_read() -> None:
     assert study.slips == () and study.checked == 6
 
 
+def test_stalls_per_instruction_are_those_of_the_side_that_stalled_more() -> None:
+    front = "  3,000,000,000  stalled-cycles-frontend\n"
+    assert (
+        cpu_study(NEW.replace("   <not supported>      stalled-cycles-frontend\n", front), "p").stalled_per_instruction
+        == 0.375
+    )
+
+
 def test_ratio_that_its_own_counters_do_not_give_is_told() -> None:
     study = cpu_study(NEW.replace("2.00  insn per cycle", "1.00  insn per cycle"), "perf.txt")
     ((figure, printed, computed),) = [(slip.figure, slip.printed, slip.computed) for slip in study.slips]

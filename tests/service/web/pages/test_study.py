@@ -1,5 +1,7 @@
 """The page of a study: all of it, its charts, nothing fetched, nothing of a table becomes markup."""
 
+import base64
+import hashlib
 import re
 from datetime import UTC, datetime
 
@@ -25,6 +27,13 @@ def test_page_fetches_nothing_and_runs_nothing_whatever_a_table_holds() -> None:
     text = study_html(PAGE, HOSTILE)
     self_contained(text)
     assert "<script" not in text and "<img" not in text
+
+
+def test_policy_of_the_page_allows_its_own_style_and_nothing_else() -> None:
+    text = study_html(PAGE, "t.csv")
+    (style,) = re.findall("<style>(.*?)</style>", text, re.S)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"default-src &#39;none&#39;; style-src &#39;sha256-{digest}&#39;" in text
 
 
 def test_page_holds_answer_findings_charts_tables_and_limits() -> None:
