@@ -1,5 +1,6 @@
 """create_app(): the one place where the parts are put together."""
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -24,7 +25,8 @@ from service.watch.connect import Connector
 from service.watch.scheduler import QueueMetrics
 from service.web.build import build_web
 
-STOP_SECONDS = 2.0
+STOP_SECONDS = 1.2
+"""For polls and whoever tells of them; web and store have a second or two beside it."""
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -61,6 +63,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     app.state.feed, app.state.close = notifiers.feed, partial(_close, store, fleet)
+    app.state.secure = store.writer.secure
     build_web(
         app,
         settings,
@@ -82,12 +85,13 @@ async def _running(store: Store, background: Sequence[Notifiers | PeriodicJob], 
         part.start()
     fleet.coordinator.start()
     yield
-    for part in background:
+    for part in (*background, store.maintenance):
         part.stop()
     fleet.coordinator.stop(STOP_SECONDS)
     fleet.scheduler.stop()
+    until = time.monotonic() + STOP_SECONDS / 4
     for part in background:
-        part.join(STOP_SECONDS)
+        part.join(max(0.0, until - time.monotonic()))
     store.stop()
     _close(store, fleet)
 

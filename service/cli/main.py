@@ -1,16 +1,12 @@
 """The `latchscope` command. JSON on stdout only, messages on stderr; bad input is one line and exit code 2."""
 
-import logging
 import re
-import signal
-import socket
-import sys
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
-import uvicorn
 
 from collectors.capture import dump
 from collectors.errors import CollectError
@@ -20,18 +16,15 @@ from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from collectors.scenarios import scenarios
 from rules.catalogue import catalogue
 from rules.confirming_views import views_before_containers, views_since_containers
-from service.app import create_app
 from service.cli import compare, preflight, script
 from service.cli.diagnose import diagnose
 from service.cli.options import CONFIG, ConfigOption, fail
+from service.cli.serving import serve_until_told
 from service.cli.store import store_cli
 from service.cli.study import study_cli
 from service.config import settings, sources
-from service.config.logging import configure as configure_logging
 from service.config.settings import Settings
 from service.render import diagnosis
-from service.store.schema.engine import StoreError
-from service.web.api.stream import Server
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -52,7 +45,7 @@ def demo(
     """Serve scripted databases: an undo storm, a busy but healthy one, a parse storm."""
     with tempfile.TemporaryDirectory(prefix="latchscope-") as folder:
         chosen = sources.demo(list(scenarios()), port, f"sqlite:///{folder}/demo.db", interval)
-        _serve(chosen, greeting=DEMO.replace("STORE", chosen.store))
+        serve_until_told(chosen, DEMO.replace("STORE", chosen.store), tidy=lambda: shutil.rmtree(folder))
 
 
 @cli.command()
@@ -64,7 +57,7 @@ def serve(
     chosen = _settings(config)
     if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
         fail(f"{chosen.listen} can be reached by others: set auth.tokens_file, or say --insecure")
-    _serve(chosen)
+    serve_until_told(chosen)
 
 
 @cli.command()
@@ -189,34 +182,3 @@ def _named(chosen: Settings, names: list[str] | None) -> list[settings.DatabaseS
         if name not in known:
             fail(f"no database named {name} in the configuration; there are: {', '.join(known) or 'none'}")
     return [known[name] for name in names] if names else list(known.values())
-
-
-def _serve(chosen: Settings, greeting: str = "latchscope: http://{address}/") -> None:
-    configure_logging()
-    # A signal before uvicorn listens to them ends us here; one it has obeyed it raises again, when all is in order.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: sys.exit(0))
-    with _listener(chosen) as listener:
-        try:
-            app = create_app(chosen)
-        except (StoreError, settings.BadSettings) as error:
-            fail(str(error))
-        host, port = listener.getsockname()[:2]
-        typer.echo(greeting.format(address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"), err=True)
-        if not chosen.loopback and chosen.auth.tokens_file is None:
-            logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
-        Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=2)).run(sockets=[listener])
-
-
-def _listener(chosen: Settings) -> socket.socket:
-    """The listening socket, taken before anything else so that a busy port is said in one line."""
-    family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((chosen.host, chosen.port))
-        listener.listen(2048)
-    except OSError as error:
-        listener.close()
-        fail(f"cannot listen on {chosen.listen}: {error.strerror}; choose another port")
-    return listener

@@ -37,7 +37,7 @@ class Store:
     def stop(self) -> None:
         """Write what waits, or leave it on disk for the next start."""
         self.maintenance.stop()
-        self.maintenance.join(5.0)
+        self.maintenance.join(0.5)
         self.writer.stop()
 
 

@@ -54,18 +54,23 @@ class Writer:
         while len(self.spool) and self._drain():
             pass
 
-    def stop(self, timeout: float = 5.0) -> None:
+    def stop(self, timeout: float = 1.5) -> None:
         """Write what waits, or leave it in the spool for the next start."""
         self.thread.stop()
         with self._awake:
             self._stopping = True
             self._awake.notify_all()
         self.thread.join(timeout)
+        self.secure()
+
+    def secure(self) -> None:
+        """Put on disk, for the next start, what is only in memory."""
         with self._awake:
             self._back_to_queue(self._in_flight)
             self._to_spool()
             if self._queue:
                 self.spool.lose(len(self._queue), "latchscope stops, and neither the store nor the disk takes them")
+                self._queue = []
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
         """Take a poll; never raises, and never waits for the store."""

@@ -15,10 +15,11 @@ from typing import Literal
 from fastapi import HTTPException, Request
 
 from service.config.settings import BadSettings
+from service.intake.archives import label
 
 Role = Literal["read", "operate"]
 _LINE = re.compile(r"^(?P<name>[\w.@-]+)\s+(?P<role>read|operate)\s+(?P<digest>[0-9a-f]{64})$")
-_LOOPBACK = re.compile(r"^(?:https?://)?(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]|testserver)(?::\d+)?$")
+_LOOPBACK = re.compile(r"^(?:127\.\d+\.\d+\.\d+|localhost|\[::1\])(?::\d+)?$", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,16 @@ def read_tokens(path: Path) -> dict[str, Caller]:
 class Access:
     """Decides about requests; its methods are FastAPI dependencies."""
 
-    def __init__(self, tokens: dict[str, Caller] | None) -> None:
+    def __init__(self, tokens: dict[str, Caller] | None, *, here_only: bool = True) -> None:
+        """`here_only`: whether only this machine can reach us, so that every request must name it as its host."""
         self._tokens = tokens
+        self._here_only = here_only
 
     def reader(self, request: Request) -> Caller:
-        """Whoever may read. Raises 401."""
+        """Whoever may read. Raises 401, or 403 without tokens."""
         if self._tokens is None:
+            if self._here_only:
+                _for_this_machine(request)
             return LOCAL
         digest = hashlib.sha256(_token(request).encode()).hexdigest()
         for known, caller in self._tokens.items():
@@ -76,27 +81,34 @@ class Access:
         if caller.role != "operate":
             raise HTTPException(403, f"{caller.name} may read; this needs the role operate")
         if self._tokens is None:
-            self._from_here(request)
+            _for_this_machine(request)
+            _from_own_page(request, "actions without a token", by_origin=True)
         elif request.headers.get("authorization", "").lower().startswith("basic "):
-            _from_own_page(request)
+            _from_own_page(request, "actions by HTTP Basic", by_origin=False)
         return caller
 
-    def _from_here(self, request: Request) -> None:
-        """Without tokens a page of somebody else's site must not act through the reader's browser."""
-        for header in ("host", "origin"):
-            value = request.headers.get(header)
-            if value is not None and not _LOOPBACK.match(value):
-                raise HTTPException(
-                    403, f"actions without a token are taken from this machine only, not for {header} {value}"
-                )
+
+def _for_this_machine(request: Request) -> None:
+    """Without tokens a page of somebody else's site must not use the reader's browser: its name may lead here at any time."""
+    host = request.headers.get("host", "")
+    if not _LOOPBACK.match(host):
+        raise HTTPException(
+            403,
+            f"without tokens only this machine is served, under 127.0.0.1 or localhost, not {label(host) or 'no host'}",
+        )
 
 
-def _from_own_page(request: Request) -> None:
-    """A browser sends the password of HTTP Basic along with what a page of somebody else's site makes it send."""
+def _from_own_page(request: Request, what: str, *, by_origin: bool) -> None:
+    """A browser sends along what lets its user in, also with what a page of somebody else's site makes it send.
+
+    `by_origin`: the page must be of our own scheme, host and port even where the browser calls it the same site; behind a
+    proxy we do not know them.
+    """
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    own = site in ("same-origin", "none") if site else origin in (None, f"{request.url.scheme}://{request.url.netloc}")
-    if not own:
-        raise HTTPException(403, "actions by HTTP Basic are taken from our own pages only; send the token as Bearer")
+    own_site = site in ("same-origin", "none")
+    own_origin = origin is None or origin.lower() == f"{request.url.scheme}://{request.headers.get('host', '')}".lower()
+    if (site and not own_site) or (not own_origin and (by_origin or not site)):
+        raise HTTPException(403, f"{what} are taken from our own pages only; send a token as Bearer")
 
 
 def _token(request: Request) -> str:

@@ -42,7 +42,8 @@ def build_web(
     ready: Callable[[], Readiness],
 ) -> None:
     """Give the app its routes. Raises BadSettings where the tokens cannot be read."""
-    access = Access(read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None)
+    tokens = read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None
+    access = Access(tokens, here_only=settings.loopback)
     audit = Audit(settings.auth.audit_file)
     repository = store.repository
     uploads = Uploads(repository.reports, settings.reports.max_bytes)

@@ -42,7 +42,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "migrations",
         "schema",
     ),
-    "service.web": ("build", "pages", "api", "access | charts | presenters | query_params", "schemas"),
+    "service.web": ("build | server", "pages", "api", "access | charts | presenters | query_params", "schemas"),
 }
 """Package → what stands in it, from the top down; neighbours on one line know nothing of each other."""
 

@@ -2,11 +2,9 @@
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-import uvicorn
 from fastapi import APIRouter, Depends, Header, HTTPException, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
@@ -133,12 +131,3 @@ async def _within(event: asyncio.Event, seconds: float) -> bool:
             return await event.wait()
     except TimeoutError:
         return False
-
-
-class Server(uvicorn.Server):
-    """Ends the streams before it waits for the answers under way, since a stream would never end by itself."""
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop the app's feed, then everything as usual."""
-        self.config.app.state.feed.stop()  # type: ignore[union-attr]
-        await super().shutdown(sockets)

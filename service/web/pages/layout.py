@@ -24,7 +24,7 @@ from service.web.charts import svg
 HERE = Path(__file__).parents[1]
 FRAME = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
-    "form-action 'self'"
+    "form-action 'self'; frame-ancestors 'none'"
 )
 
 templates = Jinja2Templates(HERE / "templates")

@@ -107,13 +107,40 @@ def test_actions_need_the_operate_role_and_are_audited(
 def test_actions_without_tokens_are_for_this_machine_and_no_other_site(tmp_path: Path) -> None:
     app = client(tmp_path)
     assert app.get(RESUME, "POST", headers=LOOPBACK).status_code == 200
-    assert app.get(RESUME, "POST", headers=LOOPBACK | {"origin": "http://localhost:8000"}).status_code == 200
+    assert app.get(RESUME, "POST", headers=LOOPBACK | {"origin": "http://127.0.0.1:8000"}).status_code == 200
     for headers in (
         {"host": "latchscope.example"},
         LOOPBACK | {"origin": "https://elsewhere.example"},
         LOOPBACK | {"origin": "null"},
+        LOOPBACK | {"origin": "http://localhost:8000"},
+        LOOPBACK | {"origin": "http://127.0.0.1:3000"},
+        LOOPBACK | {"origin": "https://127.0.0.1:8000"},
+        LOOPBACK | {"sec-fetch-site": "same-site"},
     ):
-        assert app.get(RESUME, "POST", headers=headers).status_code == 403
+        assert app.get(RESUME, "POST", headers=headers).status_code == 403, headers
+
+
+HOSTS = ("127.0.0.1:8000", "localhost", "LOCALHOST:9", "[::1]:8000", "127.1.2.3")
+FOREIGN = ("latchscope.example", "testserver", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "x@127.0.0.1")
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/databases", "/metrics", "/api/v1/causes", "/db/demo"])
+def test_reads_without_tokens_are_for_this_machine_by_name(tmp_path: Path, path: str) -> None:
+    app = client(tmp_path)
+    assert [app.get(path, headers={"host": host}).status_code for host in HOSTS] == [200] * len(HOSTS)
+    assert [app.get(path, headers={"host": host}).status_code for host in FOREIGN] == [403] * len(FOREIGN)
+    told = app.get("/metrics", headers={"host": "evil.example"}).json()["detail"]
+    assert told == "without tokens only this machine is served, under 127.0.0.1 or localhost, not evil.example"
+
+
+def test_reads_of_an_open_address_are_for_every_name(tmp_path: Path) -> None:
+    app = Client(create_app(Settings(store=f"sqlite:///{tmp_path}/store.db", listen="0.0.0.0:8000")))
+    assert app.get("/metrics", headers={"host": "latchscope.example"}).status_code == 200
+    app.app.state.close()
+
+
+def test_pages_are_in_nobodys_frame(tmp_path: Path) -> None:
+    assert "frame-ancestors 'none'" in client(tmp_path).get("/").headers["content-security-policy"]
 
 
 @pytest.mark.parametrize(

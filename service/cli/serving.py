@@ -1,0 +1,70 @@
+"""Serving until a signal: the listening socket, the app, and an end within five seconds whatever hangs."""
+
+import faulthandler
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn
+
+import typer
+
+from service.app import create_app
+from service.cli.options import fail
+from service.config.logging import configure as configure_logging
+from service.config.settings import BadSettings, Settings
+from service.store.schema.engine import StoreError
+from service.web.server import Server, provide_descriptors
+
+GREETING = "latchscope: http://{address}/"
+
+
+def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[[], object] = lambda: None) -> None:
+    """Serve until SIGTERM or SIGINT; then `tidy`, and the process ends."""
+    configure_logging()
+    faulthandler.enable()  # bytes from a database can crash the driver's compiled part; then at least the place is told
+    # A signal before uvicorn listens to them ends us here.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
+    with _listener(chosen) as listener:
+        try:
+            app = create_app(chosen)
+        except (StoreError, BadSettings) as error:
+            fail(str(error))
+        host, port = listener.getsockname()[:2]
+        typer.echo(greeting.format(address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"), err=True)
+        if not chosen.loopback and chosen.auth.tokens_file is None:
+            logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
+        provide_descriptors(len(chosen.databases))
+
+        def end() -> NoReturn:
+            """Put on disk what is still in memory, and go.
+
+            The interpreter's own end waits for threads that wait for databases, and walks through all there is in memory.
+            """
+            with suppress(Exception):
+                app.state.secure()
+            with suppress(OSError):
+                tidy()
+            logging.shutdown()
+            sys.stderr.flush()
+            os._exit(0)
+
+        Server(app, end).run(sockets=[listener])
+
+
+def _listener(chosen: Settings) -> socket.socket:
+    """The listening socket, taken before anything else so that a busy port is said in one line."""
+    family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((chosen.host, chosen.port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        fail(f"cannot listen on {chosen.listen}: {error.strerror}; choose another port")
+    return listener
