@@ -128,7 +128,9 @@ def _wrong_columns(sql: str, select: exp.Select, release: str) -> Iterator[str]:
 @cache
 def _unknown_column(sql: str, columns: frozenset[tuple[str, frozenset[str]]]) -> str:
     """What a text asks of views that they do not have; asked once for all the releases whose views are alike."""
-    bare = sqlglot.parse_one(sql, read="oracle")
+    (statement,) = _parsed(sql)
+    assert isinstance(statement, exp.Select)
+    bare = statement.copy()
     for table in bare.find_all(exp.Table):
         table.set("db", None)  # the catalogue knows every view by its name alone
     try:

@@ -1,6 +1,7 @@
 """A user with some grants and no more: every query is answered whose views are granted, all others get ORA-00942."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import sqlglot
 from sqlglot import exp
@@ -20,15 +21,22 @@ class GrantedBackend:
 
     def answer(self, _service: str, sql: str, _binds: Mapping[str, object], /) -> Answer:
         """See `Backend.answer`: the number 1 for each column, and where the session is for a query that asks for it."""
-        select = sqlglot.parse_one(sql, read="oracle")
-        if {table.name.lower() for table in select.find_all(exp.Table)} - self.granted:
+        tables, width = read_by(sql)
+        if tables - self.granted:
             raise OracleError(942)
-        inner = select.find(exp.Subquery)
-        asked = inner.this.selects if inner else select.selects
-        columns = [ResultColumn(f"C{place}") for place in range(len(asked))]
+        columns = [ResultColumn(f"C{place}") for place in range(width)]
         if "con_name" not in sql:
             return Answer(columns, [(1,) * len(columns)])
         return Answer([*columns, *PLACE], [(*(1 for _ in columns), "CDB$ROOT", 1)])
+
+
+@cache
+def read_by(sql: str) -> tuple[frozenset[str], int]:
+    """The tables that a query reads, and how many columns it gives; parsed once, for the same texts are sent again and again."""
+    select = sqlglot.parse_one(sql, read="oracle")
+    inner = select.find(exp.Subquery)
+    asked = inner.this.selects if inner else select.selects
+    return frozenset(table.name.lower() for table in select.find_all(exp.Table)), len(asked)
 
 
 def granted_in(script: str) -> frozenset[str]:
