@@ -16,6 +16,7 @@ from collectors.release import parts, text_for
 from rules.catalogue import catalogue as causes
 from rules.cause import Cause, Releases
 from tests.collectors.shipped_sql import CONTAINER, MADE_BY_US, RELEASES, catalogue, columns_of, mistakes, releases_of
+from tests.each import each
 
 CONFIRMING = {
     cause.id: {release: (cause.confirm.text(release), cause.confirm.naming(release)) for release in releases_of(cause)}
@@ -41,7 +42,7 @@ def test_statements_of_groups_fit_the_releases_they_are_sent_to(group: str) -> N
     assert {release: wrong for release, text in sent.items() if text and (wrong := mistakes(text.sql, release))} == {}
 
 
-@pytest.mark.parametrize("cause", CONFIRMING)
+@each("cause", CONFIRMING)
 def test_confirming_queries_fit_the_releases_of_their_cause(cause: str) -> None:
     assert CONFIRMING[cause]
     for release, (sql, naming) in CONFIRMING[cause].items():
@@ -96,7 +97,7 @@ def test_statement_for_a_session_elsewhere_fits_and_is_bounded_to_it(release: st
     assert re.search(r"inst_id = :instance\s+and sid = :sid\s+and rownum <= 1$", blockers.ELSEWHERE)
 
 
-@pytest.mark.parametrize("collector", collectors().values(), ids=list(collectors()))
+@each("collector", collectors().values())
 def test_statements_name_the_declared_columns(collector: Collector) -> None:
     declared = {column.name for column in collector.columns}
     ours = MADE_BY_US.get(collector.view, frozenset())
@@ -123,7 +124,7 @@ READ_FROM = {
 """Collectors that are named otherwise than what they read."""
 
 
-@pytest.mark.parametrize("collector", collectors().values(), ids=list(collectors()))
+@each("collector", collectors().values())
 def test_statements_carry_our_mark_and_read_the_view_they_are_named_for(collector: Collector) -> None:
     for sql in collector.statements.values():
         assert f"/* latchscope {collector.view} */" in sql

@@ -10,11 +10,10 @@ from collectors.registry import collectors, marker
 from collectors.release import parts
 from collectors.views.latchname import number_of
 from tests.collectors.shipped_sql import CONTAINER, MADE_BY_US
+from tests.each import each
 
-EVERY = pytest.mark.parametrize("one", collectors().values(), ids=list(collectors()))
-STATEMENTS = pytest.mark.parametrize(
-    ("one", "release"), [(one, release) for one in collectors().values() for release in one.statements]
-)
+EVERY = each("one", collectors().values())
+STATEMENTS = each(("one", "release"), [(one, release) for one in collectors().values() for release in one.statements])
 
 
 def selected(statement: str) -> list[str]:

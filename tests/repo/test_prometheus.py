@@ -16,6 +16,7 @@ from rules.catalogue import LOADER
 from rules.model import Severity
 from service.metrics.families import FAMILIES
 from service.state.episodes import OPEN_AFTER
+from tests.each import each
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "dashboards" / "prometheus"
@@ -169,7 +170,7 @@ def test_severities_of_one_alert_differ_only_in_expr_and_labels(alert: str) -> N
     assert len(set(severities)) == len(severities)
 
 
-@pytest.mark.parametrize("rule", [*RECORDS, *ALERTS], ids=lambda rule: rule.get("record") or alert_id(rule))
+@each("rule", [*RECORDS, *ALERTS])
 def test_rule_names_only_existing_metrics(rule: Rule) -> None:
     recorded = {one["record"] for one in RECORDS}
     named = set(NAME.findall(texts(rule)))
@@ -180,7 +181,7 @@ def test_rule_names_only_existing_metrics(rule: Rule) -> None:
         assert re.search(rf"rate\({name}(\{{[^}}]*\}})?\[", texts(rule)), f"{name} is a total and needs rate()"
 
 
-@pytest.mark.parametrize("rule", RECORDS, ids=lambda rule: rule["record"])
+@each("rule", RECORDS)
 def test_recording_rule_is_named_by_its_level_and_used_or_proven(rule: Rule) -> None:
     assert RECORD.match(rule["record"])
     used = [one for one in [*RECORDS, *ALERTS] if one is not rule and rule["record"] in NAME.findall(texts(one))]

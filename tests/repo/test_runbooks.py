@@ -14,6 +14,7 @@ from service.app import create_app
 from service.cli.main import cli
 from service.config.settings import DatabaseSettings, Settings
 from service.metrics.families import FAMILIES
+from tests.each import each
 from tests.service.stage import Client
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +32,7 @@ NEVER_READ = re.compile(
 )
 HIDDEN = re.compile(r"`_[a-z]\w+`|[Hh]idden parameters")
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+each_page = each("page", PAGES)
 
 
 def rules(name: str) -> list[dict[str, str]]:

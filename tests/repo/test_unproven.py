@@ -11,6 +11,7 @@ import sqlglot
 
 from rules.catalogue import catalogue
 from tests.conftest import ROOT
+from tests.each import each
 from tests.live.questions import QUESTIONS
 
 TEXT = (ROOT / "docs" / "unproven.md").read_text(encoding="utf-8")
@@ -27,7 +28,7 @@ def statements() -> Iterator[list[str]]:
 
 
 STATEMENTS = list(statements())
-each = pytest.mark.parametrize("row", STATEMENTS, ids=[row[0] for row in STATEMENTS])
+each_statement = each("row", STATEMENTS)
 
 
 def test_page_holds_the_statements_once_each() -> None:
@@ -35,14 +36,14 @@ def test_page_holds_the_statements_once_each() -> None:
     assert len(names) >= 35 and len(set(names)) == len(names)
 
 
-@each
+@each_statement
 def test_statement_says_what_it_rests_on_and_what_a_wrong_guess_costs(row: list[str]) -> None:
     _, statement, rests_on, cost, _ = row
     assert rests_on in RESTS_ON
     assert len(statement) > 20 and len(cost) > 10
 
 
-@each
+@each_statement
 def test_statement_names_a_command_or_says_why_there_is_none(row: list[str]) -> None:
     settled = row[4]
     command = re.search(r"`[^`]*\b(make|docker|latchscope) [^`]+`", settled)
@@ -50,7 +51,7 @@ def test_statement_names_a_command_or_says_why_there_is_none(row: list[str]) -> 
     assert command or reason, settled
 
 
-@each
+@each_statement
 def test_statement_command_leads_to_a_live_test_that_is_there(row: list[str]) -> None:
     for name, cause in re.findall(r'ONLY="?(\w+)(?: and ([\w-]+)")?', row[4]):
         assert name in QUESTIONS or f"def {name}" in LIVE, name

@@ -7,6 +7,7 @@ import pytest
 from rules.catalogue import HOME, catalogue
 from rules.cause import AnyOf, Cause, Condition
 from rules.engine import _judge, diagnose
+from tests.each import each
 from tests.rules.case_files import (
     Told,
     all_cases,
@@ -41,7 +42,7 @@ def test_cases_files_and_judged_causes_match_one_to_one() -> None:
     assert {path.name.removesuffix(".cases.yaml") for path in HOME.glob("*.cases.yaml")} == set(JUDGED)
 
 
-@pytest.mark.parametrize("cause", JUDGED)
+@each("cause", JUDGED)
 def test_cause_has_a_case_that_is_found_and_one_that_is_ruled_out(cause: str) -> None:
     verdicts = [told.case.expect.verdict for told in CASES if told.cause == cause]
     assert "found" in verdicts

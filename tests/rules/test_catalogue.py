@@ -11,6 +11,7 @@ from rules.catalogue import HOME, BadCause, catalogue, conditions, load, read
 from rules.cause import Cause
 from rules.query import Query
 from rules.signals import SIGNALS
+from tests.each import each
 
 GOOD = yaml.safe_load((HOME / "undo-segments.yaml").read_text(encoding="utf-8"))
 
@@ -86,7 +87,7 @@ def test_load_skips_cases_files_and_keeps_the_knowledge_base_order(tmp_path: Pat
 CAUSES = catalogue().values()
 
 
-@pytest.mark.parametrize("cause", CAUSES, ids=list(catalogue()))
+@each("cause", CAUSES)
 def test_entry_is_complete(cause: Cause) -> None:
     words = (cause.title, cause.explanation, cause.remedy, cause.risk, cause.expected_effect, cause.false_positives)
     assert all(words)
@@ -97,7 +98,7 @@ def test_entry_is_complete(cause: Cause) -> None:
         assert condition.because
 
 
-@pytest.mark.parametrize("cause", CAUSES, ids=list(catalogue()))
+@each("cause", CAUSES)
 def test_confirming_query_is_one_select_that_its_releases_can_run(cause: Cause) -> None:
     if cause.confirm is None:
         assert cause.cap == "info" or cause.handbook, "what is found and not harmless needs a confirmation"
@@ -111,7 +112,7 @@ def test_confirming_query_is_one_select_that_its_releases_can_run(cause: Cause) 
     assert cause.confirm.reading.endswith(".")
 
 
-@pytest.mark.parametrize("cause", CAUSES, ids=list(catalogue()))
+@each("cause", CAUSES)
 def test_entry_words_carry_their_required_cautions(cause: Cause) -> None:
     text = " ".join((cause.explanation, cause.remedy, *(one.title for one in cause.references)))
     if re.search(r"(?<![a-z0-9])_[a-z]+_[a-z_]+", cause.remedy):
@@ -131,7 +132,7 @@ COUNTERS = r"\bexecutions\b|\bsum\((value|sleeps|total_waits|time_waited\w*)\)"
 """What grows with the age of the instance; a share of two such sums does not."""
 
 
-@pytest.mark.parametrize("cause", CAUSES, ids=list(catalogue()))
+@each("cause", CAUSES)
 def test_confirming_query_sets_no_bound_on_what_grows_with_the_age_of_the_instance(cause: Cause) -> None:
     if cause.confirm and any(re.search(COUNTERS, text) for text in cause.confirm.variants().values()):
         assert cause.confirm.needs is None, "any instance that is up for a month meets it"

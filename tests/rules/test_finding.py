@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pytest
-
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row
 from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.engine import CauseVerdict, diagnose
 from rules.model import Finding, RuledOut, Severity, Undetermined
+from tests.each import each
 from tests.rules.contexts import delta_of
 from tests.rules.rich import LATCH_WAIT, RICH, waiters
 
@@ -121,7 +120,7 @@ def test_general_cause_gives_way_to_a_special_one_that_is_found() -> None:
     assert isinstance(verdict(general, quiet), Finding)
 
 
-@pytest.mark.parametrize("cause", catalogue().values(), ids=list(catalogue()))
+@each("cause", catalogue().values())
 def test_gives_way_to_names_only_existing_causes_and_never_mutually(cause: Cause) -> None:
     assert set(cause.gives_way_to) <= set(catalogue()) - {cause.id}
     assert all(cause.id not in catalogue()[one].gives_way_to for one in cause.gives_way_to)

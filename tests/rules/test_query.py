@@ -11,6 +11,7 @@ from sqlglot import exp
 from rules.catalogue import catalogue
 from rules.query import Query
 from tests.collectors.shipped_sql import RELEASES, releases_of
+from tests.each import each
 
 QUERIES = {cause.id: cause.confirm for cause in catalogue().values() if cause.confirm}
 HERE = {cause: releases_of(catalogue()[cause]) for cause in QUERIES}
@@ -30,14 +31,14 @@ def texts(query: Query) -> list[str]:
     return [text for one in given for text in ([one] if isinstance(one, str) else one.values())]
 
 
-@pytest.mark.parametrize("cause", QUERIES)
+@each("cause", QUERIES)
 def test_reads_lists_exactly_the_views_of_the_texts(cause: str) -> None:
     query = QUERIES[cause]
     assert set(query.reads) == set().union(*map(tables, texts(query)))
     assert len(set(query.reads)) == len(query.reads)
 
 
-@pytest.mark.parametrize("cause", QUERIES)
+@each("cause", QUERIES)
 def test_views_are_those_that_the_text_of_the_release_reads(cause: str) -> None:
     query = QUERIES[cause]
     for release in HERE[cause]:
@@ -47,19 +48,19 @@ def test_views_are_those_that_the_text_of_the_release_reads(cause: str) -> None:
         assert naming is None or tables(naming) == tables(text), f"{release}: names need a grant of their own"
 
 
-@pytest.mark.parametrize("cause", QUERIES)
+@each("cause", QUERIES)
 def test_no_query_from_12_1_on_counts_the_objects_of_one_container(cause: str) -> None:
     later = [release for release in HERE[cause] if release != "11.2"]
     assert [view for release in later for view in QUERIES[cause].views(release) if view.startswith("dba_")] == []
 
 
-@pytest.mark.parametrize("cause", QUERIES)
+@each("cause", QUERIES)
 def test_no_query_scans_the_library_cache_or_an_audit_trail(cause: str) -> None:
     read = {view for text in texts(QUERIES[cause]) for view in tables(text)}
     assert [view for view in read if FORBIDDEN.fullmatch(view)] == []
 
 
-@pytest.mark.parametrize("cause", QUERIES)
+@each("cause", QUERIES)
 def test_names_never_give_the_text_of_a_statement(cause: str) -> None:
     named = QUERIES[cause].names
     for text in [] if named is None else [named] if isinstance(named, str) else named.values():
@@ -67,7 +68,7 @@ def test_names_never_give_the_text_of_a_statement(cause: str) -> None:
         assert not {"sql_text", "sql_fulltext"} & {one.name for given in selects for one in given.find_all(exp.Column)}
 
 
-@pytest.mark.parametrize("cause", QUERIES)
+@each("cause", QUERIES)
 def test_names_of_dictionary_objects_carry_their_container(cause: str) -> None:
     for release in HERE[cause]:
         naming = QUERIES[cause].naming(release)

@@ -9,6 +9,7 @@ from collectors.model import Delta
 from rules.catalogue import catalogue
 from rules.engine import diagnose
 from rules.signals import SIGNALS
+from tests.each import each
 from tests.rules.case_files import cases_by_name, diagnosis_of_case
 
 TRAPS = {
@@ -58,7 +59,7 @@ def test_trap_notices_a_planted_sentence(trap: str, sentence: str) -> None:
     assert len(TRAPS) == 8
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each("name", TEXTS)
 def test_hidden_parameters_and_bug_numbers_carry_their_caution(name: str) -> None:
     text = TEXTS[name]
     if HIDDEN.search(catalogue()[name].remedy):
