@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from prometheus_client import Metric
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -26,10 +28,12 @@ from rules.query import CONTAINERS_SINCE, Query
 from rules.signals import SIGNALS
 from rules.studies import parallel, partitions, scaling_row
 from rules.studies.table import StudyColumn
+from service.app import create_app
 from service.config.settings import DatabaseSettings, Settings
 from service.config.units import seconds, size
 from service.config.webhooks import WebhookSettings
-from service.metrics.families import FAMILIES, Family
+from service.metrics.families import FAMILIES
+from service.metrics.family import Family
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("*.md", "docs/*.md", "rules/causes/*.md")
@@ -246,6 +250,27 @@ def metrics(section: str) -> str:
     return table(heads, (cells(one) for one in FAMILIES.values() if one.section == section))
 
 
+def process_metrics() -> str:
+    """What a whole service says of itself, as its own registry has it."""
+    with TemporaryDirectory() as folder:
+        hook = WebhookSettings(name="chat", url="http://127.0.0.1:9/")
+        app = create_app(Settings(store=f"sqlite:///{folder}/store.db", databases=[], webhooks=[hook]))
+        families = list(app.state.registry.collect())
+        app.state.close()
+    labels = {"latchscope_webhook_attempts": "target, outcome"}
+
+    def cells(one: Metric) -> tuple[str, ...]:
+        name = f"{one.name}_total" if one.type == "counter" else one.name
+        named = ", ".join(sorted({label for sample in one.samples for label in sample.labels}))
+        return f"`{name}`", one.type, named or labels.get(one.name, "–"), one.documentation.removesuffix(".")
+
+    return table("metric | type | labels | meaning", (cells(one) for one in families if one.name not in _TOLD))
+
+
+_TOLD = {name.removesuffix("_total") for name in FAMILIES}
+"""What stands in another table."""
+
+
 def signals() -> str:
     """Each signal with its unit and its views, by name."""
     every = sorted(SIGNALS.values(), key=lambda one: one.name)
@@ -273,6 +298,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "defaults": defaults,
     "signals": signals,
+    "metrics of the process": process_metrics,
     "study scaling": partial(study_columns, scaling_row.COLUMNS),
     "study partitions": partial(study_columns, partitions.COLUMNS),
     "study parallel": partial(study_columns, parallel.COLUMNS),

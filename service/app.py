@@ -37,7 +37,7 @@ def create_app(settings: Settings) -> FastAPI:
     registry = own_registry()
     store = build_store(settings)
     registry.register(SpoolMetrics(store.writer.spool))
-    jobs = build_jobs(store.repository, board, connector.began)
+    jobs = build_jobs(store.repository, board, connector.began, registry)
     notifiers = build_notifiers(settings, store.repository, registry)
     fleet = build_fleet(settings, store, board, connector)
     registry.register(FleetMetrics(fleet.coordinator))
@@ -62,8 +62,8 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    app.state.feed, app.state.close = notifiers.feed, partial(_close, store, fleet)
-    app.state.secure = store.writer.secure
+    app.state.feed, app.state.registry = notifiers.feed, registry
+    app.state.close, app.state.secure = partial(_close, store, fleet), store.writer.secure
     build_web(
         app,
         settings,

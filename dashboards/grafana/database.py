@@ -1,12 +1,16 @@
-"""The walk through one database: worth it, hot child, cache, location, waits, who, finding."""
+"""One database: the verdict first, then where the time goes; what belongs to one mechanism waits folded below."""
 
+from details import details
 from panels import (
     BY_SESSIONS,
+    BY_SEVERITY,
     BY_SHARE,
+    SEVERITIES,
     Json,
     annotation,
-    bars,
     dashboard,
+    link,
+    override,
     query,
     row,
     stat,
@@ -15,45 +19,66 @@ from panels import (
     timeseries,
     web_link,
 )
-from shared import FOUND, LATCH, LOCK, PAGE, RESULT_CACHE, WAITS, S, chosen, finding_links, per_second, ratio
+from shared import IMPACT, PAGE, SESSIONS, S, chosen, largest, per_second, recorded, to_page
+
+COLOURS = {
+    "info": {"text": "Fine", "color": "green", "index": 0},
+    "notice": {"text": "Notice", "color": "blue", "index": 1},
+    "warning": {"text": "Warning", "color": "orange", "index": 2},
+    "critical": {"text": "Critical", "color": "red", "index": 3},
+}
 
 
 def database(address: str) -> Json:
-    """The walk through one database: hot child, cache, location, waits, who, finding."""
-    panels = [*_worth(), *_hot_child(), *_cache(), *_location(), *_waits(), *_who(), *_finding()]
-    active = annotation(
-        "Findings",
-        "orange",
-        f'latchscope_finding{{{S},severity=~"notice|warning|critical"}}',
-        "{{cause}}",
-        "{{cache}} ({{severity}})",
-        "cause,severity",
-    )
+    """The verdict, where the time goes, and the rest folded."""
     return dashboard(
         "latchscope-database",
         "latchscope / Database",
-        "One database, in the order of the walk: is it worth it, hot child, cache, location, waits, who, finding.",
+        "One database: what is wrong, since when and what to do now; then where the time goes.",
         chosen(several=False, address=address),
-        panels,
-        annotations=[active],
-        links=[web_link("Evidence in latchscope", f"{PAGE}/db/${{db:raw}}", "the diagnosis with its evidence")],
+        [*_figures(), _verdict(), *_over_time(), *_where(), *details()],
+        annotations=_annotations(),
+        links=[web_link("In latchscope", to_page("${db:raw}"), "the page of this database over this time")],
     )
 
 
-def _worth() -> list[Json]:
-    waiting = per_second("latchscope_wait_event_seconds_total", "db", WAITS)
-    sleeps = per_second("latchscope_latch_sleeps_total", "db", LATCH)
+def _annotations() -> list[Json]:
+    troubled = f'latchscope_finding{{{S},severity=~"notice|warning|critical"}}'
+    mark, start = "latchscope_change_mark_timestamp_seconds", "latchscope_instance_start_timestamp_seconds"
+    fired = f'ALERTS{{{S},alertstate="firing"}}'
     return [
-        row("Is it worth looking?"),
+        annotation("Episodes", "orange", troubled, "{{cause}}", "{{cache}} ({{severity}})", "cause,severity"),
+        annotation("Change marks", "purple", f"{mark}{{{S}}} * 1000", "Change mark", "{{db}}", "db", moment=True),
+        annotation("Restarts", "blue", f"{start}{{{S}}} * 1000", "Instance started", "{{db}}", "db", moment=True),
+        annotation("Alerts", "red", fired, "{{alertname}}", "{{severity}}", "alertname,severity"),
+    ]
+
+
+def _figures() -> list[Json]:
+    return [
+        stat(
+            "Severity",
+            "Of the diagnosis, by what the waits cost: from 0.5 % of DB time a notice, 2 % a warning, 10 % critical.",
+            "none",
+            f"max(latchscope_severity{{{S}}})",
+            BY_SEVERITY,
+            words=SEVERITIES,
+            none="No data",
+        ),
         stat(
             "DB time lost",
-            "Share of DB time lost in row cache waits over the last interval.",
+            "Share of DB time that the waits of the surfaces in trouble cost in the last interval, as the page says it.",
             "percentunit",
-            f"max(latchscope_impact_ratio{{{S}}})",
+            f"max({IMPACT}{{{S}}})",
             BY_SHARE,
         ),
-        stat("Sessions waiting", "Sessions that wait for the row cache, on average.", "short", waiting, BY_SESSIONS),
-        stat("Sleeps per second", "Sleeps on all row cache latches.", "cps", sleeps),
+        stat(
+            "Sessions waiting",
+            "Sessions that waited there on average, those that wait without an end included.",
+            "short",
+            f"max({SESSIONS}{{{S}}})",
+            BY_SESSIONS,
+        ),
         stat("Data age", "Time since the last good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})"),
         stat(
             "Instance up for",
@@ -69,239 +94,108 @@ def _worth() -> list[Json]:
             legend="{{release}} ({{mechanism}})",
             text="name",
         ),
+    ]
+
+
+def _verdict() -> Json:
+    shown = f"max by (severity, title, cache, action, cause, db) (latchscope_verdict_info{{{S}}})"
+    since = f"max by (cause, cache, db) (latchscope_episode_begin_timestamp_seconds{{{S}}}) * 1000"
+    coloured = {
+        "mappings": [{"type": "value", "options": COLOURS}],
+        "custom.cellOptions": {"type": "color-background"},
+        "custom.width": 110,
+    }
+    about = link("What this cause is", f"{PAGE}/causes/${{__data.fields.cause}}")
+    there = link("In latchscope, at this time", to_page("${__data.fields.db}"))
+    return table(
+        "Verdict",
+        "What is wrong, since when, and the first thing to do. The page has the evidence and what was ruled out.",
+        ("Found", "none", shown),
+        ("Since", "dateTimeAsLocal", since),
+        hide=["Value #A"],
+        rename={"severity": "Severity", "title": "Cause", "cache": "Cache", "action": "Do now"},
+        order=["severity", "title", "cache", "Value #B", "action", "cause", "db"],
+        overrides=[
+            override("Severity", coloured),
+            override("Cause", {"links": [about], "custom.width": 300}),
+            override("Cache", {"custom.width": 190}),
+            override("Since", {"custom.width": 170}),
+            override("Do now", {"links": [there], "custom.cellOptions": {"type": "auto", "wrapText": True}}),
+            override("cause", {"custom.hidden": True}),
+            override("db", {"custom.hidden": True}),
+        ],
+        w=24,
+        h=5,
+    )
+
+
+def severity_by(by: str) -> str:
+    """How severe each finding is, as a number."""
+    ranks = (("critical", 3), ("warning", 2), ("notice", 1), ("info", 0))
+    found = (f'(latchscope_finding{{{S},severity="{name}"}} * {rank})' for name, rank in ranks)
+    return f"max by ({by}) ({' or '.join(found)})"
+
+
+def _over_time() -> list[Json]:
+    return [
         timeseries(
-            "Where the time goes",
-            "DB time, CPU and row cache waits in sessions: seconds spent per second.",
+            "DB time lost over time",
+            "What the waits cost, whole and by surface. From 0.5 % a notice, from 2 % a warning, from 10 % critical.",
+            "percentunit",
+            query(f"max by (db) ({IMPACT}{{{S}}})", "surfaces in trouble"),
+            query(f"max by (surface) (latchscope_surface_impact_ratio{{{S}}})", "{{surface}}"),
+            steps=BY_SHARE,
+        ),
+        states(
+            "Verdict over time",
+            "How severe it was, and when which cause was found.",
+            SEVERITIES,
+            query(f"max by (db) (latchscope_severity{{{S}}})", "severity"),
+            query(severity_by("cause, cache"), "{{cause}} {{cache}}"),
+        ),
+    ]
+
+
+def _where() -> list[Json]:
+    latches, mutexes = (
+        "db_location:latchscope_latch_location_sleeps:rate5m",
+        "db_location:latchscope_mutex_sleeps:rate5m",
+    )
+    return [
+        row("Where the time goes"),
+        timeseries(
+            "DB time, CPU and waits",
+            "In sessions: seconds spent per second.",
             "short",
-            query(per_second("latchscope_db_time_seconds_total", "db"), "DB time"),
+            query(recorded("db:latchscope_db_time_seconds:rate5m"), "DB time"),
             query(per_second("latchscope_db_cpu_seconds_total", "db"), "DB CPU"),
-            query(waiting, "row cache waits"),
-        ),
-        timeseries(
-            "DB time lost in row cache waits",
-            "From 0.5 % it is worth a note, from 2 % a warning, from 10 % it is critical.",
-            "percentunit",
-            query(f"max by (db) (latchscope_impact_ratio{{{S}}})", "share of DB time"),
-        ),
-    ]
-
-
-def _hot_child() -> list[Json]:
-    counted = f"latchscope_latch_sleeps_total{{{S},{LATCH}}}[$__range]"
-    share = f"sum by (child, cache) (increase({counted})) / scalar(sum(increase({counted})))"
-    named, by = "{{child}} · {{cache}}", "child, cache"
-    misses, gets = "latchscope_latch_misses_total", "latchscope_latch_gets_total"
-    sleeps = "latchscope_latch_sleeps_total"
-    return [
-        row("1 · Hot child: does one child latch stand out?"),
-        bars(
-            "Share of sleeps by child",
-            "Over the chosen time range. One child far above the others is the hot child; an even spread is not.",
-            "percentunit",
-            f"sort_desc(topk(8, {share} > 0))",
-            named,
-            limits={"max": 1},
-        ),
-        timeseries(
-            "Sleeps by child",
-            "Sleeps on each child latch. The name is that of the parent cache which the child guards.",
-            "cps",
-            query(per_second(sleeps, by, LATCH), named),
-        ),
-        timeseries(
-            "Sleeps per get by child",
-            "How often a get ends in sleep. A child far above the median of the busy others is held too long.",
-            "percentunit",
-            query(ratio(sleeps, gets, by, LATCH), named),
+            query(f"max by (db) ({SESSIONS}{{{S}}})", "surfaces in trouble"),
             w=8,
         ),
-        timeseries(
-            "Misses per get by child",
-            "How often the latch was held by somebody else at the first try. High without sleeps: spinning is enough.",
-            "percentunit",
-            query(ratio(misses, gets, by, LATCH), named),
-            w=8,
-        ),
-        timeseries(
-            "Misses that spinning absorbed",
-            "Share of misses that got the latch by spinning, without sleep.",
-            "percentunit",
-            query(ratio("latchscope_latch_spin_gets_total", misses, by, LATCH), named),
-            w=8,
-        ),
-        timeseries(
-            "Sessions asleep by child",
-            "Seconds slept per second: sessions asleep on each child latch, on average.",
-            "short",
-            query(per_second("latchscope_latch_wait_seconds_total", by, LATCH), named),
-        ),
-        timeseries(
-            "Gets by child",
-            "Gets of each child latch. A look-up in the cache takes about three.",
-            "ops",
-            query(per_second(gets, by, LATCH), named),
-        ),
-    ]
-
-
-def _cache() -> list[Json]:
-    gets, fast = (per_second(f"latchscope_rowcache_{name}_total", "cache") for name in ("gets", "fastgets"))
-    lookups = f"({gets} + ({fast} or {gets} * 0))"  # before 12.1 there are no fastgets
-    loads = f"{per_second('latchscope_rowcache_getmisses_total', 'cache')} / {lookups}"
-    entries = "latchscope_rowcache_entries_used"
-    return [
-        row("2 · Cache: what is looked up behind the hot child?"),
-        timeseries(
-            "Look-ups by cache",
-            "Requests to each dictionary cache, those in the fast way included, which gets do not count.",
-            "ops",
-            query(lookups, "{{cache}}"),
-        ),
-        timeseries(
-            "Look-ups that loaded the entry",
-            "Share of look-ups that did not find the entry and read it from the dictionary.",
-            "percentunit",
-            query(loads, "{{cache}}"),
-        ),
-        timeseries(
-            "Changes of entries",
-            "Modifications of each cache: sequences without cache, DDL, undo segments that come and go.",
-            "ops",
-            query(per_second("latchscope_rowcache_modifications_total", "cache"), "{{cache}}"),
-            w=8,
-        ),
-        timeseries(
-            "Undo segments known to the cache",
-            "Entries of dc_rollback_segments in use. Thousands make each look-up walk a long list.",
-            "short",
-            query(f'sum by (db) ({entries}{{{S},cache="dc_rollback_segments"}})', "undo segments"),
-            w=8,
-        ),
-        timeseries(
-            "Entries in use by cache",
-            "Entries of each cache that hold valid data.",
-            "short",
-            query(f"sum by (cache) ({entries}{{{S}}})", "{{cache}}"),
-            w=8,
-        ),
-    ]
-
-
-def _location() -> list[Json]:
-    sleeps = "latchscope_latch_location_sleeps_total"
-    return [
-        row("3 · Location: in which code do sessions meet?"),
-        timeseries(
-            "Sleeps by location of the holder",
-            "Where the session was that held the latch. This side points to the cause.",
-            "cps",
-            query(per_second(sleeps, "location", LATCH, 'side="holder"'), "{{location}}"),
-        ),
-        timeseries(
-            "Sleeps by location of the waiter",
-            "Where the sessions were that had to sleep. This side shows the victims.",
-            "cps",
-            query(per_second(sleeps, "location", LATCH, 'side="waiter"'), "{{location}}"),
-        ),
-        timeseries(
-            "Mutex sleeps by location",
-            "From 12.2 on mutexes guard the row cache. The number in brackets differs by release; the function's name counts.",
-            "cps",
-            query(per_second("latchscope_mutex_sleeps_total", "location"), "{{location}}"),
-        ),
-        timeseries(
-            "Sessions waiting for a mutex by location",
-            "Seconds waited per second: sessions waiting for row cache mutexes at each location, on average.",
-            "short",
-            query(per_second("latchscope_mutex_wait_seconds_total", "location"), "{{location}}"),
-        ),
-    ]
-
-
-def _waits() -> list[Json]:
-    seconds, waits = "latchscope_wait_event_seconds_total", "latchscope_wait_events_total"
-    return [
-        row("4 · Waits: what do sessions wait for?"),
         timeseries(
             "Sessions waiting by event",
             "Row cache events beside those of parsing, of which the row cache is so often only a victim.",
             "short",
-            query(per_second(seconds, "event"), "{{event}}"),
+            *largest("db_event:latchscope_wait_event_seconds:rate5m", "event", "{{event}}"),
             w=8,
         ),
         timeseries(
-            "Waits by event",
-            "Waits that ended in each second.",
+            "Look-ups by cache",
+            "Requests to each dictionary cache, those in the fast way included, which gets do not count.",
+            "ops",
+            *largest("db_cache:latchscope_rowcache_lookups:rate5m", "cache", "{{cache}}"),
+            w=8,
+        ),
+        timeseries(
+            "Where sessions meet",
+            "Sleeps by code location: that of the latch's holder, or that of the mutex. It points to the cause.",
             "cps",
-            query(per_second(waits, "event"), "{{event}}"),
-            w=8,
+            query(f"topk({8}, {recorded(latches, 'location')} or {recorded(mutexes, 'location')})", "{{location}}"),
         ),
         timeseries(
-            "Average wait by event",
-            "Time waited per wait. Sessions and statements are on latchscope's own page: they are no labels.",
-            "s",
-            query(ratio(seconds, waits, "event"), "{{event}}"),
-            w=8,
-        ),
-        timeseries(
-            "Sessions waiting for row cache lock",
-            "A lock on one entry, in every release, held while the entry is changed: see the changes by cache above.",
-            "short",
-            query(per_second(seconds, "db", LOCK), "row cache lock"),
-            w=8,
-        ),
-        timeseries(
-            "Sessions asleep on the result cache latch",
-            "Seconds slept per second. The latch has no event of its own: its waits are among those of latch free.",
-            "short",
-            query(per_second("latchscope_latch_wait_seconds_total", "db", RESULT_CACHE), "Result Cache: RC Latch"),
-            w=8,
-        ),
-        timeseries(
-            "Result cache latch: misses and sleeps",
-            "Misses without sleeps need no action: spinning absorbs them.",
-            "cps",
-            query(per_second("latchscope_latch_misses_total", "db", RESULT_CACHE), "misses"),
-            query(per_second("latchscope_latch_sleeps_total", "db", RESULT_CACHE), "sleeps"),
-            w=8,
-        ),
-    ]
-
-
-def _who() -> list[Json]:
-    sampled = f"latchscope_waiting_sessions{{{S}}}"
-    named = "{{cache}} · {{event}}"
-    return [
-        row("5 · Who: for which cache do the waiters wait?"),
-        timeseries(
-            "Sampled waiters by cache",
-            "Sessions met waiting, on average of the looks of an interval. Nobody looks while nothing costs anything: no data.",
-            "short",
-            query(f"sum by (event, cache) ({sampled})", named),
-        ),
-        timeseries(
-            "Share of the sampled waiters by cache",
-            "No statistic counts mutex or lock waits by cache; the waiters name it. Who they are is on latchscope's own page.",
-            "percentunit",
-            query(f"sum by (event, cache) ({sampled}) / scalar(sum({sampled}))", named),
-        ),
-    ]
-
-
-def _finding() -> list[Json]:
-    return [
-        row("6 · Finding: what is the cause?"),
-        table(
-            "Active findings",
-            "Causes that are active, with links to the evidence and to the description of the cause.",
-            ("Active", "bool_yes_no", f"max by (db, cause, cache, severity) (latchscope_finding{{{S}}})"),
-            overrides=finding_links(),
-        ),
-        states(
-            "Findings over time",
-            "When which cause was active, and how severe it was.",
-            FOUND,
-            f"max by (cause, cache, severity) (latchscope_finding{{{S}}})",
-            "{{cause}} {{cache}} · {{severity}}",
+            "Changes of entries by cache",
+            "Sequences without cache, DDL, undo segments that come and go.",
+            "ops",
+            *largest("db_cache:latchscope_rowcache_modifications:rate5m", "cache", "{{cache}}"),
         ),
     ]

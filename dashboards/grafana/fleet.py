@@ -3,10 +3,14 @@
 from panels import (
     ALARM,
     BY_SESSIONS,
+    BY_SEVERITY,
     BY_SHARE,
+    SEVERITIES,
     Json,
+    annotation,
+    bars,
     dashboard,
-    link,
+    folded,
     override,
     query,
     stat,
@@ -15,18 +19,28 @@ from panels import (
     timeseries,
     web_link,
 )
-from shared import FOUND, LATCH, PAGE, WAITS, S, chosen, finding_links, per_second
+from shared import IMPACT, PAGE, SESSIONS, S, chosen, finding_links, largest, to_database
 
 
 def fleet(address: str) -> Json:
     """Which database has a problem, and how large is it?"""
-    walk = link(
-        "The walk through this database", "/d/latchscope-database?var-db=${__data.fields.db}&${__url_time_range}"
+    fired = f'ALERTS{{{S},alertstate="firing"}}'
+    return dashboard(
+        "latchscope-fleet",
+        "latchscope / Fleet",
+        "Which Oracle database waits for its dictionary cache, and how much that costs; the dearest first.",
+        chosen(several=True, address=address),
+        [*_figures(), _databases(), *_over_time(), _for_managers()],
+        annotations=[
+            annotation("Alerts", "red", fired, "{{alertname}} {{db}}", "{{severity}}", "alertname,severity"),
+        ],
+        links=[web_link("latchscope", f"{PAGE}/", "latchscope's own pages")],
     )
-    sleeps = per_second("latchscope_latch_sleeps_total", "rac, db", LATCH)
-    waiting = per_second("latchscope_wait_event_seconds_total", "rac, db", WAITS)
-    impact = f"max by (rac, db) (latchscope_impact_ratio{{{S}}})"
-    panels = [
+
+
+def _figures() -> list[Json]:
+    troubled = f'count(count by (rac, db) (latchscope_finding{{{S},severity=~"warning|critical"}})) or vector(0)'
+    return [
         stat("Answering", "Databases whose last poll succeeded and is recent.", "none", f"sum(latchscope_up{{{S}}})"),
         stat(
             "Not answering",
@@ -36,75 +50,120 @@ def fleet(address: str) -> Json:
             ALARM,
         ),
         stat(
-            "Databases with a finding",
+            "In trouble",
             "Databases in which a cause of severity warning or critical is active.",
             "none",
-            f'count(count by (rac, db) (latchscope_finding{{{S},severity=~"warning|critical"}})) or vector(0)',
+            troubled,
             ALARM,
         ),
         stat(
             "Largest share lost",
-            "The largest share of DB time that any database loses in row cache waits.",
+            "The largest share of DB time that any database loses now.",
             "percentunit",
-            f"max(latchscope_impact_ratio{{{S}}})",
+            f"max({IMPACT}{{{S}}})",
             BY_SHARE,
         ),
         stat(
             "Sessions waiting",
-            "Sessions that wait for the row cache on average, over the whole fleet.",
+            "Sessions that wait in the surfaces in trouble on average, over the whole fleet.",
             "short",
-            f"sum({waiting})",
+            f"sum({SESSIONS}{{{S}}})",
             BY_SESSIONS,
         ),
-        stat("Sleeps per second", "Sleeps on row cache latches, over the whole fleet.", "cps", f"sum({sleeps})"),
-        table(
-            "Databases",
-            "One line per database. A click on its name opens the walk.",
-            ("Up", "bool_yes_no", f"max by (rac, db) (latchscope_up{{{S}}})"),
-            ("DB time lost", "percentunit", impact),
-            ("Sessions waiting", "short", waiting),
-            ("Sleeps per second", "cps", sleeps),
-            ("Data age", "s", f"max by (rac, db) (latchscope_data_age_seconds{{{S}}})"),
-            overrides=[override("db", {"links": [walk]})],
-            sort=[{"displayName": "DB time lost", "desc": True}],
-        ),
-        table(
-            "Active findings",
-            "Causes that are active in each database. The name of the database leads to the evidence.",
-            ("Active", "bool_yes_no", f"max by (rac, db, cause, cache, severity) (latchscope_finding{{{S}}})"),
-            overrides=finding_links(),
-        ),
+        stat("Oldest data", "The largest time since a good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})"),
+    ]
+
+
+def _databases() -> Json:
+    severity = {
+        "mappings": [{"type": "value", "options": SEVERITIES}],
+        "thresholds": {
+            "mode": "absolute",
+            "steps": [{"value": value, "color": color} for value, color in BY_SEVERITY],
+        },
+        "custom.cellOptions": {"type": "color-background"},
+        "custom.width": 110,
+    }
+    return table(
+        "Databases",
+        "One line per database, the dearest first. A click on its name opens its dashboard over the same time.",
+        ("Severity", "none", f"max by (rac, db) (latchscope_severity{{{S}}})"),
+        ("DB time lost", "percentunit", f"sort_desc(max by (rac, db) ({IMPACT}{{{S}}}))"),
+        ("Sessions waiting", "short", f"max by (rac, db) ({SESSIONS}{{{S}}})"),
+        ("Data age", "s", f"max by (rac, db) (latchscope_data_age_seconds{{{S}}})"),
+        ("Up", "bool_yes_no", f"max by (rac, db) (latchscope_up{{{S}}})"),
+        order=["db", "Value #A", "Value #B", "Value #C", "Value #D", "Value #E", "rac"],
+        overrides=[override("db", {"links": [to_database()]}), override("Severity", severity)],
+        sort=[{"displayName": "DB time lost", "desc": True}],
+        w=24,
+        h=9,
+    )
+
+
+def _over_time() -> list[Json]:
+    severity = f"max by (rac, db) (latchscope_severity{{{S}}})"
+    active = f"max by (rac, db, title, cache, severity, action, cause) (latchscope_verdict_info{{{S}}})"
+    return [
         timeseries(
-            "DB time lost in row cache waits",
-            "Share of DB time. From 0.5 % it is worth a note, from 2 % a warning, from 10 % it is critical.",
+            "DB time lost over time",
+            "The dearest databases over the time range. From 0.5 % a notice, from 2 % a warning, from 10 % critical.",
             "percentunit",
-            query(impact, "{{db}}"),
+            query(largest(IMPACT, "db", "{{db}}")[0]["expr"], "{{db}}"),
+            steps=BY_SHARE,
+        ),
+        states("Severity over time", "How severe it was in which database.", SEVERITIES, query(severity, "{{db}}")),
+        table(
+            "Verdicts",
+            "What is wrong in each database, and the first thing to do. Fine ones are listed too.",
+            ("Found", "none", active),
+            hide=["Value", "rac"],
+            rename={"title": "Cause", "cache": "Cache", "severity": "Severity", "action": "Do now"},
+            order=["db", "severity", "title", "cache", "action", "cause"],
+            overrides=finding_links(),
+            w=24,
         ),
         timeseries(
-            "Sessions waiting for the row cache",
-            "Seconds waited per second in the row cache latch, mutex and lock events: sessions waiting on average.",
+            "Sessions waiting over time",
+            "Sessions that wait in the surfaces in trouble, on average; the largest databases, and all others as one line.",
             "short",
-            query(waiting, "{{db}}"),
+            *largest(SESSIONS, "db", "{{db}}"),
         ),
         timeseries(
-            "Sleeps on row cache latches",
-            "Sleeps on all child latches of `row cache objects`. Alone they cost little: read them beside the time waited.",
-            "cps",
-            query(sleeps, "{{db}}"),
-        ),
-        states(
-            "Findings over time",
-            "When which cause was active in which database.",
-            FOUND,
-            f"max by (rac, db, cause) (latchscope_finding{{{S}}})",
-            "{{db}} · {{cause}}",
+            "DB time",
+            "Sessions that work or wait in each database; the largest, and all others as one line.",
+            "short",
+            *largest("db:latchscope_db_time_seconds:rate5m", "db", "{{db}}"),
         ),
     ]
-    return dashboard(
-        "latchscope-fleet",
-        "latchscope / Fleet",
-        "Which Oracle database waits for its dictionary cache, and how much that costs.",
-        chosen(several=True, address=address),
-        panels,
-        links=[web_link("latchscope", f"{PAGE}/", "latchscope's own pages")],
+
+
+def _for_managers() -> Json:
+    begun = f"changes(latchscope_episode_begin_timestamp_seconds{{{S}}}[$__range])"
+    solved, took = "latchscope_verified_remedies_total", "latchscope_verified_remedy_seconds_total"
+    remedies, seconds = (f"sum by (cause) (increase({metric}{{{S}}}[$__range]))" for metric in (solved, took))
+    lost = f"avg_over_time({SESSIONS}{{{S}}}[1d])"
+    return folded(
+        "What it cost: per day, per cause, and until it was solved",
+        timeseries(
+            "DB time lost per day",
+            "Time that sessions lost in the 24 hours before, by database; days are long, so choose weeks.",
+            "s",
+            query(f"topk(6, max by (rac, db) ({lost}) * 86400)", "{{db}}"),
+            w=8,
+        ),
+        bars(
+            "Episodes by cause",
+            "How many troubles of each cause there were in the time range.",
+            "short",
+            f"sort_desc(sum by (cause) ({begun} + 1))",
+            "{{cause}}",
+            w=8,
+        ),
+        table(
+            "Mean time to a verified remedy",
+            "From the begin of a trouble to the end that a change brought, as verified against the figures before it.",
+            ("Remedies", "short", remedies),
+            ("Mean time", "s", f"{seconds} / ({remedies} > 0)"),
+            w=8,
+        ),
     )

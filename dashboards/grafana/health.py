@@ -1,10 +1,8 @@
 """Does latchscope itself work, and what does it cost?"""
 
-from panels import ALARM, Json, dashboard, label, link, override, query, row, stat, states, table, timeseries
-from shared import PAGE, S, chosen
+from panels import ALARM, Json, dashboard, folded, label, link, override, query, row, stat, states, table, timeseries
+from shared import JOB, PAGE, S, chosen
 
-JOB = 'job=~"$job",instance=~"$instance"'
-"""What every query of the latchscope process is narrowed by: it has no database."""
 POLLING = (
     f"max by (rac, db) (latchscope_poll_duration_seconds{{{S}}})"
     f" / max by (rac, db) (latchscope_poll_interval_seconds{{{S}}})"
@@ -20,7 +18,7 @@ def health(address: str) -> Json:
         "latchscope / Health",
         "Whether latchscope itself works: which databases answer, what polling costs, how the process does.",
         [job, instance, *chosen(several=True, address=address)],
-        [*_watching(), *_poll_cost(), *_process()],
+        [*_watching(), *_losses(), *_poll_cost(), *_process()],
     )
 
 
@@ -55,20 +53,7 @@ def _watching() -> list[Json]:
             "Databases that answer",
             "Whether the last poll of each database succeeded and is recent.",
             {"0": {"text": "no data", "color": "red", "index": 0}, "1": {"text": "up", "color": "green", "index": 1}},
-            f"max by (rac, db) (latchscope_up{{{S}}})",
-            "{{db}}",
-        ),
-        table(
-            "Databases that do not answer",
-            "Why, and when latchscope tries again. Empty while all databases answer.",
-            (
-                "Next attempt",
-                "dateTimeAsIso",
-                f"max by (rac, db, reason) (latchscope_next_attempt_timestamp_seconds{{{S}}}) * 1000",
-            ),
-            overrides=[
-                override("db", {"links": [link("The failure in latchscope", f"{PAGE}/db/${{__data.fields.db}}")]})
-            ],
+            query(f"max by (rac, db) (latchscope_up{{{S}}})", "{{db}}"),
         ),
         timeseries(
             "Data age",
@@ -80,8 +65,69 @@ def _watching() -> list[Json]:
             "Views that can be read",
             "Whether each dynamic view was read on every database.",
             {"0": {"text": "refused", "color": "red", "index": 0}, "1": {"text": "read", "color": "green", "index": 1}},
-            f"min by (collector) (latchscope_collector_success{{{S}}})",
-            "{{collector}}",
+            query(f"min by (collector) (latchscope_collector_success{{{S}}})", "{{collector}}"),
+        ),
+    ]
+
+
+def _losses() -> list[Json]:
+    failed = f'latchscope_webhook_attempts_total{{{JOB},outcome!="told"}}[$__range]'
+    return [
+        row("What does latchscope lose?"),
+        stat(
+            "Polls lost",
+            "Polls of the time range that neither the store nor the spool on disk could keep. The diagnosis went on.",
+            "none",
+            f"sum(increase(latchscope_spool_lost_polls_total{{{JOB}}}[$__range]))",
+            ALARM,
+        ),
+        stat(
+            "Polls in the spool",
+            "Polls that wait on disk for a store that does not answer.",
+            "none",
+            f"sum(latchscope_spool_polls{{{JOB}}})",
+            ALARM,
+        ),
+        stat(
+            "Threads down",
+            "Threads of latchscope that are not well; they are started anew, the log says why.",
+            "none",
+            f"sum(1 - latchscope_thread_up{{{JOB}}})",
+            ALARM,
+        ),
+        stat(
+            "Webhook failures",
+            "Attempts to tell a receiver in the time range that failed or were given up.",
+            "none",
+            f"sum(increase({failed})) or vector(0)",
+            ALARM,
+        ),
+        stat(
+            "Wait for a turn",
+            "How long due polls wait for their turn; beyond some seconds one process has too many databases.",
+            "s",
+            f"max(latchscope_poll_queue_seconds{{{JOB}}})",
+        ),
+        stat(
+            "Size of a scrape",
+            "Size of the last answer of /metrics, before it was compressed.",
+            "bytes",
+            f"sum(latchscope_exposition_bytes{{{JOB}}})",
+        ),
+        folded(
+            "Which do not answer, and why?",
+            table(
+                "Databases that do not answer",
+                "Why, and when latchscope tries again. Empty while all databases answer.",
+                (
+                    "Next attempt",
+                    "dateTimeAsIso",
+                    f"max by (rac, db, reason) (latchscope_next_attempt_timestamp_seconds{{{S}}}) * 1000",
+                ),
+                overrides=[
+                    override("db", {"links": [link("The failure in latchscope", f"{PAGE}/db/${{__data.fields.db}}")]})
+                ],
+            ),
         ),
     ]
 

@@ -1,6 +1,6 @@
 """The few kinds of panel that our dashboards are made of, as the JSON that Grafana reads (schema version 42)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 Json = dict[str, Any]
@@ -12,6 +12,14 @@ BY_SHARE = ((None, "green"), (0.005, "blue"), (0.02, "orange"), (0.10, "red"))
 BY_SESSIONS = ((None, "green"), (0.05, "blue"), (0.5, "orange"), (5, "red"))
 PLAIN = ((None, "text"),)
 ALARM = ((None, "green"), (1, "red"))
+SEVERITIES = {
+    "0": {"text": "Fine", "color": "green", "index": 0},
+    "1": {"text": "Notice", "color": "blue", "index": 1},
+    "2": {"text": "Warning", "color": "orange", "index": 2},
+    "3": {"text": "Critical", "color": "red", "index": 3},
+}
+"""latchscope_severity in words, one colour each wherever it is shown."""
+BY_SEVERITY = ((None, "green"), (1, "blue"), (2, "orange"), (3, "red"))
 
 
 def query(expr: str, legend: str = "", *, instant: bool = False, table: bool = False) -> Json:
@@ -52,6 +60,9 @@ def timeseries(title: str, description: str, unit: str, *queries: Json, **more: 
     }
     custom = {"drawStyle": "line", "lineWidth": 1, "fillOpacity": 8, "showPoints": "never", "spanNulls": False}
     defaults = {"custom": custom, "color": {"mode": "palette-classic"}, "min": 0}
+    if steps := more.pop("steps", None):
+        custom["thresholdsStyle"] = {"mode": "line"}
+        defaults["thresholds"] = thresholds(steps)
     return panel("timeseries", title, description, unit, queries, options=options, defaults=defaults, **more)
 
 
@@ -69,7 +80,9 @@ def stat(title: str, description: str, unit: str, expr: str, steps: Iterable[Any
         "textMode": more.pop("text", "auto"),
         "wideLayout": True,
     }
-    defaults = {"thresholds": thresholds(steps), "color": {"mode": "thresholds"}, "noValue": "–"}
+    defaults = {"thresholds": thresholds(steps), "color": {"mode": "thresholds"}, "noValue": more.pop("none", "–")}
+    if words := more.pop("words", None):
+        defaults["mappings"] = [{"type": "value", "options": words}]
     size = {"w": 4, "h": 4, **more}
     return panel("stat", title, description, unit, [asked], options=options, defaults=defaults, **size)
 
@@ -94,7 +107,7 @@ def bars(title: str, description: str, unit: str, expr: str, legend: str, **more
     return panel("bargauge", title, description, unit, asked, options=options, defaults=defaults, **more)
 
 
-def states(title: str, description: str, words: Json, expr: str, legend: str, **more: Any) -> Json:
+def states(title: str, description: str, words: Json, *queries: Json, **more: Any) -> Json:
     """A coloured band per series; `words` maps values to a text and a colour."""
     options = {
         "alignValue": "left",
@@ -106,19 +119,21 @@ def states(title: str, description: str, words: Json, expr: str, legend: str, **
     }
     mapped = [{"type": "value", "options": words}]
     defaults = {"custom": {"fillOpacity": 80, "lineWidth": 0}, "mappings": mapped, "color": {"mode": "thresholds"}}
-    asked = [query(expr, legend)]
-    return panel("state-timeline", title, description, "none", asked, options=options, defaults=defaults, **more)
+    return panel("state-timeline", title, description, "none", queries, options=options, defaults=defaults, **more)
 
 
 def table(title: str, description: str, *columns: tuple[str, str, str], hide: Iterable[str] = (), **more: Any) -> Json:
-    """A row per label set. A column is its name, its unit and its query; `hide` drops labels that say nothing here."""
+    """A row per label set. A column is its name, its unit and its query; `hide` drops labels and columns that say nothing
+    here, `rename` says what a label is called, `order` is that of the columns."""
     values = {f"Value #{chr(ord('A') + index)}": name for index, (name, _, _) in enumerate(columns)}
     if len(columns) == 1:
         values = {"Value": columns[0][0]}
+    named = {**values, **more.pop("rename", {})}
     dropped = dict.fromkeys(["Time", *hide], True)
+    order = {name: place for place, name in enumerate(more.pop("order", ()))}
     transformations = [
         {"id": "merge", "options": {}},
-        {"id": "organize", "options": {"excludeByName": dropped, "renameByName": values, "indexByName": {}}},
+        {"id": "organize", "options": {"excludeByName": dropped, "renameByName": named, "indexByName": order}},
     ]
     units = [override(name, {"unit": unit}) for name, unit, _ in columns]
     options = {"cellHeight": "sm", "frameIndex": 0, "showHeader": True, "sortBy": more.pop("sort", [])}
@@ -152,17 +167,41 @@ def row(title: str) -> Json:
     return {"type": "row", "title": title, "collapsed": False, "panels": [], "gridPos": {"w": WIDTH, "h": 1}}
 
 
+def folded(title: str, *panels: Json) -> Json:
+    """A heading that hides its panels until somebody opens it: what not every database has."""
+    return {**row(title), "collapsed": True, "panels": list(panels)}
+
+
 def placed(panels: Iterable[Json]) -> list[Json]:
     """The panels with ids and places, left to right, line by line."""
     laid: list[Json] = []
     x = y = tallest = 0
-    for number, panel in enumerate(panels, 1):
+    for number, panel in enumerate(_unfolded(panels), 1):
         w, h = panel["gridPos"]["w"], panel["gridPos"]["h"]
         if x + w > WIDTH:
             x, y, tallest = 0, y + tallest, 0
         laid.append({"id": number, **panel, "gridPos": {"x": x, "y": y, "w": w, "h": h}})
         x, tallest = x + w, max(tallest, h)
-    return laid
+    return _folded_again(laid)
+
+
+def _unfolded(panels: Iterable[Json]) -> Iterator[Json]:
+    """Folded rows with their panels after them, as they stand when somebody opens them."""
+    for panel in panels:
+        yield panel
+        yield from panel.get("panels", [])
+
+
+def _folded_again(laid: Iterable[Json]) -> list[Json]:
+    folding: list[Json] = []
+    for panel in laid:
+        if panel["type"] == "row":
+            folding.append({**panel, "panels": []})
+        elif folding and folding[-1].get("collapsed"):
+            folding[-1]["panels"].append(panel)
+        else:
+            folding.append(panel)
+    return folding
 
 
 def source() -> Json:
@@ -219,8 +258,8 @@ def textbox(name: str, text: str, description: str, value: str) -> Json:
     }
 
 
-def annotation(name: str, color: str, expr: str, title: str, text: str, tags: str) -> Json:
-    """Bands over the graphs while the query gives a positive value."""
+def annotation(name: str, color: str, expr: str, title: str, text: str, tags: str, *, moment: bool = False) -> Json:
+    """Bands over the graphs while the query gives a positive value; `moment`: lines at the times that are its values."""
     return {
         "name": name,
         "datasource": SOURCE,
@@ -231,18 +270,19 @@ def annotation(name: str, color: str, expr: str, title: str, text: str, tags: st
         "titleFormat": title,
         "textFormat": text,
         "tagKeys": tags,
+        **({"useValueForTime": True} if moment else {}),
     }
 
 
 def web_link(title: str, url: str, tooltip: str) -> Json:
     """A link at the head of a dashboard."""
-    shared = {"asDropdown": False, "icon": "external link", "includeVars": False, "keepTime": False, "tags": []}
+    shared = {"asDropdown": False, "icon": "external link", "includeVars": True, "keepTime": True, "tags": []}
     return {**shared, "type": "link", "title": title, "url": url, "tooltip": tooltip, "targetBlank": True}
 
 
 def siblings() -> Json:
-    """Links to our other dashboards, with the time range kept."""
-    shared = {"asDropdown": False, "icon": "dashboard", "includeVars": False, "keepTime": True, "targetBlank": False}
+    """Links to our other dashboards, with the time range and the variables kept."""
+    shared = {"asDropdown": False, "icon": "dashboard", "includeVars": True, "keepTime": True, "targetBlank": False}
     return {**shared, "type": "dashboards", "title": "latchscope", "tooltip": "", "tags": ["latchscope"]}
 
 

@@ -1,15 +1,18 @@
 """What the dashboards share: the labels every query is narrowed by, rates and ratios, variables and links."""
 
-from panels import Json, label, link, override, textbox
+from panels import Json, label, link, override, query, textbox
 
 S = 'rac=~"$rac",db=~"$db"'
 """What every query of a database is narrowed by."""
-WAITS = 'event=~"latch: row cache objects|row cache mutex|row cache lock"'
+JOB = 'job=~"$job",instance=~"$instance"'
+"""What every query of the latchscope process is narrowed by: it has no database."""
 LATCH = 'latch="row cache objects"'
 RESULT_CACHE = 'latch="Result Cache: RC Latch"'
-LOCK = 'event="row cache lock"'
 PAGE = "${latchscope:raw}"
-FOUND = {"1": {"text": "found", "color": "orange", "index": 0}}
+IMPACT = "db:latchscope_impact:ratio"
+SESSIONS = "db:latchscope_impact:sessions"
+SHOWN = 6
+"""Lines of a graph that could have many; the rest is summed."""
 
 
 def per_second(metric: str, by: str, *narrower: str) -> str:
@@ -17,9 +20,23 @@ def per_second(metric: str, by: str, *narrower: str) -> str:
     return f"sum by ({by}) (rate({metric}{{{','.join([S, *narrower])}}}[$__rate_interval]))"
 
 
-def ratio(above: str, below: str, by: str, *narrower: str) -> str:
-    """One rate over another."""
-    return f"{per_second(above, by, *narrower)} / {per_second(below, by, *narrower)}"
+def recorded(rule: str, by: str = "db", *narrower: str) -> str:
+    """What a recording rule says, added up by these labels."""
+    return f"sum by ({by}) ({rule}{{{','.join([S, *narrower])}}})"
+
+
+def largest(rule: str, by: str, legend: str, *narrower: str, most: int = SHOWN) -> tuple[Json, Json]:
+    """The largest series of a recording rule over the time range, and all others as one line."""
+    rows = f"{rule}{{{','.join([S, *narrower])}}}"
+    chosen = f"topk({most}, sum by ({by}) (avg_over_time({rows}[$__range] @ end())))"
+    every = recorded(rule, by, *narrower)
+    rest = f"sum({every} unless on ({by}) {chosen})"
+    return query(f"{every} and on ({by}) {chosen}", legend), query(rest, "all others")
+
+
+def quotient(above: str, below: str, by: str, *narrower: str) -> str:
+    """One recording rule over another."""
+    return f"{recorded(above, by, *narrower)} / ({recorded(below, by, *narrower)} > 0)"
 
 
 def chosen(*, several: bool, address: str) -> list[Json]:
@@ -33,8 +50,19 @@ def chosen(*, several: bool, address: str) -> list[Json]:
     ]
 
 
-def finding_links() -> list[Json]:
+def to_database(title: str = "This database") -> Json:
+    """A click on a database, with the time range and the variables kept."""
+    kept = "${datasource:queryparam}&${latchscope:queryparam}&${__url_time_range}"
+    return link(title, f"/d/latchscope-database?var-db=${{__data.fields.db}}&{kept}")
+
+
+def to_page(db: str) -> str:
+    """The page of a database over the time range on the screen."""
+    return f"{PAGE}/db/{db}/history?begin=${{__from:date:iso}}&end=${{__to:date:iso}}"
+
+
+def finding_links(cause: str = "cause") -> list[Json]:
     """Clicks from a table of findings to the evidence and to the cause."""
     evidence = link("Evidence and remedy in latchscope", f"{PAGE}/db/${{__data.fields.db}}")
-    cause = link("What this cause is", f"{PAGE}/causes/${{__data.fields.cause}}")
-    return [override("db", {"links": [evidence]}), override("cause", {"links": [cause]})]
+    about = link("What this cause is", f"{PAGE}/causes/${{__data.fields.cause}}")
+    return [override("db", {"links": [evidence]}), override(cause, {"links": [about]})]

@@ -3,17 +3,25 @@
 from datetime import datetime
 from functools import partial
 
+from prometheus_client import CollectorRegistry
+
 from collectors.scenarios import scenarios
 from service.history.baselines import BaselineCache
 from service.history.demo_marks import DemoMarks
+from service.history.outcomes import Outcomes
 from service.history.verifier import Verifier
 from service.periodic import PeriodicJob
 from service.state.board import Board
 from service.store.repository import Repository
 
 
-def build_jobs(store: Repository, board: Board, began: datetime) -> list[PeriodicJob]:
-    """The jobs of a service whose scripted databases began at `began`; what is usual reaches the board by them."""
+def build_jobs(store: Repository, board: Board, began: datetime, registry: CollectorRegistry) -> list[PeriodicJob]:
+    """The jobs of a service whose scripted databases began at `began`; what is usual reaches the board by them.
+
+    What became of marks is counted in `registry`.
+    """
+    outcomes = Outcomes(store, board)
+    registry.register(outcomes)
     usual = BaselineCache(store, (watched.name for watched in board))
     known = scenarios()
     scripts = {
@@ -22,7 +30,8 @@ def build_jobs(store: Repository, board: Board, began: datetime) -> list[Periodi
     for watched in board:
         watched.usual = partial(usual.of, watched.name)
     return [
-        PeriodicJob("verdicts on marks", 10.0, Verifier(store).do),
+        PeriodicJob("verdicts on marks", 10.0, Verifier(store, outcomes.verified).do),
+        PeriodicJob("outcomes", 30.0, outcomes.do),
         PeriodicJob("baselines", 30.0, usual.do),
         PeriodicJob("marks of the scripts", 1.0, DemoMarks(store, scripts, began).do),
     ]

@@ -1,5 +1,6 @@
 """Whether a trouble that ended after a change mark ended by it: looked at when it ends, and again as more is known."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from rules.catalogue import catalogue
@@ -17,8 +18,8 @@ LOOK_BACK = 2 * SPAN
 class Verifier:
     """Notes verdicts in the store. `do` is a round of the job."""
 
-    def __init__(self, store: Repository) -> None:
-        self._store = store
+    def __init__(self, store: Repository, verified: Callable[[Episode], None] = lambda episode: None) -> None:
+        self._store, self._verified = store, verified
 
     def do(self, now: datetime) -> None:
         """Judge every trouble that ended lately after a mark. Raises what the store does."""
@@ -26,6 +27,8 @@ class Verifier:
             mark = mark_of(self._store, episode)
             if mark is not None and (text := verdict(self._store, episode, mark)) not in (None, episode.verdict):
                 self._store.episodes.verdict(episode.database, episode.cause, episode.begin, str(text))
+                if is_verified(text) and not is_verified(episode.verdict):
+                    self._verified(episode)
 
     def _ended(self, begin: datetime, now: datetime) -> list[Episode]:
         found: list[Episode] = []
@@ -36,6 +39,11 @@ class Verifier:
             cursor = page.cursor
             if cursor is None:
                 return found
+
+
+def is_verified(verdict: str | None) -> bool:
+    """Whether a verdict says that the change ended the trouble."""
+    return verdict is not None and verdict.startswith("verified: ")
 
 
 def mark_of(store: Repository, episode: Episode) -> Mark | None:

@@ -4,8 +4,7 @@ prometheus_client keeps a Python object per series and holds the interpreter for
 only our own few process metrics. Names are the contract's; a sample that could not be read is absent, never zero.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import choose_encoder
@@ -13,11 +12,13 @@ from prometheus_client.exposition import choose_encoder
 from collectors.groups.group import groups
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, number
 from rules.cache_map import CacheMap
-from rules.model import Diagnosis, Severity
-from service.characters import visible
+from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.metrics import families
-from service.metrics.families import FAMILIES, Family
+from service.metrics.block import Block, Labels
+from service.metrics.families import FAMILIES
+from service.metrics.family import Family
+from service.metrics.verdict import add_verdict
 from service.state.board import MonitoredDatabase
 from service.state.episodes import Episode
 
@@ -46,42 +47,9 @@ _MUTEX_COLUMNS = {
     families.MUTEX_WAIT: ("wait_time", 1e6),
 }
 
-Labels = Mapping[str, str]
 
-
-class Block:
-    """Sample lines of one database by family; cells that are absent or NULL add no line."""
-
-    def __init__(self, database: DatabaseSettings) -> None:
-        self._common = _common_labels(database.name, database.cluster)
-        self._lines: dict[str, list[str]] = {}
-
-    def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
-        """One sample, unless there is no value."""
-        if value is None:
-            return
-        more = "".join([f',{name}="{_escaped(text)}"' for name, text in labels.items()])
-        self._lines.setdefault(family.name, []).append(f"{family.name}{{{self._common}{more}}} {_number(value)}\n")
-
-    def add_rows(
-        self, columns: Mapping[Family, tuple[str, float]], rows: Iterable[Row], labels: Callable[[Row], Labels]
-    ) -> None:
-        """A family per column, a sample per row."""
-        for row in rows:
-            named = labels(row)
-            for family, (column, unit) in columns.items():
-                value = number(row.get(column))
-                self.add(family, None if value is None else value / unit, named)
-
-    def text(self) -> dict[str, bytes]:
-        """Family → its lines, encoded once."""
-        return {family: "".join(lines).encode() for family, lines in self._lines.items()}
-
-
-@cache
-def _common_labels(db: str, rac: str | None) -> str:
-    """The labels that every sample of a database has; made once, for a scrape needs them a thousand times."""
-    return f'db="{_escaped(db)}"' + (f',rac="{_escaped(rac)}"' if rac else "")
+_UNITS = ("seconds", "bytes", "ratio")
+"""What OpenMetrics calls a unit: the end of the name."""
 
 
 def render(
@@ -104,7 +72,7 @@ def render(
     block.add_rows(_EVENT_COLUMNS, snapshot.rows("v$system_event"), lambda row: {"event": str(row.get("event"))})
     block.add_rows(_MUTEX_COLUMNS, snapshot.rows("v$mutex_sleep"), lambda row: {"location": str(row.get("location"))})
     _time(block, snapshot)
-    _verdicts(block, diagnosis, episodes)
+    add_verdict(block, diagnosis, episodes)
     _collectors(block, snapshot)
     return block.text()
 
@@ -140,33 +108,6 @@ def _time(block: Block, snapshot: Snapshot) -> None:
         family, micro = by_name.get(str(row.get("stat_name"))), number(row.get("value"))
         if family and micro is not None:
             block.add(family, micro / 1e6)
-
-
-def _verdicts(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -> None:
-    """What is active: troubles while their episode lasts, so that they do not flap, and what is only worth a note."""
-    for episode in episodes:
-        labels = {"cause": episode.cause, "cache": episode.cache or "", "severity": episode.severity}
-        block.add(families.FINDING, 1, labels)
-    lasting = {episode.cause for episode in episodes}
-    for finding in diagnosis.findings:
-        if finding.severity is Severity.INFO and finding.cause not in lasting:
-            labels = {"cause": finding.cause, "cache": finding.cache or "", "severity": finding.severity}
-            block.add(families.FINDING, 1, labels)
-    if diagnosis.impact:
-        block.add(families.IMPACT, diagnosis.impact.share_of_db_time)
-        block.add(families.IMPACT_SESSIONS, diagnosis.impact.waiting_sessions)
-    for one in diagnosis.surfaces:
-        block.add(families.SURFACE_IMPACT, one.share_of_db_time, {"surface": one.surface})
-        block.add(families.SURFACE_SESSIONS, one.waiting_sessions, {"surface": one.surface})
-    for still in diagnosis.waiting:
-        labels = {"event": still.event, "cache": still.cache}
-        block.add(families.HANGING_SESSIONS, still.hanging, labels)
-        block.add(families.LONGEST_WAIT, still.longest_seconds, labels)
-    waiting: dict[tuple[str, str], float] = {}
-    for group in diagnosis.who:
-        waiting[group.event, group.cache] = waiting.get((group.event, group.cache), 0.0) + group.sessions
-    for (event, name), sessions in waiting.items():
-        block.add(families.WAITING_SESSIONS, sessions, {"event": event, "cache": name})
 
 
 def _collectors(block: Block, snapshot: Snapshot) -> None:
@@ -213,7 +154,9 @@ def exposition(
 
 def _heading(family: Family, openmetrics: bool) -> bytes:
     name = family.name.removesuffix("_total") if openmetrics and family.type == "counter" else family.name
-    return f"# HELP {name} {family.help}\n# TYPE {name} {family.type}\n".encode()
+    unit = next((one for one in _UNITS if name.endswith(f"_{one}")), None) if openmetrics else None
+    told = f"# UNIT {name} {unit}\n" if unit else ""
+    return f"# HELP {name} {family.help}\n# TYPE {name} {family.type}\n{told}".encode()
 
 
 def probe(watched: MonitoredDatabase, accept: str = "") -> tuple[bytes, str]:
@@ -246,11 +189,3 @@ def own_registry() -> CollectorRegistry:
     PlatformCollector(registry=registry)
     GCCollector(registry=registry)
     return registry
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
-
-
-def _escaped(text: str) -> str:
-    return visible(text, keep="\n").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -4,31 +4,10 @@ Names, types and labels are a contract with dashboards and alerts.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Family:
-    """One metric: what /metrics says of it, and what docs/metrics.md adds."""
-
-    name: str
-    type: Literal["counter", "gauge"]
-    help: str
-    section: Literal["polls", "replicas", "instance", "latch", "mutex", "caches", "verdict"]
-    """The table of docs/metrics.md it stands in."""
-    labels: tuple[str, ...] = ()
-    """Beside `db` and `rac`, which every sample has."""
-    source: tuple[str, ...] = ("latchscope",)
-    """Columns of ours as `view.column`, or who says so."""
-    series: str = "1"
-    """How many of one database."""
-    note: str = ""
-    """What the document says beyond the help."""
-    stays: bool = False
-    """Whether it is exported while the database does not answer."""
-
+from service.metrics import verdicts
+from service.metrics.family import Family
 
 _poll = partial(Family, type="gauge", section="polls")
 _collector = partial(Family, type="gauge", section="polls", labels=("collector",), series="one per view read")
@@ -144,36 +123,6 @@ MUTEX_WAIT = _mutex(
     help="Time waited for row cache mutexes (v$mutex_sleep).",
     source=("v$mutex_sleep.wait_time",),
 )
-WAITING_SESSIONS = Family(
-    "latchscope_waiting_sessions",
-    "gauge",
-    "Sessions waiting on average, as sampled in the last interval.",
-    "verdict",
-    labels=("event", "cache"),
-    source=("v$session.event",),
-    series="one per event and cache met",
-    note="no sample where nobody looked",
-)
-HANGING_SESSIONS = Family(
-    "latchscope_hanging_sessions",
-    "gauge",
-    "Sessions that have waited ten seconds or longer at the last poll, and still wait.",
-    "verdict",
-    labels=("event", "cache"),
-    source=("waiting_sessions.wait_time_micro",),
-    series="one per event and cache met",
-    note="such waits stand in no counter until they end; 200 at most; no sample where nobody waits or nobody looked",
-)
-LONGEST_WAIT = Family(
-    "latchscope_longest_wait_seconds",
-    "gauge",
-    "How long the longest wait has lasted that had not ended at the last poll.",
-    "verdict",
-    labels=("event", "cache"),
-    source=("waiting_sessions.wait_time_micro",),
-    series="one per event and cache met",
-    note="no sample where nobody waits or nobody looked",
-)
 WAITS = _event(
     "latchscope_wait_events_total",
     help="Waits for an event (v$system_event.total_waits).",
@@ -197,50 +146,6 @@ DB_CPU = Family(
     "DB CPU (v$sys_time_model).",
     "instance",
     source=("v$sys_time_model.value",),
-)
-FINDING = Family(
-    "latchscope_finding",
-    "gauge",
-    "1 while a cause is found; see the diagnosis for its evidence.",
-    "verdict",
-    labels=("cause", "cache", "severity"),
-    source=("the diagnosis",),
-    series="one per finding, at most one per cause",
-    note="begins with the second poll in a row that shows it and ends with the third that does not, but a note of "
-    "severity `info` follows each poll; `cache` is empty where the cause is about none",
-)
-IMPACT = Family(
-    "latchscope_impact_ratio",
-    "gauge",
-    "Share of DB time lost over the last interval on the surfaces in trouble: row cache waits, those that have not ended "
-    "included, and the latch of the result cache where a finding is about it.",
-    "verdict",
-    source=("the diagnosis",),
-)
-IMPACT_SESSIONS = Family(
-    "latchscope_impact_sessions",
-    "gauge",
-    "Sessions that waited on average over the last interval on the surfaces in trouble, those of latchscope_impact_ratio.",
-    "verdict",
-    source=("the diagnosis",),
-)
-SURFACE_IMPACT = Family(
-    "latchscope_surface_impact_ratio",
-    "gauge",
-    "Share of DB time lost in waits on one surface over the last interval.",
-    "verdict",
-    labels=("surface",),
-    source=("the diagnosis",),
-    series="one per surface of the release: latch or mutex, lock, result-cache",
-)
-SURFACE_SESSIONS = Family(
-    "latchscope_surface_impact_sessions",
-    "gauge",
-    "Sessions that waited on one surface on average over the last interval.",
-    "verdict",
-    labels=("surface",),
-    source=("the diagnosis",),
-    series="one per surface of the release",
 )
 LOGIN_STOPPED = _poll(
     "latchscope_login_stopped",
@@ -278,6 +183,9 @@ COLLECTOR_ROUND_TRIPS = _collector(
     note="groups as above",
 )
 DATABASES_OWNED = _replica("latchscope_databases_owned", help="Databases that this replica polls.")
+EXPOSITION_BYTES = _replica(
+    "latchscope_exposition_bytes", help="Size of the last answer of /metrics, before it was compressed."
+)
 DATABASES_UNOWNED = _replica(
     "latchscope_databases_unowned",
     help="Databases no replica has polled for two intervals, as this one sees it; every replica says the same.",
@@ -288,5 +196,7 @@ POLL_QUEUE = _replica(
     note="more than a few seconds tell that the process has more databases than it can poll",
 )
 
-FAMILIES: Mapping[str, Family] = {one.name: one for one in tuple(globals().values()) if isinstance(one, Family)}
+FAMILIES: Mapping[str, Family] = {
+    one.name: one for one in (*globals().values(), *vars(verdicts).values()) if isinstance(one, Family)
+}
 """Name → family, in the order in which they are exported."""

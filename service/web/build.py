@@ -20,6 +20,7 @@ from service.web.api.compare import compare_api
 from service.web.api.databases import api, outside
 from service.web.api.episodes import episodes_api
 from service.web.api.history import history_api
+from service.web.api.http import AnswersHead
 from service.web.api.marks import marks_api
 from service.web.api.reports import reports_api
 from service.web.api.stream import streams
@@ -69,3 +70,4 @@ def build_web(
     for router in routers:
         app.router.routes.extend(router.routes)
     app.mount("/static", static, name="static")
+    app.add_middleware(AnswersHead)

@@ -160,11 +160,12 @@ def test_metrics_page_lists_the_labels_of_a_scrape(stage: Stage) -> None:
         found = re.findall(rf"^{name}\{{(.*)\}} ", text, re.M)
         for sample in found:
             if 'latch="row cache objects"' in sample or "latch=" not in sample:
-                assert set(re.findall(r'([a-z_]+)="', sample)) == {"db"} | labels, name
+                ours = {"db"} if len(row) > 4 else set()  # the table of the process has no column of sources
+                assert set(re.findall(r'([a-z_]+)="', sample)) == ours | labels, name
 
 
 def test_metrics_page_names_sources_that_are_columns_we_read() -> None:
-    for row in table("docs/metrics.md"):
+    for row in (each for each in table("docs/metrics.md") if len(each) > 4):
         for view, column in re.findall(r"`([vx]\$\w+)\.(\w+)`", row[4]):
             collectors()[view].column(column)
 

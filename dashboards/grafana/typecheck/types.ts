@@ -21,6 +21,8 @@ interface Annotation extends AnnotationQuery<Query> {
   titleFormat?: string;
   textFormat?: string;
   tagKeys?: string;
+  // Of Prometheus' annotations: the value is the time, in milliseconds.
+  useValueForTime?: boolean;
 }
 
 // A kind of panel with its own options, and with the least that each of ours has.

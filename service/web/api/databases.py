@@ -5,18 +5,20 @@ from collections.abc import Callable
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.routing import APIRoute
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Gauge
 
 from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.hang_model import Blockers
 from rules.model import Diagnosis
 from service.metrics.exposition import exposition, probe
+from service.metrics.families import EXPOSITION_BYTES
 from service.state.board import Board, MonitoredDatabase
 from service.state.readiness import Readiness
 from service.web import presenters
 from service.web.access import Access
 from service.web.api.etag import UNCHANGED, tagged
+from service.web.api.http import squeezed
 from service.web.api.problems import NOT_FOUND, REFUSED
 from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, DatabaseOut, Health, LatchesOut
 
@@ -100,6 +102,7 @@ def api(board: Board, access: Access) -> APIRouter:
 def outside(board: Board, own: CollectorRegistry, ready: Callable[[], Readiness], access: Access) -> APIRouter:
     """What monitoring asks for, outside the versioned API."""
     router = APIRouter(generate_unique_id_function=operation_id, tags=["service"])
+    size = Gauge(EXPOSITION_BYTES.name, EXPOSITION_BYTES.help, registry=own)
 
     @router.get("/healthz")
     def get_health() -> Health:
@@ -116,7 +119,8 @@ def outside(board: Board, own: CollectorRegistry, ready: Callable[[], Readiness]
     def get_metrics(request: Request) -> Response:
         """Prometheus metrics of every database this process polls, and of the process; OpenMetrics where asked for."""
         page, content_type = exposition(board.own(), own, request.headers.get("accept", ""))
-        return Response(page, media_type=content_type)
+        size.set(len(page))
+        return squeezed(page, content_type, request)
 
     @router.get(
         "/probe", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED | NOT_FOUND
@@ -131,6 +135,6 @@ def outside(board: Board, own: CollectorRegistry, ready: Callable[[], Readiness]
                 404, f"{target} is polled by {found.polled_by or 'no replica'}; only its metrics are exported"
             )
         page, content_type = probe(found, request.headers.get("accept", ""))
-        return Response(page, media_type=content_type)
+        return squeezed(page, content_type, request)
 
     return router

@@ -1,0 +1,233 @@
+"""What lies folded below a database: the latch, the mutex, the lock, the result cache, the caches, who waits, and our cost."""
+
+from panels import Json, bars, folded, query, timeseries
+from shared import LATCH, RESULT_CACHE, S, largest, per_second, quotient, recorded
+
+CHILD = "{{child}} · {{cache}}"
+BY_CHILD = "child, cache"
+
+
+def details() -> list[Json]:
+    """The folded rows."""
+    return [_latch(), _mutex(), _lock(), _result_cache(), _caches(), _who(), _own()]
+
+
+def _latch() -> Json:
+    sleeps, gets = "db_child_cache:latchscope_latch_sleeps:rate5m", "db_child_cache:latchscope_latch_gets:rate5m"
+    misses, spins = "db_child_cache:latchscope_latch_misses:rate5m", "db_child_cache:latchscope_latch_spin_gets:rate5m"
+    counted = f"latchscope_latch_sleeps_total{{{S},{LATCH}}}[$__range]"
+    share = f"sum by ({BY_CHILD}) (increase({counted})) / scalar(sum(increase({counted})))"
+    waiters = per_second("latchscope_latch_location_sleeps_total", "location", LATCH, 'side="waiter"')
+
+    def of(above: str, below: str) -> Json:
+        return query(f"topk(6, {quotient(above, below, BY_CHILD)})", CHILD)
+
+    return folded(
+        "Child latches, to 12.1: does one stand out?",
+        bars(
+            "Share of sleeps by child",
+            "Over the chosen time range. One child far above the others is the hot child; an even spread is not.",
+            "percentunit",
+            f"sort_desc(topk(8, {share} > 0))",
+            CHILD,
+            limits={"max": 1},
+        ),
+        timeseries(
+            "Sleeps by child",
+            "Sleeps on each child latch. The name is that of the parent cache which the child guards.",
+            "cps",
+            *largest(sleeps, BY_CHILD, CHILD),
+        ),
+        timeseries(
+            "Sleeps per get by child",
+            "How often a get ends in sleep. A child far above the median of the busy others is held too long.",
+            "percentunit",
+            of(sleeps, gets),
+            w=8,
+        ),
+        timeseries(
+            "Misses per get by child",
+            "How often the latch was held by somebody else at the first try. High without sleeps: spinning is enough.",
+            "percentunit",
+            of(misses, gets),
+            w=8,
+        ),
+        timeseries(
+            "Misses that spinning absorbed",
+            "Share of misses that got the latch by spinning, without sleep.",
+            "percentunit",
+            of(spins, misses),
+            w=8,
+        ),
+        timeseries(
+            "Sessions asleep by child",
+            "Seconds slept per second: sessions asleep on each child latch, on average.",
+            "short",
+            *largest("db_child_cache:latchscope_latch_wait_seconds:rate5m", BY_CHILD, CHILD),
+            w=8,
+        ),
+        timeseries(
+            "Gets by child",
+            "Gets of each child latch. A look-up in the cache takes about three.",
+            "ops",
+            *largest(gets, BY_CHILD, CHILD),
+            w=8,
+        ),
+        timeseries(
+            "Sleeps by location of the waiter",
+            "Where the sessions were that had to sleep. This side shows the victims.",
+            "cps",
+            query(f"topk(6, {waiters})", "{{location}}"),
+            w=8,
+        ),
+    )
+
+
+def _mutex() -> Json:
+    return folded(
+        "Mutexes, from 12.2: in which code do sessions meet?",
+        timeseries(
+            "Mutex sleeps by location",
+            "The number in brackets differs by release; the function's name counts.",
+            "cps",
+            *largest("db_location:latchscope_mutex_sleeps:rate5m", "location", "{{location}}"),
+        ),
+        timeseries(
+            "Sessions waiting for a mutex by location",
+            "Seconds waited per second: sessions waiting for row cache mutexes at each location, on average.",
+            "short",
+            *largest("db_location:latchscope_mutex_wait_seconds:rate5m", "location", "{{location}}"),
+        ),
+    )
+
+
+def _lock() -> Json:
+    waited = recorded("db_event:latchscope_wait_event_seconds:rate5m", "db", 'event="row cache lock"')
+    return folded(
+        "Row cache lock, and waits without an end",
+        timeseries(
+            "Sessions waiting for row cache lock",
+            "A lock on one entry, in every release, held while the entry is changed: see the changes by cache above.",
+            "short",
+            query(waited, "row cache lock"),
+            w=8,
+        ),
+        timeseries(
+            "Sessions that hang",
+            "Sessions that have waited ten seconds or longer and still wait. Such waits stand in no counter until they end.",
+            "short",
+            query(f"sum by (event, cache) (latchscope_hanging_sessions{{{S}}})", "{{cache}} · {{event}}"),
+            w=8,
+        ),
+        timeseries(
+            "Longest wait",
+            "How long the longest wait has lasted that has not ended.",
+            "s",
+            query(f"max by (event, cache) (latchscope_longest_wait_seconds{{{S}}})", "{{cache}} · {{event}}"),
+            w=8,
+        ),
+    )
+
+
+def _result_cache() -> Json:
+    return folded(
+        "Result cache",
+        timeseries(
+            "Sessions asleep on the result cache latch",
+            "Seconds slept per second. The latch has no event of its own: its waits are among those of latch free.",
+            "short",
+            query(recorded("db:latchscope_result_cache_latch_wait_seconds:rate5m"), "Result Cache: RC Latch"),
+        ),
+        timeseries(
+            "Result cache latch: misses and sleeps",
+            "Misses without sleeps need no action: spinning absorbs them.",
+            "cps",
+            query(per_second("latchscope_latch_misses_total", "db", RESULT_CACHE), "misses"),
+            query(recorded("db:latchscope_result_cache_latch_sleeps:rate5m"), "sleeps"),
+        ),
+    )
+
+
+def _caches() -> Json:
+    lookups, loads = "db_cache:latchscope_rowcache_lookups:rate5m", "db_cache:latchscope_rowcache_getmisses:rate5m"
+    entries = "latchscope_rowcache_entries_used"
+    events, seconds = "db_event:latchscope_wait_events:rate5m", "db_event:latchscope_wait_event_seconds:rate5m"
+    return folded(
+        "Caches and waits in detail",
+        timeseries(
+            "Look-ups that loaded the entry",
+            "Share of look-ups that did not find the entry and read it from the dictionary.",
+            "percentunit",
+            query(f"topk(6, {quotient(loads, lookups, 'cache')})", "{{cache}}"),
+            w=8,
+        ),
+        timeseries(
+            "Undo segments known to the cache",
+            "Entries of dc_rollback_segments in use. Thousands make each look-up walk a long list.",
+            "short",
+            query(f'sum by (db) ({entries}{{{S},cache="dc_rollback_segments"}})', "undo segments"),
+            w=8,
+        ),
+        timeseries(
+            "Entries in use by cache",
+            "Entries of each cache that hold valid data.",
+            "short",
+            query(f"topk(6, sum by (cache) ({entries}{{{S}}}))", "{{cache}}"),
+            w=8,
+        ),
+        timeseries("Waits by event", "Waits that ended in each second.", "cps", *largest(events, "event", "{{event}}")),
+        timeseries(
+            "Average wait by event",
+            "Time waited per wait. Sessions and statements are on latchscope's own page: they are no labels.",
+            "s",
+            query(f"topk(6, {quotient(seconds, events, 'event')})", "{{event}}"),
+        ),
+    )
+
+
+def _who() -> Json:
+    sampled = f"latchscope_waiting_sessions{{{S}}}"
+    named = "{{cache}} · {{event}}"
+    return folded(
+        "Who: for which cache do the waiters wait?",
+        timeseries(
+            "Sampled waiters by cache",
+            "Sessions met waiting, on average of the looks of an interval. Nobody looks while nothing costs anything: no data.",
+            "short",
+            query(f"sum by (event, cache) ({sampled})", named),
+        ),
+        timeseries(
+            "Share of the sampled waiters by cache",
+            "No statistic counts mutex or lock waits by cache; the waiters name it. Who they are is on latchscope's own page.",
+            "percentunit",
+            query(f"sum by (event, cache) ({sampled}) / scalar(sum({sampled}))", named),
+        ),
+    )
+
+
+def _own() -> Json:
+    duration, interval = "latchscope_poll_duration_seconds", "latchscope_poll_interval_seconds"
+    return folded(
+        "What latchscope costs this database",
+        timeseries(
+            "Share of the interval that a poll takes",
+            "Time of the last poll over the interval in force; beyond the budget the interval grows.",
+            "percentunit",
+            query(f"max by (db) ({duration}{{{S}}}) / max by (db) ({interval}{{{S}}})", "share"),
+            w=8,
+        ),
+        timeseries(
+            "Time by view",
+            "Time that reading each dynamic view took in the last poll.",
+            "s",
+            query(f"topk(6, max by (collector) (latchscope_collector_duration_seconds{{{S}}}))", "{{collector}}"),
+            w=8,
+        ),
+        timeseries(
+            "Views that could not be read",
+            "What depends on them is undetermined, not zero.",
+            "short",
+            query(f"sum by (db) (1 - latchscope_collector_success{{{S}}})", "views"),
+            w=8,
+        ),
+    )
