@@ -77,7 +77,7 @@ def _measured(store: Repository, folder: Path) -> dict[str, str]:
     found["databases × days"] = f"{databases} × {DAYS}"
     began = time.perf_counter()
     buckets, late = 0, BEGAN + timedelta(days=DAYS, hours=2)
-    while more := roll_up(store.engine, store.partitions, late):
+    while more := roll_up(store.engine, store.partitions, store.names, late):
         buckets += more
     found["roll-up, ms per bucket"] = f"{1000 * (time.perf_counter() - began) / max(buckets, 1):.1f}"
     _fill_rolled(store, databases)

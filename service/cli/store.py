@@ -1,4 +1,4 @@
-"""`latchscope store …`: check, prune, export and import. Messages on stderr; exit 1 when the store is not whole."""
+"""`latchscope store …`: check, prune, figures, export and import. Messages on stderr; exit 1 when the store is not whole."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +11,7 @@ import typer
 from service.cli.options import CONFIG, ConfigOption, fail, say
 from service.config import settings, sources
 from service.store.check import problems
+from service.store.queries.history import WIDTHS
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 from service.store.transfer import TransferError, read_history, write_history
@@ -67,6 +68,26 @@ def import_store(
         pass
     with _opened(config) as store:
         typer.echo(_counted("read", read_history(store, file)), err=True)
+
+
+@store_cli.command("figures")
+def print_figures(
+    database: Annotated[str, typer.Argument(help="its name")],
+    at: Annotated[datetime | None, typer.Option(help="at the latest then (UTC), as 2026-03-01T12:00:00")] = None,
+    resolution: Annotated[str, typer.Option(help="poll, 5m or 1h")] = "poll",
+    config: ConfigOption = CONFIG,
+) -> None:
+    """Print the figures of the newest poll or roll-up that is kept: view, key, column, total and highest rate."""
+    if resolution not in ("poll", *WIDTHS):
+        fail(f"--resolution is {resolution}; it is one of poll, {', '.join(WIDTHS)}")
+    with _opened(config, must_exist=True) as store:
+        asked = at.replace(tzinfo=UTC) if at else None
+        found, rows = store.history.row(database, resolution, asked)  # type: ignore[arg-type]
+        if found is None:
+            fail(f"the store has no figures of a database named {database}" + (f" until {at} UTC" if at else ""))
+    typer.echo(f"{database}, {resolution}, {found:%Y-%m-%d %H:%M:%S.%f} UTC: {len(rows)} figures", err=True)
+    for (view, key, column, gauge), total, most in rows:
+        typer.echo("\t".join((view, key, column, "level" if gauge else "change", f"{total:.17g}", f"{most:.17g}")))
 
 
 @contextmanager

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from collectors.model import Snapshot
 from collectors.registry import collectors
 from service.history.metric_catalog import NAMED, Caches, CatalogMetric
+from service.store.figures.codec import Values
 from service.store.ingest.samples import IMPACT, LEVELS, key_of
 from service.store.queries.history import FINER, WIDTHS
-from service.store.queries.series import HistoryPage, SeriesSelector, StoredSeries, Values
+from service.store.queries.series import HistoryPage, SeriesSelector, StoredSeries
 from service.store.repository import Repository
 
 RequestedResolution = Literal["auto", "poll", "5m", "1h"]

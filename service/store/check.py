@@ -1,24 +1,31 @@
 """Whether a store is whole: what the engine itself says, rows that belong to nothing, gaps between polls, wrong roll-ups."""
 
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, Engine, text
+import numpy as np
+from sqlalchemy import Connection, Engine, func, select, text
 
-from service.store.schema.history_tables import moment
+from service.store.figures.codec import DamagedFigures, unpack, unpack_buckets
+from service.store.figures.rows import ROLLED, FigureColumns, Tier, once, read
+from service.store.ingest.names import NameTables
+from service.store.ingest.snapshots import HEAD, WITH_FRAME, Day, checksum, day_of, frame_of
+from service.store.schema.history_tables import FiveMinuteFigures, HourlyFigures, StoredFigures, StoredItem, moment
+from service.store.schema.old_tables import OldDelta, OldFiveMinutes, OldHours
+from service.store.schema.poll_tables import StoredSnapshot
 
+DAY = 86_400_000
 MOST = 20
 """Problems of a kind that are told one by one."""
 
 _ORPHANS = {
-    "rows of deltas have no poll": """
-        select count(*) from (select distinct database_id, at from deltas) d
+    "rows of figures have no poll": """
+        select count(*) from figures f
+         where not exists (select 1 from polls p where p.database_id = f.database_id and p.at = f.at)""",
+    "rows of old_deltas have no poll": """
+        select count(*) from (select distinct database_id, at from old_deltas) d
          where not exists (select 1 from polls p where p.database_id = d.database_id and p.at = d.at)""",
-    "items of deltas are not in items": """
-        select count(*) from (select distinct item_id from deltas) d where item_id not in (select id from items)""",
-    "items of five_minutes are not in items": """
-        select count(*) from (select distinct item_id from five_minutes) d where item_id not in (select id from items)""",
-    "items of hours are not in items": """
-        select count(*) from (select distinct item_id from hours) d where item_id not in (select id from items)""",
     "databases of polls are not in databases": """
         select count(*) from (select distinct database_id from polls) d
          where database_id not in (select id from databases)""",
@@ -36,26 +43,16 @@ _GAPS = """
      order by p.at"""
 """Every interval begins where the poll before it ended, to the millisecond or so; else a poll was lost, or counts twice."""
 
-_ROLLED = """
-    with whole as (
-      select b.database_id, b.at from buckets b
-       where b.width = {width}
-         and b.polls = (select {count} from {source} s where s.database_id = b.database_id
-                           and s.at >= b.at and s.at < b.at + {ms} {only})
-         and not exists (select 1 from unrolled u where u.database_id = b.database_id
-                            and (u.width = {width} and u.at = b.at
-                                 or u.width < {width} and u.at >= b.at and u.at < b.at + {ms})))
-    select d.name, s.bucket, s.item_id, s.fine, s.rolled
-      from (select database_id, bucket, item_id, sum(fine) as fine, sum(rolled) as rolled
-              from (select database_id, at - at % {ms} as bucket, item_id, {value} as fine, 0.0 as rolled from {finer}
-                    union all
-                    select database_id, at, item_id, 0.0, total from {coarser}) both_of_them
-             where item_id in (select id from items where not gauge)
-             group by database_id, bucket, item_id) s
-      join whole w on w.database_id = s.database_id and w.at = s.bucket
-      join databases d on d.id = s.database_id
-     where abs(s.fine - s.rolled) > 0.000001 + 0.000000001 * abs(s.fine)
-     order by s.bucket"""
+_WHOLE = """
+    select b.database_id, b.at from buckets b
+     where b.width = {width}
+       and b.polls = (select {count} from {source} s where s.database_id = b.database_id
+                         and s.at >= b.at and s.at < b.at + {ms} {only})
+       and not exists (select 1 from unrolled u where u.database_id = b.database_id
+                          and (u.width = {width} and u.at = b.at
+                               or u.width < {width} and u.at >= b.at and u.at < b.at + {ms}))
+     order by b.database_id, b.at"""
+"""Buckets of which everything is still kept that they were made of."""
 
 _NOT_ROLLED = """
     select d.name, p.bucket
@@ -68,6 +65,7 @@ _NOT_ROLLED = """
 
 def problems(engine: Engine) -> Iterator[str]:
     """What is wrong with the store, a line each; nothing where it is whole. Raises SQLAlchemyError."""
+    names = NameTables(engine)
     with engine.connect() as connection:
         yield from _sqlite(connection) if engine.dialect.name == "sqlite" else _postgresql(connection)
         for said, query in _ORPHANS.items():
@@ -75,9 +73,57 @@ def problems(engine: Engine) -> Iterator[str]:
             if count:
                 yield f"{count} {said}"
         yield from _shortened(
-            f"{name}: {_gap(gap)} before {_time(at)}" for name, at, gap in connection.execute(text(_GAPS))
+            f"{name}: {_gap(gap)} before {_time(at)}" for name, at, gap in connection.execute(text(_GAPS)).all()
         )
-        yield from _rollups(connection)
+        yield from _frames(connection)
+        yield from _figures(connection, names)
+        yield from _rollups(connection, names)
+
+
+def _frames(connection: Connection) -> Iterator[str]:
+    """Snapshots that cannot be read, because the frame they were packed with is not there."""
+    table = StoredSnapshot
+    head = func.substr(table.body, 1, HEAD)
+    rows = connection.execute(select(table.database, table.taken_at, head).order_by(table.database, table.taken_at))
+    lost: Counter[Day] = Counter()
+    sums: dict[Day, bytes | None] = {}
+    for database, at, begun in rows.all():
+        day = day_of(database, at)
+        if bytes(begun[:1]) == WITH_FRAME:
+            if day not in sums:
+                sums[day] = checksum(frame_of(connection, day))
+            lost[day] += bytes(begun[1:]) != sums[day]
+    yield from _shortened(
+        f"{database}: {count} snapshots of {day} cannot be read, their frame is gone"
+        for (database, day), count in lost.items()
+        if count
+    )
+
+
+def _figures(connection: Connection, names: NameTables) -> Iterator[str]:
+    """Rows that cannot be unpacked, and items that nothing names."""
+    tables: Sequence[tuple[type[StoredFigures | FiveMinuteFigures | HourlyFigures], Callable[[bytes], Any]]] = (
+        (StoredFigures, unpack),
+        (FiveMinuteFigures, unpack_buckets),
+        (HourlyFigures, unpack_buckets),
+    )
+    for table, read_one in tables:
+        damaged, items = 0, set[int]()
+        query = select(table.body).execution_options(stream_results=True, yield_per=1000)
+        for body in connection.scalars(query):
+            try:
+                items.update(read_one(body)[0].tolist())
+            except DamagedFigures:
+                damaged += 1
+        if damaged:
+            yield f"{damaged} rows of {table.__tablename__} cannot be unpacked"
+        if unknown := len(items) - len(names.named(items)):
+            yield f"{unknown} items of {table.__tablename__} are not in items"
+    for old in (OldDelta, OldFiveMinutes, OldHours):
+        known = select(StoredItem.id)
+        count = connection.scalar(select(func.count(old.item_id.distinct())).where(old.item_id.not_in(known)))
+        if count:
+            yield f"{count} items of {old.__tablename__} are not in items"
 
 
 def _sqlite(connection: Connection) -> Iterator[str]:
@@ -95,20 +141,47 @@ def _postgresql(connection: Connection) -> Iterator[str]:
         yield f"PostgreSQL: index {name} is not valid"
 
 
-def _rollups(connection: Connection) -> Iterator[str]:
+def _rollups(connection: Connection, names: NameTables) -> Iterator[str]:
     five = {"width": 300, "ms": 300_000, "count": "count(*)", "source": "polls", "only": ""}
     hour = {"width": 3600, "ms": 3_600_000, "count": "sum(s.polls)", "source": "buckets", "only": "and s.width = 300"}
-    for members in (
-        five | {"value": "value", "finer": "deltas", "coarser": "five_minutes"},
-        hour | {"value": "total", "finer": "five_minutes", "coarser": "hours"},
-    ):
-        rows = connection.execute(text(_ROLLED.format(**members)))
+    databases = names.all_databases()
+    tiers: Sequence[tuple[dict[str, Any], Tier, Tier]] = ((five, "poll", "5m"), (hour, "5m", "1h"))
+    for members, finer, coarser in tiers:
+        whole: dict[tuple[int, int], set[int]] = defaultdict(set)
+        for database, at in connection.execute(text(_WHOLE.format(**members))):
+            whole[database, at - at % DAY].add(at)
         yield from _shortened(
-            f"{name}: {members['coarser']} at {_time(at)} has {rolled:g} of item {item}, {members['finer']} sum to {fine:g}"
-            for name, at, item, fine, rolled in rows
+            f"{databases.get(database, database)}: {coarser} at {_time(at)} has {rolled:g} of item {item}, "
+            f"{finer} sum to {fine:g}"
+            for (database, day), buckets in sorted(whole.items())
+            for at, item, fine, rolled in _wrong(connection, names, database, day, buckets, finer, coarser)
         )
-    late = connection.execute(text(_NOT_ROLLED))
+    late = connection.execute(text(_NOT_ROLLED)).all()
     yield from _shortened(f"{name}: polls of {_time(at)} are in no roll-up and not due for one" for name, at in late)
+
+
+def _wrong(
+    connection: Connection, names: NameTables, database: int, day: int, buckets: set[int], finer: Tier, coarser: Tier
+) -> Iterator[tuple[int, int, float, float]]:
+    """Counters of a day whose roll-up is not the sum of what it was made of: bucket, item, that sum, and the roll-up."""
+    width = ROLLED[coarser].bucket
+    try:
+        sides = [_sums(once(read(connection, tier, database, day, day + DAY)), width) for tier in (finer, coarser)]
+    except DamagedFigures:
+        return
+    items = names.named({item for side in sides for item, _ in side})
+    for item, at in sorted({key for side in sides for key in side}, key=lambda key: (key[1], key[0])):
+        fine, rolled = (side.get((item, at), 0.0) for side in sides)
+        counter = item in items and not items[item][3]
+        if counter and at in buckets and abs(fine - rolled) > 1e-6 + 1e-9 * abs(fine):
+            yield at, item, fine, rolled
+
+
+def _sums(figures: FigureColumns, width: int) -> dict[tuple[int, int], float]:
+    """Totals by item and bucket."""
+    keys, place = np.unique(np.stack((figures.items, figures.at - figures.at % width)), axis=1, return_inverse=True)
+    totals = np.bincount(place.reshape(-1), figures.totals, keys.shape[1])
+    return dict(zip(zip(*keys.tolist(), strict=True), totals.tolist(), strict=True))
 
 
 def _shortened(lines: Iterator[str]) -> Iterator[str]:

@@ -1,14 +1,16 @@
-"""What the store needs done in the background: roll-ups, retention, and on PostgreSQL the partitions of tomorrow."""
+"""What the store needs done in the background: roll-ups, retention, partitions of tomorrow, rows of an older release."""
 
 import time
 from datetime import datetime, timedelta
 from threading import Event
 
 from service.store.repository import Repository
+from service.store.upkeep.conversion import convert_slice
 from service.store.upkeep.rollup import roll_up
 
 EVERY_SECONDS = 20.0
 PRUNE_SECONDS = 600.0
+CONVERT_SECONDS = 5.0
 
 
 class Maintenance:
@@ -24,9 +26,17 @@ class Maintenance:
         """One round: roll up what is due, then delete what is over; never the other way round. Raises what the store does."""
         store = self._store
         store.partitions.ahead(now)
-        while roll_up(store.engine, store.partitions, now, now - timedelta(seconds=store.kept_for.polls)):
+        while roll_up(store.engine, store.partitions, store.names, now, now - timedelta(seconds=store.kept_for.polls)):
             if self._stopping.is_set():
                 return
         if time.monotonic() - self._pruned >= PRUNE_SECONDS:
             store.prune(now)
             self._pruned = time.monotonic()
+        self._convert()
+
+    def _convert(self) -> None:
+        """Move some of what an older release wrote, for a part of the round."""
+        store, until = self._store, time.monotonic() + CONVERT_SECONDS
+        while time.monotonic() < until and not self._stopping.is_set():
+            if not convert_slice(store.engine, store.partitions, store.names):
+                return

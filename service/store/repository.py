@@ -1,11 +1,12 @@
 """The store behind one URL: what polls write, and the topics that others read. Each call is its own short transaction."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -14,10 +15,13 @@ from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.config.settings import HistorySettings
 from service.state.board import PollRecord
+from service.store.figures.codec import pack
 from service.store.ingest.bulk import insert_new, insert_raw, table_of, upsert
 from service.store.ingest.names import NameTables
 from service.store.ingest.partitions import Partitions
-from service.store.ingest.record import IngestRecord, changes_in, record_of, unpack
+from service.store.ingest.record import IngestRecord, changes_in, record_of
+from service.store.ingest.samples import SampleItem
+from service.store.ingest.snapshots import Day, Frames, LostFrame, day_of, packed, stored_snapshot
 from service.store.queries.aliases import read_diagnosis
 from service.store.queries.deliveries import Deliveries
 from service.store.queries.episode_log import EpisodeLog
@@ -27,7 +31,7 @@ from service.store.queries.intervals import IntervalDeltas
 from service.store.queries.marks import Marks
 from service.store.queries.reports import Reports
 from service.store.schema.engine import StoreError, brief, make_engine, masked
-from service.store.schema.history_tables import StoredDelta, StoredFrame, StoredPoll, millis
+from service.store.schema.history_tables import StoredFigures, StoredPoll, millis
 from service.store.schema.migrate import UnknownSchema, upgrade
 from service.store.schema.poll_tables import StoredDiagnosis, StoredSnapshot
 from service.store.upkeep import retention
@@ -47,6 +51,7 @@ class Repository:
         self.engine = _opened(url)
         self.kept_for = history or HistorySettings()
         self.names = NameTables(self.engine)
+        self.frames = Frames()
         self.partitions = Partitions(self.engine)
         self.history = History(self.engine, self.names, self.kept_for)
         self.changes = IntervalDeltas(self.engine, self.names, self.history)
@@ -75,20 +80,20 @@ class Repository:
         items = self.names.items({item for record in records for item, _ in record.figures})
         at = {millis(record.at) for record in records}
         self.partitions.ensure("polls", at)
-        self.partitions.ensure("deltas", at)
+        self.partitions.ensure("figures", at)
         last = dict(self._last)
         changes = [change for record in records for change in changes_in(record)]
         with self.engine.begin() as connection:
-            self._write_snapshots(connection, records, last)
+            frames = self.frames.of(connection, records)
+            self._write_snapshots(connection, records, frames, last)
             insert_raw(
                 connection, table_of(StoredPoll), [_poll(databases[record.database], record) for record in records]
             )
-            deltas = [
-                (databases[record.database], millis(record.at), items[item], value)
-                for record in records
-                for item, value in record.figures
-            ]
-            insert_raw(connection, table_of(StoredDelta), deltas)
+            insert_raw(
+                connection,
+                table_of(StoredFigures),
+                [(databases[record.database], millis(record.at), _figures(items, record)) for record in records],
+            )
             mark_unrolled(
                 connection, FIVE_MINUTES, {(databases[record.database], millis(record.at)) for record in records}
             )
@@ -98,30 +103,42 @@ class Repository:
             )
             self.episode_log.append(connection, changes)
         self._last = last
+        self.frames.remember(frames)
         if changes:
             self.episode_log.announce()
 
+    @staticmethod
     def _write_snapshots(
-        self, connection: Connection, records: Sequence[IngestRecord], last: dict[str, tuple[datetime, Any]]
+        connection: Connection,
+        records: Sequence[IngestRecord],
+        frames: Mapping[Day, bytes],
+        last: dict[str, tuple[datetime, Any]],
     ) -> None:
-        """The snapshot of each poll, the first of a day also as the day's frame, and each verdict that is news."""
+        """The snapshot of each poll, packed with its day's frame, and each verdict that is news."""
         news = [record for record in records if _is_news(record, last)]
-        snapshots = [{"database": record.database, "taken_at": record.at, "body": record.body} for record in records]
+        snapshots = [
+            {
+                "database": record.database,
+                "taken_at": record.at,
+                "body": packed(record.body, frames[day_of(record.database, record.at)]),
+            }
+            for record in records
+        ]
         insert_new(connection, table_of(StoredSnapshot), snapshots)
-        frames = [{"database": record.database, "day": _day(record.at), "body": record.body} for record in records]
-        insert_new(connection, table_of(StoredFrame), frames)
         upsert(connection, table_of(StoredDiagnosis), [_diagnosis(record) for record in news])
 
     def latest(self, database: str, n: int = 2) -> tuple[Snapshot, ...]:
-        """The newest kept snapshots of a database, newest first."""
-        query = (
-            select(StoredSnapshot.body)
-            .where(StoredSnapshot.database == database)
-            .order_by(StoredSnapshot.taken_at.desc())
-            .limit(n)
-        )
+        """The newest kept snapshots of a database, newest first; one whose frame is lost ends them."""
+        table = StoredSnapshot
+        query = select(table.taken_at, table.body).where(table.database == database)
+        found: list[Snapshot] = []
         with self.engine.connect() as connection:
-            return tuple(unpack(body, database) for body in connection.scalars(query))
+            try:
+                for at, body in connection.execute(query.order_by(table.taken_at.desc()).limit(n)).all():
+                    found.append(stored_snapshot(connection, database, at, body))
+            except LostFrame as error:
+                log.warning("store: a snapshot of %s cannot be read: %s", database, error)
+        return tuple(found)
 
     def last_snapshot(self, database: str) -> Snapshot | None:
         """The newest kept snapshot of a database."""
@@ -194,8 +211,12 @@ def _is_news(record: IngestRecord, last: dict[str, tuple[datetime, Any]]) -> boo
     return True
 
 
-def _day(at: datetime) -> str:
-    return at.astimezone(UTC).date().isoformat()
+def _figures(items: Mapping[SampleItem, int], record: IngestRecord) -> bytes:
+    """The figures of a poll as one value."""
+    numbers = np.array([items[item] for item, _ in record.figures], dtype=np.int64)
+    values = np.array([value for _, value in record.figures], dtype=np.float64)
+    order = np.argsort(numbers)
+    return pack(numbers[order], values[order])
 
 
 def _poll(database: int, record: IngestRecord) -> tuple[Any, ...]:

@@ -1,28 +1,50 @@
 """The whole history as lines of JSON, out of one store and into another, whatever the engines.
 
 A line with a table's name and columns stands before its rows, which are lists. Numbers of databases and items are the
-file's own and are given anew on the way in. A row whose key is there already is left as it is.
+file's own and are given anew on the way in. A row whose key is there already is left as it is. Figures stand in the
+file one by one, as `deltas`, `five_minutes` and `hours`, and snapshots by themselves: it does not depend on how a store
+packs them.
 """
 
 import base64
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Connection, Engine, LargeBinary, Table, literal, select, text, type_coerce
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    LargeBinary,
+    Table,
+    literal,
+    select,
+    text,
+    type_coerce,
+)
 
-from service.store.ingest.bulk import insert_new, insert_raw
+from service.store.figures.rows import OLD, Tier
+from service.store.ingest.bulk import insert_new, insert_raw, table_of
+from service.store.ingest.snapshots import Day, LostFrame, day_of, frame_of, packed, self_contained
 from service.store.repository import Repository
 from service.store.schema.history_tables import PARTITION_DAYS, Millis
 from service.store.schema.poll_tables import Base, UtcTime
+from service.store.upkeep.figure_lines import figure_lines, put_figure_lines
 
 FORMAT, VERSION = "latchscope-history", 1
 CHUNK = 5000
 _FIRST = ("databases", "items")
+FIGURES: Mapping[str, Tier] = {"deltas": "poll", "five_minutes": "5m", "hours": "1h"}
+"""Figures by the name under which they stand in a file."""
+_TIER_OF: Mapping[str, Tier] = {OLD[tier].__tablename__: tier for tier in FIGURES.values()}
+_NAME_OF = {OLD[tier].__tablename__: name for name, tier in FIGURES.items()}
+_PACKED = ("figures", "figures_5m", "figures_1h", *_TIER_OF)
 OWN = ("episode_changes", "deliveries", "replicas", "standings", "requests")
 """What speaks of this store alone: the log that streams and webhooks follow, and how replicas stand."""
 
@@ -47,10 +69,28 @@ def write_history(engine: Engine, path: Path, database: str | None = None) -> di
             file.write(json.dumps({"table": table.name, "columns": [column.name for column in table.columns]}) + "\n")
             rows = connection.execution_options(stream_results=True, yield_per=CHUNK).execute(query)
             counts[table.name] = 0
-            for row in rows:
+            for row in rows if table.name != "snapshots" else _unframed(connection, rows):
                 file.write(json.dumps([_plain(cell) for cell in row]) + "\n")
                 counts[table.name] += 1
+        for name, tier in FIGURES.items():
+            table = table_of(OLD[tier])
+            file.write(json.dumps({"table": name, "columns": [column.name for column in table.columns]}) + "\n")
+            counts[name] = 0
+            for line in figure_lines(connection, tier, database):
+                file.write(json.dumps(line) + "\n")
+                counts[name] += 1
     return counts
+
+
+def _unframed(connection: Connection, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Snapshots that need no frame; one whose frame is lost says nothing to anybody."""
+    frames: dict[Day, bytes | None] = {}
+    for database, at, body in rows:
+        day = day_of(database, at)
+        if day not in frames:
+            frames = {day: frame_of(connection, day)}
+        with suppress(LostFrame):
+            yield database, at, self_contained(body, frames[day])
 
 
 def read_history(store: Repository, path: Path) -> dict[str, int]:
@@ -59,8 +99,10 @@ def read_history(store: Repository, path: Path) -> dict[str, int]:
     databases: dict[int, int] = {}
     items: dict[int, int] = {}
     store.names.forget()
+    store.frames.forget()
     for table, columns, rows in _chunks(path):
-        counts[table.name] = counts.get(table.name, 0) + len(rows)
+        name = _NAME_OF.get(table.name, table.name)
+        counts[name] = counts.get(name, 0) + len(rows)
         found = [dict(zip(columns, row, strict=True)) for row in rows]
         if table.name == "databases":
             known = store.names.databases(row["name"] for row in found)
@@ -87,6 +129,9 @@ def _put(
             row["database_id"] = databases[row["database_id"]]
         if "item_id" in row:
             row["item_id"] = items[row["item_id"]]
+    if table.name in _TIER_OF:
+        put_figure_lines(store.engine, store.partitions, store.names, _TIER_OF[table.name], rows)
+        return
     if table.name in PARTITION_DAYS:
         store.partitions.ensure(table.name, {row["at"] for row in rows})
     with store.engine.begin() as connection:
@@ -97,12 +142,18 @@ def _put(
         else:
             kinds = {name: table.columns[name] for name in columns}
             typed = [{name: _typed(kinds[name], value) for name, value in row.items()} for row in rows]
+            if table.name == "snapshots":
+                frames: dict[Day, bytes | None] = {}
+                for row in typed:
+                    day = day_of(row["database"], row["taken_at"])
+                    frame = frames.setdefault(day, frame_of(connection, day) if day not in frames else None)
+                    row["body"] = row["body"] if frame is None else packed(row["body"], frame)
             insert_new(connection, table, typed)
 
 
 def _tables() -> list[Table]:
     """Every table, with those first that others refer to by number."""
-    kept = (table for table in Base.metadata.tables.values() if table.name not in OWN)
+    kept = (table for table in Base.metadata.tables.values() if table.name not in (*OWN, *_PACKED))
     return sorted(kept, key=lambda table: (table.name not in _FIRST, table.name))
 
 
@@ -174,7 +225,8 @@ def _chunks(path: Path) -> Iterator[tuple[Table, list[str], list[list[Any]]]]:
 
 
 def _header(path: Path, number: int, line: dict[str, Any]) -> Table:
-    table = Base.metadata.tables.get(str(line.get("table")))
+    name = str(line.get("table"))
+    table = table_of(OLD[FIGURES[name]]) if name in FIGURES else Base.metadata.tables.get(name)
     columns = line.get("columns")
     if table is None or not isinstance(columns, list) or not set(columns) <= set(table.columns.keys()):
         raise TransferError(

@@ -39,6 +39,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "queries",
         "upkeep",
         "ingest",
+        "figures",
         "migrations",
         "schema",
     ),

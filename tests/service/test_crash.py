@@ -61,7 +61,7 @@ def finished(place: Place) -> Repository:
     spool = DiskQueue(place.folder / "spool", 2**30)
     Writer(store, spool).catch_up()
     assert len(spool) == 0
-    roll_up(store.engine, store.partitions, datetime.now(UTC) + timedelta(days=400))
+    roll_up(store.engine, store.partitions, store.names, datetime.now(UTC) + timedelta(days=400))
     return store
 
 
@@ -88,7 +88,7 @@ def test_killed_process_leaves_a_sound_store(place: Place, kills: int) -> None:
     assert all(lost[name] <= kills for name in NAMES), f"at most the poll in flight of each: {lost}"
     firsts = place.execute("select count(*) from polls where seconds is null")
     assert firsts == [(len(NAMES),)], "each restart goes on where the last poll was kept"
-    assert place.execute("select count(*) from five_minutes")[0][0] > 0
+    assert place.execute("select count(*) from figures_5m")[0][0] > 0
     print(f"{place.kind}: {kills} kills, {len(noted(place))} polls, lost in flight {dict(lost)}")  # noqa: T201  figures for `make soak`
     store.close()
 

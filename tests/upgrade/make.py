@@ -162,7 +162,7 @@ def written(url: str, folder: Path) -> None:
                 tell(store, webhooks, stage)
         store.marks.add("undo-storm", at(START + 140), "undo tablespace recreated", "a dba")
         store.marks.add("users-mutex", at(START + 60), "connection pool doubled", "a dba")
-        roll_up(store.engine, store.partitions, at(ENDED))
+        roll_up(store.engine, store.partitions, store.names, at(ENDED))
         assert learn(store, "healthy-19c", at(ENDED)) > 0
         Verifier(store).do(at(ENDED))
         Uploads(store.reports, 2**24).take([File(REPORT.name, REPORT.read_bytes())], "a dba")

@@ -43,17 +43,17 @@ class Partitions:
         for table in PARTITION_DAYS:
             self.ensure(table, (millis(now), millis(now + AHEAD)))
 
-    def drop_before(self, table: str, before: datetime) -> int:
-        """Drop each partition that ends before this time; how many."""
+    def drop_before(self, table: str, before: datetime, days: int | None = None) -> int:
+        """Drop each partition, of so many days, that ends before this time; how many."""
         if not self._active:
             return 0
-        width = PARTITION_DAYS[table] * DAY
+        width = (days or PARTITION_DAYS[table]) * DAY
         dropped = 0
         with self._engine.begin() as connection:
-            old = [begin for begin in _begins(connection, table) if begin + width <= millis(before)]
-        for begin in old:
+            old = [(begin, name) for begin, name in _children(connection, table) if begin + width <= millis(before)]
+        for begin, name in old:
             with self._engine.begin() as connection:
-                connection.execute(text(f"drop table if exists {_name(table, begin)}"))
+                connection.execute(text(f"drop table if exists {name}"))
             self._known.discard((table, begin))
             dropped += 1
         return dropped
@@ -63,8 +63,8 @@ def _name(table: str, begin: int) -> str:
     return f"{table}_{moment(begin).astimezone(UTC):%Y%m%d}"
 
 
-def _begins(connection: Connection, table: str) -> list[int]:
-    """Where the partitions of a table begin, milliseconds."""
+def _children(connection: Connection, table: str) -> list[tuple[int, str]]:
+    """The partitions of a table: where each begins, milliseconds, and its name, which may be that of an older release."""
     names = connection.scalars(
         text(
             "select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid "
@@ -72,5 +72,4 @@ def _begins(connection: Connection, table: str) -> list[int]:
         ),
         {"parent": table},
     )
-    days = [name.rpartition("_")[2] for name in names]
-    return [millis(datetime.strptime(day, "%Y%m%d").replace(tzinfo=UTC)) for day in days]
+    return [(millis(datetime.strptime(name.rpartition("_")[2], "%Y%m%d").replace(tzinfo=UTC)), name) for name in names]

@@ -2,10 +2,12 @@
 
 from alembic import context
 
-from service.store.schema import change_tables, episode_tables, fleet_tables, history_tables
+from service.store.schema import change_tables, episode_tables, fleet_tables, history_tables, old_tables
 from service.store.schema.poll_tables import Base
 
-assert change_tables and episode_tables and fleet_tables and history_tables  # they add their tables to Base
+assert (
+    change_tables and episode_tables and fleet_tables and history_tables and old_tables
+)  # they add their tables to Base
 
 context.configure(
     connection=context.config.attributes["connection"], target_metadata=Base.metadata, render_as_batch=True

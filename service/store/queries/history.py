@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, Connection, Engine, select, tuple_, type_coerce
+from sqlalchemy import Connection, Engine, select
 
 from service.config.settings import HistorySettings
+from service.store.figures.codec import Items
+from service.store.figures.rows import FigureColumns, once, read
 from service.store.ingest.names import NameTables
 from service.store.ingest.samples import SampleItem
 from service.store.queries.series import (
@@ -21,17 +22,12 @@ from service.store.queries.series import (
     Resolution,
     SeriesSelector,
     StoredSeries,
-    Values,
     chosen,
     missing_in,
 )
 from service.store.schema.history_tables import (
     FIRST_POLL,
-    FiveMinutes,
-    Hours,
     StoredBucket,
-    StoredDelta,
-    StoredItem,
     StoredPoll,
     millis,
 )
@@ -80,9 +76,11 @@ class History:
             spans = _spans(connection, tier, number, begin, end, limit + 1)
             more = spans[limit].at if len(spans) > limit else None
             spans = spans[:limit]
-            figures = _figures(connection, tier, number, selectors, begin, more or end)
-        items = chosen(selectors, self._names.named(np.unique(figures.items).tolist()))
-        series = tuple(_series(items, figures, [millis(span.at) for span in spans]))
+            wanted = _Choice(self._names, selectors)
+            columns = {(selector.view, selector.column) for selector in selectors}
+            figures = read(connection, tier, number, millis(begin), millis(more or end), columns, wanted)
+        wanted(np.unique(figures.items))
+        series = tuple(_series(wanted.items, figures, [millis(span.at) for span in spans]))
         return HistoryPage(tier, begin, more or end, tuple(spans), series, more.isoformat() if more else None)
 
     def polls(self, database: str, begin: datetime, end: datetime, limit: int = 20_000) -> tuple[Poll, ...]:
@@ -107,6 +105,26 @@ class History:
         with self._engine.connect() as connection:
             rows = connection.execute(query).all() if number is not None else []
         return tuple(Break(at, why or "", why == FIRST_POLL) for at, why in rows)
+
+    def row(
+        self, database: str, tier: Resolution, at: datetime | None = None
+    ) -> tuple[datetime | None, list[tuple[SampleItem, float, float]]]:
+        """The figures of the newest poll or bucket that is kept, at the latest of `at`: its time, and item, total, most."""
+        number = self._names.database(database)
+        if number is None:
+            return None, []
+        end = (at or datetime.now(UTC) + timedelta(days=1)) + timedelta(milliseconds=1)
+        width = WIDTHS.get(tier, 0)
+        table: type[StoredPoll] | type[StoredBucket] = StoredBucket if width else StoredPoll
+        newest = select(table.at).where(table.database_id == number, table.at < end).order_by(table.at.desc()).limit(1)
+        with self._engine.connect() as connection:
+            found = connection.scalar(newest.where(StoredBucket.width == width) if width else newest)
+            if found is None:
+                return None, []
+            figures = once(read(connection, tier, number, millis(found), millis(found) + 1))
+        items = self._names.named(figures.items.tolist())
+        rows = zip(figures.items.tolist(), figures.totals.tolist(), figures.mosts.tolist(), strict=True)
+        return found, sorted((items[item], total, most) for item, total, most in rows if item in items)
 
     def levels_before(
         self, database: str, selectors: Sequence[SeriesSelector], begin: datetime, resolution: Resolution
@@ -160,51 +178,36 @@ def _spans(
     return [HistorySpan(at, seconds, polls, missing_in(missing)) for at, seconds, polls, missing in buckets]
 
 
-@dataclass(frozen=True, slots=True)
-class _Figures:
-    """Figures as columns: of which item, when (milliseconds), its total and its most."""
+class _Choice:
+    """Which items are asked for: each is looked up once, whatever number of rows it is in."""
 
-    items: NDArray[np.int64]
-    at: NDArray[np.int64]
-    totals: Values
-    mosts: Values
+    def __init__(self, names: NameTables, selectors: Sequence[SeriesSelector]) -> None:
+        self._names = names
+        self._selectors = selectors
+        self._verdicts = np.zeros(0, np.int8)
+        self.items: dict[int, SampleItem] = {}
 
-
-def _figures(
-    connection: Connection,
-    resolution: str,
-    database: int,
-    selectors: Sequence[SeriesSelector],
-    begin: datetime,
-    end: datetime,
-) -> _Figures:
-    """The figures of a window in the columns asked for. The window decides what this costs, not the number of items."""
-    table: Any = {"poll": StoredDelta, "5m": FiveMinutes, "1h": Hours}[resolution]
-    value = (table.value, table.value) if table is StoredDelta else (table.total, table.most)
-    columns = sorted({(selector.view, selector.column) for selector in selectors})
-    query = (
-        select(table.item_id, type_coerce(table.at, BigInteger), *value)
-        .join(StoredItem, StoredItem.id == table.item_id)
-        .where(table.database_id == database, table.at >= begin, table.at < end)
-        .where(tuple_(StoredItem.view, StoredItem.column).in_(columns))
-    )
-    rows = connection.execute(query).all() if columns else []
-    items, at, totals, mosts = zip(*rows, strict=True) if rows else ((), (), (), ())
-    return _Figures(np.array(items, np.int64), np.array(at, np.int64), np.array(totals, float), np.array(mosts, float))
+    def __call__(self, items: Items) -> NDArray[np.bool_]:
+        highest = int(items[-1]) if len(items) else 0
+        if highest >= len(self._verdicts):
+            self._verdicts = np.pad(self._verdicts, (0, highest + 1 - len(self._verdicts)))
+        new = items[self._verdicts[items] == 0]
+        if len(new):
+            taken = chosen(self._selectors, self._names.named(new.tolist()))
+            self.items |= taken
+            self._verdicts[new] = _NO
+            self._verdicts[list(taken)] = _YES
+        verdicts: NDArray[np.bool_] = self._verdicts[items] == _YES
+        return verdicts
 
 
-def _series(items: Mapping[int, SampleItem], figures: _Figures, times: Sequence[int]) -> Iterator[StoredSeries]:
+_NO, _YES = 1, 2
+
+
+def _series(items: Mapping[int, SampleItem], figures: FigureColumns, times: Sequence[int]) -> Iterator[StoredSeries]:
     """A series for each item, its figures laid out by span; those of no span are of a poll that is gone."""
     numbers = np.array(sorted(items), np.int64)
-    spans = np.array(times, np.int64)
-    if not len(numbers) or not len(spans):
-        return
-    row, column = np.searchsorted(numbers, figures.items), np.searchsorted(spans, figures.at)
-    row, column = np.minimum(row, len(numbers) - 1), np.minimum(column, len(spans) - 1)
-    inside = (numbers[row] == figures.items) & (spans[column] == figures.at)
-    totals, mosts = (np.full((len(numbers), len(spans)), np.nan) for _ in range(2))
-    totals[row[inside], column[inside]] = figures.totals[inside]
-    mosts[row[inside], column[inside]] = figures.mosts[inside]
+    totals, mosts = figures.matrix(numbers, np.array(times, np.int64))
     for place, number in enumerate(numbers.tolist()):
         view, key, name, gauge = items[number]
         yield StoredSeries(view, json.loads(key), name, gauge, key, totals[place], mosts[place])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -14,6 +15,7 @@ from collectors.registry import collectors
 from service.store.ingest.names import NameTables
 from service.store.ingest.record import unpack
 from service.store.ingest.samples import COUNTED, LEVELS, counters_of, key_of
+from service.store.ingest.snapshots import LostFrame, stored_snapshot
 from service.store.queries.history import WIDTHS, History
 from service.store.queries.series import HistoryPage, HistorySpan, Resolution, SeriesSelector
 from service.store.schema.history_tables import StoredFrame
@@ -70,22 +72,27 @@ class IntervalDeltas:
         with self._engine.connect() as connection:
             first = connection.execute(inside.order_by(table.taken_at).limit(1)).first()
             last = connection.execute(inside.order_by(table.taken_at.desc()).limit(1)).first()
-        if first is None or last is None or first.taken_at == last.taken_at:
-            return None
-        if last.taken_at - first.taken_at < (1 - SLACK) * (end - begin):
-            return None
-        return unpack(first.body, database), unpack(last.body, database)
+            if first is None or last is None or first.taken_at == last.taken_at:
+                return None
+            if last.taken_at - first.taken_at < (1 - SLACK) * (end - begin):
+                return None
+            with suppress(LostFrame):
+                begun, ended = (stored_snapshot(connection, database, row.taken_at, row.body) for row in (first, last))
+                return begun, ended
+        return None
 
     def _frame(self, database: str, end: datetime) -> Snapshot | None:
         """A snapshot that names the rows: the last one before the end, else the first of a day near it."""
         table, day = StoredSnapshot, StoredFrame
-        newest = (
-            select(table.body).where(table.database == database, table.taken_at <= end).order_by(table.taken_at.desc())
-        )
+        newest = select(table.taken_at, table.body).where(table.database == database, table.taken_at <= end)
         of_day = select(day.body).where(day.database == database)
         before = of_day.where(day.day <= end.date().isoformat()).order_by(day.day.desc())
         with self._engine.connect() as connection:
-            for query in (newest, before, of_day.order_by(day.day)):
+            last = connection.execute(newest.order_by(table.taken_at.desc()).limit(1)).first()
+            if last is not None:
+                with suppress(LostFrame):
+                    return stored_snapshot(connection, database, last.taken_at, last.body)
+            for query in (before, of_day.order_by(day.day)):
                 if (body := connection.scalar(query.limit(1))) is not None:
                     return unpack(body, database)
         return None

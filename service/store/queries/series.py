@@ -8,13 +8,11 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from service.store.figures.codec import Values
 from service.store.ingest.samples import SampleItem
 
 Resolution = Literal["poll", "5m", "1h"]
-Values = NDArray[np.float64]
-"""One number for each span. NaN says that there is none."""
 
 
 @dataclass(frozen=True, slots=True)

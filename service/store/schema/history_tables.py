@@ -1,20 +1,32 @@
 """The tables of figures over time: polls, what changed in each, and roll-ups.
 
 Times are whole milliseconds since 1970 on both engines: half the size of a text, and the same arithmetic everywhere.
-A poll that stands in `polls` and has no row for an item in `deltas` saw no change of it, unless `missing` names its
+A poll that stands in `polls` and has no figure of an item in `figures` saw no change of it, unless `missing` names its
 view: zero is not stored, and absent is not zero.
 """
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Dialect, Double, Index, Integer, SmallInteger, String, Text, TypeDecorator
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Dialect,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    String,
+    Text,
+    TypeDecorator,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from service.store.schema.poll_tables import Base, NaiveTime
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-PARTITION_DAYS = {"polls": 1, "deltas": 1, "five_minutes": 7, "hours": 28}
+PARTITION_DAYS = {"polls": 1, "figures": 1, "figures_5m": 7, "figures_1h": 28}
 """On PostgreSQL these tables consist of partitions of so many days, dropped as a whole when their time is over."""
 FIRST_POLL = "the first poll has nothing to compare with"
 """How `polls.why` marks the first poll of a database, whatever words people read."""
@@ -90,42 +102,45 @@ class StoredPoll(Base):
     why: Mapped[str | None] = mapped_column(Text)
 
 
-class StoredDelta(Base):
-    """The change of one counter over one poll's interval, or the level of a gauge when it changed."""
+class StoredFigures(Base):
+    """All figures of one poll: the change of each counter over its interval, the level of each gauge that changed.
 
-    __tablename__ = "deltas"
+    `body` is figures.codec's.
+    """
+
+    __tablename__ = "figures"
     __table_args__ = (_CLUSTERED | _PARTITIONED,)
 
-    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
+    database_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
-    item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
-    value: Mapped[float] = mapped_column(Double)
+    body: Mapped[bytes] = mapped_column(LargeBinary)
 
 
-class FiveMinutes(Base):
-    """An item over five minutes: a counter's total and its highest rate per second; of a gauge the highest level, twice."""
+class FiveMinuteFigures(Base):
+    """The figures of one view over an hour, by five minutes: a counter's total and its highest rate per second.
 
-    __tablename__ = "five_minutes"
+    Of a gauge it is the highest level, twice. A view is a row of its own, so that its series are read alone.
+    """
+
+    __tablename__ = "figures_5m"
     __table_args__ = (_CLUSTERED | _PARTITIONED,)
 
-    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
+    database_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    view: Mapped[str] = mapped_column(String(63), primary_key=True)
     at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
-    item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
-    total: Mapped[float] = mapped_column(Double)
-    most: Mapped[float] = mapped_column(Double)
+    body: Mapped[bytes] = mapped_column(LargeBinary)
 
 
-class Hours(Base):
-    """The same over an hour; keyed by item before time, so that months of one figure lie together."""
+class HourlyFigures(Base):
+    """The same over a day, by the hour."""
 
-    __tablename__ = "hours"
+    __tablename__ = "figures_1h"
     __table_args__ = (_CLUSTERED | _PARTITIONED,)
 
-    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
-    item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    database_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    view: Mapped[str] = mapped_column(String(63), primary_key=True)
     at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
-    total: Mapped[float] = mapped_column(Double)
-    most: Mapped[float] = mapped_column(Double)
+    body: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class StoredBucket(Base):

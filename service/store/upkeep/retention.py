@@ -8,21 +8,27 @@ from sqlalchemy import Engine, and_, delete, select, tuple_
 from sqlalchemy.orm import DeclarativeBase
 
 from service.config.settings import HistorySettings
+from service.store.figures.rows import ROLLED
 from service.store.ingest.bulk import table_of
 from service.store.ingest.partitions import Partitions
 from service.store.schema.episode_tables import StoredConfirmation, StoredEpisode, StoredMark
 from service.store.schema.history_tables import (
-    FiveMinutes,
-    Hours,
+    FiveMinuteFigures,
+    HourlyFigures,
     StoredBucket,
-    StoredDelta,
+    StoredFigures,
     StoredFrame,
     StoredPoll,
 )
+from service.store.schema.old_tables import OldDelta, OldFiveMinutes, OldHours
 from service.store.schema.poll_tables import StoredDiagnosis, StoredSnapshot
 from service.store.upkeep.rollup import FIVE_MINUTES, HOUR
 
 SLICE = 2000
+HOUR_ROW, DAY_ROW = (timedelta(milliseconds=ROLLED[tier].row) for tier in ("5m", "1h"))
+"""A row of roll-ups goes when its last bucket is over."""
+OLD_DAYS = {"old_deltas": 1, "old_five_minutes": 7, "old_hours": 28}
+"""The days of a partition of the tables that an older release wrote."""
 
 
 def prune(engine: Engine, partitions: Partitions, kept_for: HistorySettings, now: datetime) -> dict[str, int]:
@@ -31,7 +37,7 @@ def prune(engine: Engine, partitions: Partitions, kept_for: HistorySettings, now
     for table, key, old, before in _tiers(kept_for, now):
         name = table.__tablename__
         if before is not None and engine.dialect.name == "postgresql":
-            count = partitions.drop_before(name, before)
+            count = partitions.drop_before(name, before, OLD_DAYS.get(name))
         else:
             count = _sliced(engine, table, key, old)
         done[name] = done.get(name, 0) + count
@@ -47,14 +53,18 @@ def _tiers(kept_for: HistorySettings, now: datetime) -> list[tuple[type[Declarat
     raw, fine, coarse = ago(kept_for.polls), ago(kept_for.five_minutes), ago(kept_for.hourly)
     long_ago, bucket, episode = ago(kept_for.episodes), StoredBucket, StoredEpisode
     over = and_(episode.ended.is_not(None), episode.ended < long_ago)
-    first_day = coarse.astimezone(UTC).date().isoformat()
+    # The snapshots of a day are packed with its frame, which so outlives them.
+    first_day = min(coarse, ago(kept_for.snapshots)).astimezone(UTC).date().isoformat()
     tiers: list[tuple[type[DeclarativeBase], Any, Any]] = [
         (StoredSnapshot, StoredSnapshot.taken_at < ago(kept_for.snapshots), None),
         (StoredDiagnosis, StoredDiagnosis.taken_at < ago(kept_for.diagnoses), None),
-        (StoredDelta, StoredDelta.at < raw, raw),
+        (StoredFigures, StoredFigures.at < raw, raw),
         (StoredPoll, StoredPoll.at < raw, raw),
-        (FiveMinutes, FiveMinutes.at < fine, fine),
-        (Hours, Hours.at < coarse, coarse),
+        (FiveMinuteFigures, FiveMinuteFigures.at < fine - HOUR_ROW, fine),
+        (HourlyFigures, HourlyFigures.at < coarse - DAY_ROW, coarse),
+        (OldDelta, OldDelta.at < raw, raw),
+        (OldFiveMinutes, OldFiveMinutes.at < fine, fine),
+        (OldHours, OldHours.at < coarse, coarse),
         (bucket, and_(bucket.width == FIVE_MINUTES, bucket.at < fine), None),
         (bucket, and_(bucket.width == HOUR, bucket.at < coarse), None),
         (StoredFrame, StoredFrame.day < first_day, None),

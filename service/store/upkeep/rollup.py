@@ -7,18 +7,17 @@ poll that comes late from the spool brings its bucket up again, and running twic
 import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Engine, case, delete, func, literal, select
+import numpy as np
+from sqlalchemy import Connection, Engine, delete, select, text
 
+from service.store.figures.codec import Items, Values
+from service.store.figures.rows import ROLLED, FigureColumns, RolledTier, merged_buckets, read
 from service.store.ingest.bulk import dialect_insert, table_of, upsert
+from service.store.ingest.names import NameTables
 from service.store.ingest.partitions import Partitions
 from service.store.schema.history_tables import (
-    FiveMinutes,
-    Hours,
     StoredBucket,
-    StoredDelta,
-    StoredItem,
     StoredPoll,
     Unrolled,
     millis,
@@ -31,6 +30,8 @@ SILENT_FOR = timedelta(minutes=10)
 """A bucket of a database that says nothing more is closed so long after its end."""
 AT_ONCE = 2000
 """Buckets per run at most."""
+LOCK = 0x1A7C5C0
+"""PostgreSQL's advisory lock, of each database, under which rows of roll-ups are read and written again."""
 
 
 def mark_unrolled(connection: Connection, width: int, polls: Iterable[tuple[int, int]]) -> None:
@@ -50,7 +51,9 @@ def mark_unrolled(connection: Connection, width: int, polls: Iterable[tuple[int,
         connection.execute(statement.on_conflict_do_update(index_elements=table.primary_key.columns, set_=again), rows)
 
 
-def roll_up(engine: Engine, partitions: Partitions, now: datetime, raw_since: datetime | None = None) -> int:
+def roll_up(
+    engine: Engine, partitions: Partitions, names: NameTables, now: datetime, raw_since: datetime | None = None
+) -> int:
     """Roll up every closed bucket that is due; how many. Each in a transaction of its own.
 
     A bucket that was rolled up and lies before `raw_since` stays as it is: the polls it was made of are gone.
@@ -64,9 +67,11 @@ def roll_up(engine: Engine, partitions: Partitions, now: datetime, raw_since: da
                 if _closed(connection, width, database, at, now)
             ]
         for database, at in due:
-            partitions.ensure("five_minutes" if width == FIVE_MINUTES else "hours", [millis(at)])
+            tier = ROLLED["5m" if width == FIVE_MINUTES else "1h"]
+            partitions.ensure(tier.table.__tablename__, [_row_of(tier, at)])
             with engine.begin() as connection:
-                _roll(connection, width, database, at, raw_since)
+                alone(connection, database)
+                _roll(connection, names, width, database, at, raw_since)
             done += 1
     return done
 
@@ -85,17 +90,25 @@ def _closed(connection: Connection, width: int, database: int, at: datetime, now
     return connection.scalar(later) is not None
 
 
-def _roll(connection: Connection, width: int, database: int, at: datetime, raw_since: datetime | None) -> None:
+def alone(connection: Connection, database: int) -> None:
+    """Until the end of the transaction nobody else changes the roll-ups of a database. SQLite has one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"select pg_advisory_xact_lock({LOCK}, :database)"), {"database": database})
+
+
+def _roll(
+    connection: Connection, names: NameTables, width: int, database: int, at: datetime, raw_since: datetime | None
+) -> None:
     due = delete(Unrolled).where(Unrolled.width == width, Unrolled.database_id == database, Unrolled.at == at)
     connection.execute(due)
     if raw_since is not None and at < raw_since and _rolled(connection, width, database, at):
         return
     end = at + timedelta(seconds=width)
     if width == FIVE_MINUTES:
-        _from_polls(connection, database, at, end)
+        _from_polls(connection, names, database, at, end)
         mark_unrolled(connection, HOUR, [(database, millis(at))])
     else:
-        _from_five_minutes(connection, database, at, end)
+        _from_five_minutes(connection, names, database, at, end)
 
 
 def _rolled(connection: Connection, width: int, database: int, at: datetime) -> bool:
@@ -104,64 +117,96 @@ def _rolled(connection: Connection, width: int, database: int, at: datetime) -> 
     return connection.scalar(query) is not None
 
 
-def _from_polls(connection: Connection, database: int, at: datetime, end: datetime) -> None:
-    poll, change, item = StoredPoll, StoredDelta, StoredItem
+def _from_polls(connection: Connection, names: NameTables, database: int, at: datetime, end: datetime) -> None:
+    poll = StoredPoll
     inside = (poll.database_id == database, poll.at >= at, poll.at < end)
-    covered = connection.execute(select(poll.seconds, poll.missing).where(*inside)).all()
+    covered = connection.execute(select(poll.at, poll.seconds, poll.missing).where(*inside).order_by(poll.at)).all()
     missing = [row.missing for row in covered if row.seconds]
     _bucket(connection, FIVE_MINUTES, database, at, len(covered), sum(row.seconds or 0.0 for row in covered), missing)
-    rate = case((item.gauge, change.value), else_=change.value / poll.seconds)
-    figures = (
-        select(
-            change.database_id,
-            change.item_id,
-            _begin(at),
-            case((item.gauge, func.max(change.value)), else_=func.sum(change.value)),
-            func.max(rate),
-        )
-        .join(poll, (poll.database_id == change.database_id) & (poll.at == change.at))
-        .join(item, item.id == change.item_id)
-        .where(change.database_id == database, change.at >= at, change.at < end, *inside)
-        .where((poll.seconds > 0) | item.gauge)
-        .group_by(change.database_id, change.item_id, item.gauge)
-    )
-    _put(connection, FiveMinutes, figures)
+    figures = read(connection, "poll", database, millis(at), millis(end))
+    items = np.unique(figures.items)
+    values, _ = figures.matrix(items, np.array([millis(row.at) for row in covered], np.int64))
+    seconds = np.array([row.seconds or np.nan for row in covered])
+    gauges = _gauges(names, items)
+    values[np.ix_(~gauges, np.isnan(seconds))] = np.nan
+    rates = np.where(gauges[:, None], values, values / seconds)
+    _put(connection, names, ROLLED["5m"], database, at, _summed(items, gauges, values, rates))
 
 
-def _from_five_minutes(connection: Connection, database: int, at: datetime, end: datetime) -> None:
-    finer, item, bucket = FiveMinutes, StoredItem, StoredBucket
+def _from_five_minutes(connection: Connection, names: NameTables, database: int, at: datetime, end: datetime) -> None:
+    bucket = StoredBucket
     within = (bucket.width == FIVE_MINUTES, bucket.database_id == database, bucket.at >= at, bucket.at < end)
     covered = connection.execute(select(bucket.polls, bucket.seconds, bucket.missing).where(*within)).all()
     polls, seconds = sum(row.polls for row in covered), sum(row.seconds for row in covered)
     _bucket(connection, HOUR, database, at, polls, seconds, [row.missing for row in covered])
-    figures = (
-        select(
-            finer.database_id,
-            finer.item_id,
-            _begin(at),
-            case((item.gauge, func.max(finer.total)), else_=func.sum(finer.total)),
-            func.max(finer.most),
-        )
-        .join(item, item.id == finer.item_id)
-        .where(finer.database_id == database, finer.at >= at, finer.at < end)
-        .group_by(finer.database_id, finer.item_id, item.gauge)
-    )
-    _put(connection, Hours, figures)
+    figures = read(connection, "5m", database, millis(at), millis(end))
+    items = np.unique(figures.items)
+    times = np.arange(millis(at), millis(end), ROLLED["5m"].bucket, dtype=np.int64)
+    totals, mosts = figures.matrix(items, times)
+    _put(connection, names, ROLLED["1h"], database, at, _summed(items, _gauges(names, items), totals, mosts))
 
 
-def _begin(at: datetime) -> Any:
-    """A bucket's begin as a column of a select."""
-    return literal(millis(at), BigInteger)
+def _gauges(names: NameTables, items: Items) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    known = names.named(items.tolist())
+    return np.array([item in known and known[item][3] for item in items.tolist()], dtype=bool)
 
 
-def _put(connection: Connection, rolled: type[FiveMinutes] | type[Hours], figures: Any) -> None:
-    """Insert what a select gives; a bucket that was there takes the new figures. Polls only ever add, so no row is left over."""
-    table = table_of(rolled)
-    statement = dialect_insert(connection, table).from_select(
-        ["database_id", "item_id", "at", "total", "most"], figures
-    )
-    new = {name: statement.excluded[name] for name in ("total", "most")}
-    connection.execute(statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=new))
+def _summed(
+    items: Items, gauges: "np.ndarray[tuple[int], np.dtype[np.bool_]]", totals: Values, mosts: Values
+) -> FigureColumns:
+    """One figure for each item that has any: a counter's sum and its highest rate, of a gauge the highest level."""
+    known = ~np.isnan(totals).all(axis=1) if totals.size else np.zeros(len(items), dtype=bool)
+    items, gauges, totals, mosts = items[known], gauges[known], totals[known], mosts[known]
+    if not len(items):
+        return FigureColumns(items, items, np.zeros(0), np.zeros(0))
+    total = np.where(gauges, np.nanmax(totals, axis=1), np.nansum(totals, axis=1))
+    return FigureColumns(items, np.zeros(len(items), np.int64), total, np.nanmax(mosts, axis=1))
+
+
+def _row_of(tier: RolledTier, at: datetime) -> int:
+    """Where the row begins in which a bucket lies, milliseconds."""
+    return millis(at) - millis(at) % tier.row
+
+
+def _put(
+    connection: Connection, names: NameTables, tier: RolledTier, database: int, at: datetime, figures: FigureColumns
+) -> None:
+    """Put the figures of one bucket into the rows of their views. Polls only ever add, so that none is left over."""
+    at_once = FigureColumns(figures.items, np.full(len(figures), millis(at)), figures.totals, figures.mosts)
+    put_rolled(connection, names, tier, database, at_once, over=True)
+
+
+def put_rolled(
+    connection: Connection,
+    names: NameTables,
+    tier: RolledTier,
+    database: int,
+    figures: FigureColumns,
+    *,
+    over: bool,
+) -> None:
+    """Put figures of any buckets into the rows of their views, each read once; `over` what is there, or beside it.
+
+    Within `alone`, where partitions are there already.
+    """
+    known = names.named(np.unique(figures.items).tolist())
+    views = np.array([known[item][0] if item in known else "" for item in figures.items.tolist()], dtype=object)
+    rows = figures.at - figures.at % tier.row
+    table = tier.table
+    for view in sorted(set(views.tolist()) - {""}):
+        of_view = views == view
+        for row_at in np.unique(rows[of_view]).tolist():
+            inside = of_view & (rows == row_at)
+            some = FigureColumns(
+                figures.items[inside], figures.at[inside], figures.totals[inside], figures.mosts[inside]
+            )
+            this = (table.database_id == database, table.view == view, table.at == moment(row_at))
+            body = merged_buckets(tier, connection.scalar(select(table.body).where(*this)), row_at, some, over=over)
+            upsert(
+                connection,
+                table_of(table),
+                [{"database_id": database, "view": view, "at": moment(row_at), "body": body}],
+            )
 
 
 def _bucket(

@@ -12,6 +12,7 @@ import numpy as np
 from rules.cache_map import CacheMap
 from rules.formatting import function_of
 from service.state.window import Window
+from service.store.figures.codec import Values
 from service.store.ingest.samples import IMPACT
 from service.store.queries.history import FINER, WIDTHS
 from service.store.queries.series import (
@@ -21,7 +22,6 @@ from service.store.queries.series import (
     Resolution,
     SeriesSelector,
     StoredSeries,
-    Values,
 )
 from service.store.repository import Repository
 from service.web.charts.panels import TOP, ChartLine, ChartPanel, WatchedStretch, line_of, thinned, top

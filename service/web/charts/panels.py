@@ -6,7 +6,7 @@ from datetime import datetime
 
 import numpy as np
 
-from service.store.queries.series import Values
+from service.store.figures.codec import Values
 
 TOP = 5
 """Lines of a chart beside those of all others as one."""

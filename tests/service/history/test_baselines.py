@@ -31,7 +31,7 @@ def test_sources_match_the_figures_of_the_rules(stage: Stage) -> None:
 
 def test_samples_match_the_figures_of_the_rules(store: Repository, stage: Stage) -> None:
     polled(store, stage, 40, 60, 5)
-    roll_up(store.engine, store.partitions, at(86400))
+    roll_up(store.engine, store.partitions, store.names, at(86400))
     whole = store.changes.delta_over(DB, at(40), at(60))
     told = figures(whole)  # type: ignore[arg-type]
     for figure in SOURCES:

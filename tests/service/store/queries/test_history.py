@@ -17,6 +17,7 @@ from service.store.queries.series import HistoryPage, SeriesSelector, StoredSeri
 from service.store.repository import Repository
 from service.store.upkeep.rollup import roll_up
 from tests.service.stage import BEGAN, Kept, Stage
+from tests.service.store.figures_in import figures_in
 from tests.service.stores import Place
 
 DB = "undo-storm"
@@ -67,9 +68,7 @@ def test_points_have_a_span_per_poll_and_a_value_per_change(store: Repository, s
 
 def test_zero_is_not_stored_and_reads_as_zero(store: Repository, stage: Stage, place: Place) -> None:
     keep(store, stage, 40, 42)
-    assert place.execute("select count(*) from deltas join items on id = item_id where value = 0 and not gauge") == [
-        (0,)
-    ]
+    assert [row for row in figures_in(store) if row[3] == 0 and not row[2][3]] == []
     points = store.history.points(DB, [GETS, SeriesSelector("v$sysstat", "value")], BEGAN, LATE, "poll")
     still = points.still("v$latch_children", '{"never":"seen"}', "gets")
     assert rate(points, still, 1) == 0.0
@@ -85,7 +84,7 @@ def test_unreadable_view_is_not_zero(store: Repository, stage: Stage) -> None:
     assert "v$latch_children" in points.spans[refused].missing
     assert (rate(points, busy, first), rate(points, busy, refused)) == (None, None)
     assert rate(points, busy, read)
-    roll_up(store.engine, store.partitions, LATE)
+    roll_up(store.engine, store.partitions, store.names, LATE)
     (bucket,) = store.history.points(DB, [GETS], BEGAN, LATE, "5m").spans
     assert "v$latch_children" in bucket.missing, "a bucket with a hole in a view does not pretend to know it"
 
@@ -125,16 +124,16 @@ def test_poll_kept_twice_changes_nothing(
     store: Repository, stage: Stage, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(store, stage, 40, 42)
-    count = place.execute("select count(*), sum(value) from deltas")
+    before = figures_in(store)
     again = Stage(monkeypatch, stage.folder)
     keep(store, again, 40, 42)
-    assert place.execute("select count(*), sum(value) from deltas") == count
+    assert figures_in(store) == before != []
     assert place.execute("select count(*) from polls") == [(2,)]
 
 
 def test_roll_ups_are_the_sums_of_the_polls(store: Repository, stage: Stage) -> None:
     deltas = keep(store, stage, *range(10, 4000, 200))
-    assert roll_up(store.engine, store.partitions, LATE) == 13 + 2
+    assert roll_up(store.engine, store.partitions, store.names, LATE) == 13 + 2
     for resolution, buckets in (("5m", 13), ("1h", 2)):
         points = store.history.points(DB, [SLEEPS, GETS], BEGAN, LATE, resolution)  # type: ignore[arg-type]
         assert len(points.spans) == buckets
@@ -155,37 +154,34 @@ def test_roll_ups_are_the_sums_of_the_polls(store: Repository, stage: Stage) -> 
 
 def test_roll_up_again_changes_nothing_unless_a_poll_comes_late(store: Repository, stage: Stage, place: Place) -> None:
     deltas = keep(store, stage, 10, 20, 30)
-    roll_up(store.engine, store.partitions, LATE)
-    before = place.execute("select * from five_minutes order by item_id")
-    assert roll_up(store.engine, store.partitions, LATE) == 0
+    roll_up(store.engine, store.partitions, store.names, LATE)
+    before = figures_in(store, "5m")
+    assert roll_up(store.engine, store.partitions, store.names, LATE) == 0
     deltas += keep(store, stage, 40)
-    assert roll_up(store.engine, store.partitions, LATE) == 2
-    assert place.execute("select * from five_minutes order by item_id") != before
-    (sums,) = place.execute(
-        "select sum(total) from five_minutes f join items i on i.id = f.item_id "
-        "where i.view = 'v$latch_children' and i.\"column\" = 'gets'"
-    )
-    assert sums[0] == pytest.approx(total(deltas, "v$latch_children", "gets"))
+    assert roll_up(store.engine, store.partitions, store.names, LATE) == 2
+    assert figures_in(store, "5m") != before
+    gets = figures_in(store, "5m", lambda item: item[0] == "v$latch_children" and item[2] == "gets")
+    assert sum(row[3] for row in gets) == pytest.approx(total(deltas, "v$latch_children", "gets"))
 
 
 def test_roll_up_waits_for_an_open_bucket(store: Repository, stage: Stage) -> None:
     keep(store, stage, 10, 20)
-    assert roll_up(store.engine, store.partitions, at(301)) == 0, "its database may still be late"
+    assert roll_up(store.engine, store.partitions, store.names, at(301)) == 0, "its database may still be late"
     keep(store, stage, 302)
-    assert roll_up(store.engine, store.partitions, at(303)) == 1, "now it is past it"
-    assert roll_up(store.engine, store.partitions, at(600) + timedelta(minutes=10)) == 1, (
+    assert roll_up(store.engine, store.partitions, store.names, at(303)) == 1, "now it is past it"
+    assert roll_up(store.engine, store.partitions, store.names, at(600) + timedelta(minutes=10)) == 1, (
         "the silent one closes by time"
     )
 
 
 def test_roll_up_keeps_a_bucket_whose_polls_are_gone(store: Repository, stage: Stage, place: Place) -> None:
     keep(store, stage, 10, 20, 30)
-    roll_up(store.engine, store.partitions, LATE)
-    before = place.execute("select * from five_minutes order by item_id")
-    place.execute("delete from deltas")
+    roll_up(store.engine, store.partitions, store.names, LATE)
+    before = figures_in(store, "5m")
+    place.execute("delete from figures")
     keep(store, stage, 40)
-    roll_up(store.engine, store.partitions, LATE, raw_since=LATE)
-    assert place.execute("select * from five_minutes order by item_id") == before
+    roll_up(store.engine, store.partitions, store.names, LATE, raw_since=LATE)
+    assert figures_in(store, "5m") == before
 
 
 def test_cursor_pages_hold_everything_once(store: Repository, stage: Stage) -> None:
@@ -227,7 +223,7 @@ def test_impact_is_a_series_of_its_own(store: Repository, stage: Stage) -> None:
     polls = store.history.polls(DB, BEGAN, LATE)
     assert polls[-1].share and polls[-1].severity == "critical"
     assert rate(points, points.series[0], -1) == pytest.approx(polls[-1].share)
-    roll_up(store.engine, store.partitions, LATE)
+    roll_up(store.engine, store.partitions, store.names, LATE)
     rolled = store.history.points(DB, [share], BEGAN, LATE, "1h")
     expected = sum((one.share or 0) * (one.seconds or 0) for one in polls) / 4
     assert rate(rolled, rolled.series[0], 0) == pytest.approx(expected), "weighted by time"
@@ -254,13 +250,13 @@ def test_delta_over_is_the_sum_of_figures_without_snapshots(
     snapshots = store.latest(DB, 100)
     whole = between(snapshots[-1], snapshots[0])
     assert isinstance(whole, Delta)
-    roll_up(store.engine, store.partitions, LATE)
+    roll_up(store.engine, store.partitions, store.names, LATE)
     place.execute("delete from snapshots")
     if source != "poll":
-        place.execute("delete from deltas")
+        place.execute("delete from figures")
         place.execute("delete from polls")
     if source == "1h":
-        place.execute("delete from five_minutes")
+        place.execute("delete from figures_5m")
         place.execute("delete from buckets where width = 300")
     told = store.changes.delta_over(DB, at(0), at(3721) if source == "poll" else at(3900))
     assert isinstance(told, Delta)

@@ -148,7 +148,7 @@ def test_baselines_are_replaced_and_samples_are_hourly_rates(store: Repository, 
     assert store.baselines.of("erp1", "other") == {}
     stage.keeper = store  # type: ignore[assignment]
     published = [stage.poll("undo-storm", at) for at in (10, 1810, 3500, 3700)]
-    roll_up(store.engine, store.partitions, BEGAN + DAY)
+    roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
     hours = store.baselines.samples("undo-storm", "v$latch_children.gets", BEGAN, BEGAN + DAY)
     assert [at for at, _ in hours] == [BEGAN, BEGAN + timedelta(hours=1)]
     gets = sum(row["gets"] for one in published[1:3] for row in one.delta.rows("v$latch_children"))  # type: ignore[union-attr, misc]
@@ -161,8 +161,8 @@ def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place:
         stage.poll("undo-storm", at)
     put(episode(end=BEGAN + timedelta(hours=1)), episode(cause="starved-host"))
     store.marks.add("erp1", BEGAN, "m", "w")
-    roll_up(store.engine, store.partitions, BEGAN + DAY)
-    tiers = ("snapshots", "polls", "deltas", "five_minutes", "hours", "frames", "diagnoses", "episodes", "marks")
+    roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
+    tiers = ("snapshots", "polls", "figures", "figures_5m", "figures_1h", "frames", "diagnoses", "episodes", "marks")
 
     def left(days: float) -> set[str]:
         store.prune(BEGAN + timedelta(days=days))
@@ -170,9 +170,9 @@ def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place:
 
     assert left(1.9) == set(tiers)
     week = 8 if place.kind == "postgresql" else 0  # a partition goes when its last day is over
-    assert left(3.5) == set(tiers) - {"snapshots", "polls", "deltas"}
-    assert left(15 + week) == set(tiers) - {"snapshots", "polls", "deltas", "five_minutes"}
-    assert left(91) == {"hours", "frames", "episodes", "marks"}
+    assert left(3.5) == set(tiers) - {"snapshots", "polls", "figures"}
+    assert left(15 + week) == set(tiers) - {"snapshots", "polls", "figures", "figures_5m"}
+    assert left(91) == {"figures_1h", "frames", "episodes", "marks"}
     assert left(402 + 4 * week) == {"episodes", "marks"}
     assert left(732) == {"episodes"}
     assert len(store.episodes.open()) == 1, "what lasts is kept, however old"
@@ -191,14 +191,14 @@ def test_partitions_are_created_ahead_and_dropped_whole(postgres: Postgres) -> N
         return [name for (name,) in rows]
 
     store.partitions.ahead(now)
-    assert partitions("deltas") == ["deltas_20260305", "deltas_20260307"]
-    assert len(partitions("five_minutes")) in (1, 2) and len(partitions("hours")) in (1, 2)
-    store.partitions.ensure("deltas", [1_772_323_200_000])
-    assert partitions("deltas")[0] == "deltas_20260301"
+    assert partitions("figures") == ["figures_20260305", "figures_20260307"]
+    assert len(partitions("figures_5m")) in (1, 2) and len(partitions("figures_1h")) in (1, 2)
+    store.partitions.ensure("figures", [1_772_323_200_000])
+    assert partitions("figures")[0] == "figures_20260301"
     other = Partitions(store.engine)
-    other.ensure("deltas", [1_772_323_200_000])
-    assert store.prune(now)["deltas"] == 1
-    assert partitions("deltas") == ["deltas_20260305", "deltas_20260307"]
-    store.partitions.ensure("deltas", [1_772_323_200_000])
-    assert partitions("deltas")[0] == "deltas_20260301", "a dropped one can be made again"
+    other.ensure("figures", [1_772_323_200_000])
+    assert store.prune(now)["figures"] == 1
+    assert partitions("figures") == ["figures_20260305", "figures_20260307"]
+    store.partitions.ensure("figures", [1_772_323_200_000])
+    assert partitions("figures")[0] == "figures_20260301", "a dropped one can be made again"
     store.close()

@@ -82,7 +82,7 @@ def test_history_of_an_unwatched_stretch_is_null(own: Client, store: Repository,
     (series,) = told["series"]
     restarted = told["times"].index(iso(at(200)))
     assert told["seconds"][restarted] is None and series["values"][restarted] is None
-    roll_up(store.engine, store.partitions, at(86400))
+    roll_up(store.engine, store.partitions, store.names, at(86400))
     later = store.history.points(DB, [NAMED["latch_sleeps"].selector], at(0), at(3600), "5m")
     assert [one.at for one in later.spans] == [at(0)]
 
@@ -90,7 +90,7 @@ def test_history_of_an_unwatched_stretch_is_null(own: Client, store: Repository,
 def test_history_of_a_missing_bucket_is_null(own: Client, store: Repository, stage: Stage) -> None:
     stage[DB].owned, stage[DB].published = True, None  # as this process polls it, after a restart
     polled(store, stage, 1000, 1004)
-    roll_up(store.engine, store.partitions, at(86400))
+    roll_up(store.engine, store.partitions, store.names, at(86400))
     told = got(own, f"{PATH}/history?{BOTH}&metric=latch_sleeps&resolution=5m")
     assert told["times"] == [iso(at(0)), iso(at(300)), iso(at(900))]
     (series,) = told["series"]

@@ -78,7 +78,7 @@ def test_sleeps_are_unknown_for_unreadable_children_and_zero_if_healthy(stage: S
 
 def test_roll_ups_are_followed_by_polls_not_rolled_up_yet(stage: Stage, kept: Repository) -> None:
     seen(stage, kept, 0, 1, *range(0, 720, 60))
-    roll_up(kept.engine, kept.partitions, at(700))
+    roll_up(kept.engine, kept.partitions, kept.names, at(700))
     told = overview(kept, DB, Window(at(-10_000), at(661)), CacheMap())
     assert told.resolution == "five minutes"
     assert [(one.end - one.begin).total_seconds() for one in told.stretches] == [300, 300, 60]

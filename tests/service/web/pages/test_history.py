@@ -135,7 +135,7 @@ def test_long_window_shows_roll_ups_then_polls_not_rolled_up_yet(stage: Stage) -
         stage.poll(DB, moment)
     app = stage.app()
     store = stored(stage)
-    roll_up(store.engine, store.partitions, at(700))
+    roll_up(store.engine, store.partitions, store.names, at(700))
     text = history(app, -6 * 3600, 901)
     assert "Resolution: " in text
     assert "five minutes" in text or "one hour" in text

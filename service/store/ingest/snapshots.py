@@ -1,0 +1,116 @@
+"""Snapshots in the store: each packed with the first of its day as dictionary, which holds nearly all of what it says.
+
+A body of this form begins with a byte of its own, then the checksum of the dictionary. Any other is a snapshot by
+itself, as a first of the day, an older release or a store that lost the frame has it.
+"""
+
+import zlib
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, select
+
+from collectors.model import Snapshot
+from service.store.ingest.bulk import insert_new, table_of
+from service.store.ingest.record import IngestRecord, unpack
+from service.store.schema.history_tables import StoredFrame
+
+WITH_FRAME = b"\x01"
+"""No zlib stream begins with it."""
+HEAD = 5
+"""Bytes before the stream: the one above, and the checksum of the dictionary."""
+REACH = 32_768
+"""So far back zlib looks, and so much of a frame is of use."""
+Day = tuple[str, str]
+"""Database and UTC date."""
+
+
+class LostFrame(ValueError):
+    """A snapshot whose frame is gone, or is another than the one it was packed with."""
+
+
+def day_of(database: str, at: datetime) -> Day:
+    """The day whose frame a snapshot is packed with."""
+    return database, at.astimezone(UTC).date().isoformat()
+
+
+class Frames:
+    """The frame of the day at hand of each database, as the store has it."""
+
+    def __init__(self) -> None:
+        self._bodies: dict[str, tuple[str, bytes]] = {}
+
+    def of(self, connection: Connection, records: Iterable[IngestRecord]) -> dict[Day, bytes]:
+        """The frames of these polls; the first poll of a day becomes its frame, within the transaction at hand."""
+        first: dict[Day, bytes] = {}
+        for record in records:
+            first.setdefault(day_of(record.database, record.at), record.body)
+        found = {
+            (database, day): known[1]
+            for database, day in first
+            if (known := self._bodies.get(database)) and known[0] == day
+        }
+        new = [key for key in first if key not in found]
+        rows = [{"database": database, "day": day, "body": first[database, day]} for database, day in new]
+        insert_new(connection, table_of(StoredFrame), rows)
+        for key in new:
+            found[key] = frame_of(connection, key) or first[key]
+        return found
+
+    def remember(self, frames: dict[Day, bytes]) -> None:
+        """Once the transaction is through: the newest day of each database."""
+        for (database, day), body in sorted(frames.items()):
+            self._bodies[database] = (day, body)
+
+    def forget(self) -> None:
+        """Ask anew; an import may have brought others."""
+        self._bodies.clear()
+
+
+def frame_of(connection: Connection, day: Day) -> bytes | None:
+    """The frame of a day, or None."""
+    of = (StoredFrame.database == day[0], StoredFrame.day == day[1])
+    body: bytes | None = connection.scalar(select(StoredFrame.body).where(*of))
+    return body
+
+
+def packed(body: bytes, frame: bytes) -> bytes:
+    """A snapshot packed with a frame; as it is, where the frame is of no use. Both are self-contained before."""
+    if body == frame:
+        return body
+    dictionary = _dictionary(frame)
+    squeezer = zlib.compressobj(zdict=dictionary)
+    small = squeezer.compress(zlib.decompress(body)) + squeezer.flush()
+    made = WITH_FRAME + _sum(dictionary) + small
+    return made if len(made) < len(body) else body
+
+
+def self_contained(body: bytes, frame: bytes | None) -> bytes:
+    """A stored body without its frame. Raises LostFrame."""
+    if body[:1] != WITH_FRAME:
+        return body
+    if frame is None:
+        raise LostFrame("the first snapshot of its day is gone")
+    dictionary = _dictionary(frame)
+    if _sum(dictionary) != body[1:HEAD]:
+        raise LostFrame("the first snapshot of its day is another than the one it was packed with")
+    return zlib.compress(zlib.decompressobj(zdict=dictionary).decompress(body[HEAD:]))
+
+
+def stored_snapshot(connection: Connection, database: str, at: datetime, body: bytes) -> Snapshot:
+    """A row of `snapshots` as it was. Raises LostFrame, and what `unpack` does."""
+    frame = frame_of(connection, day_of(database, at)) if body[:1] == WITH_FRAME else None
+    return unpack(self_contained(body, frame), database)
+
+
+def checksum(frame: bytes | None) -> bytes | None:
+    """What the head of a body says of its frame, after the first byte; None without a frame."""
+    return None if frame is None else _sum(_dictionary(frame))
+
+
+def _sum(dictionary: bytes) -> bytes:
+    return zlib.crc32(dictionary).to_bytes(HEAD - 1, "big")
+
+
+def _dictionary(frame: bytes) -> bytes:
+    return zlib.decompress(frame)[-REACH:]
