@@ -213,9 +213,10 @@ def _is_news(record: IngestRecord, last: dict[str, tuple[datetime, Any]]) -> boo
 
 def _figures(items: Mapping[SampleItem, int], record: IngestRecord) -> bytes:
     """The figures of a poll as one value."""
-    numbers = np.array([items[item] for item, _ in record.figures], dtype=np.int64)
-    values = np.array([value for _, value in record.figures], dtype=np.float64)
-    order = np.argsort(numbers)
+    count = len(record.figures)
+    numbers = np.fromiter([items[item] for item, _ in record.figures], np.int64, count)
+    values = np.fromiter([value for _, value in record.figures], np.float64, count)
+    order = numbers.argsort()
     return pack(numbers[order], values[order])
 
 

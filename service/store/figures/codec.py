@@ -15,6 +15,8 @@ Items = NDArray[np.int64]
 Values = NDArray[np.float64]
 """Numbers; where one stands for a time or a span, NaN says that there is none."""
 VERSION = b"\x01"
+MINUS_ZERO = np.iinfo(np.int64).min
+"""The bits of a zero with a sign, as a whole number has none."""
 WHOLE = 2.0**53
 """From here on a double does not tell neighbouring whole numbers apart, and is kept as it is."""
 
@@ -38,7 +40,7 @@ def unpack(body: bytes) -> tuple[Items, Values]:
 def pack_buckets(items: Items, totals: Values, mosts: Values) -> bytes:
     """A row of buckets for each item, in ascending order of their numbers; NaN where a bucket has none."""
     known = ~np.isnan(totals)
-    width = np.array([totals.shape[1]], dtype="<u4").tobytes()
+    width = totals.shape[1].to_bytes(4, "little")
     parts = (_items(items), width, np.packbits(known).tobytes(), _numbers(totals[known]), _numbers(mosts[known]))
     return VERSION + zlib.compress(b"".join(parts))
 
@@ -63,15 +65,15 @@ def _planes(values: NDArray[Any], kind: str) -> bytes:
 
 
 def _items(items: Items) -> bytes:
-    count = np.array([len(items)], dtype="<u4").tobytes()
-    return count + _planes(np.diff(items, prepend=0), "<u4")
+    differences = items.copy()
+    differences[1:] -= items[:-1]
+    return len(items).to_bytes(4, "little") + _planes(differences, "<u4")
 
 
 def _numbers(values: Values) -> bytes:
-    with np.errstate(invalid="ignore"):
-        whole = (values == np.rint(values)) & (np.abs(values) < WHOLE) & ~((values == 0) & np.signbit(values))
+    whole = (np.rint(values) == values) & (np.abs(values) < WHOLE) & (values.view(np.int64) != MINUS_ZERO)
     integers, others = values[whole], values[~whole]
-    kind = "<i4" if not len(integers) or float(np.abs(integers).max()) < 2**31 else "<i8"
+    kind = "<i4" if not len(integers) or -(2**31) < integers.min() <= integers.max() < 2**31 else "<i8"
     head = bytes([4 if kind == "<i4" else 8, len(others) > 0])
     mask = np.packbits(whole).tobytes() if len(others) else b""
     return head + mask + _planes(integers, kind) + _planes(others, "<f8")
