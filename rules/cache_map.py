@@ -85,7 +85,7 @@ class CacheMap:
 def cache_map(delta: Delta) -> CacheMap:
     """The map of this instance, with its self-check."""
     # A report sums a parent and its subordinates into a row without a type, of which the load model knows nothing.
-    rowcache = {_identifier(row): row for row in delta.rows("v$rowcache") if row.get("type") is not None}
+    rowcache = {identifier(row): row for row in delta.rows("v$rowcache") if row.get("type") is not None}
     read = delta.rows("x$kqrst")
     children = _read(read, rowcache) if read else _inferred(delta, list(rowcache.values()))
     return CacheMap(children, tuple(_disagreements(delta, children)))
@@ -115,11 +115,11 @@ def predicted_latch_gets(rows: Iterable[Row]) -> float | None:
 
 def cache_ref(row: Row, parameter: str | None) -> CacheRef:
     """A row of x$kqrst or v$rowcache as a reference to its cache."""
-    cache, kind, subordinate = _identifier(row)
+    cache, kind, subordinate = identifier(row)
     return CacheRef(cache_id=cache, parameter=parameter, type=kind, subordinate=subordinate)
 
 
-def _identifier(row: Row) -> tuple[int, str, int | None]:
+def identifier(row: Row) -> tuple[int, str, int | None]:
     """cache#, type, subordinate#: the last is meaningful only for a subordinate."""
     kind = str(row.get("type"))
     subordinate = number(row.get("subordinate#"))
@@ -129,7 +129,7 @@ def _identifier(row: Row) -> tuple[int, str, int | None]:
 
 def _read(kqrst: Sequence[Row], rowcache: Mapping[tuple[int, str, int | None], Row]) -> dict[int, GuardedCaches]:
     grouped: dict[int, list[Row]] = defaultdict(list)
-    for row in sorted(kqrst, key=lambda row: str(_identifier(row))):
+    for row in sorted(kqrst, key=lambda row: str(identifier(row))):
         child = number(row.get("child#"))
         if child is not None:
             grouped[int(child)].append(row)
@@ -137,7 +137,7 @@ def _read(kqrst: Sequence[Row], rowcache: Mapping[tuple[int, str, int | None], R
 
 
 def _guarded(child: int, rows: list[Row], rowcache: Mapping[tuple[int, str, int | None], Row]) -> GuardedCaches:
-    traffic = [rowcache.get(_identifier(row)) for row in rows]
+    traffic = [rowcache.get(identifier(row)) for row in rows]
     caches = tuple(
         cache_ref(row, text(known.get("parameter")) if known else None)
         for row, known in zip(rows, traffic, strict=True)
@@ -170,7 +170,7 @@ def _close(gets: float, predicted: float | None) -> bool:
 
 def _groups(rowcache: list[Row]) -> list[list[Row]]:
     """Each parent with its subordinates: those of its cache#, or of its name where their cache# has no parent (11.2)."""
-    ordered = sorted(rowcache, key=lambda row: str(_identifier(row)))
+    ordered = sorted(rowcache, key=lambda row: str(identifier(row)))
     parents = [row for row in ordered if row.get("type") == "PARENT"]
     parent_ids = {row.get("cache#") for row in parents}
 

@@ -5,45 +5,28 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from collectors.mechanism import Mechanism, mechanism_of
-from collectors.model import (
-    RESULT_CACHE_LATCH,
-    ROW_CACHE_LATCH,
-    ROW_CACHE_LOCK_EVENT,
-    ROW_CACHE_MUTEX_EVENT,
-    Delta,
-    Missing,
-    Row,
-    number,
-    text,
-)
+from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Row, number, text
 from collectors.release import at_least
 from rules.cache_map import CacheMap, GuardedCaches, cache_map
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.hot import HotCaches
-from rules.impact import severity_of, severity_of_hang
+from rules.impact import IDLE_SESSIONS, severity_of, severity_of_hang
+from rules.lost_time import ROW_CACHE_SURFACES, SURFACE_EVENTS, LostTime
 from rules.misplaced import misplaced_latch_wait
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
 from rules.plausibility import db_time_is_sound
 from rules.printed import another, busier, more_of
 from rules.remembered import remembered
 from rules.statistics import LatchStatistics, latch_statistics, ratio, share
-from rules.waited import finished_seconds
 from rules.waiters import SampledWaiters, cache_namer, crowd_of
 
-__all__ = ["Known", "SignalContext", "SignalValue", "Unknown", "share"]
+__all__ = ["ROW_CACHE_SURFACES", "SURFACE_EVENTS", "Known", "SignalContext", "SignalValue", "Unknown", "share"]
 
 LOOKUPS = "lookups"
 """What a row of `SignalContext.rowcache` has beside the columns of v$rowcache."""
 MINIMUM_SLEEPS = 100
 """Fewer sleeps than this tell nothing about shares, shapes or children."""
 MINIMUM_CACHE_GETS = 10_000
-
-SURFACE_EVENTS: Mapping[Surface, str] = {
-    "latch": "latch: row cache objects",
-    "mutex": ROW_CACHE_MUTEX_EVENT,
-    "lock": ROW_CACHE_LOCK_EVENT,
-}
-ROW_CACHE_SURFACES: tuple[Surface, ...] = ("latch", "mutex", "lock")
 
 
 @dataclass(frozen=True)
@@ -143,6 +126,11 @@ class SignalContext:
         rows = [(row, self._lookups(row)) for row in self.delta.rows("v$rowcache")]
         return tuple(row if lookups is None else {**row, LOOKUPS: lookups} for row, lookups in rows)
 
+    @property
+    def lists_every_cache(self) -> bool:
+        """Whether it is certain that v$rowcache was captured whole: x$kqrst, which it is made from, was read beside it."""
+        return bool(self.delta.rows("x$kqrst"))
+
     def _lookups(self, row: Row) -> float | None:
         gets, fast = number(row.get("gets")), number(row.get("fastgets"))
         if fast is None and not self.fast_way:
@@ -171,45 +159,29 @@ class SignalContext:
     @remembered
     def seconds_of(self, statistic: str) -> float | None:
         """Seconds that a statistic of v$sys_time_model grew by; none of a DB time that other figures prove wrong."""
-        wrong = statistic == "DB time" and not db_time_is_sound(self.delta)
+        wrong = statistic == "DB time" and not self._sound
         return None if wrong else self._micro("v$sys_time_model", "stat_name", statistic, "value")
+
+    @cached_property
+    def _sound(self) -> bool:
+        return db_time_is_sound(self.delta)
 
     def work(self, statistic: str) -> float | None:
         """The change of a statistic of v$sysstat."""
         return self.delta.cell("v$sysstat", "name", statistic, "value")
 
+    @cached_property
+    def lost(self) -> LostTime:
+        """Time lost in waits, reckoned once."""
+        return LostTime(self.delta, self.look, self.latch_row, self.surfaces)
+
     def waited_seconds(self, events: Iterable[str]) -> float | None:
-        """Seconds foreground sessions waited in some events together, waits that have not ended included.
+        """Seconds foreground sessions waited in some events together; None where one of them was not captured."""
+        return self.lost.waited(events)
 
-        None where v$system_event cannot be read and nobody is known to wait still.
-        """
-        waits = [self._waited_seconds(event) for event in dict.fromkeys(events)]
-        known = [waited for waited in waits if waited is not None]
-        return sum(known) if len(known) == len(waits) else None
-
-    @remembered
-    def _waited_seconds(self, event: str) -> float | None:
-        finished = finished_seconds(self.delta, event)
-        waited = finished if self.look is None else self.look.seconds(event, finished or 0.0)
-        return None if finished is None and not waited else waited
-
-    @remembered
     def surface_wait_seconds(self, surface: Surface) -> float | None:
-        """Seconds lost on one surface: by its wait event, else by the wait time its own view keeps."""
-        if surface == "result-cache":
-            slept = self._micro("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")
-            still = sum(waiter.inside for waiter in self.look.of([surface])) if self.look else 0.0
-            return slept if not still else (slept or 0.0) + still
-        by_event = self.waited_seconds((SURFACE_EVENTS[surface],))
-        # Of an event a report does not print the latch or mutex itself is asked, unless background processes waited for it.
-        by_all = self.delta.cell("v$system_event", "event", SURFACE_EVENTS[surface], "time_waited_micro")
-        if surface == "lock" or (by_event is not None and (by_event or by_all or not self.printed)):
-            return by_event
-        if surface == "latch":
-            waited = number(self.latch_row.get("wait_time"))
-        else:
-            waited = self.sum_of(self.delta.rows("v$mutex_sleep"), "wait_time")
-        return by_event if waited is None else waited / 1e6
+        """Seconds lost on one surface; None where not known."""
+        return self.lost.by_surface[surface]
 
     def costliest(self, among: Iterable[Surface]) -> Surface:
         """Of some surfaces the one most time was lost on; the first of several."""
@@ -222,21 +194,19 @@ class SignalContext:
         guarding: tuple[Surface, ...] = ("latch", "mutex") if both or self.mechanism is None else (self.mechanism,)
         return (*guarding, "lock", "result-cache")
 
-    @cached_property
+    @property
     def row_cache_wait_seconds(self) -> float | None:
         """Seconds lost in waits for the row cache, on all its surfaces that can be read; None when none can."""
-        return self.waited_on(ROW_CACHE_SURFACES)
+        return self.lost.on(ROW_CACHE_SURFACES)
 
     def waited_on(self, surfaces: Iterable[Surface]) -> float | None:
         """Seconds lost on those of some surfaces that this instance has and that can be read; None when none can."""
-        waits = [self.surface_wait_seconds(surface) for surface in surfaces if surface in self.surfaces]
-        known = [seconds for seconds in waits if seconds is not None]
-        return sum(known) if known else None
+        return self.lost.on(surfaces)
 
     @cached_property
     def impact(self) -> Impact | None:
         """What row cache waits cost, or None for totals of unknown age."""
-        return self.impact_by(self.row_cache_wait_seconds)
+        return self.impact_of(ROW_CACHE_SURFACES)
 
     @property
     def gate(self) -> Severity | None:
@@ -246,15 +216,32 @@ class SignalContext:
     def gate_of(self, surfaces: Iterable[Surface]) -> Severity | None:
         """Severity of the waits on some surfaces; who hangs now is a trouble now, whatever the days since instance start."""
         surfaces = tuple(surfaces)
-        by_cost = severity_of(self.impact_of(surfaces))
+        impact = self.impact_of(surfaces)
+        by_cost = None if self._perhaps_more(impact) else severity_of(impact)
         if self.delta.basis.kind == "interval" or self.look is None:
             return by_cost
         now = severity_of_hang(len(hanging(self.look.of(surfaces))), self.delta.basis.kind)
         return now if by_cost is None else by_cost if now is None else worst((now, by_cost))
 
+    def _perhaps_more(self, impact: Impact | None) -> bool:
+        """Whether so few waiting sessions may be a share of DB time that counts, where DB time was not captured."""
+        if impact is None or impact.waiting_sessions is None or impact.share_of_db_time is not None or self.printed:
+            return False
+        return impact.waiting_sessions >= IDLE_SESSIONS and severity_of(impact) is Severity.INFO
+
     def impact_of(self, surfaces: Iterable[Surface]) -> Impact | None:
-        """What the waits on some surfaces cost, or None for totals of unknown age."""
-        return self.impact_by(self.waited_on(surfaces))
+        """What the waits on some surfaces cost, or None for totals of unknown age.
+
+        Where the time of one of them was not captured it is what the others cost, and unknown where that is next to nothing.
+        """
+        surfaces = tuple(surfaces)
+        return self.at_least(self.impact_by(self.waited_on(surfaces)), surfaces)
+
+    def at_least(self, impact: Impact | None, surfaces: Iterable[Surface]) -> Impact | None:
+        """A cost on some surfaces of which perhaps not all was captured."""
+        if impact is None or not self.lost.untold(surfaces) or severity_of(impact) not in (None, Severity.INFO):
+            return impact
+        return Impact(share_of_db_time=None, waiting_sessions=None)
 
     @remembered
     def impact_by(self, waited: float | None) -> Impact | None:
@@ -289,11 +276,12 @@ class SignalContext:
         """Why a figure of a view cannot be told: the view is missing, a counter misbehaved, or it was not published."""
         reading = self.delta.read(view)
         if isinstance(reading, Missing):
-            return Unknown(view, reading.why, reading.way_out)
+            return Unknown(view, reading.why, reading.way_out, absent=True)
         if column == LOOKUPS:
             column = "gets" if any(number(row.get("gets")) is None for row in reading.rows) else "fastgets"
         for oddity in self.delta.oddities:
             if oddity.view == view and oddity.column in ("", column):
-                return Unknown(view, str(oddity), another(self.delta.source))
+                return Unknown(view, str(oddity), another(self.delta.source), absent=True)
         what = f"{view} has no {column or 'such row'} here"
-        return Unknown(view, what, more_of(self.delta.source, view, column or "that row"))
+        blocks = column != "fastgets"  # without them there are look-ups all the same, fewer or as many
+        return Unknown(view, what, more_of(self.delta.source, view, column or "that row"), absent=True, blocks=blocks)

@@ -25,11 +25,14 @@ from rules.model import (
     meets,
     worst,
 )
+from rules.nameless import without_nameless
 from rules.notes import notes
 from rules.signals import SIGNALS, Subject
-from rules.troubles import overall_gate, surface_impacts, troubles, whole_impact
-from rules.weighing import CauseVerdict, NearMiss, ruled_out, weighed
+from rules.troubles import cost_is_open, overall_gate, surface_impacts, troubles, whole_impact
+from rules.weighing import CauseVerdict, NearMiss, OpenCause, ruled_out, weighed
 
+LOOKS = ("v$session", "waiting_sessions", "row_cache_blockers")
+"""Looks at who waits and who holds, taken when something calls for them."""
 WHOLE_SURFACE = ("v$latch_misses", "v$mutex_sleep")
 """Views that know no caches: with two of them in trouble, the places of the holders are those of both."""
 
@@ -46,13 +49,14 @@ def diagnose(
     `usual` holds what is ordinary for this database by the names of `rules.baseline.figures`; it adds to the headline how
     many times the usual the cost is, and changes no verdict.
     """
+    delta = without_nameless(delta)
     context = SignalContext(delta, caches)
     known = catalogue() if causes is None else causes
     judged = {name: cause for name, cause in known.items() if not cause.handbook}
     verdicts = weighed(context, judged, [_judge(cause, context) for cause in judged.values()])
     findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), judged)
     basis = delta.basis
-    open_causes = [(judged[verdict.cause], verdict) for verdict in verdicts if isinstance(verdict, Undetermined)]
+    open_causes = [(judged[verdict.cause], verdict) for verdict in verdicts if isinstance(verdict, OpenCause)]
     return Diagnosis(
         database=delta.database,
         release=delta.release,
@@ -66,7 +70,7 @@ def diagnose(
         steps=steps(context, findings),
         findings=findings,
         ruled_out=tuple(verdict for verdict in verdicts if isinstance(verdict, RuledOut)),
-        undetermined=tuple(verdict for verdict in verdicts if isinstance(verdict, Undetermined)),
+        undetermined=tuple(verdict.told for _, verdict in open_causes),
         who=groups(context),
         waiting=waiting_groups(context),
         blockers=blockers_of(context),
@@ -127,29 +131,67 @@ def _judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
         return elsewhere
     outcomes = [outcome for condition in cause.when for outcome in _outcomes(condition, cause, context)]
     outcomes = [_as_known(outcome, context) for outcome in outcomes]
-    known = any(outcome.holds for outcome in outcomes if outcome.condition.signal in NAMING)
+    naming = [outcome for outcome in outcomes if outcome.condition.signal in NAMING]
+    known = any(outcome.holds for outcome in naming)
+    unnamed = None if known else _unnamed(naming, context)
     against = [outcome for outcome in outcomes if outcome.holds is False and outcome.condition.role != "supporting"]
     for outcome in against:
-        if not (known and _diluted(outcome)):
+        if not (_diluted(outcome) and (known or unnamed)):
             return ruled_out(cause, outcome)
-    blocking = _blocking(outcomes)
+    blocking = _blocking(outcomes, context) or (unnamed if against else None)
     if blocking is not None:
-        return Undetermined(cause=cause.id, missing=blocking.missing, why=blocking.why, way_out=blocking.way_out)
+        return _open(cause, blocking, outcomes, context)
     found = finding(cause, context, outcomes)
     backed = any(outcome.holds and outcome.condition.role in ("discriminating", "shape") for outcome in outcomes)
     return NearMiss(found, tuple(against), backed) if against else found
+
+
+def _unnamed(naming: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
+    """The reading without which nobody knows whether the cause's caches are those waited for; None where it is there."""
+    for outcome in naming:
+        reading = outcome.reading
+        if _absent(outcome, context) or (isinstance(reading, Unknown) and reading.missing == "x$kqrst"):
+            return None if _written(context) or not isinstance(reading, Unknown) else reading
+    return None
+
+
+def _open(cause: Cause, blocking: Unknown, outcomes: Sequence[ConditionResult], context: SignalContext) -> OpenCause:
+    held = sum(1 for outcome in outcomes if outcome.holds and outcome.condition.role != "supporting")
+    captured = [
+        replace(outcome, reading=Known(0.0), holds=True)
+        if isinstance(outcome.reading, Unknown) and outcome.reading.absent
+        else outcome
+        for outcome in outcomes
+    ]
+    return OpenCause(cause.id, blocking, held, near=not _written(context) and _too_little(captured) is None)
+
+
+def _written(context: SignalContext) -> bool:
+    """Whether not all was asked for: a report prints some views only, and totals of unknown age came out of a ticket."""
+    return context.printed or context.delta.basis.kind == "totals"
+
+
+def _absent(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
+    """The reading of an outcome that was not captured and might speak against the cause.
+
+    Reports and totals of unknown age are judged by what they hold. Who waits is looked at when something calls for it; that
+    nobody looked leaves a candidate, as ever.
+    """
+    reading = outcome.reading
+    if not isinstance(reading, Unknown) or _written(context) or reading.missing in LOOKS:
+        return None
+    return reading if reading.absent and reading.blocks else None
 
 
 def _as_known(outcome: ConditionResult, context: SignalContext) -> ConditionResult:
     """The outcome; of a view that knows no caches, nothing against one of several caches that are in trouble together."""
     signal = SIGNALS[outcome.condition.signal]
     whole = signal.of in WHOLE_SURFACE and signal.surface is not None and outcome.condition.role == "shape"
-    if (
-        outcome.holds is not False
-        or not whole
-        or signal.surface is None
-        or not context.hot_caches.mixed(signal.surface)
-    ):
+    if outcome.holds is not False or not whole or signal.surface is None:
+        return outcome
+    if signal.surface == "latch" and not context.printed and context.sum_of(context.children, "sleeps") is None:
+        return replace(outcome, reading=context.why_unknown("v$latch_children", "sleeps"), holds=None)
+    if not context.hot_caches.mixed(signal.surface):
         return outcome
     why = f"{signal.of} knows no caches, and several share these sleeps"
     return replace(outcome, reading=Unknown(signal.of, why, context.busier), holds=None)
@@ -207,6 +249,7 @@ def _outcomes(condition: Condition | AnyOf, cause: Cause, context: SignalContext
     each = [outcome for member in here for outcome in _outcomes(member, cause, context)]
     holding = [outcome for outcome in each if outcome.holds]
     open_ones = [outcome for outcome in each if outcome.holds is None and not _moot(outcome, context)]
+    open_ones.sort(key=lambda outcome: _absent(outcome, context) is None)
     failing = [outcome for outcome in each if outcome.holds is False]
     return holding or open_ones[:1] or failing[:1] or each[:1]
 
@@ -216,11 +259,17 @@ def _moot(outcome: ConditionResult, context: SignalContext) -> bool:
     return surface is not None and context.gate_of((surface,)) is Severity.INFO
 
 
-def _blocking(outcomes: Sequence[ConditionResult]) -> Unknown | None:
+def _blocking(outcomes: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
     """The reading that keeps a cause from being found, if any.
 
-    A required one; the identity, when no shape stands in for it; or what sets the cause apart, when none of it is known.
+    What was not captured might speak against it, so it does; of what there is too little of, see `_too_little`.
     """
+    must = [outcome for outcome in outcomes if outcome.condition.role != "supporting"]
+    return _too_little(outcomes) or next((reading for one in must if (reading := _absent(one, context))), None)
+
+
+def _too_little(outcomes: Sequence[ConditionResult]) -> Unknown | None:
+    """A required reading; the identity, when no shape stands in for it; or what sets the cause apart, when none is known."""
     shaped = any(outcome.condition.role == "shape" and outcome.holds for outcome in outcomes)
     for outcome in outcomes:
         must = outcome.condition.role == "required" or (outcome.condition.role == "identity" and not shaped)
@@ -237,4 +286,5 @@ def _severity(context: SignalContext, causes: Mapping[str, Cause], findings: Seq
     found = worst(finding.severity for finding in findings)
     if any(causes[finding.cause].look_alike for finding in findings):
         return found
-    return worst((found, overall_gate(context) or Severity.INFO))
+    unknown = Severity.NOTICE if cost_is_open(context) else Severity.INFO
+    return worst((found, overall_gate(context) or Severity.INFO, unknown))

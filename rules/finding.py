@@ -27,7 +27,7 @@ class ConditionResult:
 def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> Finding:
     """The Finding of a cause, from the outcomes of its conditions."""
     identity, surfaces = _identity(context, outcomes), _shown_on(cause, context, outcomes)
-    impact = context.impact_by(context.hot_caches.waited_for(surfaces, cause.caches))
+    impact = context.at_least(context.impact_by(context.hot_caches.waited_for(surfaces, cause.caches)), surfaces)
     sure = _confidence(cause, context, outcomes, identity)
     child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
     guarded = context.map.children[child] if child is not None else None

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from collectors.model import Delta, Missing, Row, number
 from rules.model import Surface
-from rules.waiters import LATCH_EVENT, blocker_of
+from rules.waited import LATCH_EVENT
+from rules.waiters import blocker_of
 
 VIEW = "waiting_sessions"
 HANGING_SECONDS = 10.0
@@ -56,6 +57,8 @@ class WaitingLook:
     met: int
     before: tuple[tuple[str, float], ...]
     """Event and seconds of the waits that the interval began with and that have ended since: counted once already."""
+    untold: int = 0
+    """Sessions met of which it was not captured what they wait for, or for how long."""
 
     def of(self, surfaces: Iterable[Surface]) -> tuple[StillWaiting, ...]:
         """Foreground sessions on some surfaces: DB time, which costs are held against, is made of theirs alone."""
@@ -92,7 +95,8 @@ def look_of(delta: Delta, cache_of: Callable[[Row], str | None]) -> WaitingLook 
     met = _met(reading.rows)
     began = delta.at_begin.get(VIEW)
     before = _ended(began.rows, reading.rows, span) if began is not None and delta.basis.kind == "interval" else ()
-    return WaitingLook(sessions, max(met, len(sessions)), tuple(before))
+    untold = sum(1 for row in reading.rows if row.get("event") is None or number(row.get("wait_time_micro")) is None)
+    return WaitingLook(sessions, max(met, len(sessions)), tuple(before), untold)
 
 
 def _met(rows: Iterable[Row]) -> int:

@@ -6,9 +6,7 @@ from rules.formatting import count, percent
 from rules.impact import severity_of
 from rules.model import Impact, Severity
 from rules.statistics import ratio
-from rules.waited import finished_seconds
-
-LATCH_EVENT = "latch: row cache objects"
+from rules.waited import LATCH_EVENT, finished_seconds
 
 
 def misplaced_latch_wait(delta: Delta, mechanism: Mechanism | None) -> Impact | None:

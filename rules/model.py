@@ -77,6 +77,10 @@ class Unknown:
     missing: str
     why: str
     way_out: str
+    absent: bool = False
+    """Whether it was not captured; else there is too little of it to say anything."""
+    blocks: bool = True
+    """Of what was not captured: whether it may speak against a cause, which then stays open."""
 
 
 SignalValue = Known | Unknown

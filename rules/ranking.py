@@ -20,6 +20,13 @@ def severity(
     own_gate = severity_of(own)
     if gate is not None and own_gate is not None and severity_of(context.impact_of(surfaces)) is gate:
         gate = own_gate
+    untold = context.lost.untold(surfaces)
+    if (
+        untold
+        and gate in (None, Severity.INFO)
+        and severity_of(context.impact_by(context.waited_on(surfaces))) is not None
+    ):
+        gate = Severity.NOTICE  # what was captured costs next to nothing, and what was not may cost anything
     if gate is None:
         gate = Severity.NOTICE if confidence is Confidence.LOW else Severity.WARNING
     return gate.at_most(cap)

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from collectors.model import RESULT_CACHE_LATCH, Missing
 from rules.context import ROW_CACHE_SURFACES, SignalContext
 from rules.impact import severity_of
 from rules.model import Finding, Impact, Severity, Surface, SurfaceImpact, Trouble, worst
 
+TELLING = ("v$latch", "v$latch_children", "v$mutex_sleep", "v$rowcache", "v$system_event", "v$session")
+"""The views of which one at least it takes to say anything."""
 SEVERAL_DOZEN = 36
 """So many sessions that wait for the row cache in one look are a trouble, whatever the averages say (our bound)."""
 
@@ -68,6 +71,16 @@ def overall_gate(context: SignalContext) -> Severity | None:
     gates = [row_cache_gate(context), context.gate_of(["result-cache"])]
     known = [gate for gate in gates if gate is not None]
     return worst(known) if known else None
+
+
+def cost_is_open(context: SignalContext) -> bool:
+    """Whether a cost was not captured that may be a trouble; of totals none can be told, and of a report none is missing."""
+    if context.printed or context.delta.basis.kind == "totals":
+        return False
+    if row_cache_gate(context) is None:
+        return any(not isinstance(context.delta.read(view), Missing) for view in TELLING)
+    named = any(row.get("name") == RESULT_CACHE_LATCH for row in context.delta.rows("v$latchname"))
+    return named and context.gate_of(["result-cache"]) is None
 
 
 def row_cache_gate(context: SignalContext) -> Severity | None:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row, number, text
 from rules.cache_map import CacheMap
+from rules.waited import LATCH_EVENT
 
 MINIMUM_WAITERS = 10
 """Fewer sampled waiters than this tell nothing about which cache or who."""
 BY_CACHE_ID = (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
 RESULT_CACHE = "result cache"
 """Where a waiter of the result cache latch is counted, beside the dictionary caches."""
-LATCH_EVENT = "latch: row cache objects"
 EXCLUSIVE = 5
 NOT_LISTED = "not listed in v$rowcache"
 

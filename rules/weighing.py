@@ -9,11 +9,30 @@ from rules.context import Known, SignalContext
 from rules.finding import ConditionResult
 from rules.hangs import VIEW as WAITING_SESSIONS
 from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
-from rules.model import Confidence, Finding, RuledOut, Severity, Undetermined
+from rules.model import Confidence, Finding, RuledOut, Severity, Undetermined, Unknown
 from rules.signals import SIGNALS
 from rules.unseen import unseen_waiters
 
-CauseVerdict = Finding | RuledOut | Undetermined
+
+@dataclass(frozen=True, slots=True)
+class OpenCause:
+    """A cause that could not be judged, and the reading it waits for."""
+
+    cause: str
+    reading: Unknown
+    held: int = 0
+    """Conditions that hold, those left out that only cost confidence."""
+    near: bool = False
+    """Whether it would be found if nothing of what was not captured spoke against it."""
+
+    @property
+    def told(self) -> Undetermined:
+        """The verdict as a Diagnosis has it."""
+        reading = self.reading
+        return Undetermined(cause=self.cause, missing=reading.missing, why=reading.why, way_out=reading.way_out)
+
+
+CauseVerdict = Finding | RuledOut | OpenCause
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +65,58 @@ def weighed(
     """One verdict of each cause: look-alikes explain what has no proof of its own, and what costs nothing is closed."""
     strict = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
     misses = [verdict for verdict in verdicts if isinstance(verdict, NearMiss)]
+    nearly = {verdict.cause: verdict for verdict in verdicts if isinstance(verdict, OpenCause) and verdict.near}
     settled = [
-        _settled(verdict, strict, misses, causes) if isinstance(verdict, NearMiss) else verdict for verdict in verdicts
+        _settled(verdict, strict, misses, causes, nearly) if isinstance(verdict, NearMiss) else verdict
+        for verdict in verdicts
     ]
     found = {verdict.cause: verdict for verdict in settled if isinstance(verdict, Finding)}
     look_alike = next((verdict for name, verdict in found.items() if causes[name].look_alike), None)
     in_its_light = [_in_the_light_of(look_alike, context, causes, verdict) for verdict in settled]
-    return [
+    told = [
         _giving_way(verdict, causes[verdict.cause], found) if isinstance(verdict, Finding) else verdict
         for verdict in in_its_light
     ]
+    return [_exonerated(verdict, causes, nearly) if isinstance(verdict, Finding) else verdict for verdict in told]
+
+
+def _exonerated(verdict: Finding, causes: Mapping[str, Cause], nearly: Mapping[str, OpenCause]) -> Finding | OpenCause:
+    """A finding without proof of its own; open where a look-alike would explain it, but for what was not captured.
+
+    A general cause goes on to stand for a special one that cannot be told: it says less of the same waits, not more.
+    """
+    cause = causes[verdict.cause]
+    if not _without_proof(verdict, cause):
+        return verdict
+    rivals = (
+        other for name, other in nearly.items() if causes[name].look_alike and verdict.surface in causes[name].surfaces
+    )
+    rival = next(rivals, None)
+    return verdict if rival is None else OpenCause(cause.id, rival.reading, len(verdict.evidence))
+
+
+def _without_proof(verdict: Finding, cause: Cause) -> bool:
+    """Whether a look-alike explains a finding: nothing that sets the cause apart was seen."""
+    proof = {condition.signal for condition in conditions(cause) if condition.role in ("discriminating", "supporting")}
+    if cause.look_alike or cause.cap is Severity.INFO:
+        return False
+    return not any(evidence.signal in proof for evidence in verdict.evidence)
 
 
 def _settled(
-    miss: NearMiss, strict: Sequence[Finding], misses: Sequence[NearMiss], causes: Mapping[str, Cause]
+    miss: NearMiss,
+    strict: Sequence[Finding],
+    misses: Sequence[NearMiss],
+    causes: Mapping[str, Cause],
+    nearly: Mapping[str, OpenCause],
 ) -> CauseVerdict:
     """A finding of low confidence where nothing else explains its cache and none comes nearer; else what speaks against it."""
     cause, own = causes[miss.finding.cause], miss.finding
     if own.severity is Severity.INFO or any(_explains(finding, own, causes) for finding in strict):
         return ruled_out(cause, miss.against[0])
+    for name, other in nearly.items():
+        if _may_explain(causes[name], own, cause):
+            return OpenCause(cause.id, other.reading)
     rivals = [
         other
         for other in misses
@@ -74,12 +126,8 @@ def _settled(
         return own.model_copy(
             update={"confidence": Confidence.LOW, "unknown": (*own.unknown, *map(_why, miss.against))}
         )
-    return Undetermined(
-        cause=cause.id,
-        missing="v$session",
-        why=_why(miss.against[0]),
-        way_out="see which statements the waiters run, and whether they are of this kind",
-    )
+    look = "see which statements the waiters run, and whether they are of this kind"
+    return OpenCause(cause.id, Unknown("v$session", _why(miss.against[0]), look))
 
 
 def _distance(miss: NearMiss) -> tuple[int, int, str]:
@@ -102,6 +150,13 @@ def _explains(finding: Finding, other: Finding, causes: Mapping[str, Cause]) -> 
     return finding.cache == other.cache and other.cause not in known.special_cases
 
 
+def _may_explain(open_one: Cause, other: Finding, known: Cause) -> bool:
+    """Whether a cause that was not ruled out may be about the same waits."""
+    if other.surface not in open_one.surfaces or open_one.look_alike or open_one.cap is Severity.INFO:
+        return False
+    return not open_one.caches or bool(set(open_one.caches) & set(known.caches))
+
+
 def _giving_way(verdict: Finding, cause: Cause, found: Mapping[str, Finding]) -> CauseVerdict:
     """A general finding beside the more special one that says the same and more."""
     special = next(
@@ -118,17 +173,15 @@ def _same(special: Finding, general: Finding, cause: Cause) -> bool:
 def _in_the_light_of(
     look_alike: Finding | None, context: SignalContext, causes: Mapping[str, Cause], verdict: CauseVerdict
 ) -> CauseVerdict:
-    if isinstance(verdict, Undetermined) and context.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
-        if verdict.missing == WAITING_SESSIONS and unseen_waiters(context) is not None:
+    if isinstance(verdict, OpenCause) and context.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
+        if verdict.near:
+            return verdict  # with what was not captured it may be seen, and cheap as it is
+        if verdict.reading.missing == WAITING_SESSIONS and unseen_waiters(context) is not None:
             return verdict  # the waits that ended are cheap, and those that have not may be anything
         return _too_cheap(verdict, context, context.waited_on(causes[verdict.cause].surfaces) or 0.0)
     if look_alike is None or not isinstance(verdict, Finding) or verdict.cause == look_alike.cause:
         return verdict
-    cause = causes[verdict.cause]
-    proof = {condition.signal for condition in conditions(cause) if condition.role in ("discriminating", "supporting")}
-    if cause.look_alike or cause.cap is Severity.INFO or any(evidence.signal in proof for evidence in verdict.evidence):
-        return verdict
-    return _explained_by(look_alike, verdict)
+    return _explained_by(look_alike, verdict) if _without_proof(verdict, causes[verdict.cause]) else verdict
 
 
 def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
@@ -143,7 +196,7 @@ def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
     )
 
 
-def _too_cheap(verdict: Undetermined, context: SignalContext, waited: float) -> RuledOut:
+def _too_cheap(verdict: OpenCause, context: SignalContext, waited: float) -> RuledOut:
     """What could not be told need not be told apart when the waits it would explain cost nothing."""
     db_time = context.seconds_of("DB time")
     because = "these waits cost next to nothing here"

@@ -2,31 +2,30 @@
 
 from collections.abc import Mapping, Sequence
 
-from collectors.model import Missing
+from collectors.model import RESULT_CACHE_LATCH, Missing
 from rules.baseline import UsualRange, against_usual
 from rules.cause import Cause
-from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SignalContext
+from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
 from rules.explanation.confirmation import speaks_against
 from rules.explanation.hangs import hang_sentence
 from rules.explanation.several import at_once, beside
 from rules.formatting import over, percent, sentence, within
 from rules.hangs import most_waited_for
 from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
-from rules.model import Confidence, Finding, Impact, Severity, Surface, Undetermined
+from rules.model import Confidence, Finding, Impact, Severity, Surface
 from rules.plausibility import contradictions
-from rules.troubles import row_cache_gate
+from rules.troubles import TELLING, cost_is_open, row_cache_gate
 from rules.unseen import unseen_waiters
 from rules.waiters import MINIMUM_WAITERS
+from rules.weighing import OpenCause
 
 NEEDED = ("v$latch", "v$rowcache", "v$system_event", "v$sys_time_model")
 """The views without which a verdict on the row cache is not whole."""
-TELLING = ("v$latch", "v$latch_children", "v$mutex_sleep", "v$rowcache", "v$system_event", "v$session")
-"""The views of which one at least it takes to say anything."""
 UNKNOWN_CACHE = "unknown"
 """What stands for the name of a cache that waiters or a map do not tell."""
 
 
-OpenCauses = Sequence[tuple[Cause, Undetermined]]
+OpenCauses = Sequence[tuple[Cause, OpenCause]]
 """Causes that could not be judged, and why."""
 
 
@@ -66,6 +65,8 @@ def _headline(
             return f"{stuck}; {_cost(context, usual)}; {_why_unexplained(context, open_causes)}"
         told = (f"{_cost(context, usual)}, {_where(context)}", at_once(context), beside(context, findings))
         return sentence("; ".join(filter(None, (*told, _why_unexplained(context, open_causes)))))
+    if cost_is_open(context):
+        return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
     nothing = f"Nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"
     return "; ".join(filter(None, (nothing, beside(context, findings))))
 
@@ -125,10 +126,11 @@ def _why_unexplained(context: SignalContext, open_causes: OpenCauses) -> str:
     if likely is None:
         return "no known cause explains it"
     cause, verdict = likely
-    return f"no cause that could be judged explains it; {cause.id} is open, because {verdict.why}: {verdict.way_out}"
+    why, way_out = verdict.reading.why, verdict.reading.way_out
+    return f"no cause that could be judged explains it; {cause.id} is open, because {why}: {way_out}"
 
 
-def _likeliest(context: SignalContext, open_causes: OpenCauses) -> tuple[Cause, Undetermined] | None:
+def _likeliest(context: SignalContext, open_causes: OpenCauses) -> tuple[Cause, OpenCause] | None:
     """An open cause of a surface in trouble: one of the cache in trouble before one of no cache; where none is known, any."""
     troubled = {surface for surface in context.surfaces if context.gate_of((surface,)) not in (None, Severity.INFO)}
     here = [(cause, verdict) for cause, verdict in open_causes if troubled & set(cause.surfaces)]
@@ -147,16 +149,47 @@ def _cost(context: SignalContext, usual: Mapping[str, UsualRange], surface: Surf
     what = "result cache" if of_result_cache else "row cache"
     if impact is None:
         return "what it costs cannot be told from totals of unknown age"
+    untold = () if of_result_cache else context.lost.untold(ROW_CACHE_SURFACES)
+    least, gap = "", ""
+    if untold:
+        least = "at least "
+        gap = f", and the time of {' and '.join(SURFACE_EVENTS[each] for each in untold)} was not captured"
     if impact.share_of_db_time is not None:
         of = _of_db_time(context, impact)
-        sentence = f"{what} waits cost {percent(impact.share_of_db_time)} of {of} {over(context.delta.basis)}"
+        sentence = (
+            f"{what} waits cost {least}{percent(impact.share_of_db_time)} of {of} {over(context.delta.basis)}{gap}"
+        )
         return sentence + _usually("row_cache_wait_share", impact.share_of_db_time, {} if of_result_cache else usual)
     if impact.waiting_sessions is not None:
-        sentence = f"{impact.waiting_sessions:.2f} sessions wait for the {what} on average {over(context.delta.basis)}"
+        many = f"{least}{impact.waiting_sessions:.2f} sessions"
+        sentence = f"{many} wait for the {what} on average {over(context.delta.basis)}{gap}"
         return sentence + _usually(
             "row_cache_waiting_sessions", impact.waiting_sessions, {} if of_result_cache else usual
         )
+    if untold:
+        return f"what it costs cannot be told: the time of {gap.removeprefix(', and the time of ')}"
     return "what it costs cannot be told without v$system_event or v$latch"
+
+
+def _untold_cost(context: SignalContext) -> str:
+    """That a cost was not captured, and what the other waits cost as far as that is known."""
+    untold = context.lost.untold(context.surfaces)
+    missing = " and ".join(SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH) for surface in untold)
+    if not untold:
+        return "Cannot tell: DB time was not captured; " + _known_cost(context, ROW_CACHE_SURFACES)
+    others = [surface for surface in ROW_CACHE_SURFACES if surface in context.surfaces and surface not in untold]
+    known = _known_cost(context, others) if others else ""
+    return "; ".join(filter(None, (f"Cannot tell: the time of {missing} was not captured", known)))
+
+
+def _known_cost(context: SignalContext, surfaces: Sequence[Surface]) -> str:
+    """What the waits on some surfaces cost, where nothing is said of the others."""
+    impact = context.impact_of(surfaces)
+    if impact is None or impact.waiting_sessions is None:
+        return ""
+    if impact.share_of_db_time is None:
+        return f"{impact.waiting_sessions:.2f} sessions wait for the row cache otherwise {over(context.delta.basis)}"
+    return f"other row cache waits take {percent(impact.share_of_db_time)} of DB time {over(context.delta.basis)}"
 
 
 def _of_db_time(context: SignalContext, impact: Impact) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rules.context import MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count
-from rules.model import Surface
+from rules.model import Surface, meets
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,16 @@ def signal(
         return read
 
     return register
+
+
+def already_enough(least: float, needs: str) -> bool:
+    """Whether a value meets a comparison whatever is added to it."""
+    return needs.startswith(">= ") and meets(least, needs)
+
+
+def certain(least: float, most: float, needs: str) -> bool:
+    """Whether a comparison comes out the same for all that a value may be."""
+    return " " not in needs or meets(least, needs) == meets(most, needs)
 
 
 def enough_sleeps(context: SignalContext, sleeps: float, view: str) -> SignalValue:

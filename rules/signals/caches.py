@@ -27,8 +27,10 @@ def cache_sum(context: SignalContext, subject: Subject, column: str) -> SignalVa
     rows = _cache_rows(context, subject)
     if not rows and context.printed and column in LEVELS:
         return Unknown("v$rowcache", f"the report has no row of {' or '.join(subject.caches)}, as nobody asked", SCRIPT)
-    if not rows:
+    if not rows and (context.printed or context.lists_every_cache):
         return Known(0.0, f"no cache named {' or '.join(subject.caches)} here")
+    if not rows:
+        return context.why_unknown("v$rowcache", f"row of {' or '.join(subject.caches)}")
     total = context.sum_of(rows, column)
     return context.why_unknown("v$rowcache", column) if total is None else Known(total)
 

@@ -4,7 +4,7 @@ Other work beside the trouble makes these ratios larger, never smaller, so a sma
 """
 
 from rules.context import Known, SignalContext, SignalValue, Unknown
-from rules.signals import Subject, signal
+from rules.signals import Subject, already_enough, signal
 
 
 def _time_to_waits(context: SignalContext, subject: Subject, statistic: str) -> SignalValue:
@@ -12,11 +12,22 @@ def _time_to_waits(context: SignalContext, subject: Subject, statistic: str) -> 
     spent, waited = context.seconds_of(statistic), context.hot_caches.waited_for(subject.surfaces, subject.caches)
     if spent is None:
         return context.why_unknown("v$sys_time_model", statistic)
-    if waited is None:
+    if waited is None or context.lost.untold(subject.surfaces):
         return context.why_unknown("v$system_event", "time_waited_micro")
     if waited == 0:
         return Unknown("v$system_event", "nobody waited for the row cache", context.busier)
-    return Known(spent / waited, f"{spent:,.1f} s against {waited:,.1f} s of waits")
+    told = Known(spent / waited, f"{spent:,.1f} s against {waited:,.1f} s of waits")
+    if _parts_are_known(context, subject) or already_enough(told.value, subject.needs):
+        return told
+    return context.why_unknown("v$latch_children", "sleeps")  # of the waits of all caches it is at least this much
+
+
+def _parts_are_known(context: SignalContext, subject: Subject) -> bool:
+    """Whether it was captured which part of the sleeps on the latch some caches have; where it was not, all count as theirs."""
+    names = context.hot_caches.waited_as(subject.caches)
+    if not names or "latch" not in subject.surfaces or "latch" not in context.surfaces or context.printed:
+        return True
+    return context.sum_of(context.children, "sleeps") is not None and bool(context.map.guarding(names))
 
 
 @signal(unit="ratio", of="v$sys_time_model, v$system_event", diluted=("<=",))

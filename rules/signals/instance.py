@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, part_of, percent
 from rules.plausibility import contradictions
 from rules.printed import another
-from rules.signals import Subject, signal
+from rules.signals import Subject, already_enough, signal
 from rules.statistics import ratio
 
 PARSING_WAITS = (
@@ -29,7 +29,7 @@ def no_db_time(context: SignalContext) -> Unknown:
     """Why DB time is not known: other figures prove it wrong, or it was not captured."""
     wrong = contradictions(context.delta)
     if wrong:
-        return Unknown("v$sys_time_model", wrong[0], another(context.delta.source))
+        return Unknown("v$sys_time_model", wrong[0], another(context.delta.source), absent=True)
     return context.why_unknown("v$sys_time_model", "DB time")
 
 
@@ -72,7 +72,8 @@ def waited_share_of_db_time(context: SignalContext, waited: float | None, view: 
 def waits_to_row_cache(context: SignalContext, events: Iterable[str]) -> SignalValue:
     """Seconds waited in some events per second waited for the row cache."""
     others, own = context.waited_seconds(events), context.row_cache_wait_seconds
-    if others is None or own is None:
+    untold = context.lost.untold(ROW_CACHE_SURFACES) or (context.look is not None and context.look.untold)
+    if others is None or own is None or untold:
         return context.why_unknown("v$system_event", "time_waited_micro")
     if own == 0:
         return Unknown("v$system_event", "nobody waited for the row cache", context.busier)
@@ -100,7 +101,14 @@ def row_cache_lock_share_of_waits(context: SignalContext, subject: Subject) -> S
 @signal(unit="ratio", of="v$system_event, v$sys_time_model")
 def row_cache_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time lost in row cache waits, which is what the impact gate weighs."""
-    return waited_share_of_db_time(context, context.row_cache_wait_seconds, "v$system_event", "time_waited_micro")
+    told = waited_share_of_db_time(context, context.row_cache_wait_seconds, "v$system_event", "time_waited_micro")
+    if not context.lost.untold(ROW_CACHE_SURFACES) or isinstance(told, Unknown):
+        return told
+    return (
+        told
+        if already_enough(told.value, subject.needs)
+        else context.why_unknown("v$system_event", "time_waited_micro")
+    )
 
 
 @signal(unit="ratio", of="v$osstat")
@@ -117,7 +125,7 @@ def paging_rate(context: SignalContext, subject: Subject) -> SignalValue:
     """Bytes paged in and out per second of the interval."""
     paged = [context.host("VM_IN_BYTES"), context.host("VM_OUT_BYTES")]
     known = [value for value in paged if value is not None]
-    rate = ratio(sum(known), context.delta.basis.seconds) if known else None
+    rate = ratio(sum(known), context.delta.basis.seconds) if len(known) == len(paged) else None
     if rate is None:
         return context.why_unknown("v$osstat", "VM_IN_BYTES")
     return Known(rate, f"{count(sum(known))} bytes")

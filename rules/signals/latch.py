@@ -7,7 +7,7 @@ from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
 from rules.cache_map import why_not_inferred
 from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, part_of
-from rules.signals import Subject, enough_sleeps, signal
+from rules.signals import Subject, certain, enough_sleeps, signal
 from rules.signals.caches import all_dictionary_gets
 
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
@@ -38,10 +38,26 @@ def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     others = set(hot) - own if own & set(hot) else set()
     sleeps, elsewhere = _sleeps_of(context, own), _sleeps_of(context, others)
     of = share(Known(sleeps), Known(total.value - elsewhere))
+    unsure = _sleeps_of(context, _unsure(context, subject) - own)
+    most = (sleeps + unsure) / (total.value - elsewhere)
+    if unsure and isinstance(of, Known) and not certain(of.value, most, subject.needs):
+        return context.why_unknown("x$kqrst", "row of some caches")
     if not others or isinstance(of, Unknown):
         return of
     names = " and ".join(sorted(context.map.name(child) for child in others))
     return Known(of.value, f"{of.derivation}, beside {count(elsewhere)} for {names}")
+
+
+def _unsure(context: SignalContext, subject: Subject) -> set[int]:
+    """Children that may guard the cause's caches, because not all that they guard was captured."""
+    guarded = context.map.children
+    children = {int(child) for row in context.children if (child := number(row.get("child#"))) is not None}
+    named = {cache.parameter for one in guarded.values() for cache in one.caches}
+    here = {row.get("parameter") for row in context.delta.rows("v$rowcache")} & set(subject.caches)
+    if context.delta.rows("x$kqrst") and here - named:
+        return children
+    nameless = {child for child, one in guarded.items() if any(cache.parameter is None for cache in one.caches)}
+    return nameless | (children - set(guarded))
 
 
 def _sleeps_of(context: SignalContext, children: Collection[object]) -> float:

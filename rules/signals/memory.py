@@ -1,6 +1,8 @@
 """Signals of the shared pool: what the row cache holds there, and whether it was shrunk."""
 
-from collectors.model import Missing, number
+from collections.abc import Iterable
+
+from collectors.model import Missing, Row, number
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of
 from rules.signals import Subject, signal
@@ -17,17 +19,20 @@ def row_cache_memory(context: SignalContext, subject: Subject) -> SignalValue:
     return Known(total, f"{total / 2**20:,.0f} MiB")
 
 
+def _sizeless(rows: Iterable[Row]) -> bool:
+    """Whether an operation does not tell from which size to which."""
+    return any(number(row.get(name)) is None for row in rows for name in ("initial_size", "final_size"))
+
+
 @signal(unit="operations", of="v$sga_resize_ops")
 def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue:
     """Times the shared pool was made smaller in the last ten minutes; each granule that moves counts."""
     if isinstance(context.delta.read("v$sga_resize_ops"), Missing):
         return context.why_unknown("v$sga_resize_ops")
-    rows = [
-        row
-        for row in context.delta.rows("v$sga_resize_ops")
-        if row.get("component") == "shared pool"
-        and (number(row.get("final_size")) or 0.0) < (number(row.get("initial_size")) or 0.0)
-    ]
+    pool = [row for row in context.delta.rows("v$sga_resize_ops") if row.get("component") == "shared pool"]
+    if _sizeless(pool):
+        return context.why_unknown("v$sga_resize_ops", "initial_size")
+    rows = [row for row in pool if (number(row.get("final_size")) or 0.0) < (number(row.get("initial_size")) or 0.0)]
     return Known(float(len(rows)), ", ".join(sorted({str(row.get("start_time")) for row in rows})))
 
 
@@ -37,6 +42,8 @@ def shared_pool_shrunk_share(context: SignalContext, subject: Subject) -> Signal
     if isinstance(context.delta.read("v$sga_resize_ops"), Missing):
         return context.why_unknown("v$sga_resize_ops")
     rows = [row for row in context.delta.rows("v$sga_resize_ops") if row.get("component") == "shared pool"]
+    if _sizeless(rows):
+        return context.why_unknown("v$sga_resize_ops", "initial_size")
     sizes = [(number(row.get("initial_size")), number(row.get("final_size"))) for row in rows]
     shrinks = [(before, after) for before, after in sizes if before and after is not None and after < before]
     if not shrinks:

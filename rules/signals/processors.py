@@ -5,10 +5,18 @@ from rules.signals import Subject, signal
 from rules.signals.instance import load_per_cpu, waited_share_of_db_time, waits_to_row_cache
 from rules.signals.work import logons_per_second
 
+MOST_PROCESSORS = 256.0
+"""What is too much for so many processors is too much for nearly every host (our bound)."""
 
-def _per_processor(context: SignalContext, rate: float, told: str) -> SignalValue:
-    """A rate over the processors of the host."""
+
+def _per_processor(context: SignalContext, rate: float, told: str, needs: str) -> SignalValue:
+    """A rate over the processors of the host; where nothing tells these, what it is of one and of very many."""
     if not context.cpus:
+        bound = float(needs.split()[1]) if " " in needs else rate
+        if rate < bound:
+            return Known(rate, f"{told}, too few for a single processor")
+        if rate / MOST_PROCESSORS >= bound:
+            return Known(rate / MOST_PROCESSORS, f"{told}, too many for {MOST_PROCESSORS:g} processors")
         return context.why_unknown("v$osstat", "NUM_CPUS")
     return Known(rate / context.cpus, f"{told}, {context.cpus:g} processors")
 
@@ -17,7 +25,7 @@ def _per_processor(context: SignalContext, rate: float, told: str) -> SignalValu
 def logons_per_processor(context: SignalContext, subject: Subject) -> SignalValue:
     """New sessions per second and processor of the host."""
     rate = logons_per_second(context, subject)
-    return rate if isinstance(rate, Unknown) else _per_processor(context, rate.value, rate.derivation)
+    return rate if isinstance(rate, Unknown) else _per_processor(context, rate.value, rate.derivation, subject.needs)
 
 
 @signal(unit="sessions per processor", of="v$sys_time_model, v$osstat")
@@ -28,7 +36,7 @@ def hard_parsing_sessions_per_processor(context: SignalContext, subject: Subject
         return context.why_unknown("v$sys_time_model", "hard parse elapsed time")
     if not seconds:
         return Unknown("v$instance", f"{context.delta.basis} give no rate", "take two snapshots some seconds apart")
-    return _per_processor(context, spent / seconds, f"{spent:,.1f} s in {seconds:,.1f} s")
+    return _per_processor(context, spent / seconds, f"{spent:,.1f} s in {seconds:,.1f} s", subject.needs)
 
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model")

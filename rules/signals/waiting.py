@@ -12,6 +12,8 @@ def _waiting(context: SignalContext, subject: Subject) -> tuple[StillWaiting, ..
     """Foreground sessions that wait on the cause's surfaces, for its caches where it names some."""
     if context.look is None:
         return context.why_unknown(VIEW)
+    if context.look.untold:
+        return context.why_unknown(VIEW, "wait of some sessions")
     met = context.look.of(subject.surfaces or ROW_CACHE_SURFACES)
     return tuple(waiter for waiter in met if not subject.caches or waiter.cache in subject.caches)
 

@@ -4,10 +4,11 @@ from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missin
 from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import function_of, part_of
 from rules.model import Surface
-from rules.signals import Subject, enough_sleeps, signal
+from rules.signals import Subject, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time
-from rules.waiters import MINIMUM_WAITERS, Waiter
+from rules.waiters import MINIMUM_WAITERS, NOT_LISTED, Waiter
 
+LISTED = "capture p1 of v$session and every row of v$rowcache as well"
 AGREEING = 5
 """So few waiters tell which cache it is when all of them name the same one."""
 
@@ -41,6 +42,11 @@ def _share_of_waiters(context: SignalContext, subject: Subject, surface: Surface
     others = set(hot) - named if set(hot) & named else set()
     rest = [cache for cache in caches if cache not in others]
     own = sum(1 for cache in rest if cache in named)
+    unnamed = sum(1 for cache in rest if cache == "unknown" or cache.endswith(NOT_LISTED))
+    if unnamed and not certain(own / len(rest), (own + unnamed) / len(rest), subject.needs):
+        return Unknown(
+            "v$session", f"{unnamed} of {len(rest)} waiters name no cache that is known", LISTED, absent=True
+        )
     beside = f", beside {len(caches) - len(rest)} for {' and '.join(sorted(others))}" if others else ""
     return Known(own / len(rest), f"{part_of(own, len(rest))} waiters{beside}")
 

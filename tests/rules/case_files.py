@@ -49,6 +49,8 @@ class Case(Frozen):
     version_full: str | None = None
     """Release with its update, as v$instance has it from 18c on."""
     basis: Literal["interval", "totals"] = "interval"
+    source: Literal["views", "report"] = "views"
+    """A report prints what it prints; of views everything is asked for."""
     rows: Mapping[str, tuple[Mapping[str, Any], ...]] = Field(default_factory=dict)
     waiters: tuple[Waiters, ...] | None = None
     """Who was met waiting in ten looks; empty: looked, and met nobody; not stated: nobody looked."""
@@ -157,7 +159,8 @@ def delta_of(told: Told) -> Delta:
     refused: dict[str, Missing] = {view: no_grant(view) for view in case.refused}
     basis = delta.basis if case.basis == "interval" else Basis("totals", None, delta.basis.end, None)
     confirmed = {} if case.confirmed is None else {told.cause: ConfirmationResult(case.confirmed)}
-    return replace(delta, basis=basis, readings={**delta.readings, **refused}, confirmations=confirmed)
+    readings = {**delta.readings, **refused}
+    return replace(delta, basis=basis, source=case.source, readings=readings, confirmations=confirmed)
 
 
 @cache

@@ -27,7 +27,7 @@ def delta_from(name: str, views: Rows, release: str | None) -> Delta:
     """The Delta of these rows: over the assumed interval where DB time is known, else totals."""
     timed = "v$sys_time_model" in views
     readings: dict[str, Changes | Missing] = {view: Changes(view, tuple(rows)) for view, rows in views.items()}
-    return Delta(name, release, ASSUMED if timed else TOTALS, readings)
+    return Delta(name, release, ASSUMED if timed else TOTALS, readings, source="report" if timed else "views")
 
 
 def rows_of(published: Mapping[str, Any]) -> Rows:

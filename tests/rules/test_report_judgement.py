@@ -161,7 +161,12 @@ def test_severity_follows_the_printed_latch_if_its_event_is_not_printed() -> Non
     got = diagnose(delta)
     assert got.findings[0].severity is Severity.CRITICAL
     views = replace(delta, source="views")
-    assert diagnose(views).impact != got.impact, "of the views, an event nobody waited for is zero"
+    assert diagnose(views).impact == got.impact, "sleeps prove that the event was waited for, and its row not captured"
+    calm = changed(replace(views, readings={**views.readings, "v$latch": Changes("v$latch", ())}), "v$latch_children")
+    cost = diagnose(calm).impact
+    assert cost is not None and cost.waiting_sessions == pytest.approx(0, abs=1e-6), (
+        "an event nobody waited for is zero"
+    )
 
 
 def test_slow_neighbours_ignore_a_second_of_rounding() -> None:

@@ -50,6 +50,7 @@ def test_headline_without_a_cause_names_the_cache_given_by_the_waiters() -> None
     events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 90, "time_waited_micro": 60_000_000}]
     crowd = waiters(ROW_CACHE_LOCK_EVENT, {0: 20, 3: 4})
     nineteen: dict[str, Any] = {"release": "19.0.0.0.0", "event_name": [{"name": "row cache mutex"}]}
+    nineteen["mutex_sleep"] = []
     said = headline(system_event=events, session=crowd, latch_children=[], **nineteen)
     assert said == (
         "Row cache waits cost 60.0 % of DB time over an interval of 30.0 s, most for dc_tablespaces; "
@@ -71,7 +72,7 @@ def test_headline_never_says_that_most_is_for_unknown() -> None:
 
 def test_headline_of_a_quiet_instance_says_nothing_to_do() -> None:
     events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}]
-    quiet = headline(system_event=events, session=[])
+    quiet = headline(system_event=events, session=[], latch=[], latch_children=[])
     assert quiet.startswith("Nothing to do about the row cache; row cache waits cost < 0.001 % of DB time")
 
 

@@ -1,0 +1,82 @@
+"""Time lost in waits for the row cache and the result cache, surface by surface; unknown where it was not captured."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row, number
+from rules.hangs import WaitingLook
+from rules.model import Surface
+from rules.waited import LATCH_EVENT, FinishedWaits, finished_waits
+
+SURFACE_EVENTS: Mapping[Surface, str] = {
+    "latch": LATCH_EVENT,
+    "mutex": ROW_CACHE_MUTEX_EVENT,
+    "lock": ROW_CACHE_LOCK_EVENT,
+}
+ROW_CACHE_SURFACES: tuple[Surface, ...] = ("latch", "mutex", "lock")
+
+
+@dataclass(frozen=True)
+class LostTime:
+    """Seconds by event and by surface, each reckoned once. `latch`: the row of the row cache latch, or its children's sums."""
+
+    delta: Delta
+    look: WaitingLook | None
+    latch: Row
+    surfaces: tuple[Surface, ...]
+
+    @cached_property
+    def _finished(self) -> FinishedWaits | None:
+        return finished_waits(self.delta)
+
+    @cached_property
+    def by_surface(self) -> Mapping[Surface, float | None]:
+        """Seconds lost on each surface: by its wait event, else by the wait time its own view keeps; None where not known."""
+        every: tuple[Surface, ...] = (*ROW_CACHE_SURFACES, "result-cache")
+        return {surface: self._on(surface) for surface in every}
+
+    def on(self, surfaces: Iterable[Surface]) -> float | None:
+        """Seconds lost on those of some surfaces that this instance has and that are known; None when none is."""
+        waits = [self.by_surface[surface] for surface in surfaces if surface in self.surfaces]
+        known = [seconds for seconds in waits if seconds is not None]
+        return sum(known) if known else None
+
+    def untold(self, surfaces: Iterable[Surface]) -> tuple[Surface, ...]:
+        """Those of some surfaces whose time was not captured; a report prints what had activity, so none of its own."""
+        if self.delta.source == "report":
+            return ()
+        return tuple(surface for surface in surfaces if surface in self.surfaces and self.by_surface[surface] is None)
+
+    def waited(self, events: Iterable[str]) -> float | None:
+        """Seconds foreground sessions waited in some events together, waits that have not ended included.
+
+        None where one of them was not captured and nobody is known to wait still.
+        """
+        waits = [self._waited(event) for event in dict.fromkeys(events)]
+        known = [waited for waited in waits if waited is not None]
+        return sum(known) if len(known) == len(waits) else None
+
+    def _waited(self, event: str) -> float | None:
+        finished = None if self._finished is None else self._finished.get(event, 0.0)
+        waited = finished if self.look is None else self.look.seconds(event, finished or 0.0)
+        return None if finished is None and not waited else waited
+
+    def _on(self, surface: Surface) -> float | None:
+        if surface == "result-cache":
+            return self._on_result_cache()
+        by_event = self.waited((SURFACE_EVENTS[surface],))
+        # Of an event a report does not print the latch or mutex itself is asked, unless background processes waited for it.
+        by_all = self.delta.cell("v$system_event", "event", SURFACE_EVENTS[surface], "time_waited_micro")
+        if surface == "lock" or (by_event is not None and (by_event or by_all or self.delta.source != "report")):
+            return by_event
+        rows = (self.latch,) if surface == "latch" else self.delta.rows("v$mutex_sleep")
+        waited = [number(row.get("wait_time")) for row in rows]
+        known = [micro for micro in waited if micro is not None]
+        return sum(known) / 1e6 if known and len(known) == len(waited) else by_event
+
+    def _on_result_cache(self) -> float | None:
+        micro = self.delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")
+        slept = None if micro is None else micro / 1e6
+        still = sum(waiter.inside for waiter in self.look.of(["result-cache"])) if self.look else 0.0
+        return slept if not still else (slept or 0.0) + still

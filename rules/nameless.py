@@ -1,0 +1,83 @@
+"""Views with gaps: a row that does not say what it is of, or a child or cache that the map names and nobody captured.
+
+No sum or look-up over such a view is whole, so it counts as not read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from collectors.model import Changes, Delta, Missing, Row
+from rules.cache_map import identifier
+
+NAMED_BY: Mapping[str, tuple[str, ...]] = {
+    "v$event_name": ("name",),
+    "v$latch": ("name",),
+    "v$latch_children": ("child#",),
+    "v$latch_misses": ("parent_name", "location"),
+    "v$latchname": ("name",),
+    "v$mutex_sleep": ("location",),
+    "v$osstat": ("stat_name",),
+    "v$parameter": ("name",),
+    "v$rowcache": ("cache#", "type", "parameter"),
+    "v$sga_resize_ops": ("component",),
+    "v$sgastat": ("name",),
+    "v$sys_time_model": ("stat_name",),
+    "v$sysstat": ("name",),
+    "v$system_event": ("event",),
+    "x$kqrst": ("child#", "cache#", "type"),
+}
+"""View → the columns that say what a row is of. A row of v$session without an event is a look that met nobody."""
+
+
+def without_nameless(delta: Delta) -> Delta:
+    """The Delta without the views that have a row of which nobody knows what it is; reports print no ids, and totals few."""
+    if delta.source == "report" or delta.basis.kind == "totals":
+        return delta
+    missing: dict[str, Missing] = {
+        view: reading for view, columns in NAMED_BY.items() if (reading := _nameless(delta, view, columns))
+    }
+    for gap in (_childless(delta), _unlisted(delta)):
+        if gap is not None:
+            missing.setdefault(gap.view, gap)
+    return replace(delta, readings={**delta.readings, **missing}) if missing else delta
+
+
+def _nameless(delta: Delta, view: str, columns: tuple[str, ...]) -> Missing | None:
+    reading = delta.read(view)
+    if not isinstance(reading, Changes):
+        return None
+    column = next((name for name in columns for row in reading.rows if row.get(name) is None), None)
+    if column is None and any(map(_numberless, reading.rows)):
+        column = "subordinate#"
+    if column is None:
+        return None
+    why = f"{view} has a row without its {column}"
+    return Missing(view, "unread", why, f"capture {column} of {view} as well")
+
+
+def _numberless(row: Row) -> bool:
+    """Whether a subordinate cache does not say which of its parent's it is."""
+    return row.get("type") == "SUBORDINATE" and row.get("subordinate#") is None
+
+
+def _childless(delta: Delta) -> Missing | None:
+    """A child of the latch that x$kqrst names has a row in v$latch_children, unless that was not captured whole."""
+    view = "v$latch_children"
+    read = {row.get("child#") for row in delta.rows(view)}
+    lacking = {row.get("child#") for row in delta.rows("x$kqrst")} - read
+    if not read or not lacking:
+        return None
+    why = f"{view} has no row of child {min(lacking, key=str)}, which x$kqrst names"
+    return Missing(view, "unread", why, f"capture every row of {view}")
+
+
+def _unlisted(delta: Delta) -> Missing | None:
+    """A cache that x$kqrst names has a row in v$rowcache, which is made from it, unless that was not captured whole."""
+    view = "v$rowcache"
+    read = {identifier(row) for row in delta.rows(view)}
+    lacking = {identifier(row) for row in delta.rows("x$kqrst")} - read
+    if not read or not lacking:
+        return None
+    cache, kind, _ = min(lacking, key=str)
+    why = f"{view} has no row of cache# {cache} ({kind.lower()}), which x$kqrst names"
+    return Missing(view, "unread", why, f"capture every row of {view}")

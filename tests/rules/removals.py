@@ -1,0 +1,119 @@
+"""Every way to take something away from a case, and what must not come of it.
+
+What is taken away was not captured, and who knows less may conclude less: no cause becomes ruled out, no finding appears, and
+no severity falls to Fine. The exceptions are named here, each with its reason.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from collectors.model import Changes, Delta, Row, Value, unread
+from rules.catalogue import catalogue
+from rules.model import Diagnosis, RuledOut, Severity
+from tests.rules.case_files import Told
+
+MISSING_ROW_MEANS_NONE: Mapping[str, str] = {
+    "row_cache_blockers": "a row for each holder that was met",
+    "v$event_name": "a release does not list an event it has not",
+    "v$latch_misses": "a location where nobody slept has no row",
+    "v$mutex_sleep": "a location where nobody slept has no row",
+    "v$session": "a row for each session that was met",
+    "v$sga_resize_ops": "a row for each operation",
+    "v$sgastat": "memory that nothing uses has no row",
+    "v$system_event": "an event nobody waited for has no row; see the events that other views prove",
+    "v$undostat": "a row for every ten minutes in which there was work",
+    "waiting_sessions": "a row for each session that was met",
+}
+LACKING: Mapping[str, str] = {
+    "v$latch": "of the neighbours a release has those it has; the two latches that are judged are removed",
+    "v$osstat": "OS_CPU_WAIT_TIME and the bytes that are paged are not kept on every platform",
+    "v$parameter": "a hidden parameter has no row unless somebody set it",
+}
+"""Views of which some rows may be lacking by right."""
+JUDGED_LATCHES = ("row cache objects", "Result Cache: RC Latch")
+PLATFORM = ("OS_CPU_WAIT_TIME", "VM_IN_BYTES", "VM_OUT_BYTES")
+LOOKS = ("v$session", "waiting_sessions", "row_cache_blockers")
+"""Looks at one moment. That nobody looked is a state of its own: candidates by what else is known, hangs that nobody sees."""
+
+Kind = Literal["view", "column", "row", "cell"]
+
+
+@dataclass(frozen=True)
+class Removal:
+    """One thing that was taken away."""
+
+    kind: Kind
+    view: str
+    what: str
+
+    @property
+    def whole_look(self) -> bool:
+        """Whether a look is gone, or a column without which its rows say nothing."""
+        return self.view in LOOKS and self.kind in ("view", "column")
+
+
+def concluding(told: Told) -> bool:
+    """Whether of a case all was asked for: not of a report, nor of totals that came out of a ticket (DECISIONS 50)."""
+    return told.case.source == "views" and told.case.basis == "interval"
+
+
+def removals(delta: Delta) -> Iterator[tuple[Removal, Delta]]:
+    """The Delta without each view, column, row and cell in turn; a cell that is NULL cannot be taken away."""
+    for view, reading in sorted(delta.readings.items()):
+        if not isinstance(reading, Changes):
+            continue
+        yield Removal("view", view, ""), replace(delta, readings={**delta.readings, view: unread(view)})
+        for column in sorted({name for row in reading.rows for name in row}):
+            yield (
+                Removal("column", view, column),
+                _with(delta, reading, [_without(row, column) for row in reading.rows]),
+            )
+        for place, row in enumerate(reading.rows):
+            before, after = reading.rows[:place], reading.rows[place + 1 :]
+            if not lacking_by_right(view, row):
+                yield Removal("row", view, str(place)), _with(delta, reading, [*before, *after])
+            for column in (name for name, cell in row.items() if cell is not None):
+                one = _with(delta, reading, [*before, _without(row, column), *after])
+                yield Removal("cell", view, f"{column} of {place}"), one
+
+
+def lacking_by_right(view: str, row: Row) -> bool:
+    """Whether a row that is not there may mean that there is none."""
+    if view == "v$latch":
+        return row.get("name") not in JUDGED_LATCHES
+    if view == "v$osstat":
+        return row.get("stat_name") in PLATFORM
+    if view == "v$parameter":
+        return str(row.get("name")).startswith("_")
+    return view in MISSING_ROW_MEANS_NONE
+
+
+def _without(row: Row, column: str) -> dict[str, Value]:
+    return {name: cell for name, cell in row.items() if name != column}
+
+
+def _with(delta: Delta, reading: Changes, rows: list[Row]) -> Delta:
+    return replace(delta, readings={**delta.readings, reading.view: replace(reading, rows=tuple(rows))})
+
+
+def violations(base: Diagnosis, got: Diagnosis, removal: Removal) -> list[str]:
+    """What was concluded from less."""
+    wrong: list[str] = []
+    out: Mapping[str, RuledOut] = {verdict.cause: verdict for verdict in base.ruled_out}
+    found = {finding.cause for finding in base.findings}
+    if not removal.whole_look:
+        wrong += [f"{one.cause} is ruled out by {one.signal}" for one in got.ruled_out if one.cause not in out]
+        wrong += [
+            f"{one.cause} appears"
+            for one in got.findings
+            if one.cause not in found and not _stands_in(one.cause, out.get(one.cause))
+        ]
+    if removal.view not in LOOKS and base.severity is not Severity.INFO and got.severity is Severity.INFO:
+        wrong.append(f"{base.severity} falls to Fine")
+    return wrong
+
+
+def _stands_in(cause: str, was: RuledOut | None) -> bool:
+    """Whether a general cause takes the place of the special one that said the same of these waits and more."""
+    return was is not None and any(f"({name})" in was.because for name in catalogue()[cause].gives_way_to)

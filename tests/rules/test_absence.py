@@ -1,0 +1,107 @@
+"""What was not captured is never taken for zero: whoever knows less of a case concludes less.
+
+The whole is run under the soak marker, in shards; a seeded sample of every kind on every run.
+"""
+
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
+
+import pytest
+
+from collectors.model import Changes, Delta, Row
+from rules.engine import diagnose
+from rules.model import Impact, Severity
+from tests.rules.case_files import Told, all_cases, delta_of_case, diagnosis_of_case
+from tests.rules.contexts import SICK, delta_of
+from tests.rules.removals import MISSING_ROW_MEANS_NONE, Removal, concluding, removals, violations
+
+SHARDS = 32
+SAMPLED_CASES = 24
+OF_EACH_CASE = 24
+SEED = 13
+CASES = [told for told in all_cases() if concluding(told)]
+
+
+def judged(told: Told, chosen: Iterable[tuple[Removal, Delta]], counted: Counter[str]) -> list[str]:
+    """What is concluded of a case from less, each with what was taken away."""
+    base = diagnosis_of_case(str(told))
+    wrong: list[str] = []
+    for removal, delta in chosen:
+        counted[removal.kind] += 1
+        for violation in violations(base, diagnose(delta), removal):
+            wrong.append(f"{told}, without {removal.kind} {removal.what} of {removal.view}: {violation}")
+    return wrong
+
+
+def test_a_sample_of_removals_concludes_nothing_from_less() -> None:
+    dice, counted, wrong = random.Random(SEED), Counter[str](), list[str]()
+    for told in dice.sample(CASES, SAMPLED_CASES):
+        every = list(removals(delta_of_case(str(told))))
+        by_kind = [[pair for pair in every if pair[0].kind == kind] for kind in ("view", "column", "row", "cell")]
+        chosen = [pair for kind in by_kind for pair in dice.sample(kind, min(OF_EACH_CASE // 4, len(kind)))]
+        wrong += judged(told, chosen, counted)
+    sys.stdout.write(f"\nremovals: {dict(counted)}\n")
+    assert sum(counted.values()) >= SAMPLED_CASES * OF_EACH_CASE * 3 // 4
+    assert wrong == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_no_removal_concludes_anything_from_less(shard: int) -> None:
+    counted, wrong = Counter[str](), list[str]()
+    for told in islice(CASES, shard, None, SHARDS):
+        wrong += judged(told, removals(delta_of_case(str(told))), counted)
+    sys.stdout.write(f"\nremovals of shard {shard}: {dict(counted)}, {len(wrong)} violations\n")
+    assert counted["cell"] > counted["row"] > 0
+    assert wrong == []
+
+
+def test_every_exempt_view_is_one_that_is_read() -> None:
+    views = {view for told in CASES for view in delta_of_case(str(told)).readings}
+    assert set(MISSING_ROW_MEANS_NONE) <= views
+
+
+LOCKED: Row = {"event": "row cache lock", "total_waits": 900, "time_waited_micro": 90_000_000}
+"""As many seconds as the sick instance has DB time, nearly."""
+
+
+def events(*rows: Row) -> Delta:
+    """The sick instance with these events, and no wait time in v$latch to fall back on."""
+    latch = [{name: cell for name, cell in SICK["v$latch"][0].items() if name != "wait_time"}]
+    return delta_of({**SICK, "v$latch": latch, "v$latch_misses": [], "v$system_event": rows})
+
+
+def test_cost_of_a_cell_that_was_not_captured_is_unknown() -> None:
+    lock = {name: cell for name, cell in LOCKED.items() if name != "time_waited_micro"}
+    got = diagnose(events(lock, {"event": "latch: row cache objects", "total_waits": 9, "time_waited_micro": 100}), {})
+    assert got.headline.startswith("Cannot tell: the time of row cache lock was not captured")
+    assert got.impact == Impact(share_of_db_time=None, waiting_sessions=None)
+    assert got.severity is Severity.NOTICE
+    assert "lock" not in {surface.surface for surface in got.surfaces}
+
+
+def test_what_was_captured_of_the_cost_is_told_as_the_least_it_is() -> None:
+    got = diagnose(events(LOCKED))
+    assert "cost at least 90.0 % of DB time" in got.headline
+    assert "the time of latch: row cache objects was not captured" in got.headline
+    assert got.impact is not None and got.impact.share_of_db_time == pytest.approx(0.9)
+    assert got.severity is Severity.CRITICAL
+
+
+def test_event_that_sleeps_prove_and_no_row_shows_was_not_captured() -> None:
+    got = diagnose(events())
+    assert "Nothing to do" not in got.headline
+    assert got.impact == Impact(share_of_db_time=None, waiting_sessions=None)
+
+
+def test_row_without_its_name_makes_the_view_unread() -> None:
+    delta = events(LOCKED, {"total_waits": 9, "time_waited_micro": 100})
+    assert isinstance(delta.read("v$system_event"), Changes)
+    got = diagnose(delta, {})
+    assert got.headline.startswith(
+        "Cannot tell: the time of latch: row cache objects and row cache lock was not captured"
+    )
+    assert got.impact == Impact(share_of_db_time=None, waiting_sessions=None)
