@@ -63,7 +63,8 @@ def _headline(
         stuck = hang_sentence(context)
         if stuck:
             return f"{stuck}; {_cost(context, usual)}; {_why_unexplained(context, open_causes)}"
-        told = (f"{_cost(context, usual)}, {_where(context)}", at_once(context), beside(context, findings))
+        cost = _untold_cost(context) if context.gate is None and cost_is_open(context) else _cost(context, usual)
+        told = (f"{cost}, {_where(context)}", at_once(context), beside(context, findings))
         return sentence("; ".join(filter(None, (*told, _why_unexplained(context, open_causes)))))
     if cost_is_open(context):
         return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
@@ -173,7 +174,7 @@ def _cost(context: SignalContext, usual: Mapping[str, UsualRange], surface: Surf
 
 def _untold_cost(context: SignalContext) -> str:
     """That a cost was not captured, and what the other waits cost as far as that is known."""
-    untold = context.lost.untold(context.surfaces)
+    untold = context.lost.untold(ROW_CACHE_SURFACES) or context.lost.untold(["result-cache"])
     missing = " and ".join(SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH) for surface in untold)
     if not untold:
         return "Cannot tell: DB time was not captured; " + _known_cost(context, ROW_CACHE_SURFACES)
