@@ -21,6 +21,9 @@ EVERY_FIGURE: tuple[Callable[[], Iterable[Judged]], ...] = (
     acceptance.saturated_rows,
     acceptance.more_processes,
     acceptance.finer_timer,
+    lambda: acceptance.simulated_latches(340),
+    lambda: acceptance.remedied_instances(False),
+    lambda: acceptance.remedied_instances(True),
     acceptance.one_fit_and_prediction,
 )
 

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from collectors.release import parts
 from rules.frozen import Frozen
 from rules.model import Reference, Severity, Surface
+from rules.predicted import RemedyEffect
 from rules.query import COMPARISON, RELEASE, Query
 
 
@@ -67,6 +68,9 @@ class Cause(Frozen):
     when: tuple[Condition | AnyOf, ...] = ()
     confirm: Query | None = None
     remedy: str
+    remedy_effect: RemedyEffect | None = Field(
+        None, description="what the remedy does to the child latch; for a prediction"
+    )
     risk: str
     expected_effect: str
     false_positives: str

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from rules.frozen import Frozen as Frozen
 from rules.hang_model import Blockers, WaitingGroup
+from rules.predicted import PredictedEffect
 from rules.query import Confirmation
 
 
@@ -262,6 +263,9 @@ class Diagnosis(Frozen):
         (), description="sessions whose wait has not ended at the poll; empty when none was met or nobody looked"
     )
     blockers: Blockers | None = Field(None, description="who holds what sessions hang on; null where nobody hangs")
+    prediction: PredictedEffect | None = Field(
+        None, description="what the remedy of the first finding that names one would make of its child latch"
+    )
     candidates: tuple[Candidate, ...] = Field((), description="handbook entries to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")
 

@@ -86,7 +86,8 @@ def calibrate(
         [base] if base is not None and not usable else usable, spin_budget() if budget is None else budget
     )
     hold = fit_hold(usable)
-    cost = _sleep_cost(usable, sleep)
+    crowded = processors is not None and any(row.processes >= processors for row in (*rows, *([now] if now else ())))
+    cost = 0.0 if crowded else _sleep_cost(usable, sleep)
     thinks = [_think(row, cost) for row in ([base] if base is not None else usable)]
     weights = [row.miss_ratio for row in ([base] if base is not None else usable)]
     state = base or _pooled(usable)

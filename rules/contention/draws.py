@@ -17,7 +17,7 @@ def uniform(dimension: int) -> Array:
     """The middle, then DRAWS numbers in (0, 1), evenly spread and unlike those of other dimensions (Roberts 2018)."""
     root = 2.0
     for _ in range(40):
-        root = (1 + root) ** (1 / 9)
+        root = (1 + root) ** (1 / 11)
     step = root ** -(dimension + 1)
     values: Array = np.concatenate(([0.5], (0.5 + step * np.arange(1, DRAWS + 1)) % 1.0))
     return values

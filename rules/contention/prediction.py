@@ -20,7 +20,9 @@ SHORT_LOW, SHORT_HIGH = 0.65, 1.05
 """Range of work for more load where the hold is under a microsecond: −35 % to +5 %."""
 LEAST_THINK_SPREAD = 0.015
 """Standard deviation of ln think from before a change to after it."""
-FEEDBACK_ROUNDS = 25
+FEEDBACK_ROUNDS, DAMPING, CLOSE = 30, 0.4, 3e-3
+MOST_SLEEPS = 3.0
+"""Sleeps per get beyond which the law of stalls is not followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,18 @@ class LoadChange:
     """Gets per unit of work, as a factor: 0.2 after a fall of 80 %."""
     hold: float = 1.0
     """Hold time as a factor."""
+    hold_seconds: float | None = None
+    """Hold time itself, where it is known from elsewhere; `hold` is left alone then."""
     latches: int | None = None
     processes: int | None = None
     speed: float | None = None
     """h(N) at the new number of processes."""
     hottest: float | None = None
     """Share of gets of the most wanted latch after a split; even without it."""
+    gets_spread: float = 0.0
+    """Standard deviation of ln gets, where the factor itself is a guess."""
+    hold_spread: float = 0.0
+    """The same of the hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,30 +141,38 @@ def after_change(model: LatchModel, change: LoadChange) -> Settled:
     processes, latches = change.processes or model.processes, change.latches or model.latches
     speed = change.speed if change.speed is not None else model.speed
     apart = max(model.think_spread, LEAST_THINK_SPREAD) * normal(3) * (change != LoadChange())
-    calm = model.think * np.exp(apart) / (change.gets * speed)
+    calm = model.think * np.exp(apart - change.gets_spread * normal(8)) / (change.gets * speed)
     after = settle(processes, calm, hold, latches, change.hottest)
     if not model.sleep_cost:
         return after
+    lost = _slept(model, after)
     for _ in range(FEEDBACK_ROUNDS):  # sleeping costs time, which lowers the load, which lowers the sleeps
-        power = model.sleep.power
-        slept = model.sleep.per_get * (after.miss_ratio / model.sleep.miss_ratio) ** power
-        again = settle(processes, calm + np.minimum(slept, 1.0) * model.sleep_cost, hold, latches, change.hottest)
-        moved = float(np.abs(np.log(again.miss_ratio / after.miss_ratio)).max())
-        after = again
-        if moved < 1e-3:
+        after = settle(processes, calm + lost, hold, latches, change.hottest)
+        apart = np.log(_slept(model, after) / lost)
+        lost = lost * np.exp(DAMPING * apart)
+        if float(np.abs(apart).max()) < CLOSE:
             break
     return after
 
 
+def _slept(model: LatchModel, state: Settled) -> Array:
+    """Seconds per get that sleeps of stalls cost."""
+    slept: Array = model.sleep.per_get * (state.miss_ratio / model.sleep.miss_ratio) ** model.sleep.power
+    return np.minimum(slept, MOST_SLEEPS) * model.sleep_cost
+
+
 def _hold(model: LatchModel, change: LoadChange) -> HoldDraws:
     fit = model.hold
-    apart = fit.noise * sqrt(1 + 1 / fit.weight) * fit.tail
     speed = change.speed if change.speed is not None else model.speed
-    changed = change != LoadChange()
-    drawn = fit.hold * np.exp(apart * normal(0) * changed) * change.hold / (speed * (1 + model.variation))
     exponent = np.clip(fit.exponent + fit.exponent_spread * normal(1), 0.0, MOST_EXPONENT)
     handoff: Array = uniform(2) * MOST_HANDOFF
     handoff[0] = HANDOFF
+    if change.hold_seconds is not None:
+        drawn = change.hold_seconds * np.exp(change.hold_spread * normal(9))
+        measured = np.zeros_like(exponent)  # at its own load: nothing to lengthen
+        return HoldDraws(drawn, model.gets_per_second * change.hold_seconds, measured, handoff)
+    apart = fit.noise * sqrt(1 + 1 / fit.weight) * fit.tail * normal(0) * (change != LoadChange())
+    drawn = fit.hold * np.exp(apart + change.hold_spread * normal(9)) * change.hold / (speed * (1 + model.variation))
     return HoldDraws(drawn, fit.utilisation, exponent, handoff)
 
 
@@ -184,9 +200,10 @@ def _bounds(model: LatchModel, change: LoadChange) -> Prediction:
         if change.latches < model.latches:
             raise NotPredictable("the latch is saturated now: what fewer latches make of it cannot be said")
         upper = change.latches / model.latches
-    if change.gets < 1 or change.hold < 1:
-        lower, upper = LOWER_WORK, upper * UPPER_WORK / (change.gets * min(change.hold, 1.0))
-    if change == LoadChange() or upper <= 1.0 or _more(model, change):
+    hold = change.hold if change.hold_seconds is None else change.hold_seconds / model.hold.hold
+    if change.gets < 1 or hold < 1:
+        lower, upper = LOWER_WORK, upper * UPPER_WORK / (change.gets * min(hold, 1.0))
+    if upper <= 1.0 or _more(model, change):
         raise NotPredictable("the latch is saturated now: its counters tell nothing of a greater load")
     most = _most(model, change)
     rate = model.gets_per_second * change.gets

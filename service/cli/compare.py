@@ -72,7 +72,7 @@ def mark(
     """Mark that something was changed on a database, so that before can be held against after."""
     now = datetime.now(UTC)
     try:
-        with _opened(store, config, database) as opened:
+        with opened_store(store, config, database) as opened:
             kept = set_mark(opened, database, text, moment(at, now), getuser(), now)
     except (BadMark, BadWindow) as error:
         fail(str(error))
@@ -121,14 +121,14 @@ def _of_store(
         fail("--span and --settle choose the windows around a mark; name it with --mark")
     length = None if span is None else parse_duration("--span", span)
     left_out = SETTLE if settle is None else parse_duration("--settle", settle)
-    with _opened(store, config, db) as opened:
+    with opened_store(store, config, db) as opened:
         if windows is not None:
             return comparison(opened, db, *windows)
         return at_mark(opened, db, mark or "last", length, left_out)
 
 
 @contextmanager
-def _opened(url: str | None, config: Path, database: str) -> Iterator[Repository]:
+def opened_store(url: str | None, config: Path, database: str) -> Iterator[Repository]:
     """The store that is named, or of the configuration; it and the database must be there already."""
     try:
         chosen = None if url is not None else sources.read(config)

@@ -16,7 +16,7 @@ from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from collectors.scenarios import scenarios
 from rules.catalogue import catalogue
 from rules.confirming_views import views_before_containers, views_since_containers
-from service.cli import compare, preflight, script
+from service.cli import compare, preflight, script, whatif
 from service.cli.diagnose import diagnose
 from service.cli.options import CONFIG, ConfigOption, fail
 from service.cli.serving import serve_until_told
@@ -120,6 +120,7 @@ cli.command()(diagnose)
 cli.command()(script.script)
 cli.command()(compare.compare)
 cli.command()(compare.mark)
+cli.command()(whatif.whatif)
 
 
 @cli.command()

@@ -3,10 +3,16 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from collectors.model import Delta
 from rules.catalogue import catalogue
 from rules.comparison.model import ChangeVerification, NotVerified
 from rules.comparison.verification import verified
-from service.history.comparison import GRACE, SPAN, CannotCompare, TooEarly, around, comparison
+from rules.contention.calibration import NotPredictable
+from rules.contention.readings import counts_of
+from rules.contention.remedy import score
+from rules.context import SignalContext
+from rules.engine import diagnose
+from service.history.comparison import GRACE, SPAN, CannotCompare, ComparedWindows, TooEarly, around, comparison
 from service.state.episodes import Episode
 from service.store.queries.marks import Mark
 from service.store.repository import Repository
@@ -66,7 +72,27 @@ def verdict(store: Repository, episode: Episode, mark: Mark) -> str | None:
         return "not verified yet: too early to tell; looked at again as polls come"
     except CannotCompare as error:
         return f"not verified because there is too little to compare around the mark `{mark.text}`: {error}"
-    return in_words(verification, mark)
+    scored = prediction_score(store, mark, windows, episode.cause)
+    return in_words(verification, mark) + (f"; {scored}" if scored else "")
+
+
+def prediction_score(store: Repository, mark: Mark, windows: ComparedWindows, cause: str) -> str | None:
+    """How the prediction that the figures before a mark make of a cause's remedy stood to what came; None where none is made.
+
+    It is made anew from the window before the mark and nothing later, so it is what was said then, on more intervals.
+    """
+    before, after = (
+        store.changes.delta_over(mark.database, window.begin, window.end) for window in (windows.before, windows.after)
+    )
+    if not isinstance(before, Delta) or not isinstance(after, Delta):
+        return None
+    told = diagnose(before).prediction
+    if told is None or told.cause != cause or told.child is None:
+        return None
+    try:
+        return score(told, counts_of(SignalContext(after), told.child))
+    except NotPredictable:
+        return None
 
 
 def in_words(verification: ChangeVerification | NotVerified, mark: Mark) -> str:

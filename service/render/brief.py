@@ -91,7 +91,7 @@ def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
     """All it takes to act on a finding."""
     sure = f"severity {finding.severity}, confidence {finding.confidence}"
     yield from wrapped(f"Found: {titled(finding)}, {sure}; {cost(diagnosed, finding)}")
-    for name, words in to_do(finding):
+    for name, words in to_do(finding, diagnosed.diagnosis.prediction):
         if name != EFFECT:
             yield from wrapped(f"{name}: {words}", "  ")
 

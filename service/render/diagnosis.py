@@ -180,7 +180,7 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
 def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
     sure = f"severity {finding.severity}, confidence {finding.confidence}"
     yield from wrapped(f"Found: {titled(finding)}, {sure}; {cost(diagnosed, finding)}")
-    for name, words in to_do(finding):
+    for name, words in to_do(finding, diagnosed.diagnosis.prediction):
         yield from wrapped(f"{name}: {words}", "  ")
     yield from wrapped(f"Why: {finding.explanation}", "  ")
     for held in finding.evidence:
@@ -217,7 +217,11 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]
 def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
     yield f"\n### Found: {inline(titled(finding))}\n"
     yield f"Severity {finding.severity}, confidence {finding.confidence}; {cost(diagnosed, finding)}.\n"
-    told = [*to_do(finding), ("Why", finding.explanation), *(("Not known", why) for why in finding.unknown)]
+    told = [
+        *to_do(finding, diagnosed.diagnosis.prediction),
+        ("Why", finding.explanation),
+        *(("Not known", why) for why in finding.unknown),
+    ]
     told += (("Reference", reference) for reference in cited(finding))
     yield from (f"- **{name}**: {inline(words)}" for name, words in told)
     yield "\n| signal | value | needs | because |\n|---|---|---|---|"

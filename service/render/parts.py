@@ -9,6 +9,7 @@ from rules.context import SignalContext
 from rules.explanation.confirmation import confirming_step, speaks_against
 from rules.formatting import compared, over, percent
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, RuledOut, Step
+from rules.predicted import PredictedEffect
 from service.intake.inputs import DiagnosedInput
 
 COLUMNS = 100
@@ -85,8 +86,11 @@ def confirming(finding: Finding) -> str | None:
     return None if finding.confirm is None else confirming_step(finding.confirm).statement
 
 
-def to_do(finding: Finding) -> Iterator[tuple[str, str]]:
-    """What to do about a finding, a name and the words of each; what is little sure is confirmed before all else."""
+def to_do(finding: Finding, predicted: PredictedEffect | None = None) -> Iterator[tuple[str, str]]:
+    """What to do about a finding, a name and the words of each; what is little sure is confirmed before all else.
+
+    `predicted` is the diagnosis's prediction; it is told with the finding whose remedy it speaks of.
+    """
     query, against = confirming(finding), speaks_against(finding)
     unsure = finding.confidence is Confidence.LOW or against is not None
     if query and unsure:
@@ -96,6 +100,8 @@ def to_do(finding: Finding) -> Iterator[tuple[str, str]]:
     if query and not unsure:
         yield "Confirm", query
     yield EFFECT, finding.expected_effect
+    if predicted is not None and predicted.cause == finding.cause and not predicted.refused:
+        yield "Predicted", f"{predicted.statement} ({predicted.change}; confidence {predicted.confidence})"
 
 
 def cited(finding: Finding) -> Iterator[str]:

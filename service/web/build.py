@@ -24,6 +24,7 @@ from service.web.api.http import AnswersHead
 from service.web.api.marks import marks_api
 from service.web.api.reports import reports_api
 from service.web.api.stream import streams
+from service.web.api.whatif import whatif_api
 from service.web.pages.causes import causes_pages
 from service.web.pages.compare import compare_pages
 from service.web.pages.database import pages, static
@@ -56,6 +57,7 @@ def build_web(
         episodes_api(board, repository, access),
         marks_api(board, repository, access, audit),
         compare_api(board, repository, access),
+        whatif_api(board, repository, access),
         actions_api(board, actions, access, audit),
         reports_api(uploads, access, audit),
         outside(board, registry, ready, access),

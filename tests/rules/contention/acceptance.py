@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from math import exp, log
+from random import Random
 from statistics import median
 from time import process_time
 
@@ -20,7 +21,9 @@ from rules.contention.partitions import TableCell, fit_partitions
 from rules.contention.prediction import Estimate, LoadChange, Prediction, after_change, predict
 from rules.contention.sleeping import FEW, POINT_RATIO, SEEN, sleeps_per_get, spin_budget
 from rules.contention.timer import fit_timed
+from tests.rules.contention import staged
 from tests.rules.contention.seeds import emulated, emulated_cells, freelist_cells, result_cache
+from tests.rules.contention.simulation import simulate
 
 CLOCKS = {"UltraSPARC": 1.4e9, "Core": 3.33e9, "Itanium": 1.6e9}
 EMULATED_SPIN = 45e-6
@@ -347,3 +350,51 @@ def one_fit_and_prediction() -> Iterator[Judged]:
         predict(calibrate(rows, rows[1], EMULATED_SPIN), LoadChange(gets=0.5))
         spent.append(process_time() - began)
     yield Judged("one fit and prediction", "seconds", median(spent), 0.050, cases=len(spent))
+
+
+def simulated_latches(count: int) -> Iterator[Judged]:
+    """Latches simulated event by event, three intervals of different load before a change and one after it."""
+    missed, worked = [], []
+    for seed in range(count):
+        dice = Random(seed)
+        processes, latches, hold = dice.randint(3, 16), dice.choice((1, 1, 1, 2, 4)), dice.uniform(1e-6, 4e-6)
+        think = hold * processes / latches / dice.uniform(0.1, 0.8)
+        rows = [
+            _simulated(processes, hold, think * load, latches, seed * 5 + i) for i, load in enumerate((1.25, 0.8, 1))
+        ]
+        if saturation(rows[-1]) > SATURATED:
+            continue
+        change = dice.choice(
+            (
+                LoadChange(gets=dice.uniform(0.2, 2)),
+                LoadChange(hold=dice.uniform(0.2, 1.5)),
+                LoadChange(latches=latches * 2),
+                LoadChange(processes=round(processes * dice.uniform(0.6, 1.5))),
+            )
+        )
+        told = predict(calibrate(rows, rows[-1]), change)
+        after = _simulated(
+            change.processes or processes,
+            hold * change.hold,
+            think / change.gets,
+            change.latches or latches,
+            seed * 5 + 4,
+        )
+        missed.append(within(told.miss_ratio, after.miss_ratio))
+        worked.append(within(told.work, after.gets_per_second / rows[-1].gets_per_second / change.gets))
+    yield share("simulated latches: misses", "covered", missed, 0.95)
+    yield share("simulated latches: work", "covered", worked, 0.80)
+
+
+def _simulated(processes: int, hold: float, think: float, latches: int, seed: int) -> LatchCounts:
+    seconds = 4000 * max(think + hold, processes * hold / latches) / processes
+    seen = simulate(processes, hold, think, latches, seconds, 1.0, seed)
+    return LatchCounts(processes, seconds, seen.gets, seen.misses, latches=latches)
+
+
+def remedied_instances(held_back: bool) -> Iterator[Judged]:
+    """Staged instances of tests/truth with a remedy applied; the median width is told, and bounded by nothing."""
+    judged = staged.judged(staged.staged(held_back))
+    test = f"remedied instances, seeds {'held back' if held_back else 'even'}"
+    yield share(test, "covered", [held for _, held, _ in judged], 0.80)
+    yield Judged(test, "median high/low", median(width for *_, width in judged), float("inf"), cases=len(judged))

@@ -24,8 +24,9 @@ CALM = LatchCounts(8, 10, gets=1e6, misses=2e5, sleeps=3, spin_gets=2e5)
         acceptance.more_children(),
         acceptance.saturated_rows(),
         acceptance.more_processes(),
+        acceptance.simulated_latches(24),
     ],
-    ids=["RC throughput", "RC misses", "gets", "one row", "children", "saturated", "processes"],
+    ids=["RC throughput", "RC misses", "gets", "one row", "children", "saturated", "processes", "simulated"],
 )
 def test_figures_hold_their_bounds(figures: Iterator[Judged]) -> None:
     judged = list(figures)

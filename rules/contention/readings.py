@@ -1,0 +1,126 @@
+"""From a Delta to what the model takes: the counters of a child latch, the sessions that use it, the processors.
+
+Sessions are the average active ones, DB time per second. Mutexes have no counterpart: v$mutex_sleep counts sleeps and their
+time, neither gets nor misses, so their hold, utilisation and load cannot be found.
+"""
+
+from collections.abc import Sequence
+from math import exp, log, sqrt
+
+from collectors.model import Row, number
+from rules.contention.calibration import NotPredictable
+from rules.contention.observation import LatchCounts
+from rules.context import SignalContext
+
+ENOUGH = 10
+"""Misses from which a child's hold is more than chance."""
+MUTEXES = (
+    "mutexes guard the row cache of this release: v$mutex_sleep counts their sleeps and the time slept, neither gets nor misses, "
+    "so hold, load and the work behind them cannot be known; compare before and after a change instead"
+)
+SPREAD, SPREAD_WORTH = 0.22, 2.0
+"""Prior scatter of ln hold between children in order, and how many children it counts for."""
+
+
+def child_named(context: SignalContext, cache: str | None) -> int:
+    """The child that guards a cache, or the one with the most sleeps. NotPredictable where there is none."""
+    if not context.children:
+        raise NotPredictable(
+            MUTEXES if context.mechanism == "mutex" else "v$latch_children was not read: grant it, or take a capture"
+        )
+    if cache is None:
+        busiest = max(
+            context.children, key=lambda row: (number(row.get("sleeps")) or 0.0, number(row.get("misses")) or 0.0)
+        )
+        return int(busiest["child#"])  # type: ignore[arg-type]
+    guarding = context.map.guarding((cache,))
+    if not guarding:
+        known = sorted({guarded.name for guarded in context.map.children.values() if guarded.name})
+        raise NotPredictable(f"no child latch is known to guard {cache}; known are: {', '.join(known) or 'none'}")
+    misses = {row.get("child#"): number(row.get("misses")) or 0.0 for row in context.children}
+    return max(guarding, key=lambda child: (misses.get(child, 0.0), -child))
+
+
+def counts_of(context: SignalContext, child: int) -> LatchCounts:
+    """What an interval counted of a child. NotPredictable where figures are missing or speak of no interval."""
+    basis = context.delta.basis
+    if basis.kind != "interval" or not basis.seconds:
+        raise NotPredictable(
+            "these are totals since the instance start, whose load changed all the time: take an interval"
+        )
+    row = next((row for row in context.children if row.get("child#") == child), None)
+    if row is None:
+        raise NotPredictable(f"there is no child {child}")
+    gets, misses, sleeps = (number(row.get(name)) for name in ("gets", "misses", "sleeps"))
+    if gets is None or misses is None or sleeps is None:
+        raise NotPredictable(f"gets, misses or sleeps of child {child} could not be told in this interval")
+    return LatchCounts(
+        active_sessions(context),
+        basis.seconds,
+        gets,
+        misses,
+        sleeps,
+        number(row.get("spin_gets")),
+        (number(row.get("wait_time")) or 0.0) / 1e6,
+    )
+
+
+def active_sessions(context: SignalContext) -> float:
+    """Average active sessions: DB time per second. NotPredictable where it cannot be told."""
+    db_time = context.seconds_of("DB time")
+    if db_time is None or not context.delta.basis.seconds:
+        raise NotPredictable(
+            "DB time could not be told, so the number of active sessions is unknown: grant v$sys_time_model"
+        )
+    return db_time / context.delta.basis.seconds
+
+
+def processors(context: SignalContext) -> int | None:
+    """Processors of the host, from v$osstat."""
+    return None if context.cpus is None else round(context.cpus)
+
+
+def ordinary_hold(context: SignalContext, child: int) -> tuple[float, float]:
+    """Seconds that the other children are held per get, and the scatter of its logarithm. NotPredictable where none tells.
+
+    At light load p = λ·S·(N − 1)/N, so S is the sum of misses over the sum of gets·λ, of children that few gets wait for.
+    """
+    seconds, sessions = context.delta.basis.seconds or 0.0, max(active_sessions(context), 1.1)
+    others = [pair for row in context.children if row.get("child#") != child and (pair := _light(row, seconds))]
+    misses = sum(missed for _, missed in others)
+    if misses < ENOUGH:
+        raise NotPredictable(
+            "the other children were hardly missed, so an ordinary hold cannot be told: take a longer interval"
+        )
+    crowd = sessions / (sessions - 1)
+    hold = misses / sum(gets * gets / seconds for gets, _ in others) * crowd
+    return hold, _scatter(others, seconds, hold / crowd)
+
+
+def _light(row: Row, seconds: float) -> tuple[float, float] | None:
+    """Gets and misses of a child that is in order."""
+    gets, misses = number(row.get("gets")), number(row.get("misses"))
+    if not gets or misses is None or not seconds or misses > 0.05 * gets:
+        return None
+    return gets, misses
+
+
+def _scatter(others: Sequence[tuple[float, float]], seconds: float, hold: float) -> float:
+    """Standard deviation of ln hold between children, counting noise taken off.
+
+    Children count by their gets: one that is seldom asked is held longer, its lines being cold, and is no likeness of a hot one.
+    """
+    telling = [
+        (gets, missed, log(missed / gets / (gets / seconds) / hold)) for gets, missed in others if missed >= ENOUGH
+    ]
+    if not telling:
+        return SPREAD
+    weight = sum(gets for gets, _, _ in telling)
+    over = sum(gets / weight * max(apart * apart - 1 / missed, 0.0) for gets, missed, apart in telling)
+    worth = weight * weight / sum(gets * gets for gets, _, _ in telling) - 1
+    return sqrt((SPREAD_WORTH * SPREAD**2 + worth * over) / (SPREAD_WORTH + worth))
+
+
+def middle(least: float, most: float) -> tuple[float, float]:
+    """The middle of a range of factors and its scatter, in logarithms: as if any factor within were as likely."""
+    return exp((log(least) + log(most)) / 2), log(most / least) / sqrt(12)

@@ -1,0 +1,123 @@
+"""What a cause's remedy is worth on this Delta, and how such a prediction stood to what came."""
+
+from collections.abc import Sequence
+
+from rules.contention.calibration import NotPredictable, calibrate
+from rules.contention.observation import LatchCounts
+from rules.contention.prediction import FARTHEST, Estimate, LoadChange, Prediction, predict
+from rules.contention.readings import counts_of, middle, ordinary_hold, processors
+from rules.context import SignalContext
+from rules.formatting import percent, rough
+from rules.predicted import PredictedEffect, PredictedFigure, RemedyEffect
+
+
+def predicted_effect(
+    context: SignalContext,
+    cause: str,
+    effect: RemedyEffect,
+    child: int | None,
+    cache: str | None,
+    earlier: Sequence[LatchCounts] = (),
+) -> PredictedEffect:
+    """What the remedy would make of the child; refused, with the reason, where nothing can be said.
+
+    `earlier` are intervals of the same child under the same trouble, for the calibration.
+    """
+    told = _in_words(effect)
+    try:
+        if child is None:
+            raise NotPredictable("the child latch behind the trouble is not known")
+        now = counts_of(context, child)
+        change, ordinary = _change(context, effect, child)
+        model = calibrate([*earlier, now], now, processors=processors(context))
+        predicted = predict(model, change)
+    except NotPredictable as error:
+        refused = str(error)
+        return PredictedEffect(
+            cause=cause, child=child, cache=cache, change=told, statement=f"no prediction: {refused}", refused=refused
+        )
+    figures = tuple(_figures(now, predicted))
+    return PredictedEffect(
+        cause=cause,
+        child=child,
+        cache=cache,
+        change=told if ordinary is None else f"{told} ({ordinary * 1e9:.0f} ns)",
+        statement=_statement(figures),
+        figures=figures,
+        confidence="low" if model.low_confidence else "medium",
+        intervals=model.rows,
+        notes=predicted.notes,
+    )
+
+
+def _in_words(effect: RemedyEffect) -> str:
+    gets = "" if effect.gets == (1.0, 1.0) else f"gets × {_range(*effect.gets)}"
+    hold = (
+        ""
+        if effect.hold == (1.0, 1.0)
+        else "hold as that of the other children"
+        if effect.hold == "ordinary"
+        else f"hold × {_range(*effect.hold)}"
+    )
+    return ", ".join(part for part in (gets, hold) if part) or "nothing"
+
+
+def _range(least: float, most: float) -> str:
+    return f"{least:g}" if least == most else f"{least:g}–{most:g}"
+
+
+def _change(context: SignalContext, effect: RemedyEffect, child: int) -> tuple[LoadChange, float | None]:
+    """The change with its scatter, and the ordinary hold where that is what it comes to."""
+    gets, gets_spread = middle(*effect.gets)
+    gets = max(gets, 1 / FARTHEST)
+    if effect.hold != "ordinary":
+        hold, hold_spread = middle(*effect.hold)
+        return LoadChange(gets=gets, hold=hold, gets_spread=gets_spread, hold_spread=hold_spread), None
+    ordinary, scatter = ordinary_hold(context, child)
+    return LoadChange(gets=gets, hold_seconds=ordinary, gets_spread=gets_spread, hold_spread=scatter), ordinary
+
+
+def _figures(now: LatchCounts, told: Prediction) -> list[PredictedFigure]:
+    rate = now.misses / now.seconds
+    misses = Estimate(
+        None if told.misses.value is None else told.misses.value * rate, told.misses.low * rate, told.misses.high * rate
+    )
+    found = [
+        _figure("miss_ratio", "of gets", now.miss_ratio, told.miss_ratio),
+        _figure("misses_per_second", "1/s", rate, misses),
+    ]
+    if told.sleeps_per_second is not None:
+        found.append(_figure("sleeps_per_second", "1/s", now.sleeps / now.seconds, told.sleeps_per_second))
+    return found
+
+
+def _figure(name: str, unit: str, now: float, estimate: Estimate) -> PredictedFigure:
+    return PredictedFigure.model_validate(
+        {"name": name, "unit": unit, "now": now, "value": estimate.value, "low": estimate.low, "high": estimate.high}
+    )
+
+
+def _statement(figures: Sequence[PredictedFigure]) -> str:
+    missed = figures[0]
+    value = "" if missed.value is None else f"{percent(missed.value)} "
+    parts = [f"misses {percent(missed.now)} → {value}[{percent(missed.low)}..{percent(missed.high)}] of gets"]
+    slept = next((figure for figure in figures if figure.name == "sleeps_per_second"), None)
+    if slept is not None:
+        parts.append(f"sleeps {rough(slept.now)} → at most {rough(slept.high)} a second")
+    return "; ".join(parts)
+
+
+def score(effect: PredictedEffect, after: LatchCounts) -> str | None:
+    """How a prediction stood to what was counted after the change, in words; None where nothing was predicted."""
+    if not effect.figures:
+        return None
+    seen = {"miss_ratio": after.miss_ratio, "sleeps_per_second": after.sleeps / after.seconds}
+    missed = effect.figures[0]
+    held = missed.low <= seen["miss_ratio"] <= missed.high
+    words = f"{percent(seen['miss_ratio'])} of gets missed where [{percent(missed.low)}..{percent(missed.high)}] was predicted"
+    slept = next((figure for figure in effect.figures if figure.name == "sleeps_per_second"), None)
+    if slept is not None:
+        below = seen["sleeps_per_second"] <= slept.high
+        words += f", {rough(seen['sleeps_per_second'])} sleeps a second where at most {rough(slept.high)} were"
+        held = held and below
+    return f"the prediction made before {'held' if held else 'failed'}: {words}"

@@ -1,0 +1,50 @@
+"""What a remedy is worth, as it stands in a cause and in a Diagnosis; field names of the latter are a contract."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from rules.frozen import Frozen
+
+
+class RemedyEffect(Frozen):
+    """What a cause's remedy does to its child latch, as factors from least to most."""
+
+    gets: tuple[float, float] = Field((1.0, 1.0), description="gets per unit of work afterwards")
+    hold: tuple[float, float] | Literal["ordinary"] = Field(
+        (1.0, 1.0), description="hold time afterwards; ordinary is that of the other children"
+    )
+    because: str
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        ranges = [self.gets, *([] if self.hold == "ordinary" else [self.hold])]
+        if any(not 0 < least <= most <= 1 for least, most in ranges):
+            raise ValueError("gets and hold are factors above 0 and at most 1, the least first")
+        return self
+
+
+class PredictedFigure(Frozen):
+    """One figure now and after the remedy. The interval is meant to hold it 19 times in 20."""
+
+    name: Literal["miss_ratio", "misses_per_second", "sleeps_per_second", "utilisation"]
+    unit: str
+    now: float
+    value: float | None = Field(description="null where only the interval can be told")
+    low: float
+    high: float
+
+
+class PredictedEffect(Frozen):
+    """What the first finding's remedy would make of its child latch; `refused` says why nothing can be predicted."""
+
+    cause: str
+    child: int | None
+    cache: str | None
+    change: str = Field(description="what the remedy is taken to do to the latch")
+    statement: str
+    figures: tuple[PredictedFigure, ...] = ()
+    confidence: Literal["low", "medium"] = "low"
+    intervals: int = Field(1, description="intervals that the model was calibrated on")
+    notes: tuple[str, ...] = ()
+    refused: str | None = None

@@ -1,0 +1,198 @@
+"""What a change is worth on one database: a child latch calibrated on its history, or on one change where there is no more."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import reduce
+from statistics import mean, pvariance
+
+from collectors.model import Delta, NotComparable
+from rules.contention.calibration import LatchModel, NotPredictable, calibrate
+from rules.contention.holds import HANDOFF
+from rules.contention.observation import LatchCounts
+from rules.contention.prediction import Estimate, LoadChange, predict
+from rules.contention.readings import child_named, counts_of, processors
+from rules.contention.timer import fit_timed
+from rules.context import SignalContext
+from rules.formatting import percent, rough
+from service.history.whatif_model import EstimateOut, WhatIfIn, WhatIfOut
+from service.store.repository import Repository
+
+WINDOW = timedelta(minutes=10)
+"""How much of the past a model is made from; what is older had another load."""
+MOST_INTERVALS = 12
+LEAST_MISSES = 200
+"""Of an interval. Polls with fewer are taken together."""
+TIMER_APART = 1.25
+"""Factor within which the chain foretold the work of every emulated timer."""
+TIMED = "waiters sleep on a timer: a chain of those awake and asleep tells the work"
+POSTED = "a standard exclusive latch is posted by its holder since 9.2, so no waiter sleeps on a timer: nothing changes"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A child latch as it was counted: the intervals, the last of them, and what the host has."""
+
+    database: str
+    child: int
+    cache: str
+    rows: tuple[LatchCounts, ...]
+    processors: int | None
+    variation: float = 0.0
+
+
+def of_change(database: str, change: Delta | NotComparable, cache: str | None) -> Observed:
+    """A child over one change. NotPredictable where it cannot be told."""
+    if isinstance(change, NotComparable):
+        raise NotPredictable(f"{change.why}: {change.way_out}")
+    context = SignalContext(change)
+    child = child_named(context, cache)
+    guarded = context.map.children.get(child)
+    name = (guarded.name if guarded else None) or "unknown"
+    return Observed(database, child, name, (counts_of(context, child),), processors(context))
+
+
+def of_store(
+    store: Repository, database: str, cache: str | None, now: datetime, window: timedelta = WINDOW
+) -> Observed:
+    """A child over the last intervals that are kept; each has at least LEAST_MISSES misses. NotPredictable as above."""
+    polls = [poll for poll in store.history.polls(database, now - window, now + timedelta(seconds=1)) if poll.seconds]
+    if not polls:
+        minutes = window.total_seconds() / 60
+        raise NotPredictable(f"nothing of {database} was kept in the last {minutes:.0f} min: wait until it is polled")
+    whole = of_change(database, store.changes.delta_over(database, now - window, now), cache)
+    step = max(len(polls) // MOST_INTERVALS, 1)
+    ends = [poll.at for poll in polls[::-1]][::step][::-1]
+    rows = []
+    for begin, end in zip([now - window, *ends], ends, strict=False):
+        delta = store.changes.delta_over(database, begin, end)
+        if isinstance(delta, Delta) and delta.basis.seconds:
+            rows.append(counts_of(SignalContext(delta), whole.child))
+    groups = grouped(rows)
+    merged = tuple(reduce(together, group) for group in groups)
+    return Observed(database, whole.child, whole.cache, merged or whole.rows, whole.processors, variation(groups))
+
+
+def grouped(rows: Sequence[LatchCounts]) -> list[list[LatchCounts]]:
+    """Intervals in their order, neighbours in one group until it has enough misses."""
+    found: list[list[LatchCounts]] = []
+    for row in rows:
+        if found and sum(each.misses for each in found[-1]) < LEAST_MISSES:
+            found[-1].append(row)
+        else:
+            found.append([row])
+    if len(found) > 1 and sum(each.misses for each in found[-1]) < LEAST_MISSES:
+        last = found.pop()
+        found[-1] += last
+    return found
+
+
+def variation(groups: Sequence[Sequence[LatchCounts]]) -> float:
+    """CV² of the gets per second within groups, the mean over them. A group of one interval is taken as steady."""
+    squares = [
+        pvariance(rates) / mean(rates) ** 2 for group in groups if mean(rates := [r.gets_per_second for r in group])
+    ]
+    return mean(squares) if squares else 0.0
+
+
+def together(one: LatchCounts, other: LatchCounts) -> LatchCounts:
+    """Two intervals as one."""
+    seconds = one.seconds + other.seconds
+    spins = None if one.spin_gets is None or other.spin_gets is None else one.spin_gets + other.spin_gets
+    return LatchCounts(
+        (one.processes * one.seconds + other.processes * other.seconds) / seconds,
+        seconds,
+        one.gets + other.gets,
+        one.misses + other.misses,
+        one.sleeps + other.sleeps,
+        spins,
+        one.wait_seconds + other.wait_seconds,
+    )
+
+
+def answer(observed: Observed, asked: WhatIfIn) -> WhatIfOut:
+    """What the change makes of the child. NotPredictable where nothing can be said, in one sentence with the way out."""
+    now = observed.rows[-1]
+    if asked.timer_ms is not None:
+        return _timed(observed, asked, now)
+    model = calibrate(observed.rows, now, variation=observed.variation, processors=observed.processors)
+    told = predict(model, change_of(asked, model))
+    return WhatIfOut(
+        database=observed.database,
+        child=observed.child,
+        cache=observed.cache,
+        statement=_statement(now, told.work, told.miss_ratio, told.sleeps_per_second),
+        intervals=model.rows,
+        confidence="low" if model.low_confidence else "medium",
+        active_sessions=now.processes,
+        hold_seconds=model.hold.hold * (1 + HANDOFF * now.miss_ratio),
+        think_seconds=model.think,
+        work=_out(1.0, told.work),
+        miss_ratio=_out(now.miss_ratio, told.miss_ratio),
+        misses=_out(1.0, told.misses),
+        utilisation=_out(None, told.utilisation),
+        sleeps_per_second=_out(now.sleeps / now.seconds, told.sleeps_per_second) if told.sleeps_per_second else None,
+        notes=told.notes,
+    )
+
+
+def change_of(asked: WhatIfIn, model: LatchModel) -> LoadChange:
+    """The change in the model's terms. NotPredictable where the question leaves out what it needs."""
+    gets, processes = asked.gets or 1.0, None
+    if asked.batch is not None and asked.batch > 1:
+        if asked.hold is None:
+            raise NotPredictable(
+                "a batch also lengthens the hold, and by how much these counters cannot say: measure the hold at two sizes of "
+                "batch, and name its factor with hold"
+            )
+        gets /= asked.batch
+    if asked.processes is not None:
+        processes = max(round(model.processes * asked.processes), 1)
+    return LoadChange(gets=gets, hold=asked.hold or 1.0, latches=asked.children, processes=processes)
+
+
+def _timed(observed: Observed, asked: WhatIfIn, now: LatchCounts) -> WhatIfOut:
+    """Another grain of the timer. A posted latch gains nothing; of a timed one the chain of sleepers tells the work."""
+    model = calibrate(observed.rows, now, variation=observed.variation, processors=observed.processors)
+    factor, low, high, note = 1.0, 1.0, 1.0, POSTED
+    if asked.timer_now_ms is not None and asked.timer_ms is not None:
+        try:
+            latch = fit_timed(now, asked.timer_now_ms / 1e3)
+        except ValueError as error:
+            raise NotPredictable(str(error)) from None
+        factor = latch.work(asked.timer_ms / 1e3) / latch.work()
+        low, high, note = (
+            factor / TIMER_APART,
+            factor * TIMER_APART,
+            TIMED,
+        )
+    return WhatIfOut(
+        database=observed.database,
+        child=observed.child,
+        cache=observed.cache,
+        statement=f"work × {factor:.2f} [{low:.2f}..{high:.2f}]: {note}" if factor != 1.0 else f"no change: {note}",
+        intervals=model.rows,
+        confidence="low" if model.low_confidence else "medium",
+        active_sessions=now.processes,
+        hold_seconds=model.hold.hold * (1 + HANDOFF * now.miss_ratio),
+        think_seconds=model.think,
+        work=EstimateOut(now=1.0, value=factor, low=low, high=high),
+        miss_ratio=None,
+        misses=None,
+        utilisation=None,
+        sleeps_per_second=None,
+        notes=(note,),
+    )
+
+
+def _out(now: float | None, told: Estimate) -> EstimateOut:
+    return EstimateOut(now=now, value=told.value, low=told.low, high=told.high)
+
+
+def _statement(now: LatchCounts, work: Estimate, missed: Estimate, slept: Estimate | None) -> str:
+    value = "" if missed.value is None else f"{percent(missed.value)} "
+    parts = [f"misses {percent(now.miss_ratio)} → {value}[{percent(missed.low)}..{percent(missed.high)}] of gets"]
+    parts.append(f"work × {'' if work.value is None else f'{work.value:.2f} '}[{work.low:.2f}..{work.high:.2f}]")
+    if slept is not None:
+        parts.append(f"sleeps {rough(now.sleeps / now.seconds)} → at most {rough(slept.high)} a second")
+    return "; ".join(parts)

@@ -1,0 +1,53 @@
+"""What a question about a change says, and what is answered; field names are a contract."""
+
+from pydantic import BaseModel, Field
+
+
+class WhatIfIn(BaseModel):
+    """A change to be tried on paper; what is left out stays as it is."""
+
+    cache: str | None = Field(
+        None, description="the cache whose child latch is meant; the one with the most sleeps without it"
+    )
+    gets: float | None = Field(None, gt=0, description="gets per unit of work, as a factor: 0.2 after a fall of 80 %")
+    children: int | None = Field(None, ge=1, le=1024, description="latches in place of one, all wanted alike")
+    batch: float | None = Field(
+        None, ge=1, description="units of work done per get, where one was; the hold is told by hold"
+    )
+    hold: float | None = Field(None, gt=0, description="hold time, as a factor")
+    processes: float | None = Field(None, gt=0, description="active sessions, as a factor of now")
+    timer_ms: float | None = Field(None, gt=0, description="grain of the timer that waiters sleep on")
+    timer_now_ms: float | None = Field(
+        None, gt=0, description="its grain now; without it waiters are posted, as is standard"
+    )
+
+
+class EstimateOut(BaseModel):
+    """A figure with the interval that is meant to hold it 19 times in 20; `value` is null where only the interval is known."""
+
+    now: float | None
+    value: float | None
+    low: float
+    high: float
+
+
+class WhatIfOut(BaseModel):
+    """What a change would make of a child latch."""
+
+    database: str
+    child: int
+    cache: str
+    statement: str
+    intervals: int = Field(description="intervals the model was calibrated on")
+    confidence: str = Field(description="low or medium")
+    active_sessions: float
+    hold_seconds: float = Field(
+        description="time the latch is occupied per get, handoff included: 0–22 % more than the hold"
+    )
+    think_seconds: float = Field(description="time of a session between gets, which follows from the counters")
+    work: EstimateOut = Field(description="work done per second, as a factor of now")
+    miss_ratio: EstimateOut | None
+    misses: EstimateOut | None = Field(description="misses per second, as a factor of now")
+    utilisation: EstimateOut | None
+    sleeps_per_second: EstimateOut | None
+    notes: tuple[str, ...]

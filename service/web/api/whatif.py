@@ -1,0 +1,39 @@
+"""REST for what a change is worth."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from fastapi import APIRouter, HTTPException
+
+from rules.contention.calibration import NotPredictable
+from service.history.whatif import answer, of_store
+from service.history.whatif_model import WhatIfIn, WhatIfOut
+from service.state.board import Board
+from service.store.repository import Repository
+from service.web.access import Access
+from service.web.api.databases import watched_in
+from service.web.api.problems import NOT_FOUND
+from service.web.api.store_router import store_router
+
+UNTOLD: dict[int | str, dict[str, Any]] = {409: {"description": "Nothing can be predicted; `detail` says why."}}
+
+
+def whatif_api(board: Board, store: Repository, access: Access) -> APIRouter:
+    """POST …/whatif. It changes nothing and asks the database nothing, so readers may."""
+    router = store_router(access)
+
+    @router.post("/databases/{db}/whatif", responses=NOT_FOUND | UNTOLD)
+    def run_what_if(db: str, asked: WhatIfIn) -> WhatIfOut:
+        """What a change would make of a child latch, by a model calibrated on the last intervals of it."""
+        watched_in(board, db)
+        changes = asked.model_dump(exclude={"cache", "timer_now_ms"}, exclude_none=True)
+        if not changes or ("timer_ms" in changes and len(changes) > 1):
+            raise HTTPException(
+                422, "say what is to change: gets, children, batch with hold, hold, processes, or timer_ms alone"
+            )
+        try:
+            return answer(of_store(store, db, asked.cache, datetime.now(UTC)), asked)
+        except NotPredictable as error:
+            raise HTTPException(409, str(error)) from None
+
+    return router

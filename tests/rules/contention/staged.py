@@ -1,0 +1,113 @@
+"""Staged instances of tests/truth with the remedy of their cause applied: what the prediction said, and what came.
+
+What comes is the generator's own closed queue, solved for the new hold and think time: nothing of the product is used for it.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+import numpy as np
+
+from collectors.delta import between
+from collectors.model import Delta
+from rules.catalogue import catalogue
+from rules.engine import diagnose
+from rules.predicted import PredictedEffect, RemedyEffect
+from tests.truth.generate import Case, case
+from tests.truth.instance import Instance
+from tests.truth.plan import seeds, setting_of
+from tests.truth.queueing import LatchLoad, states
+
+ORDINARY = (8e-8, 5e-7)
+"""Holds of a child in order, in seconds, as the generator draws them."""
+
+
+@dataclass(frozen=True)
+class Remedied:
+    """A staged instance before and after."""
+
+    seed: int
+    cause: str
+    told: PredictedEffect
+    miss_ratio: float
+    sleeps_per_second: float
+
+
+def staged(held_back: bool = False) -> Iterator[int]:
+    """Seeds with one trouble whose cause says what its remedy does: the even ones, or those held back from whoever tunes."""
+    known = {name for name, cause in catalogue().items() if cause.remedy_effect is not None}
+    for seed in seeds():
+        setting = setting_of(seed)
+        if seed % 2 == held_back and setting.kind == "single" and set(setting.causes) <= known:
+            yield seed
+
+
+@cache
+def remedied(seed: int) -> Remedied | None:
+    """The instance of a seed, its prediction and its future; None where no child latch is in trouble or it is not found."""
+    generated = case(seed)
+    it = generated.outcome.instance
+    if it.release.guard != "latch" or not it.hot:
+        return None
+    told = _told(generated)
+    if told is None or told.child is None:
+        return None
+    effect = catalogue()[told.cause].remedy_effect
+    loads = [load for child, load in it.hot if child == told.child]
+    if effect is None or len(loads) != 1:
+        return None
+    gets, misses, sleeps = _after(it, loads[0], effect, Random(seed))
+    outcome = generated.outcome  # other work asks the same child, and goes on as before
+    gets += max(outcome.child_gets[told.child] / it.seconds - loads[0].gets, 0.0)
+    misses += max(outcome.child_misses[told.child] / it.seconds - loads[0].misses, 0.0)
+    return Remedied(seed, told.cause, told, misses / gets, sleeps)
+
+
+def _told(generated: Case) -> PredictedEffect | None:
+    delta = between(generated.begin, generated.end)
+    return diagnose(delta).prediction if isinstance(delta, Delta) else None
+
+
+def _after(it: Instance, load: LatchLoad, effect: RemedyEffect, dice: Random) -> tuple[float, float, float]:
+    """Gets, misses and sleeps per second after the remedy; any factor of its range is as likely as another."""
+    processes, ratio = _queue(load)
+    gets = float(np.exp(dice.uniform(*np.log(effect.gets))))
+    if effect.hold == "ordinary":
+        hold = float(np.exp(dice.uniform(*np.log(ORDINARY))))
+    else:
+        hold = load.hold * float(np.exp(dice.uniform(*np.log(effect.hold))))
+    think = load.hold / ratio / gets
+    rate = float(1 - states(processes, hold / think)[0]) / hold
+    met = states(processes - 1, hold / think)
+    waiting = np.arange(1, processes) * hold
+    slept = float((met[1:] * np.exp(-it.host.spin / waiting)).sum()) * (1 + it.host.recurrent)
+    return rate, rate * float(1 - met[0]), rate * slept
+
+
+def _queue(load: LatchLoad) -> tuple[int, float]:
+    """The population and the ratio of hold to think that make a load: its utilisation, and nearest to its misses."""
+    used, missed = load.gets * load.hold, load.misses / load.gets
+    found = ((processes, _ratio(processes, used)) for processes in range(2, 400))
+    return min(found, key=lambda pair: abs(1 - states(pair[0] - 1, pair[1])[0] - missed))
+
+
+def _ratio(processes: int, used: float) -> float:
+    low, high = np.log(1e-9), np.log(1e6)
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 1 - states(processes, float(np.exp(middle)))[0] < used else (low, middle)
+    return float(np.exp(low))
+
+
+def judged(chosen: Iterable[int]) -> list[tuple[Remedied, bool, float]]:
+    """Predictions with an interval: whether what came lies in it, and how many times its low end the high end is."""
+    found = []
+    for seed in chosen:
+        one = remedied(seed)
+        if one is None or one.told.refused or one.told.figures[0].value is None:
+            continue
+        missed = one.told.figures[0]
+        found.append((one, missed.low <= one.miss_ratio <= missed.high, missed.high / missed.low))
+    return found

@@ -1,0 +1,64 @@
+"""From views to what the model takes, and what cannot be told."""
+
+from dataclasses import replace
+from math import log
+
+import pytest
+
+from collectors.model import Basis, Changes, Delta
+from rules.contention.calibration import NotPredictable
+from rules.contention.readings import child_named, counts_of, middle, ordinary_hold, processors
+from rules.context import SignalContext
+from tests.rules.contention.test_remedy import demo
+
+STORM = demo("undo-storm", 60, 90)
+
+
+def test_counters_of_a_child_with_the_sessions_that_use_it() -> None:
+    counts = counts_of(SignalContext(STORM), 1)
+    assert counts.processes == pytest.approx(31, abs=0.5) and counts.seconds == 30
+    assert counts.miss_ratio == pytest.approx(0.21, rel=1e-3) and counts.sleeps == pytest.approx(156_000, rel=1e-3)
+    assert counts.wait_per_sleep == pytest.approx(1.9e-3, rel=1e-3)
+    assert processors(SignalContext(STORM)) == 16
+
+
+def test_child_is_the_one_that_guards_the_cache_or_sleeps_most() -> None:
+    context = SignalContext(STORM)
+    assert (child_named(context, None), child_named(context, "dc_tablespaces")) == (1, 5)
+    with pytest.raises(NotPredictable, match=r"no child latch is known to guard dc_nothing; known are: .*dc_users"):
+        child_named(context, "dc_nothing")
+
+
+def test_mutexes_say_what_cannot_be_predicted() -> None:
+    with pytest.raises(NotPredictable, match="neither gets nor misses"):
+        child_named(SignalContext(demo("users-mutex", 30, 60)), None)
+
+
+def without(delta: Delta, view: str) -> Delta:
+    return replace(delta, readings={**delta.readings, view: Changes(view, ())})
+
+
+def test_totals_and_missing_figures_are_refused_with_the_reason() -> None:
+    with pytest.raises(NotPredictable, match="take an interval"):
+        counts_of(SignalContext(replace(STORM, basis=Basis("totals", None, None, None))), 1)
+    with pytest.raises(NotPredictable, match="v\\$sys_time_model"):
+        counts_of(SignalContext(without(STORM, "v$sys_time_model")), 1)
+    with pytest.raises(NotPredictable, match="no child 99"):
+        counts_of(SignalContext(STORM), 99)
+    with pytest.raises(NotPredictable, match="v\\$latch_children was not read"):
+        child_named(SignalContext(without(STORM, "v$latch_children")), None)
+
+
+def test_ordinary_hold_is_that_of_the_other_children() -> None:
+    hold, scatter = ordinary_hold(SignalContext(STORM), 1)
+    assert hold == pytest.approx(1.0e-7, rel=0.1)  # 0.002 misses per get at 20,769 gets a second
+    assert 0.1 < scatter < 0.4
+    quiet = tuple({**row, "misses": 0} for row in STORM.rows("v$latch_children"))
+    calm = replace(STORM, readings={**STORM.readings, "v$latch_children": Changes("v$latch_children", quiet)})
+    with pytest.raises(NotPredictable, match="hardly missed"):
+        ordinary_hold(SignalContext(calm), 1)
+
+
+def test_middle_of_a_range_is_that_of_its_logarithms() -> None:
+    assert middle(0.25, 1.0) == (pytest.approx(0.5), pytest.approx(log(4) / 12**0.5))
+    assert middle(1.0, 1.0) == (1.0, 0.0)

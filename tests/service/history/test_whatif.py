@@ -1,0 +1,54 @@
+"""What a change is worth on a stored database: which intervals a model is made from, and what is answered."""
+
+import pytest
+
+from rules.contention.calibration import NotPredictable
+from rules.contention.observation import LatchCounts
+from service.history.whatif import LEAST_MISSES, answer, grouped, of_change, of_store, variation
+from service.history.whatif_model import WhatIfIn
+from service.store.repository import Repository
+from tests.rules.contention.test_remedy import demo
+from tests.service.marked import DB, at, polled
+from tests.service.stage import Stage
+
+ROW = LatchCounts(8, 10, gets=1e5, misses=2e4, sleeps=10)
+
+
+def test_model_rests_on_the_last_intervals_of_the_child_that_is_named(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 60, 100)
+    found = of_store(store, DB, "dc_rollback_segments", at(100))
+    assert (found.child, found.cache, found.processors) == (1, "dc_rollback_segments", 16)
+    assert len(found.rows) >= 3 and all(row.misses >= LEAST_MISSES for row in found.rows)
+    assert 36 <= sum(row.seconds for row in found.rows) <= 40
+    told = answer(found, WhatIfIn(gets=0.5))
+    assert told.confidence == "medium" and told.intervals == len(found.rows)
+    assert told.miss_ratio is not None and told.miss_ratio.now == pytest.approx(0.21, rel=0.01)
+    assert told.miss_ratio.high < 0.21
+    assert told.sleeps_per_second is None and any("processors" in note for note in told.notes)
+
+
+def test_database_of_which_nothing_is_kept_is_refused(store: Repository) -> None:
+    with pytest.raises(NotPredictable, match="wait until it is polled"):
+        of_store(store, DB, None, at(100))
+
+
+def test_intervals_with_few_misses_are_taken_together_with_their_variation() -> None:
+    few = [LatchCounts(8, 10, gets=gets, misses=90) for gets in (1000.0, 3000.0, 1000.0, 3000.0)]
+    groups = grouped([ROW, *few])
+    assert [len(group) for group in groups] == [1, 4]
+    assert variation(groups) == pytest.approx((0 + 0.25) / 2)
+    assert grouped([ROW, few[0]]) == [[ROW, few[0]]]
+
+
+def test_batch_needs_the_hold_that_was_measured_with_it() -> None:
+    found = of_change("x", demo("undo-storm", 60, 90), None)
+    with pytest.raises(NotPredictable, match="measure the hold at two sizes"):
+        answer(found, WhatIfIn(batch=4))
+    told = answer(found, WhatIfIn(batch=4, hold=1.2))
+    assert told.work.value is not None and told.work.value > 1
+
+
+def test_posted_latch_gains_nothing_from_a_finer_timer() -> None:
+    told = answer(of_change("x", demo("undo-storm", 60, 90), None), WhatIfIn(timer_ms=1))
+    assert (told.work.value, told.work.low, told.work.high) == (1.0, 1.0, 1.0)
+    assert told.statement.startswith("no change: a standard exclusive latch is posted")
