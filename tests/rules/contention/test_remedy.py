@@ -14,7 +14,6 @@ from rules.contention.readings import counts_of
 from rules.contention.remedy import score
 from rules.context import SignalContext
 from rules.engine import diagnose
-from rules.predicted import RemedyEffect
 from tests.collectors.scripted import BEGAN
 from tests.rules.contention import staged
 
@@ -65,11 +64,3 @@ def test_staged_instances_come_out_within_their_intervals() -> None:
     judged = staged.judged(islice(staged.staged(), 0, None, 6))
     assert len(judged) >= 4
     assert np.mean([held for _, held, _ in judged]) >= 0.8
-
-
-@pytest.mark.parametrize(
-    ("gets", "hold"), [((0.5, 0.2), "ordinary"), ((0.0, 1.0), "ordinary"), ((1.0, 1.0), (0.5, 2.0))]
-)
-def test_effect_of_a_remedy_is_a_range_of_factors_up_to_one(gets: tuple[float, float], hold: object) -> None:
-    with pytest.raises(ValueError, match="at most 1, the least first"):
-        RemedyEffect.model_validate({"gets": gets, "hold": hold, "because": "so"})
