@@ -9,7 +9,7 @@ from rules.blockers import blockers_of
 from rules.cache_map import CacheMap
 from rules.catalogue import catalogue
 from rules.cause import AnyOf, Cause, Condition
-from rules.contention.remedy import predicted_effect
+from rules.contention.remedy import prediction_of
 from rules.context import Known, SignalContext, Unknown
 from rules.explanation.hangs import waiting_groups
 from rules.explanation.headline import headline
@@ -28,7 +28,6 @@ from rules.model import (
 )
 from rules.nameless import without_nameless
 from rules.notes import notes
-from rules.predicted import PredictedEffect
 from rules.signals import SIGNALS, Subject
 from rules.troubles import cost_is_open, overall_gate, surface_impacts, troubles, whole_impact
 from rules.weighing import CauseVerdict, NearMiss, OpenCause, ruled_out, weighed
@@ -76,21 +75,10 @@ def diagnose(
         who=groups(context),
         waiting=waiting_groups(context),
         blockers=blockers_of(context),
-        prediction=_prediction(context, judged, findings),
+        prediction=prediction_of(context, judged, findings),
         candidates=_candidates(context, known, findings),
         notes=notes(context),
     )
-
-
-def _prediction(
-    context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]
-) -> PredictedEffect | None:
-    """What the remedy of the first finding on a child latch is worth; None where none says what it does to one."""
-    for found in findings:
-        effect = causes[found.cause].remedy_effect
-        if effect is not None and found.surface == "latch":
-            return predicted_effect(context, found.cause, effect, found.child, found.cache)
-    return None
 
 
 def _candidates(

@@ -1,14 +1,27 @@
 """What a cause's remedy is worth on this Delta, and how such a prediction stood to what came."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from rules.cause import Cause
 from rules.contention.calibration import NotPredictable, calibrate
 from rules.contention.observation import LatchCounts
 from rules.contention.prediction import FARTHEST, Estimate, LoadChange, Prediction, predict
 from rules.contention.readings import counts_of, middle, ordinary_hold, processors
 from rules.context import SignalContext
 from rules.formatting import percent, rough
+from rules.model import Finding
 from rules.predicted import PredictedEffect, PredictedFigure, RemedyEffect
+
+
+def prediction_of(
+    context: SignalContext, causes: Mapping[str, Cause], findings: Iterable[Finding]
+) -> PredictedEffect | None:
+    """What the remedy of the first finding on a child latch is worth; None where none says what it does to one."""
+    for found in findings:
+        effect = causes[found.cause].remedy_effect
+        if effect is not None and found.surface == "latch":
+            return predicted_effect(context, found.cause, effect, found.child, found.cache)
+    return None
 
 
 def predicted_effect(
