@@ -44,6 +44,7 @@ def texts(address: str = ADDRESS, target_labels: Sequence[str] = TARGET_LABELS) 
     environment.globals.update(
         address=address.rstrip("/"),
         by=", ".join(labels),
+        targets=", ".join(target_labels),
         of_rac=", ".join(labels[:-1]),
         same=",".join(f"{label}=%q" for label in labels),
         these=" ".join(f"$labels.{label}" for label in labels),

@@ -56,6 +56,9 @@ QUIET_HERE = {
     "RowCacheHang-warning": "no session of these databases waits without an end; row-cache.test.yml has them hang",
     "RowCacheHang-critical": "as RowCacheHang-warning",
     "LatchscopeDatabasesUnowned-critical": "a single process polls every database it is given",
+    "LatchscopePollsLost-warning": "the store of this test answers",
+    "LatchscopeThreadDown-warning": "no thread of this test dies",
+    "LatchscopeWebhookGaveUp-warning": "this test configures no webhook of latchscope's own",
     "LatchscopePollsQueue-warning": "a handful of scripted databases never wait for each other",
 }
 """Alerts whose expression has no data in this test, and why. Their promtool tests show them fire."""

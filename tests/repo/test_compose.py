@@ -73,6 +73,24 @@ def test_images_are_pinned(name: str) -> None:
     assert PINNED.fullmatch(image) and "latest" not in image, image
 
 
+def test_images_stand_in_one_place_with_their_date() -> None:
+    text = (ROOT / "docker-compose.yml").read_text("utf-8")
+    own = SERVICES["latchscope"]["image"]
+    assert {f"image: {own}"} == set(re.findall(r"image: [^*\s].*", text)), "a service names an image of its own"
+    assert set(COMPOSE["x-images"].values()) == {one["image"] for one in SERVICES.values()} - {own}
+    assert re.search(r"looked up on 20\d\d-\d\d-\d\d", text.partition("x-images:")[0])
+
+
+def test_grafana_asks_nobody_outside() -> None:
+    settings = SERVICES["grafana"]["environment"]
+    off = {"ANALYTICS_REPORTING", "ANALYTICS_FEEDBACK_LINKS", "NEWS_NEWS_FEED", "SNAPSHOTS_EXTERNAL"}
+    assert {f"GF_{name}_ENABLED" for name in off} <= {name for name, value in settings.items() if value == "false"}
+    assert settings["GF_ANALYTICS_CHECK_FOR_UPDATES"] == settings["GF_ANALYTICS_CHECK_FOR_PLUGIN_UPDATES"] == "false"
+    assert settings["GF_PLUGINS_PREINSTALL_DISABLED"] == settings["GF_SECURITY_DISABLE_GRAVATAR"] == "true"
+    assert settings["GF_PLUGINS_PUBLIC_KEY_RETRIEVAL_DISABLED"] == "true"
+    assert settings["GF_PLUGINS_PLUGIN_ADMIN_ENABLED"] == "false"
+
+
 def test_image_pin_check_notices_unpinned_images() -> None:
     assert not any(PINNED.fullmatch(one) for one in ("grafana/grafana", "grafana/grafana:latest", "postgres:18"))
 
@@ -150,7 +168,7 @@ def test_compose_file_holds_no_secret() -> None:
         assert sources(secret["file"]).read_text("utf-8").strip() not in text
     for name, service in SERVICES.items():
         for key, value in service.get("environment", {}).items():
-            if re.search("PASSWORD|SECRET|TOKEN|KEY", key):
+            if re.search("PASSWORD|SECRET|TOKEN|KEY", key) and value not in ("true", "false"):
                 assert re.search("_FILE$", key), f"{name}: {key}"
                 assert value.removeprefix("/run/secrets/") in service["secrets"]
 

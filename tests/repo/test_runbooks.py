@@ -15,6 +15,7 @@ from service.cli.main import cli
 from service.config.settings import DatabaseSettings, Settings
 from service.metrics.families import FAMILIES
 from tests.each import each
+from tests.repo.known_metrics import of_the_process
 from tests.service.stage import Client
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +83,7 @@ def test_runbook_leads_to_our_page_our_rest_and_prometheus(page: Path) -> None:
 
 @each_page
 def test_runbook_queries_name_existing_metrics_and_are_valid(page: Path, tmp_path: Path) -> None:
-    known = set(FAMILIES) | {rule["record"] for rule in rules("recording.yml") if "record" in rule}
+    known = of_the_process() | set(FAMILIES) | {rule["record"] for rule in rules("recording.yml") if "record" in rule}
     queries = [line for block in blocks(page, "promql") for line in block.splitlines()]
     for query in queries:
         named = METRIC.findall(query)

@@ -1,0 +1,53 @@
+"""The mixin gives what is shipped, and takes an address and labels of one's own."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rules.catalogue import LOADER
+from tests.repo.processes import need
+
+ROOT = Path(__file__).resolve().parents[2]
+MIXIN = ROOT / "dashboards" / "mixin" / "mixin.libsonnet"
+PARTS = "{ dashboards: it.grafanaDashboards, rules: it.prometheusRules, alerts: it.prometheusAlerts }"
+
+
+def evaluated(more: str = "{}") -> dict[str, Any]:
+    """The mixin with something added, as jsonnet evaluates it."""
+    jsonnet = pytest.importorskip("_gojsonnet", reason="gojsonnet is not installed; run `make .venv/.ready`")
+    code = f"local it = (import '{MIXIN}') + {more}; {PARTS}"
+    told: dict[str, Any] = json.loads(jsonnet.evaluate_snippet("mixin", code))
+    return told
+
+
+def shipped(name: str) -> Any:
+    return yaml.load((ROOT / "dashboards" / "prometheus" / name).read_text("utf-8"), Loader=LOADER)
+
+
+def test_mixin_gives_what_is_shipped() -> None:
+    told = evaluated()
+    assert told["rules"] == shipped("recording.yml") and told["alerts"] == shipped("alerts.yml")
+    files = sorted((ROOT / "dashboards" / "grafana" / "dashboards").glob("*.json"))
+    assert told["dashboards"] == {path.name: json.loads(path.read_text("utf-8")) for path in files}
+
+
+def test_mixin_takes_an_address_and_labels(tmp_path: Path) -> None:
+    told = evaluated("{ _config+:: { address: 'https://latchscope.example.org', targetLabels: ['zone'] } }")
+    text = json.dumps(told)
+    assert "127.0.0.1:8000" not in text and "https://latchscope.example.org/db/" in text
+    rules = json.dumps([told["rules"], told["alerts"]])
+    assert "by (zone, rac, db)" in rules and "$labels.zone $labels.rac $labels.db" in rules
+    assert "region" not in rules and "zone=%q,rac=%q,db=%q" in rules
+    for name in ("rules", "alerts"):
+        (tmp_path / f"{name}.yml").write_text(yaml.safe_dump(told[name]), "utf-8")
+    promtool = need("promtool", "prometheus")
+    subprocess.run([promtool, "check", "rules", "rules.yml", "alerts.yml"], cwd=tmp_path, check=True)
+
+
+def test_mixin_can_be_added_to_another() -> None:
+    told = evaluated("{ prometheusAlerts+:: { groups+: [{ name: 'another', rules: [] }] } }")
+    assert [group["name"] for group in told["alerts"]["groups"]][-1] == "another"
