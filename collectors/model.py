@@ -140,6 +140,7 @@ class Snapshot:
     taken_at: datetime | None
     readings: Mapping[str, Reading]
     costs: Mapping[str, Cost] = field(default_factory=dict)
+    login_release: str | None = None
 
     def read(self, view: str) -> Reading:
         """The reading of a view; Missing (unread) when this snapshot never asked for it."""
@@ -157,8 +158,8 @@ class Snapshot:
 
     @property
     def release(self) -> str | None:
-        """The release as v$instance.version prints it, e.g. 11.2.0.4.0."""
-        return text(self.instance.get("version"))
+        """The release as v$instance.version prints it, e.g. 11.2.0.4.0; without that view, as the login told it."""
+        return text(self.instance.get("version")) or self.login_release
 
     @property
     def startup_time(self) -> str | None:

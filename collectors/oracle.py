@@ -122,6 +122,12 @@ class OracleConnection:
         session.module, session.action, session.client_identifier = "latchscope", "poll", "latchscope"
         return session
 
+    @property
+    def release(self) -> str | None:
+        """The release as the server said it at the login, for whoever may not read v$instance."""
+        told: str | None = getattr(self._session, "version", None)
+        return told
+
     def query(self, sql: str, binds: Binds) -> Answer:
         """Run one query of ours; see Connection."""
         if not sql.lstrip().lower().startswith(("select", "with")):

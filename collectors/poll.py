@@ -62,13 +62,50 @@ def poll(
     asked = [view for view, collector in collectors().items() if not (collector.sampled or collector.on_request)]
     for view in asked:
         if view not in grouped:
-            _read_alone(collectors()[view], connection, previous, readings, costs, clock)
+            _read_patiently(collectors()[view], connection, previous, readings, costs, clock, grouping)
     for group in together:
         if grouping is None or not _read_together(group, connection, grouping, readings, costs, clock):
             for view in asked:
                 if view in group.views and view not in readings:
-                    _read_alone(collectors()[view], connection, previous, readings, costs, clock)
-    return Snapshot(database, _taken_at(readings), readings, costs)
+                    _read_patiently(collectors()[view], connection, previous, readings, costs, clock, grouping)
+    return Snapshot(database, _taken_at(readings), readings, costs, release_of_login(connection))
+
+
+def release_of_login(connection: Connection) -> str | None:
+    """The release as the server said it at the login; None of a connection that knows of none."""
+    told = getattr(connection, "release", None)
+    return told if isinstance(told, str) else None
+
+
+def _read_patiently(
+    collector: Collector,
+    connection: Connection,
+    previous: Snapshot | None,
+    readings: dict[str, Reading],
+    costs: dict[str, Cost],
+    clock: Callable[[], float],
+    grouping: Grouping | None,
+) -> None:
+    """One view by its own statement, but for one that has been too slow again and again. Raises SessionError."""
+    view = collector.view
+    if grouping is None:
+        return _read_alone(collector, connection, previous, readings, costs, clock)
+    if (why := grouping.resting(view)) is not None:
+        readings[view] = Missing(view, "failed", why, "find out why it is slow; the other views go on")
+        return None
+    began = clock()
+    try:
+        _read_alone(collector, connection, previous, readings, costs, clock)
+    except SessionError as error:
+        if clock() - began > SLOW_SECONDS:
+            grouping.was_slow(view, str(error))
+        raise
+    reading = readings[view]
+    if isinstance(reading, Missing) and reading.kind == "failed" and clock() - began > SLOW_SECONDS:
+        grouping.was_slow(view, reading.why)
+    elif isinstance(reading, Rows):
+        grouping.was_quick(view)
+    return None
 
 
 def _read_alone(
@@ -193,7 +230,7 @@ def read_view(
 
     Raises SessionError.
     """
-    release = text(_instance_row(readings).get("version"))
+    release = text(_instance_row(readings).get("version")) or release_of_login(connection)
     statement = text_for(collector.statements, release)
     if statement is None:
         oldest = min(collector.statements, key=parts)

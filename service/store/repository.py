@@ -30,7 +30,7 @@ from service.store.queries.history import History
 from service.store.queries.intervals import IntervalDeltas
 from service.store.queries.marks import Marks
 from service.store.queries.reports import Reports
-from service.store.schema.engine import StoreError, brief, make_engine, masked
+from service.store.schema.engine import StoreError, brief, close_to_others, make_engine, masked, sqlite_file
 from service.store.schema.history_tables import StoredFigures, StoredPoll, millis
 from service.store.schema.migrate import UnknownSchema, upgrade
 from service.store.schema.poll_tables import StoredDiagnosis, StoredSnapshot
@@ -187,6 +187,8 @@ def _opened(url: str) -> Engine:
     try:
         engine = make_engine(url)
         upgrade(engine)
+        if (file := sqlite_file(url)) is not None:
+            close_to_others(file)
         return engine
     except UnknownSchema as error:
         why = f"it was last used by another latchscope ({brief(error)})"

@@ -1,6 +1,7 @@
 """poll(): every view once, into one Snapshot; a refused view costs that view alone."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -8,9 +9,11 @@ import pytest
 
 from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.granting.capabilities import capabilities
+from collectors.groups.grouping import Grouping
 from collectors.model import Binds, Missing, Rows, Snapshot, Value
 from collectors.poll import Answer, poll
 from collectors.registry import collectors, marker, view_of
+from collectors.release import text_for
 from tests.collectors.scripted import BEGAN, poll_at
 
 NOW = datetime(2026, 3, 2, 9, 0)  # noqa: DTZ001  (as the driver gives it: UTC without saying so)
@@ -339,3 +342,80 @@ def test_scripted_database_answers_every_view() -> None:
     assert [view for view in POLLED if isinstance(snapshot.read(view), Missing)] == []
     assert snapshot.taken_at is not None
     assert (snapshot.taken_at - BEGAN).total_seconds() == 30
+
+
+class Clock:
+    """Seconds that pass only where a statement takes them."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class SlowView(Session):
+    """A database on which one view never answers in time; what that costs the session is up to `error`."""
+
+    clock: Clock = field(default_factory=Clock)
+    seconds: float = 5.0
+    error: Exception = field(
+        default_factory=lambda: StatementError("DPY-4024: call timeout; the statement was cancelled")
+    )
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        if view_of(sql) is None:
+            raise StatementError("a group cannot be read here")
+        if view_of(sql) == "v$latch_misses":
+            self.asked.append(("v$latch_misses", sql, binds))
+            self.clock.now += self.seconds
+            raise self.error
+        return super().query(sql, binds)
+
+
+@pytest.mark.parametrize("error", [StatementError("cancelled"), SessionError("no answer to a statement")])
+def test_view_that_is_always_slow_is_polled_rarely_and_said_so(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = SlowView(error=error)
+    clock, grouping = session.clock, Grouping("erp1", session.clock)
+    lost = 0
+    for _ in range(20):
+        try:
+            snapshot = poll("erp1", session, clock=clock, grouping=grouping)
+        except SessionError:
+            lost += 1
+        clock.now += 10.0
+    assert session.views.count("v$latch_misses") == 3, "the other seventeen polls left it alone"
+    assert lost == (3 if isinstance(error, SessionError) else 0)
+    reading = snapshot.read("v$latch_misses")
+    assert isinstance(reading, Missing) and reading.kind == "failed"
+    assert "too slow 3 times in a row and is asked for every 10 minutes only" in reading.why
+    assert caplog.text.count("too slow 3 times") == 1
+    clock.now += 600.0
+    with suppress(SessionError):
+        poll("erp1", session, clock=clock, grouping=grouping)
+    assert session.views.count("v$latch_misses") == 4, "after ten minutes it is tried again"
+
+
+def test_view_that_fails_at_once_is_asked_for_by_every_poll() -> None:
+    session = SlowView(error=StatementError("ORA-00600"), seconds=0.1)
+    grouping = Grouping("erp1", lambda: 0.0)
+    for _ in range(5):
+        poll("erp1", session, clock=session.clock, grouping=grouping)
+    assert session.views.count("v$latch_misses") == 5
+
+
+def test_release_comes_from_the_login_where_v_instance_cannot_be_read() -> None:
+    session = Session({"v$instance": ViewRefused("ORA-00942: table or view does not exist")})
+    assert poll("erp1", session).release is None
+    session.release = "19.21.0.0.0"  # type: ignore[attr-defined]
+    session.asked.clear()
+    snapshot = poll("erp1", session)
+    assert snapshot.release == "19.21.0.0.0"
+    reading = snapshot.read("v$instance")
+    assert isinstance(reading, Missing) and reading.kind == "refused", "that it is missing is still said"
+    texts = {view: sql for view, sql, _ in session.asked}
+    newest = {view: text_for(collectors()[view].statements, "19.21.0.0.0") for view in texts}
+    assert {view for view in texts if texts[view] != newest[view]} <= {"v$instance"}

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import RLock
 
 from service.store.ingest.record import IngestRecord, from_bytes, to_bytes
+from service.store.schema.engine import close_path
 
 log = logging.getLogger("latchscope.store")
 
@@ -173,6 +174,7 @@ class DiskQueue:
         except OSError as error:
             self._cannot(error)
             return
+        close_path(self.directory)
         for entry in entries:
             try:
                 if _POLL.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
@@ -213,9 +215,10 @@ class DiskQueue:
             self.lose(len(dropped), f"it is full (spool.max_bytes: {self._max_bytes}), and these were the oldest")
 
     def _write(self, name: str, data: bytes) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = self.directory / f"{name}.draft"
         try:
+            draft.touch(0o600)
             with draft.open("wb") as file:
                 file.write(data)
                 file.flush()

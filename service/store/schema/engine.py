@@ -1,5 +1,7 @@
 """One SQLAlchemy engine per store: durable SQLite, or PostgreSQL; and what a store in trouble looks like."""
 
+import logging
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,6 +9,8 @@ from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError, StatementError
+
+log = logging.getLogger("latchscope.store")
 
 CONNECT_SECONDS = 5
 """For a PostgreSQL that does not answer."""
@@ -55,6 +59,24 @@ def sqlite_file(url: str) -> Path | None:
     if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
         return None
     return Path(str(parsed.database))
+
+
+def close_to_others(file: Path) -> None:
+    """Take away what others may do with a SQLite store and its log that an older latchscope left open to them."""
+    for path in (file, *(file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm", "-journal", "-lock"))):
+        close_path(path)
+
+
+def close_path(path: Path) -> None:
+    """Leave a file or folder of ours to its owner; one that belongs to somebody else is theirs to close."""
+    try:
+        mode = stat.S_IMODE(path.lstat().st_mode)
+        if mode & 0o077 and not path.is_symlink():
+            path.chmod(mode & 0o700)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        log.warning("%s can be read by others, and its mode cannot be changed: %s", path, error.strerror)
 
 
 def out_of_order(error: Exception) -> bool:

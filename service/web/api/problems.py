@@ -7,6 +7,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from service.store.schema.engine import DATABASE_ERROR, brief
 from service.web.schemas import Problem
@@ -47,6 +48,11 @@ def install(app: FastAPI) -> None:
             f"{'.'.join(str(part) for part in error['loc'])}: {error['msg']}" for error in error.errors()
         )
         return problem(request, 422, "Not understood", listed)
+
+    @app.exception_handler(ClientDisconnect)
+    def _gone(request: Request, error: Exception) -> JSONResponse:
+        log.info("%s: the client went away before it had sent everything", request.url.path)
+        return problem(request, 400, "Not understood", "The request ended before its end.")
 
     @app.exception_handler(DATABASE_ERROR)
     def _store(request: Request, error: Exception) -> JSONResponse:

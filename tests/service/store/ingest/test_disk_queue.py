@@ -21,7 +21,7 @@ class Disk:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.refuses: set[str] = set()
-        for name in ("unlink", "rename", "open"):
+        for name in ("unlink", "rename", "open", "touch"):
             monkeypatch.setattr(Path, name, self._wrapped(name, getattr(Path, name), folder))
 
     def _wrapped(self, name: str, real: Callable[..., object], folder: Path) -> Callable[..., object]:
@@ -148,7 +148,7 @@ def test_disk_queue_that_is_read_only_forgets_what_the_store_has_and_says_so(
     spool = DiskQueue(tmp_path, 2**20)
     for number in (1, 2):
         spool.append(number, record)
-    disk.refuses = {"unlink", "rename", "open"}
+    disk.refuses = {"unlink", "rename", "open", "touch"}
     spool.done(name for name, _ in spool.oldest(9))
     spool.done(())
     assert len(spool) == 0 and spool.size == 0

@@ -311,3 +311,24 @@ def test_reports_past_their_age_or_number_are_deleted(tmp_path: Path, monkeypatc
     assert reports.newest(9, "%") == reports.newest(9, "bx") == [], "and no pattern"
     assert reports.original("c") == b"body" and reports.original("a") is None
     store.close()
+
+
+def test_upload_that_its_sender_aborts_is_no_fault_of_ours(app: Client, caplog: pytest.LogCaptureFixture) -> None:
+    sent: list[dict[str, Any]] = []
+    pieces = iter([{"type": "http.request", "body": b"--x\r\nContent-Disposition: form-data; ", "more_body": True}])
+
+    async def receive() -> dict[str, Any]:
+        return next(pieces, {"type": "http.disconnect"})
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    headers = {"host": "127.0.0.1:8000", "content-type": "multipart/form-data; boundary=x"}
+    scope = {
+        "type": "http", "method": "POST", "path": PATH, "raw_path": PATH.encode(), "query_string": b"", "scheme": "http",
+        "http_version": "1.1", "server": ("127.0.0.1", 8000), "client": ("127.0.0.1", 1), "root_path": "",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }  # fmt: skip
+    asyncio.run(app.app(scope, receive, send))  # type: ignore[arg-type]
+    assert sent[0]["status"] == 400
+    assert [each.message for each in caplog.records if each.levelno >= logging.WARNING] == []

@@ -1,0 +1,86 @@
+"""What latchscope writes is for its owner alone, also what an older one left open."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.store.ingest.disk_queue import DiskQueue
+from service.store.ingest.record import IngestRecord, record_of
+from service.store.repository import Repository
+from tests.service.running import ROOT, demo
+from tests.service.stage import Stage
+
+
+@pytest.fixture(autouse=True)
+def _open_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def modes(folder: Path) -> dict[str, str]:
+    """Name → mode of everything below a folder."""
+    return {str(path.relative_to(folder)): oct(stat.S_IMODE(path.stat().st_mode)) for path in folder.rglob("*")}
+
+
+def test_service_writes_for_its_owner_alone(tmp_path: Path) -> None:
+    with demo(tmp_path) as running:
+        running.wait(lambda: any(one["up"] for one in running.json("/api/v1/databases")))
+        (folder,) = tmp_path.glob("latchscope-*")
+        found = modes(folder)
+        running.stop(signal.SIGTERM)
+    assert {"demo.db", "demo.db-wal"} <= set(found)
+    assert {mode for name, mode in found.items() if not name.endswith("-spool")} == {"0o600"}
+
+
+def test_files_of_commands_are_for_their_owner_alone(tmp_path: Path) -> None:
+    config = tmp_path / "latchscope.yaml"
+    config.write_text("databases:\n  - {name: demo, dsn: 'demo:undo-storm'}\n")
+    capture = tmp_path / "demo.json"
+    command = [
+        sys.executable,
+        "-m",
+        "service",
+        "capture",
+        "demo",
+        "-o",
+        str(capture),
+        "--seconds",
+        "0",
+        "--config",
+        str(config),
+    ]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    assert modes(tmp_path)["demo.json"] == "0o600"
+
+
+def test_store_and_spool_that_were_left_open_are_closed(tmp_path: Path, stage: Stage) -> None:
+    store = Repository(f"sqlite:///{tmp_path}/store.db")
+    record = _record(stage)
+    store.write([record])
+    spool = DiskQueue(tmp_path / "store.db-spool", 2**20)
+    spool.append(1, record)
+    for path in tmp_path.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    again = Repository(f"sqlite:///{tmp_path}/store.db")
+    spool = DiskQueue(tmp_path / "store.db-spool", 2**20)
+    spool.append(2, record)
+    found = modes(tmp_path)
+    for each in (store, again):
+        each.close()
+    assert {found[name] for name in ("store.db", "store.db-wal", "store.db-shm")} == {"0o600"}
+    assert found["store.db-spool"] == "0o700"
+    assert {mode for name, mode in found.items() if name.endswith("2-undo-storm.poll")} == {"0o600"}
+
+
+def _record(stage: Stage) -> IngestRecord:
+    published = stage.poll("undo-storm", at=40)
+    made = record_of(published.snapshot, published.diagnosis, None)
+    assert made is not None
+    return made
