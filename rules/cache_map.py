@@ -59,6 +59,24 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
+class HotSpot:
+    """Where most of the sleeps are, as far as it is known: what headline, steps and findings speak of alike.
+
+    A child of None: which is the hottest is not known. A cache of None: its name is not known, or the map is in doubt.
+    """
+
+    child: int | None
+    cache: str | None
+    doubt: str | None
+
+    @property
+    def words(self) -> str:
+        """`child 1 (dc_rollback_segments)`; a cache in doubt is not named."""
+        named = "its cache is in doubt" if self.doubt else self.cache
+        return f"child {self.child}" + (f" ({named})" if named else "")
+
+
+@dataclass(frozen=True, slots=True)
 class CacheMap:
     """Child number → what it guards; a child that is not here is unknown."""
 
@@ -69,6 +87,12 @@ class CacheMap:
         """The label of a child's cache: its parent caches' names, or `unknown`."""
         guarded = self.children.get(child)
         return (guarded.name if guarded else None) or "unknown"
+
+    def hot_spot(self, child: int | None) -> "HotSpot":
+        """The hottest child as this map knows it; None where no child is known to be the hottest."""
+        guarded = self.children.get(child) if child is not None else None
+        doubt = next((str(one) for one in self.disagreements if one.child == child), None)
+        return HotSpot(child, guarded.name if guarded and doubt is None else None, doubt)
 
     def guarding(self, names: Iterable[str]) -> tuple[int, ...]:
         """Children that guard any cache of these names, lowest first."""

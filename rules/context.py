@@ -7,7 +7,7 @@ from functools import cached_property
 from collectors.mechanism import Mechanism, mechanism_of
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Row, number, text
 from collectors.release import at_least
-from rules.cache_map import CacheMap, GuardedCaches, cache_map
+from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.hot import HotCaches
 from rules.impact import IDLE_SESSIONS, severity_of, severity_of_hang
@@ -69,6 +69,8 @@ class SignalContext:
         """The child with the most sleeps, the lowest of several, or the one spoken of; None when no sleeps are known."""
         if self.focus is not None:
             return self.focus
+        if self.sum_of(self.children, "sleeps") is None:
+            return None  # a child whose sleeps are not known may be it
         sleeps = [(number(row.get("sleeps")) or 0.0, row.get("child#")) for row in self.children]
         most = max((slept for slept, _ in sleeps), default=0.0)
         return next((child for slept, child in sleeps if slept == most > 0 and isinstance(child, int)), None)
@@ -93,10 +95,16 @@ class SignalContext:
         """What the hot child guards, if known."""
         return self.map.children.get(self.hot_child) if self.hot_child is not None else None
 
+    @property
+    def hot_spot(self) -> HotSpot:
+        """The hot child and its cache, as headline, steps and findings speak of them."""
+        return self.map.hot_spot(self.hot_child)
+
     @cached_property
     def hot_caches(self) -> HotCaches:
         """The caches that stand out on each surface."""
-        sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps")
+        told = self.sum_of(self.children, "sleeps") is not None
+        sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps") if told else {}
         met = {surface: self.crowd.caches(event) for surface, event in SURFACE_EVENTS.items()} if self.crowd else {}
         lost = {surface: self.surface_wait_seconds(surface) for surface in self.surfaces}
         return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost)

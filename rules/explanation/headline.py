@@ -97,9 +97,8 @@ def _named(top: Finding, with_cache: bool = True) -> str:
 
 
 def _where(context: SignalContext) -> str:
-    if context.hot_child is not None:
-        guarded = context.map.name(context.hot_child)
-        return f"most at child {context.hot_child}" + f" ({guarded})" * (guarded != UNKNOWN_CACHE)
+    if context.hot_spot.child is not None:
+        return f"most at {context.hot_spot.words}"
     met = context.crowd.caches().most_common(1) if context.crowd is not None else []
     named = most_waited_for(context.look.of(ROW_CACHE_SURFACES)) if context.look else None
     cache = met[0][0] if met else named[1] if named else UNKNOWN_CACHE
@@ -123,6 +122,8 @@ def _why_unexplained(context: SignalContext, open_causes: OpenCauses) -> str:
     names = context.delta.read("v$rowcache")
     if isinstance(names, Missing):
         return f"cannot tell which cache: {names.way_out}"
+    if context.hot_spot.doubt:
+        return "cannot tell which cache: the map of child latches does not fit their gets"
     likely = _likeliest(context, open_causes)
     if likely is None:
         return "no known cause explains it"
@@ -135,12 +136,14 @@ def _likeliest(context: SignalContext, open_causes: OpenCauses) -> tuple[Cause, 
     """An open cause of a surface in trouble: one of the cache in trouble before one of no cache; where none is known, any."""
     troubled = {surface for surface in context.surfaces if context.gate_of((surface,)) not in (None, Severity.INFO)}
     here = [(cause, verdict) for cause, verdict in open_causes if troubled & set(cause.surfaces)]
-    hot = {cache.parameter for cache in context.hot.caches if cache.parameter} if context.hot else set[str]()
+    sure = context.hot if context.hot_spot.doubt is None else None
+    hot = {cache.parameter for cache in sure.caches if cache.parameter} if sure else set[str]()
     if not hot and context.crowd is not None and context.crowd.waiters:
         hot = {context.crowd.caches().most_common(1)[0][0]} - {UNKNOWN_CACHE}
     named = [pair for pair in here if hot & set(pair[0].caches)]
     general = [pair for pair in here if not pair[0].caches]
-    return next(iter((*named, *general) if hot else here), None)
+    likely = [*named, *general] if hot else here
+    return max(likely, key=lambda pair: (bool(hot & set(pair[0].caches)), pair[1].near, pair[1].held), default=None)
 
 
 def _cost(context: SignalContext, usual: Mapping[str, UsualRange], surface: Surface | None = None) -> str:

@@ -53,6 +53,11 @@ def _cache(context: SignalContext) -> Step | None:
         unknown = f"Cannot tell which cache child {context.hot_child} guards: {why}."
         guess = guessed_cache(context) if context.printed else Step(step="cache", statement=kqrst.way_out)
         return Step(step="cache", statement=f"{unknown} {guess.statement}", figures=guess.figures)
+    if doubt := context.hot_spot.doubt:
+        says = f"{'x$kqrst says' if guarded.identity.name == 'READ' else 'its gets fit'} {guarded.name or 'some cache'}"
+        return Step(
+            step="cache", statement=f"Cannot tell which cache child {guarded.child} guards: {says}, but {doubt}."
+        )
     parents = [cache for cache in guarded.caches if cache.type == "PARENT"]
     subordinates = [cache for cache in guarded.caches if cache.type != "PARENT"]
     named = " and ".join(f"cache# {parent.cache_id} {parent.parameter or '(name unknown)'}" for parent in parents)
@@ -64,18 +69,13 @@ def _cache(context: SignalContext) -> Step | None:
     if isinstance(names, Missing):
         statement += f" Cannot tell which cache that is by name: {names.why}. {names.way_out}"
     figures = [Figure(name="cache id", value=parent.cache_id, unit="", of="x$kqrst") for parent in parents]
-    return Step(step="cache", statement=statement + _check_of_map(context), figures=tuple(figures))
-
-
-def _check_of_map(context: SignalContext) -> str:
-    doubts = [
-        str(disagreement) for disagreement in context.map.disagreements if disagreement.child == context.hot_child
-    ]
-    return f" But {doubts[0]}." if doubts else ""
+    return Step(step="cache", statement=statement, figures=tuple(figures))
 
 
 def _confirmation(context: SignalContext) -> Step | None:
     """The traffic of the hot child's caches in v$rowcache, or of the busiest cache when the child is not known."""
+    if context.hot_spot.doubt or (context.children and context.sum_of(context.children, "sleeps") is None):
+        return None  # which child is hot, or which cache it guards, cannot be told, so there is nothing to confirm
     total = context.sum_of(context.delta.rows("v$rowcache"), "gets")
     if not total:
         unknown = context.why_unknown("v$rowcache", "gets")

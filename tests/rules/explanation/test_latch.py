@@ -13,7 +13,7 @@ def test_cache_step_counts_subordinates_and_reports_a_doubtful_map() -> None:
     assert told["cache"].startswith("Child 8 → cache# 10 dc_users, with 1 subordinate (read")
     off = [{**row, "gets": 60_000} if row["child#"] == 1 else row for row in SICK["v$latch_children"]]
     told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *off))))
-    assert "But child 1 had 60,000 latch gets where dc_rollback_segments predict 36,000 (+67%)" in told["cache"]
+    assert "but child 1 had 60,000 latch gets where dc_rollback_segments predict 36,000 (+67%)" in told["cache"]
 
 
 def test_hot_child_step_dismisses_few_sleeps_and_names_none_without_sleeps() -> None:
@@ -56,3 +56,27 @@ def test_miss_location_step_describes_the_shape_of_the_holders(held: dict[str, i
     told = steps_of(diagnose(delta_of(with_rows("v$latch_misses", *rows))))
     assert said in told["miss location"]
     assert told["miss location"].endswith("so these are shares over the whole latch.")
+
+
+def test_no_other_child_or_cache_is_hot_where_the_sleeps_of_one_are_not_known() -> None:
+    first, *others = SICK["v$latch_children"]
+    children = [{name: cell for name, cell in first.items() if name != "sleeps"}, *others]
+    dear = {"event": "latch: row cache objects", "total_waits": 1_000, "time_waited_micro": 40_000_000}
+    got = diagnose(delta_of({**SICK, "v$latch_children": children, "v$system_event": [dear]}))
+    said = steps_of(got)
+    assert "at child" not in got.headline and "dc_tablespaces" not in got.headline, got.headline
+    assert said["hot child"].startswith("Cannot tell which child is hot: v$latch_children has no sleeps")
+    assert "cache" not in said and "confirmation" not in said, "what cannot tell the child does not go on to a cache"
+    assert {finding.child for finding in got.findings} <= {None}
+
+
+def test_cache_of_a_map_that_does_not_fit_is_named_as_certain_by_nobody() -> None:
+    swapped = [{**row, "child#": {1: 5, 5: 1}.get(int(str(row["child#"])), row["child#"])} for row in SICK["x$kqrst"]]
+    dear = {"event": "latch: row cache objects", "total_waits": 1_000, "time_waited_micro": 40_000_000}
+    got = diagnose(delta_of({**SICK, "x$kqrst": swapped, "v$system_event": [dear]}), {})
+    said = steps_of(got)
+    assert "most at child 1 (its cache is in doubt)" in got.headline
+    assert said["cache"].startswith(
+        "Cannot tell which cache child 1 guards: x$kqrst says dc_tablespaces, but child 1 had"
+    )
+    assert "confirmation" not in said
