@@ -4,13 +4,15 @@ import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 from hypothesis import settings
 
 from collectors.capture import Capture, load
-from tests.service.stores import Postgres
+
+if TYPE_CHECKING:
+    from tests.service.stores import Postgres
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
@@ -99,8 +101,10 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
+def postgres() -> Iterator["Postgres"]:
     """One PostgreSQL server for the session; skips by name where its wheel is not installed."""
+    from tests.service.stores import Postgres  # most processes that load this file never ask for it
+
     server = Postgres()
     yield server
     server.stop()
