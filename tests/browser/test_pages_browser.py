@@ -51,7 +51,7 @@ def test_pages_stay_within_the_window(served: Running, browser: Chromium) -> Non
 def test_database_page_refreshes_itself_and_keeps_its_place(served: Running, browser: Chromium) -> None:
     browser.open(f"{served.url}/db/busy-but-fine")
     browser.run("(window.same = true, document.getElementById('content').dataset.old = 'yes', scrollTo(0, 200))")
-    browser.until("document.getElementById('content').dataset.old === undefined", 9)
+    browser.until("document.getElementById('content').dataset.old === undefined")
     assert browser.run("window.same"), "it was brought up to date in place, not loaded again"
     assert browser.run("scrollY") == 200
 
@@ -116,7 +116,7 @@ def test_mail_page_opens_from_a_file_and_its_policy_allows_its_style(browser: Ch
 def test_outage_keeps_the_page_and_says_so(served: Running, browser: Chromium) -> None:
     browser.open(f"{served.url}/db/busy-but-fine")
     browser.run("window.fetch = async () => new Response('{\"status\": 500}')")
-    browser.until("document.title === '(no answer) latchscope'", 9)
+    browser.until("document.title === '(no answer) latchscope'")
     assert browser.run("document.querySelector('h1').textContent").startswith("busy-but-fine")
 
 

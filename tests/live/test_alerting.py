@@ -8,7 +8,6 @@ end by itself after LIFETIME seconds.
 import json
 import re
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -39,6 +38,7 @@ from rules.catalogue import LOADER
 from service.app import create_app
 from service.config.settings import DatabaseSettings, Defaults, Settings
 from service.state.board import MonitoredDatabase
+from tests.ports import free_port
 
 SHIPPED = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 FACTOR = 60
@@ -214,13 +214,6 @@ def whole_fleet() -> Fleet:
 
 
 # ---------------------------------------------------------------- the processes
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 def get(url: str) -> Any:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
@@ -25,14 +24,6 @@ def need(program: str, package: str) -> str:
     if found is None:
         pytest.skip(f"{program} is not installed (Debian package {package})")
     return found
-
-
-def free_port() -> int:
-    """A port on loopback that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @contextmanager

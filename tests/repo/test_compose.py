@@ -18,7 +18,8 @@ from jsonschema import Draft202012Validator
 from collectors.scenarios import scenarios
 from service.config.sources import read
 from service.web.access import read_tokens
-from tests.repo.processes import eventually, fetch, free_port, running
+from tests.ports import free_port
+from tests.repo.processes import eventually, fetch, running
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "dashboards" / "compose"

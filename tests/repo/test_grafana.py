@@ -16,8 +16,9 @@ import pytest
 import yaml
 
 from service.metrics.families import FAMILIES
+from tests.ports import free_port
 from tests.repo.known_metrics import of_the_process
-from tests.repo.processes import eventually, fetch, fetch_json, free_port, need, running
+from tests.repo.processes import eventually, fetch, fetch_json, need, running
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "dashboards" / "grafana"

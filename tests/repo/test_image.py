@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from rules.catalogue import catalogue
-from tests.repo.processes import eventually, fetch, fetch_json, free_port, running
+from tests.ports import free_port
+from tests.repo.processes import eventually, fetch, fetch_json, running
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")

@@ -23,7 +23,8 @@ from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import render
 from service.state.episodes import Episodes
-from tests.repo.processes import eventually, fetch, fetch_json, free_port, need, running
+from tests.ports import free_port
+from tests.repo.processes import eventually, fetch, fetch_json, need, running
 
 FOLDER = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -16,7 +16,8 @@ import yaml
 
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS
-from tests.service.running import ASK, ROOT, Running, free_port
+from tests.ports import free_port
+from tests.service.running import ASK, ROOT, Running
 from tests.service.standin import idle
 from tests.service.stores import Place
 

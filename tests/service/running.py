@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import Any
 import httpx
 
 from tests.oracle_standin.deadline import HANGS
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 ASK = httpx.Client(timeout=HANGS, limits=httpx.Limits(max_keepalive_connections=0))
@@ -70,11 +70,3 @@ def demo(folder: Path, *arguments: str) -> Iterator[Running]:
         if process.poll() is None:
             process.kill()
             process.wait(60)
-
-
-def free_port() -> int:
-    """A port nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port

@@ -119,7 +119,7 @@ class Place:
         """One statement from outside."""
         if self._server is not None:
             return self._server.query(sql, self.name)
-        with sqlite3.connect(self.file, timeout=10) as connection:
+        with sqlite3.connect(self.file, timeout=60) as connection:
             rows = connection.execute(sql).fetchall()
         connection.close()
         return rows

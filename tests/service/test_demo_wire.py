@@ -9,8 +9,8 @@ import pytest
 
 from collectors.scenarios import scenarios
 from tests.oracle_standin.deadline import HANGS, within
+from tests.ports import free_port
 from tests.service.standin import becomes
-from tests.service.test_standin_fleet import free_port
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])

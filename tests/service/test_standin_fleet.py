@@ -8,7 +8,6 @@ The stand-in is a process of its own, as databases are. Poll times are read from
 import http.client
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ from service.app import create_app
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings, Settings
 from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.scripted import PASSWORD, USER
+from tests.ports import free_port
 from tests.service.standin import becomes
 
 
@@ -116,12 +116,6 @@ def stand_in(backend: str, databases: int) -> Iterator[dict[str, str]]:
             yield {dsn.rpartition("/")[2]: dsn for dsn in dsns}
         finally:
             process.kill()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
 
 
 def judge(watch: Watch, interval: float, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,8 @@ import yaml
 
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.oracle_standin.server import Listener
-from tests.service.running import ASK, ROOT, Running, free_port
+from tests.ports import free_port
+from tests.service.running import ASK, ROOT, Running
 from tests.service.standin import becomes, fleet
 
 HANGING = """

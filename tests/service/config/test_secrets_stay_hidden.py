@@ -18,8 +18,8 @@ from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.scripted import USER
 from tests.oracle_standin.server import Listener
+from tests.ports import free_port
 from tests.service.standin import QUICK, becomes, idle
-from tests.service.test_standin_fleet import free_port
 
 MARK = "zx9mark"
 RIGHT, WRONG, FROM_COMMAND = f"right-{MARK}!", f"wrong-{MARK}?", f"said-{MARK}%"
