@@ -17,7 +17,7 @@ from tests.rules.case_files import all_cases, delta_of
 from tests.rules.printed import scripted
 
 COLUMNS, QUIET_WORDS, TROUBLE_WORDS = 100, 120, 450
-SAMPLED_CASES, SAMPLED_RECORDINGS = 60, 12
+SAMPLED_CASES, SAMPLED_RECORDINGS = 120, 12
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 HEADLINE = re.compile(r"^(?:INFO|NOTICE|WARNING|CRITICAL): ", re.M)
 
@@ -43,7 +43,7 @@ def inputs(shared: Path) -> Iterator[DiagnosedInput]:
 @pytest.fixture(scope="module")
 def answers(shared_data: Path) -> list[tuple[DiagnosedInput, str]]:
     found = [(each, as_text([each])) for each in inputs(shared_data)]
-    assert len(found) > 130
+    assert len(found) > 190
     assert {each.diagnosis.severity for each, _ in found} == set(Severity)
     return found
 
