@@ -36,8 +36,8 @@ IMPLIED_SPREAD, ASSUMED_SPREAD = 0.12, 0.30
 """Standard deviation of ln τ, read back from counters or assumed."""
 SCATTER = 0.35
 """Standard deviation of ln(sleeps per get) around either law, from interval to interval."""
-EVERY = 8
-"""One draw in so many is used where the wait of each must be computed."""
+SOME = 49
+"""So many of the draws are used where the wait of each must be computed: the first of them are spread evenly already."""
 
 
 class SleepRegime(StrEnum):
@@ -139,8 +139,8 @@ def sleeps_per_get(model: SleepModel, processes: int, settled: Settled, latches:
     scatter = np.exp(SCATTER * normal(5) + normal(4) / sqrt(max(model.sleeps, 0.5)))
     drawn = model.per_get * (settled.miss_ratio / model.miss_ratio) ** power * scatter
     if model.regime is SleepRegime.SPINS and latches == 1:
-        chosen = np.arange(0, len(scatter), EVERY)
-        drawn = drawn[chosen] + _exhausted(model, processes, settled, chosen)
+        chosen = np.arange(SOME)
+        drawn = drawn[chosen] + _exhausted(model, processes, settled, chosen) * scatter[chosen]
     low, high = between(drawn)
     if settled.miss_ratio[0] <= model.miss_ratio:  # the bound a = 0: as often per get as now, counting noise besides
         high = max(high, model.per_get * (1 + 3 / sqrt(max(model.sleeps, 0.5))))
