@@ -114,7 +114,7 @@ class SessionCalls:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._given_up = False
+        self._given_up = self._abandoned = False
         self._done: threading.Event | None = None
         self.socket: Callable[[], socket.socket | None] = lambda: None
         """The socket its calls last connected, as long as somebody holds it."""
@@ -135,6 +135,8 @@ class SessionCalls:
                 outcome["error"] = error
             _here.calls = None
             done.set()
+            if self._abandoned:
+                self._close()
 
         THREADS.run(work)
         if not _in_time(done, seconds):
@@ -154,20 +156,25 @@ class SessionCalls:
                 _given_up.append((self._name, self._done))
 
     def abandon(self) -> None:
-        """Give up, and leave no connection behind that a call began; one that still hangs is cut, and closed by its call."""
+        """Give up, and leave no connection behind that a call began; where one still hangs, its own thread closes it."""
         self.give_up()
-        connected = self._cut()
-        if connected is not None and self._done is not None and self._done.is_set():
-            with suppress(OSError):
-                connected.close()
+        self._cut()
+        self._abandoned = True  # before the look at `_done`: either we close, or the thread that has just finished
+        if self._done is None or self._done.is_set():
+            self._close()
 
-    def _cut(self) -> socket.socket | None:
-        """End a call that hangs on its socket, which is returned."""
+    def _cut(self) -> None:
+        """End a call that hangs on its socket."""
         connected = self.socket()
         if connected is not None:
             with suppress(OSError):
                 connected.shutdown(socket.SHUT_RDWR)
-        return connected
+
+    def _close(self) -> None:
+        connected = self.socket()
+        if connected is not None:
+            with suppress(OSError):
+                connected.close()
 
 
 def _in_time(done: threading.Event, seconds: float) -> bool:

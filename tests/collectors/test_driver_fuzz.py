@@ -59,6 +59,7 @@ def test_damaged_conversations_end_in_a_known_class_and_leave_nothing(conversati
         seeds = range(place * share, (place + 1) * share)
         for begin in range(0, share, OF_A_PROCESS):
             told.update(outcomes(profile, seeds[begin : begin + OF_A_PROCESS]))
+            print(f"{told.total()} conversations so far: {dict(told.most_common())}", flush=True)  # noqa: T201  as below
     print(f"{told.total()} conversations: {dict(told.most_common())}")  # noqa: T201  figures for `make soak`
     assert [each for each in told if each.startswith("UNKNOWN")] == []
     assert told.total() >= conversations
