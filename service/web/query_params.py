@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 BeginQuery = Annotated[str, Query(description="RFC 3339 with a zone, or relative to now such as -6h")]
 EndQuery = Annotated[str, Query(description="as begin; without it, now")]
-CursorQuery = Annotated[str | None, Query(description="from the address of the next page")]
+CursorQuery = Annotated[str | None, Query(min_length=1, description="from the address of the next page")]
 LimitQuery = Annotated[int, Query(ge=1, le=1000)]
 
 

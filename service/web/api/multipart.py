@@ -26,6 +26,7 @@ BODY = {
                     "properties": {
                         PART: {
                             "type": "array",
+                            "minItems": 1,
                             "maxItems": MOST_FILES,
                             "items": {"type": "string", "contentMediaType": "application/octet-stream"},
                             "description": "reports, script output, captures, or archives of them",

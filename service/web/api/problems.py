@@ -8,6 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 
 from service.store.schema.engine import DATABASE_ERROR, brief
 from service.web.schemas import Problem
@@ -40,6 +41,8 @@ def install(app: FastAPI) -> None:
         titles = {404: "Not found", 405: "Method not allowed", 401: "Not authenticated", 403: "Not allowed"}
         answer = problem(request, error.status_code, titles.get(error.status_code, "Refused"), str(error.detail))
         answer.headers.update(error.headers or {})
+        if error.status_code == 405:
+            answer.headers["Allow"] = ", ".join(_allowed(request))
         return answer
 
     @app.exception_handler(RequestValidationError)
@@ -63,6 +66,12 @@ def install(app: FastAPI) -> None:
     def _bug(request: Request, error: Exception) -> JSONResponse:
         log.error("bug while answering %s", request.url.path, exc_info=error)
         return problem(request, 500, "A fault of latchscope", "The log of the service has the details.")
+
+
+def _allowed(request: Request) -> list[str]:
+    """Every method of an address; the framework tells those of the first of its routes alone."""
+    found = (route for route in request.app.router.routes if route.matches(request.scope)[0] is not Match.NONE)
+    return sorted({method for route in found for method in getattr(route, "methods", None) or ()})
 
 
 _CONTENT = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}

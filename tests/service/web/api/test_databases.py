@@ -249,3 +249,23 @@ def test_answers_match_the_openapi_document(own: Client, stage: Stage) -> None:
         answer = own.get(path.format(**examples), params=required | either.get(path, {}))
         assert answer.status_code == 200, path
         assert answer.headers["content-type"].split(";")[0] in operation["responses"]["200"]["content"], path
+
+
+def test_method_that_is_not_allowed_is_told_all_that_are(app: Client) -> None:
+    for path, each in app.get("/api/v1/openapi.json").json()["paths"].items():
+        place = path.replace("{db}", "undo-storm").replace("{id}", "x")
+        answer = app.get(place, "PATCH")
+        assert answer.status_code == 405
+        assert answer.headers["allow"] == ", ".join(sorted(method.upper() for method in each)), path
+
+
+def test_empty_cursor_is_not_understood(app: Client) -> None:
+    for path in ("marks", "episodes", "history?metric=latch_sleeps"):
+        sign = "&" if "?" in path else "?"
+        assert app.get(f"{DB}/{path}{sign}cursor=").status_code == 422, path
+
+
+def test_document_says_that_an_upload_has_a_file(app: Client) -> None:
+    body = app.get("/api/v1/openapi.json").json()["paths"]["/api/v1/reports"]["post"]["requestBody"]
+    (schema,) = (each["schema"] for each in body["content"].values())
+    assert schema["properties"]["file"]["minItems"] == 1
