@@ -22,6 +22,7 @@ from rules.model import (
     Finding,
     RuledOut,
     Severity,
+    Surface,
     Undetermined,
     meets,
     worst,
@@ -63,7 +64,7 @@ def diagnose(
         release=delta.release,
         mechanism=context.mechanism,
         basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
-        severity=_severity(context, judged, findings),
+        severity=severity_by_cost(context, judged, findings),
         headline=headline(context, findings, usual or {}, open_causes),
         impact=whole_impact(context, findings),
         surfaces=surface_impacts(context),
@@ -131,8 +132,8 @@ def _judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
     elsewhere = _elsewhere(cause, context)
     if elsewhere is not None:
         return elsewhere
-    outcomes = [outcome for condition in cause.when for outcome in _outcomes(condition, cause, context)]
-    outcomes = [_as_known(outcome, context) for outcome in outcomes]
+    outcomes = [outcome for condition in cause.when for outcome in outcomes_of(condition, cause, context)]
+    outcomes = [as_known(outcome, context) for outcome in outcomes]
     naming = [outcome for outcome in outcomes if outcome.condition.signal in NAMING]
     known = any(outcome.holds for outcome in naming)
     unnamed = None if known else _unnamed(naming, context)
@@ -140,7 +141,7 @@ def _judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
     for outcome in against:
         if not (_diluted(outcome) and (known or unnamed)):
             return ruled_out(cause, outcome)
-    blocking = _blocking(outcomes, context) or (unnamed if against else None)
+    blocking = blocking_of(outcomes, context) or (unnamed if against else None)
     if blocking is not None:
         return _open(cause, blocking, outcomes, context)
     found = finding(cause, context, outcomes)
@@ -185,7 +186,7 @@ def _absent(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
     return reading if reading.absent and reading.blocks else None
 
 
-def _as_known(outcome: ConditionResult, context: SignalContext) -> ConditionResult:
+def as_known(outcome: ConditionResult, context: SignalContext) -> ConditionResult:
     """The outcome; of a view that knows no caches, nothing against one of several caches that are in trouble together."""
     signal = SIGNALS[outcome.condition.signal]
     whole = signal.of in WHOLE_SURFACE and signal.surface is not None and outcome.condition.role == "shape"
@@ -206,14 +207,14 @@ def _diluted(outcome: ConditionResult) -> bool:
 
 def _elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
     """The verdict on a cause that belongs to other releases or shows where this instance has nothing to show."""
-    if not set(cause.surfaces) & set(context.surfaces):
+    if not on_surfaces(cause, context.surfaces):
         guarded = "mutexes" if context.mechanism == "mutex" else "latches"
         because = f"{guarded} guard the row cache of this release"
         return RuledOut(
             cause=cause.id, signal="mechanism", value=0.0, needs=" or ".join(cause.surfaces), because=because
         )
-    release = _full_release(context.delta)
-    if release is not None and not cause.releases.include(release):
+    release = full_release_of(context.delta)
+    if not of_release(cause, release):
         needs = f"{cause.releases.since or 'the oldest'} to {cause.releases.until or 'the newest'}"
         return RuledOut(
             cause=cause.id,
@@ -225,12 +226,22 @@ def _elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
     return None
 
 
-def _full_release(delta: Delta) -> str | None:
+def on_surfaces(cause: Cause, surfaces: Sequence[Surface]) -> bool:
+    """Whether a cause shows on any surface of the instance."""
+    return bool(set(cause.surfaces) & set(surfaces))
+
+
+def of_release(cause: Cause, release: str | None) -> bool:
+    """Whether a cause is known on a release; what is not known belongs to all."""
+    return release is None or cause.releases.include(release)
+
+
+def full_release_of(delta: Delta) -> str | None:
     """The release with its update where the instance tells it (18c and later)."""
     return text(next(iter(delta.rows("v$instance")), {}).get("version_full")) or delta.release
 
 
-def _outcomes(condition: Condition | AnyOf, cause: Cause, context: SignalContext) -> list[ConditionResult]:
+def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalContext) -> list[ConditionResult]:
     """The outcome of a condition; of alternatives, those that hold, else one that cannot be told, else one that fails.
 
     Alternatives that speak of a surface this instance has not got are none; one that cannot be told for want of events
@@ -248,7 +259,7 @@ def _outcomes(condition: Condition | AnyOf, cause: Cause, context: SignalContext
     here = [
         member for member in condition.any_of if SIGNALS[member.signal].surface in (None, *context.surfaces)
     ] or condition.any_of
-    each = [outcome for member in here for outcome in _outcomes(member, cause, context)]
+    each = [outcome for member in here for outcome in outcomes_of(member, cause, context)]
     holding = [outcome for outcome in each if outcome.holds]
     open_ones = [outcome for outcome in each if outcome.holds is None and not _moot(outcome, context)]
     open_ones.sort(key=lambda outcome: _absent(outcome, context) is None)
@@ -261,7 +272,7 @@ def _moot(outcome: ConditionResult, context: SignalContext) -> bool:
     return surface is not None and context.gate_of((surface,)) is Severity.INFO
 
 
-def _blocking(outcomes: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
+def blocking_of(outcomes: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
     """The reading that keeps a cause from being found, if any.
 
     What was not captured might speak against it, so it does; of what there is too little of, see `_too_little`.
@@ -283,7 +294,7 @@ def _too_little(outcomes: Sequence[ConditionResult]) -> Unknown | None:
     return next((outcome.reading for outcome in apart if isinstance(outcome.reading, Unknown)), None)
 
 
-def _severity(context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> Severity:
+def severity_by_cost(context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> Severity:
     """What the waits cost, whether or not a cause is known; what exonerates the row cache decides by itself."""
     found = worst(finding.severity for finding in findings)
     if any(causes[finding.cause].look_alike for finding in findings):

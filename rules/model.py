@@ -279,3 +279,11 @@ def meets(value: float, needs: str) -> bool:
     """Whether a value satisfies a comparison as causes write it: ">= 100"."""
     sign, bound = needs.split()
     return value >= float(bound) if sign == ">=" else value <= float(bound)
+
+
+def verdict_of(diagnosis: Diagnosis) -> list[list[str | int | None]]:
+    """What is found, in short: two diagnoses with the same verdict tell nothing new."""
+    return [
+        [finding.cause, finding.severity.value, finding.confidence.value, finding.child]
+        for finding in diagnosis.findings
+    ]

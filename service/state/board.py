@@ -14,6 +14,7 @@ from collectors.confirmation import ConfirmationResult
 from collectors.model import Delta, NotComparable, Snapshot
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
+from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
 from service.config.settings import DatabaseSettings
 from service.state.confirmations import Confirmed, still_counting
@@ -30,6 +31,7 @@ class Published:
     labels: CacheMap
     """The map by which metric series are named: names once known stay while the instance runs."""
     diagnosis: Diagnosis
+    """Of a quiet poll the short form; `whole` has its reasons."""
     published_at: float
     """time.monotonic() of the publication."""
     clock: float
@@ -38,8 +40,23 @@ class Published:
     """Metric family → its sample lines, rendered once; empty where another replica polls."""
     episode_changes: tuple[EpisodeChange, ...] = ()
     """What the poll changed about episodes; empty where another replica polls."""
+    usual: Mapping[str, UsualRange] = field(default_factory=dict)
+    """What was usual at the time of the poll."""
+    weighed_at: datetime | None = None
+    """When the last whole diagnosis was made, by the database's clock; this poll's where its diagnosis is whole."""
     poll_seconds: float = 0.0
     """Time the whole poll took, our own work included."""
+
+    @property
+    def short(self) -> bool:
+        """Whether the diagnosis is the short form."""
+        return self.weighed_at != self.snapshot.taken_at
+
+    def whole(self) -> Diagnosis:
+        """The diagnosis with all its reasons. It follows from the delta, so a quiet poll makes it only when somebody asks."""
+        if self.delta is None or not self.short:
+            return self.diagnosis
+        return diagnose(self.delta, usual=self.usual, caches=self.map)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +70,8 @@ class PollRecord:
     confirmed: tuple[Confirmed, ...] = ()
     episode_changes: tuple[EpisodeChange, ...] = ()
     """What the poll changed about episodes, for those who are notified."""
+    short: bool = False
+    """Whether the diagnosis is the short form, which is not kept."""
 
 
 @dataclass(frozen=True, slots=True)

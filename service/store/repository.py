@@ -206,6 +206,8 @@ def _opened(url: str) -> Engine:
 
 def _is_news(record: IngestRecord, last: dict[str, tuple[datetime, Any]]) -> bool:
     """Whether a verdict differs from the last one kept, or that one is old; notes it as the last."""
+    if not record.diagnosis:
+        return False
     last_at, verdict = last.get(record.database, (None, None))
     if verdict == record.verdict and last_at is not None and timedelta(0) <= record.at - last_at < REPEAT_AFTER:
         return False

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from collectors.confirmation import ConfirmationResult
@@ -17,10 +17,14 @@ from collectors.poll import Connection, poll, same_life
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap, cache_map
 from rules.engine import cannot_tell, diagnose
-from rules.model import Diagnosis
+from rules.model import Diagnosis, Severity, verdict_of
+from rules.quiet import short_form
 from service.metrics.exposition import render
 from service.state.board import MonitoredDatabase, PollRecord, Published
 from service.state.leases import LeasesLost
+
+WEIGH_EVERY = timedelta(minutes=5)
+"""A quiet poll is diagnosed in short while the verdict stays as it is, and as a whole so often, for the store to keep."""
 
 Usual = Callable[[datetime], Mapping[str, UsualRange]]
 
@@ -53,7 +57,7 @@ def run_poll(
     snapshot = with_samples(poll(watched.name, connection, previous, clock, grouping), seen, blockers)
     seconds = clock() - began
     change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
-    judged = published_from(snapshot, change, watched.usual)
+    judged = published_from(snapshot, change, watched.usual, last=watched.published)
     if not holds():
         raise LeasesLost("the lease was lost during the poll")
     published = publish(watched, judged, seconds)
@@ -92,15 +96,26 @@ def with_gap(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta
 
 
 def published_from(
-    snapshot: Snapshot, change: Delta | NotComparable, usual: Usual = lambda _: {}, clock: float | None = None
+    snapshot: Snapshot,
+    change: Delta | NotComparable,
+    usual: Usual = lambda _: {},
+    clock: float | None = None,
+    last: Published | None = None,
 ) -> Published:
     """A poll judged, with its cache map made once. Episodes and metrics are the business of who polls.
 
-    `clock`: time.time() of the poll where it was made elsewhere; else it is now.
+    `clock`: time.time() of the poll where it was made elsewhere; else it is now. `last`: the poll before, where the short
+    form will do while nothing changes.
     """
     delta = change if isinstance(change, Delta) else None
     caches = cache_map(delta or since_startup(snapshot))
-    diagnosis = cannot_tell(change) if isinstance(change, NotComparable) else _judged(change, usual, caches)
+    known = usual(delta.basis.end) if delta and delta.basis.end else {}
+    short = short_form(delta, known, caches) if delta and last and _weighed_lately(last, snapshot) else None
+    if short is not None and last is not None and verdict_of(short) != verdict_of(last.diagnosis):
+        short = None
+    diagnosis = (
+        cannot_tell(change) if isinstance(change, NotComparable) else short or diagnose(change, None, known, caches)
+    )
     at = time.time() if clock is None else clock
     return Published(
         snapshot=snapshot,
@@ -110,12 +125,16 @@ def published_from(
         diagnosis=diagnosis,
         published_at=time.monotonic() - (0.0 if clock is None else max(0.0, time.time() - clock)),
         clock=at,
+        usual=known,
+        weighed_at=last.weighed_at if short is not None and last is not None else snapshot.taken_at,
     )
 
 
-def _judged(change: Delta, usual: Usual, caches: CacheMap) -> Diagnosis:
-    """The diagnosis of a change, which says how many times the usual it costs where that is known."""
-    return diagnose(change, usual=usual(change.basis.end) if change.basis.end else None, caches=caches)
+def _weighed_lately(last: Published, snapshot: Snapshot) -> bool:
+    """Whether the whole diagnosis was made within the last minutes; in trouble each poll makes it."""
+    if last.weighed_at is None or snapshot.taken_at is None or last.diagnosis.severity is not Severity.INFO:
+        return False
+    return timedelta(0) < snapshot.taken_at - last.weighed_at < WEIGH_EVERY
 
 
 def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float) -> Published:
@@ -132,7 +151,8 @@ def poll_record(
     """What the store keeps of a poll beside its snapshot and diagnosis."""
     ended = [change.episode for change in published.episode_changes if change.what == "end"]
     lasting = (*watched.episodes.open, *ended)
-    return PollRecord(change, previous, lasting, tuple(watched.confirmed.values()), published.episode_changes)
+    confirmed = tuple(watched.confirmed.values())
+    return PollRecord(change, previous, lasting, confirmed, published.episode_changes, published.short)
 
 
 def _labels(last: Published | None, snapshot: Snapshot, caches: CacheMap) -> CacheMap:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from collectors.capture import dump_snapshot, load_snapshot
 from collectors.model import Delta, NotComparable, Snapshot
-from rules.model import Diagnosis
+from rules.model import Diagnosis, verdict_of
 from service.state.board import PollRecord
 from service.state.confirmations import Confirmed
 from service.state.episodes import Episode, EpisodeChange
@@ -24,7 +24,8 @@ _CHANGES = TypeAdapter(list[EpisodeChange])
 
 @dataclass(frozen=True, slots=True)
 class IngestRecord:
-    """One poll as the store takes it. `seconds` is None where the poll has no interval; `why` says why."""
+    """One poll as the store takes it. `diagnosis` is empty where it is no news; `seconds` is None where the poll has no interval;
+    `why` says why."""
 
     database: str
     at: datetime
@@ -59,13 +60,10 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord 
         database=snapshot.database,
         at=snapshot.taken_at,
         body=pack(snapshot),
-        diagnosis=diagnosis.model_dump_json(),
+        diagnosis="" if poll_record and poll_record.short else diagnosis.model_dump_json(),
         severity=diagnosis.severity.value,
         headline=diagnosis.headline,
-        verdict=[
-            [finding.cause, finding.severity.value, finding.confidence.value, finding.child]
-            for finding in diagnosis.findings
-        ],
+        verdict=verdict_of(diagnosis),
         seconds=delta.basis.seconds if delta else None,
         share=impact.share_of_db_time if impact and delta else None,
         waiting=impact.waiting_sessions if impact and delta else None,

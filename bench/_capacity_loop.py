@@ -1,0 +1,129 @@
+"""The closed loop of `bench capacity`, a process of its own: workers that poll as soon as they may, nothing written.
+
+Prints one line of JSON: polls, processor seconds, and those of each step on the threads of polls.
+"""
+
+import argparse
+import json
+import os
+import resource
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from collectors.model import Snapshot
+from collectors.oracle import prepare
+from rules.model import Diagnosis
+from service.config.settings import DatabaseSettings, OracleSettings
+from service.state.board import MonitoredDatabase, PollRecord
+from service.store.ingest.record import record_of
+from service.watch import pipeline
+from service.watch.connect import Connector
+from service.watch.scheduler import PollScheduler
+from service.watch.worker import Worker
+from tests.oracle_standin.scripted import PASSWORD, USER
+
+STEPS = ("poll", "between", "cache_map", "short_form", "diagnose", "render")
+WARM_POLLS = 6
+
+
+class Steps:
+    """Processor seconds of this thread by step."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def timed(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The same, its time noted."""
+
+        def during(*given: Any, **more: Any) -> Any:
+            began = time.thread_time()
+            try:
+                return call(*given, **more)
+            finally:
+                self.seconds[name] += time.thread_time() - began
+
+        return during
+
+
+class Keeper:
+    """Makes of each poll what the store would take, and counts it."""
+
+    def __init__(self) -> None:
+        self.polls = 0
+        self._lock = threading.Lock()
+
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
+        record_of(snapshot, diagnosis, poll_record)
+        with self._lock:
+            self.polls += 1
+
+
+class Tireless(Worker):
+    """A worker that is due again at once."""
+
+    def take_turn(self) -> float | None:
+        if not self._stopping:
+            self.step()
+            self._burst = None  # looks between polls are no part of this loop
+        return None if self._stopping else time.monotonic()
+
+
+def main() -> None:
+    """Poll for so many seconds."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port", type=int)
+    parser.add_argument("databases", type=int)
+    parser.add_argument("seconds", type=float)
+    parser.add_argument("--statements", default="grouped")
+    parser.add_argument("--steps", action="store_true")
+    given = parser.parse_args()
+    prepare("thin")
+    os.environ["BENCH_PASSWORD"] = PASSWORD
+    keeper, scheduler, steps = Keeper(), PollScheduler(), Steps()
+    if given.steps:
+        for name in STEPS:
+            setattr(pipeline, name, steps.timed(name, getattr(pipeline, name)))
+        keeper.keep = steps.timed("record_of", keeper.keep)  # type: ignore[method-assign]
+    connector = Connector(OracleSettings())
+    workers = [_worker(number, given, connector, keeper, scheduler) for number in range(given.databases)]
+    for worker in workers:
+        worker.start()
+    while keeper.polls < WARM_POLLS * given.databases:
+        time.sleep(0.05)
+    steps.seconds.clear()
+    polls, spent, began = keeper.polls, _processor(), time.monotonic()
+    time.sleep(given.seconds)
+    polls, spent, took = keeper.polls - polls, _processor() - spent, time.monotonic() - began
+    told = {
+        "polls": polls,
+        "processor": spent,
+        "seconds": took,
+        "threads": threading.active_count(),
+        "steps": steps.seconds,
+    }
+    print(json.dumps(told), flush=True)
+    sys.stdout.flush()
+    os._exit(0)  # no goodbyes: the stand-in goes with us
+
+
+def _worker(
+    number: int, given: argparse.Namespace, connector: Connector, keeper: Keeper, scheduler: PollScheduler
+) -> Worker:
+    name = f"db-{number:04}"
+    dsn = f"127.0.0.1:{given.port}/{name}"
+    database = DatabaseSettings(name=name, dsn=dsn, user=USER, password_env="BENCH_PASSWORD")
+    watched, grouped = MonitoredDatabase(database, 15.0), given.statements == "grouped"
+    return Tireless(watched, connector, keeper, scheduler=scheduler, grouped=grouped)
+
+
+def _processor() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""The fleet of databases of `bench capacity`, a process of its own: answers made and encoded beforehand, so that it costs little.
+
+Prints its port as its first line, then serves until its input ends. A line of input is a command: `hang N` has the first N
+databases say nothing any more, `well` ends that, `polls` prints the moments of all polls by database since it was last asked,
+with the statements answered, as JSON.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any
+
+from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
+from collectors.simulator.scenario import Scenario
+from tests.oracle_standin import calls
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.backend import Answer, ResultColumn
+from tests.oracle_standin.databases import Service
+from tests.oracle_standin.faults import Stage
+from tests.oracle_standin.profiles import ORACLE_12_1
+from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
+from tests.oracle_standin.server import Listener
+
+FRAMES = 240
+"""Polls after which a database begins anew, as after a restart: one in so many takes longer."""
+STEP = 15.0
+_encode = calls.rows
+
+
+class Page(list[Any]):
+    """Rows with their encoding, which is made once."""
+
+    encoded: bytes | None = None
+
+    def __getitem__(self, place: Any) -> Any:
+        whole = isinstance(place, slice) and not place.start and (place.stop is None or place.stop >= len(self))
+        return self if whole else super().__getitem__(place)
+
+
+def encoded_once(columns: Sequence[ResultColumn], values: Any) -> bytes:
+    if not isinstance(values, Page):
+        return _encode(columns, values)
+    if values.encoded is None:
+        values.encoded = _encode(columns, values)
+    return values.encoded
+
+
+@dataclass
+class Film:
+    """The answers of a scenario, poll by poll; shared by all databases that play it."""
+
+    scenario: Scenario
+    shown: dict[tuple[int, str], Answer] = field(default_factory=dict)
+
+    def at(self, frame: int, sql: str, binds: Mapping[str, object]) -> Answer:
+        if (frame, sql) not in self.shown:
+            backend = ScriptedBackend(self.scenario)
+            backend._database = ScriptedDatabase(self.scenario, BEGAN, lambda: frame * STEP)
+            backend._database._now = frame * STEP
+            answer = backend.answer("", sql, binds)
+            self.shown[frame, sql] = replace(answer, rows=Page(answer.rows))
+        return self.shown[frame, sql]
+
+
+BEGAN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+@dataclass
+class Player:
+    """One database: its place in the film, one further with every poll."""
+
+    film: Film
+    delay: float
+    frame: int = 0
+    moments: list[float] = field(default_factory=list)
+    """time.monotonic() of each poll's first statement."""
+
+    def answer(self, service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
+        if "/* latchscope v$instance */" in sql:
+            self.frame = (self.frame + 1) % FRAMES
+            self.moments.append(monotonic())
+        answer = self.film.at(self.frame, sql, binds)
+        return replace(answer, delay=self.delay) if self.delay else answer
+
+
+def steady(name: str) -> Scenario:
+    """A scenario that stays where it is at its worst."""
+    scenario = scenarios()[name]
+    worst = max(
+        (load for _, load in scenario.loop), key=lambda load: sum(child.sleeps for child in load.children.values())
+    )
+    return replace(scenario, loop=((STEP * FRAMES, worst),), marks=())
+
+
+def main() -> None:
+    """Serve."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("databases", type=int)
+    parser.add_argument("--troubled", type=float, default=1 / 3, help="share of undo-storm")
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds to each statement: the network")
+    given = parser.parse_args()
+    calls.rows = encoded_once
+    films = {name: Film(steady(name)) for name in ("undo-storm", "healthy-19c", "busy-but-fine")}
+    account: dict[str, Account] = {USER: Account(PASSWORD)}
+    services = {
+        f"db-{number:04}": Service(Player(films[kind_of(number, given.troubled)], given.delay), account, ORACLE_12_1)
+        for number in range(given.databases)
+    }
+    with Listener(services) as listener:
+        print(listener.port, flush=True)
+        for line in sys.stdin:
+            command, _, count = line.strip().partition(" ")
+            if command == "hang":
+                for service in list(services.values())[: int(count)]:
+                    service.faults.hang(Stage.EXECUTE)
+            elif command == "well":
+                for service in services.values():
+                    service.faults.clear()
+            else:
+                print(json.dumps(told(services)), flush=True)
+
+
+def told(services: Mapping[str, Service]) -> dict[str, Any]:
+    """What went on since this was last asked for."""
+    polls: dict[str, list[float]] = {}
+    for name, service in services.items():
+        assert isinstance(service.backend, Player)
+        polls[name], service.backend.moments = service.backend.moments, []
+    return {"polls": polls, "statements": sum(service.counters.statements for service in services.values())}
+
+
+def kind_of(number: int, troubled: float) -> str:
+    """What a database plays: the troubled ones spread over the fleet, the others in turn healthy and busy."""
+    if int((number + 1) * troubled) > int(number * troubled):
+        return "undo-storm"
+    return ("healthy-19c", "busy-but-fine")[number % 2]
+
+
+if __name__ == "__main__":
+    main()

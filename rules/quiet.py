@@ -1,0 +1,91 @@
+"""The short form of a Diagnosis: where nothing waits and nothing hangs, no cause needs weighing to say so.
+
+Severity, headline, findings and costs are those of `rules.engine.diagnose`; steps, what was ruled out and what stayed open are
+left to it, for whoever asks.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from collectors.model import Delta
+from rules.baseline import UsualRange
+from rules.cache_map import CacheMap
+from rules.catalogue import catalogue, conditions
+from rules.cause import Cause
+from rules.context import SignalContext
+from rules.engine import as_known, blocking_of, full_release_of, of_release, on_surfaces, outcomes_of, severity_by_cost
+from rules.explanation.headline import headline
+from rules.finding import ConditionResult, finding, ranked
+from rules.model import Diagnosis, DiagnosisBasis, Finding, Severity, Surface
+from rules.troubles import overall_gate, surface_impacts, whole_impact
+from rules.weighing import weighed
+
+
+def short_form(
+    delta: Delta, usual: Mapping[str, UsualRange] | None = None, caches: CacheMap | None = None
+) -> Diagnosis | None:
+    """The Diagnosis of a quiet interval without its reasons; None where it takes the whole. Arguments as of `diagnose`."""
+    context = SignalContext(delta, caches)
+    if not _quiet(context):
+        return None
+    here = _causes_of(tuple(context.surfaces), full_release_of(delta))
+    found = [each for cause in here if (each := _found(cause, context)) is not None]
+    findings = ranked((each for each in weighed(context, catalogue(), found) if isinstance(each, Finding)), catalogue())
+    basis = delta.basis
+    return Diagnosis.model_construct(
+        database=delta.database,
+        release=delta.release,
+        mechanism=context.mechanism,
+        basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
+        severity=severity_by_cost(context, catalogue(), findings),
+        headline=headline(context, findings, usual or {}),
+        impact=whole_impact(context, findings),
+        surfaces=surface_impacts(context),
+        findings=findings,
+        steps=(),
+        ruled_out=(),
+        undetermined=(),
+    )
+
+
+def _quiet(context: SignalContext) -> bool:
+    """Whether an interval between polls cost nothing on any surface, and nobody was met waiting."""
+    delta = context.delta
+    return (
+        delta.source == "views"
+        and delta.basis.kind == "interval"
+        and not delta.confirmations
+        and context.crowd is None
+        and (context.look is None or not (context.look.sessions or context.look.before))
+        and all(context.gate_of((surface,)) is Severity.INFO for surface in context.surfaces)
+        and overall_gate(context) is Severity.INFO
+    )
+
+
+@cache
+def _causes_of(surfaces: Sequence[Surface], release: str | None) -> tuple[Cause, ...]:
+    """The causes that can happen on an instance with these surfaces."""
+    polled = (cause for cause in catalogue().values() if not cause.handbook)
+    return tuple(cause for cause in polled if on_surfaces(cause, surfaces) and of_release(cause, release))
+
+
+def _found(cause: Cause, context: SignalContext) -> Finding | None:
+    """The finding of a cause in a quiet interval; None at the first thing that speaks against it or that it lacks.
+
+    A near miss is none here: it takes waits that cost something.
+    """
+    outcomes: list[ConditionResult] = []
+    for condition in cause.when:
+        for outcome in outcomes_of(condition, cause, context):
+            role, judged = outcome.condition.role, as_known(outcome, context)
+            if judged.holds is False and role != "supporting":
+                return None
+            if judged.holds is None and (role == "required" or (role == "identity" and not _shaped(cause))):
+                return None
+            outcomes.append(judged)
+    return None if blocking_of(outcomes) is not None else finding(cause, context, outcomes)
+
+
+def _shaped(cause: Cause) -> bool:
+    """Whether a shape may stand in for an identity that is not known."""
+    return any(condition.role == "shape" for condition in conditions(cause))

@@ -1,0 +1,169 @@
+"""The short form of a quiet poll says what the whole diagnosis says, over every case, scenario and generated instance."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+
+from collectors.delta import between
+from collectors.model import Changes, Delta, Row, Snapshot, Value, number
+from collectors.ondemand.sampling import VIEW as SAMPLED
+from collectors.ondemand.sampling import not_sampled
+from collectors.scenarios import scenarios
+from rules.baseline import UsualRange
+from rules.cache_map import CacheMap, cache_map
+from rules.engine import diagnose
+from rules.hangs import VIEW as WAITING
+from rules.model import Diagnosis, Severity
+from rules.quiet import short_form
+from service.config.settings import DatabaseSettings
+from service.metrics.exposition import render
+from tests.collectors.scripted import poll_at
+from tests.rules.case_files import Told, all_cases, delta_of
+from tests.rules.random_loads import Instance, instances
+from tests.rules.random_loads import delta_of as delta_of_instance
+from tests.truth.generate import case as generated
+
+NOTHING_READ = Snapshot("erp1", None, {})
+SAME = (
+    "database",
+    "release",
+    "mechanism",
+    "basis",
+    "severity",
+    "headline",
+    "impact",
+    "surfaces",
+    "findings",
+    "who",
+    "waiting",
+)
+USUAL = {"row_cache_wait_share": UsualRange(median=0.0001, low=0.00005, high=0.0002, samples=40, scope="all hours")}
+WAITED = ("time_waited_micro", "time_waited_micro_fg", "wait_time")
+WAITS = ("v$system_event", "v$latch", "v$latch_children", "v$mutex_sleep")
+
+
+def hushed(delta: Delta) -> Delta:
+    """The same events, each a ten-thousandth as long, and nobody met waiting: the sleeps stay, and cost nothing."""
+
+    def short(name: str, cell: Value) -> Value:
+        return cell // 10_000 if name in WAITED and isinstance(cell, int) else cell
+
+    def row(one: Row) -> Row:
+        return {name: short(name, cell) for name, cell in one.items()}
+
+    readings = {
+        view: replace(reading, rows=tuple(map(row, reading.rows)))
+        if isinstance(reading, Changes) and view in WAITS
+        else replace(reading, rows=())
+        if isinstance(reading, Changes) and view == WAITING
+        else reading
+        for view, reading in delta.readings.items()
+    }
+    return replace(delta, readings={**readings, SAMPLED: not_sampled()}, at_begin={}, confirmations={})
+
+
+def agrees(delta: Delta, usual: Mapping[str, UsualRange] = USUAL) -> bool:
+    """Whether there is a short form; that it says the same is asserted."""
+    caches = cache_map(delta)
+    short = short_form(delta, usual, caches)
+    if short is None:
+        return False
+    whole = diagnose(delta, usual=usual, caches=caches)
+    for name in SAME:
+        assert getattr(short, name) == getattr(whole, name), name
+    assert verdicts_as_metrics(short) == verdicts_as_metrics(whole)
+    assert Diagnosis.model_validate(short.model_dump()) == short, "a sound Diagnosis, if a short one"
+    assert short.severity is Severity.INFO and whole.troubles == () and whole.candidates == ()
+    return True
+
+
+def verdicts_as_metrics(diagnosis: Diagnosis) -> Mapping[str, bytes]:
+    """All that /metrics says of a diagnosis."""
+    return render(DatabaseSettings(name="erp1", dsn="x"), NOTHING_READ, CacheMap(), diagnosis)
+
+
+def hushed_delta() -> Delta:
+    delta = between(poll_at("healthy-19c", 40.0), poll_at("healthy-19c", 42.0))
+    assert isinstance(delta, Delta)
+    return delta
+
+
+CASES = all_cases()
+found: Counter[str] = Counter()
+
+
+@pytest.mark.parametrize("told", CASES, ids=str)
+def test_short_form_of_a_case_is_true_as_it_is_and_where_its_waits_cost_nothing(told: Told) -> None:
+    delta = delta_of(told)
+    agrees(delta), agrees(delta, {})
+    quiet = hushed(delta)
+    if agrees(quiet):
+        found.update(finding.cause for finding in diagnose(quiet).findings)
+
+
+def test_short_form_of_cases_has_findings() -> None:
+    """Of what costs nothing some is found all the same, and the short form must find it too."""
+    for told in CASES:
+        quiet = hushed(delta_of(told))
+        short = short_form(quiet)
+        if short is not None:
+            found.update(finding.cause for finding in short.findings)
+    assert {"spin-only", "benign-internal"} <= found.keys(), sorted(found)
+
+
+def moments(name: str) -> Iterator[Delta]:
+    """Changes from poll to poll through the loop of a scenario."""
+    step = max(scenarios()[name].length / 24, 2.0)
+    polls = [poll_at(name, at * step) for at in range(25)]
+    for earlier, later in pairwise(polls):
+        delta = between(earlier, later)
+        if isinstance(delta, Delta):
+            yield delta
+
+
+@pytest.mark.parametrize("name", scenarios())
+def test_short_form_of_a_scenario_is_true_throughout(name: str) -> None:
+    short = [agrees(delta) for delta in moments(name)]
+    quiet = [agrees(hushed(delta)) for delta in moments(name)]
+    assert any(quiet), "nothing waits, so nothing needs weighing"
+    if name in ("healthy-19c", "busy-but-fine"):
+        assert all(short), "no poll of a healthy database takes the whole"
+    if name == "undo-storm":
+        assert any(short) and not all(short), "in trouble it does"
+
+
+@given(one=instances())
+def test_short_form_of_any_load_is_true(one: Instance) -> None:
+    delta = delta_of_instance(one)
+    agrees(delta, {}), agrees(hushed(delta), {})
+
+
+@pytest.mark.parametrize("first", range(0, 120, 20))
+def test_short_form_of_generated_instances_is_true(first: int) -> None:
+    for seed in range(first, first + 20):
+        made = generated(seed)
+        delta = between(made.begin, made.end)
+        assert isinstance(delta, Delta)
+        agrees(delta), agrees(hushed(delta))
+
+
+def test_whatever_may_change_a_verdict_takes_the_whole() -> None:
+    delta = hushed_delta()
+    assert short_form(delta) is not None
+    for changed in (
+        replace(delta, source="report"),
+        replace(delta, basis=replace(delta.basis, kind="since_startup")),
+        replace(delta, readings={view: one for view, one in delta.readings.items() if view != "v$system_event"}),
+    ):
+        assert short_form(changed) is None
+    events = delta.readings["v$system_event"]
+    assert isinstance(events, Changes)
+    slow = [{**row, **{name: 10**9 for name in WAITED if number(row.get(name)) is not None}} for row in events.rows]
+    assert (
+        short_form(replace(delta, readings={**delta.readings, "v$system_event": replace(events, rows=tuple(slow))}))
+        is None
+    )
