@@ -114,7 +114,6 @@ def _one_poll(
         "round trips, counted by the listener": float(counters.round_trips - trips),
         "round trips, told by us": float(sum(cost.round_trips for cost in costs)),
         "rows": float(sum(cost.rows for cost in costs)),
-        "bytes of values": float(sum(cost.bytes for cost in costs)),
     }
 
 

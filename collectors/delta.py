@@ -1,6 +1,6 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 
 from collectors.granting.script import grant
@@ -159,7 +159,7 @@ def _changes(collector: Collector, before: Reading | None, after: Reading, oddit
         return _missing_before(before)
 
     def key_of(row: Row) -> Key:
-        return tuple(row.get(name) for name in collector.key)
+        return tuple([row.get(name) for name in collector.key])
 
     new = _keyed(collector, after, key_of, oddities)
     if isinstance(new, Missing):
@@ -167,7 +167,7 @@ def _changes(collector: Collector, before: Reading | None, after: Reading, oddit
     if before is None:
         rows = [_totals(collector, key, row, oddities) for key, row in new.items()]
         return Changes(collector.view, tuple(rows), after.notes)
-    old = _keyed(collector, before, key_of, oddities)
+    old = new if before is after else _keyed(collector, before, key_of, oddities)  # what was carried over is the same
     if isinstance(old, Missing):
         return _missing_before(old)
     if not collector.once and _has(collector, ColumnKind.COUNTER):
@@ -229,8 +229,8 @@ def _has(collector: Collector, *kinds: ColumnKind) -> bool:
 
 def _totals(collector: Collector, key: Key, row: Row, oddities: list[Oddity]) -> Row:
     kept = dict(row)
-    for name in _counters(collector, row):
-        total = number(row[name])
+    for name in collector.counters:
+        total = number(row.get(name))
         if total is not None and total < 0:
             oddities.append(Oddity(collector.view, key, name, "negative", None, row[name]))
             del kept[name]
@@ -239,7 +239,13 @@ def _totals(collector: Collector, key: Key, row: Row, oddities: list[Oddity]) ->
 
 def _change(collector: Collector, key: Key, old: Row | None, new: Row, oddities: list[Oddity]) -> Row:
     kept = dict(new)
-    for name in _counters(collector, new):
+    for name in collector.counters:
+        if name not in new:
+            continue
+        after, before = new[name], old.get(name) if old is not None else None
+        if isinstance(before, int | float) and isinstance(after, int | float) and 0 <= before <= after:
+            kept[name] = after - before
+            continue
         change = _difference(collector, key, name, old, new, oddities)
         if change is None:
             del kept[name]
@@ -263,10 +269,6 @@ def _difference(collector: Collector, key: Key, name: str, old: Row | None, new:
         )
         return None
     return after - before
-
-
-def _counters(collector: Collector, row: Row) -> Iterable[str]:
-    return [column.name for column in collector.columns if column.kind is ColumnKind.COUNTER and column.name in row]
 
 
 def _wrapped(before: float, after: float) -> bool:

@@ -70,7 +70,6 @@ class Cost:
     seconds: float
     rows: int
     round_trips: int
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +116,12 @@ class Collector:
     momentary: bool = False  # tells of the moment of the poll alone; a Delta keeps the earlier reading as `at_begin`
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
-
-    key: tuple[str, ...] = field(init=False)
-    """The names of the columns that identify a row."""
+    key: tuple[str, ...] = field(init=False)  # the names of the columns that identify a row
+    counters: tuple[str, ...] = field(init=False)  # those of its counters
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "key", tuple(one.name for one in self.columns if one.kind is ColumnKind.KEY))
+        for name, kind in (("key", ColumnKind.KEY), ("counters", ColumnKind.COUNTER)):
+            object.__setattr__(self, name, tuple(one.name for one in self.columns if one.kind is kind))
 
     def column(self, name: str) -> Column:
         """The declared column of that name; KeyError when the view has none."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import oracledb
 
@@ -19,8 +19,10 @@ from collectors.registry import collectors
 
 T = TypeVar("T")
 
-PREFETCH_ROWS = 2000
-"""Above the row count of every view we read, so that each statement is one round trip."""
+ROOM = 250
+"""Rows fetched with the execution, above what nearly every statement of ours gives: then it is one round trip. The driver
+keeps room for so many rows of each statement and session, so it is not more; a statement that gave more gets more."""
+MOST_ROOM = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class OracleConnection:
         self._deadlines = deadlines or Deadlines()
         self._cancelled = False
         self._in_doubt = False
+        self._room: dict[str, int] = {}
         self._calls, self._session = self._log_in()
 
     def _log_in(self) -> tuple[SessionCalls, oracledb.Connection]:
@@ -187,12 +190,14 @@ class OracleConnection:
         self._session.call_timeout = int(seconds * 1000)
         began = perf_counter()
         with self._session.cursor() as cursor:
-            cursor.prefetchrows = cursor.arraysize = PREFETCH_ROWS
+            cursor.prefetchrows = cursor.arraysize = room = self._room.get(sql, ROOM)
             cursor.execute(sql, dict(binds))
             columns = tuple(column.name.lower() for column in cursor.description)
             rows = cursor.fetchall()
         seconds = perf_counter() - began
-        return Answer(columns, rows, _round_trips(len(rows)), _size(rows), seconds)
+        if len(rows) >= room < MOST_ROOM:
+            self._room[sql] = min(2 * len(rows), MOST_ROOM)
+        return Answer(columns, rows, _round_trips(len(rows), room), seconds)
 
     def close(self) -> None:
         """Give the session back; a session that cannot say goodbye in time is left behind."""
@@ -220,11 +225,6 @@ def _within(calls: SessionCalls, call: Callable[[], T], seconds: float, what: st
         raise SessionError(f"{what} failed inside the driver: {type(error).__name__}: {brief(error)}") from None
 
 
-def _round_trips(rows: int) -> int:
+def _round_trips(rows: int, room: int) -> int:
     """Round trips of one query by the driver's fetch rule: one while the rows fit the prefetch, then one per array."""
-    return 1 + max(0, -(-(rows + 1 - PREFETCH_ROWS) // PREFETCH_ROWS))
-
-
-def _size(rows: list[tuple[Any, ...]]) -> int:
-    """Bytes of the values fetched, as text; the wire adds its own framing."""
-    return sum(len(str(cell)) for row in rows for cell in row if cell is not None)
+    return 1 + max(0, -(-(rows + 1 - room) // room))

@@ -23,7 +23,6 @@ class Answer:
     columns: tuple[str, ...]
     rows: list[tuple[Value, ...]]
     round_trips: int = 1
-    bytes: int = 0
     seconds: float | None = None
     """Time from the request to its last row, as the driver saw it; None where nobody measured it."""
 
@@ -189,7 +188,7 @@ def _binds_of(group: Group, readings: Mapping[str, Reading]) -> Binds | Missing:
 def _cost(answer: Answer, elapsed: float) -> Cost:
     """What an answer cost. Within `elapsed` our own work may have waited for its turn, so the driver's word counts."""
     seconds = elapsed if answer.seconds is None else answer.seconds
-    return Cost(seconds, len(answer.rows), answer.round_trips, answer.bytes)
+    return Cost(seconds, len(answer.rows), answer.round_trips)
 
 
 def _tried_before(reading: Reading, readings: Mapping[str, Reading], previous: Snapshot | None) -> bool:

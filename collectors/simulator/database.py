@@ -45,7 +45,7 @@ class ScriptedDatabase:
         columns, rows = (
             (group.columns, group.united({view: _as_rows(*of[view]) for view in of})) if group else of.popitem()[1]
         )
-        return Answer(columns, rows, bytes=sum(len(str(cell)) for row in rows for cell in row if cell is not None))
+        return Answer(columns, rows)
 
     def view(self, name: str) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
         """Columns and rows of a view at the time of the poll."""

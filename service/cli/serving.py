@@ -1,6 +1,7 @@
 """Serving until a signal: the listening socket, the app, and an end within five seconds whatever hangs."""
 
 import faulthandler
+import gc
 import logging
 import os
 import signal
@@ -39,6 +40,7 @@ def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[
         if not chosen.loopback and chosen.auth.tokens_file is None:
             logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
         provide_descriptors(len(chosen.databases))
+        _collect_rarely()
 
         def end() -> NoReturn:
             """Put on disk what is still in memory, and go.
@@ -54,6 +56,12 @@ def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[
             os._exit(0)
 
         Server(app, end).run(sockets=[listener])
+
+
+def _collect_rarely() -> None:
+    """What a start has made stays, and a poll replaces all of the one before: looking through everything finds nothing."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _listener(chosen: Settings) -> socket.socket:

@@ -1,7 +1,8 @@
 """What is usual for each database, by hour of the week, learned from its own hourly roll-ups at most once an hour."""
 
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from collectors.model import ROW_CACHE_LATCH
@@ -10,6 +11,9 @@ from service.store.queries.episodes import Baseline
 from service.store.repository import Repository
 
 LEARNED_FROM = timedelta(weeks=12)
+LEARN_EVERY = timedelta(minutes=55)
+"""Within the hour for which the last time fetched ahead."""
+ROUND_SECONDS = 1.0
 A_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 DAYS, WEEK = 168, 192
 """Slots of `baselines.hour_of_week`: 0 to 167 are hours of the week, from here the 24 hours of the day, then all hours."""
@@ -86,24 +90,35 @@ def _rows(database: str, figure: str, samples: Samples) -> Iterable[Baseline]:
 
 
 class BaselineCache:
-    """What is usual now, at hand for polls, which never ask the store. `do` is a round of the job that learns it."""
+    """What is usual now, at hand for polls, which never ask the store. `do` is a round of the job that learns it.
 
-    def __init__(self, store: Repository, databases: Iterable[str]) -> None:
+    To learn costs tens of milliseconds of processor for each database, so a round stops after a second and the next goes on:
+    a fleet is learned over the hour and never at one moment. What holds for the next hour is fetched ahead.
+    """
+
+    def __init__(
+        self, store: Repository, databases: Iterable[str], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._store = store
-        self._databases = tuple(databases)
-        self._known: dict[str, tuple[tuple[int, ...], Mapping[str, UsualRange]]] = {}
+        self._clock = clock
+        self._learned: dict[str, datetime | None] = dict.fromkeys(databases)
+        self._known: dict[str, dict[tuple[int, ...], Mapping[str, UsualRange]]] = {}
 
     def of(self, database: str, at: datetime) -> Mapping[str, UsualRange]:
-        """What is usual for a database at a time; empty unless that is the hour at hand."""
-        hour, usual = self._known.get(database, ((), {}))
-        return usual if hour == _hour(at) else {}
+        """What is usual for a database at a time; empty unless that is the hour at hand or the next one."""
+        return self._known.get(database, {}).get(_hour(at), {})
 
     def do(self, now: datetime) -> None:
-        """Learn anew once an hour and database. Raises what the store does."""
-        for database in self._databases:
-            if self._known.get(database, ((), {}))[0] != _hour(now):
-                learn(self._store, database, now)
-                self._known[database] = _hour(now), usual_at(self._store, database, now)
+        """Learn those anew whose last time is longest ago, as many as a round has time for. Raises what the store does."""
+        until = self._clock() + ROUND_SECONDS
+        due = [name for name, at in self._learned.items() if at is None or now - at >= LEARN_EVERY]
+        for database in sorted(due, key=lambda name: (self._learned[name] or datetime.min.replace(tzinfo=UTC), name)):
+            learn(self._store, database, now)
+            hours = (now, now + timedelta(hours=1))
+            self._known[database] = {_hour(at): usual_at(self._store, database, at) for at in hours}
+            self._learned[database] = now
+            if self._clock() >= until:
+                return
 
 
 def _hour(at: datetime) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """The sample lines of one database, rendered once per poll and joined per family at scrape."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from collectors.model import Row, number
 from service.characters import visible
@@ -20,20 +20,21 @@ class Block:
 
     def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
         """One sample, unless there is no value."""
-        if value is None:
-            return
-        more = "".join([f',{name}="{_escaped(text)}"' for name, text in labels.items()])
-        self._lines.setdefault(family.name, []).append(f"{family.name}{{{self._common}{more}}} {_number(value)}\n")
+        if value is not None:
+            self._add(family, value, _labels(labels))
+
+    def _add(self, family: Family, value: float, labels: str) -> None:
+        self._lines.setdefault(family.name, []).append(f"{family.name}{{{self._common}{labels}}} {_number(value)}\n")
 
     def add_rows(
         self, columns: Mapping[Family, tuple[str, float]], rows: Iterable[Row], labels: Callable[[Row], Labels]
     ) -> None:
         """A family per column, a sample per row."""
         for row in rows:
-            named = labels(row)
+            named = _labels(labels(row))
             for family, (column, unit) in columns.items():
-                value = number(row.get(column))
-                self.add(family, None if value is None else value / unit, named)
+                if (value := number(row.get(column))) is not None:
+                    self._add(family, value / unit, named)
 
     def text(self) -> dict[str, bytes]:
         """Family → its lines, encoded once."""
@@ -50,5 +51,10 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
+def _labels(labels: Labels) -> str:
+    return "".join([f',{name}="{_escaped(text)}"' for name, text in labels.items()])
+
+
+@lru_cache(4096)
 def _escaped(text: str) -> str:
     return visible(text, keep="\n").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

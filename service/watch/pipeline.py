@@ -132,7 +132,9 @@ def published_from(
 
 def _weighed_lately(last: Published, snapshot: Snapshot) -> bool:
     """Whether the whole diagnosis was made within the last minutes; in trouble each poll makes it."""
-    if last.weighed_at is None or snapshot.taken_at is None or last.diagnosis.severity is not Severity.INFO:
+    if last.delta is None or last.diagnosis.severity is not Severity.INFO:
+        return False
+    if last.weighed_at is None or snapshot.taken_at is None:
         return False
     return timedelta(0) < snapshot.taken_at - last.weighed_at < WEIGH_EVERY
 

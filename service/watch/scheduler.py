@@ -174,6 +174,7 @@ class PollScheduler:
     def _take_turns(self, scheduled: Scheduled | None) -> None:
         """Turns on a thread, one after another as long as somebody is due."""
         while scheduled is not None:
+            threading.current_thread().name = f"poll {scheduled.name}"
             following = self._turn_of(scheduled)
             with self._changed:
                 self._ended(scheduled, following)
@@ -182,7 +183,6 @@ class PollScheduler:
                     self._changed.notify()
 
     def _turn_of(self, scheduled: Scheduled) -> float | None:
-        threading.current_thread().name = f"poll {scheduled.name}"
         turn = _PollTurn(self)
         turn.resume()
         try:

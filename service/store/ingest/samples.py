@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 
-from collectors.model import Changes, Collector, ColumnKind, Delta, Missing, Row, Snapshot, number
+from collectors.model import Changes, Collector, ColumnKind, Delta, Missing, Row, Snapshot, Value, number
 from collectors.registry import collectors
 from rules.model import Impact
 
@@ -36,7 +36,15 @@ Sample = tuple[SampleItem, float]
 
 def key_of(collector: Collector, row: Row) -> str:
     """What names a row, as JSON: its key columns, and the text that says what they mean on this instance."""
-    return _ENCODED({name: row[name] for name in _names_of(collector.view) if name in row})
+    named = [(name, row[name]) for name in _names_of(collector.view) if name in row]
+    whole = all(type(cell) is not float for _, cell in named)  # 1.0 equals 1, and is written otherwise
+    return _encoded(tuple(named)) if whole else _ENCODED(dict(named))
+
+
+@lru_cache(16384)
+def _encoded(named: tuple[tuple[str, Value], ...]) -> str:
+    """Made once: the same caches, events and statistics come with every poll of every database."""
+    return _ENCODED(dict(named))
 
 
 _ENCODED = json.JSONEncoder(separators=(",", ":"), default=str).encode
@@ -51,7 +59,7 @@ def _names_of(view: str) -> tuple[str, ...]:
 
 def counters_of(collector: Collector) -> tuple[str, ...]:
     """The names of a view's counters."""
-    return tuple(column.name for column in collector.columns if column.kind is ColumnKind.COUNTER)
+    return collector.counters
 
 
 def changes_of(delta: Delta, impact: Impact | None) -> Iterator[Sample]:

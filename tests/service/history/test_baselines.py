@@ -71,5 +71,31 @@ def test_headline_of_a_poll_tells_how_many_times_the_usual_it_is(
     plain = stage.poll(DB, 40).diagnosis.headline
     assert "the usual" not in plain, "nothing to tell before the first interval"
     assert "× the usual for this hour of the day" in stage.poll(DB, 60).diagnosis.headline
+    assert usuals.of(DB, at(3600)).keys() == usuals.of(DB, at(0)).keys(), "what holds for the next hour is at hand"
     assert usuals.of(DB, at(7200)) == {}, "another hour is another usual"
     assert BaselineCache(store, [DB]).of(DB, at(0)) == {}
+
+
+def test_fleet_is_learned_over_many_rounds_each_database_once_an_hour(
+    store: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = 0.0
+    learned: list[str] = []
+
+    def slowly(_: Repository, database: str, now: object) -> int:
+        nonlocal spent
+        spent += 0.3
+        learned.append(database)
+        return 0
+
+    monkeypatch.setattr("service.history.baselines.learn", slowly)
+    names = [f"db-{number:02}" for number in range(12)]
+    usuals = BaselineCache(store, names, clock=lambda: spent)
+    counted = []
+    for seconds in range(0, 3300, 30):
+        usuals.do(at(seconds))
+        counted.append(len(learned))
+    assert counted[:4] == [4, 8, 12, 12], "a second of work in each round, the next goes on"
+    assert sorted(learned) == names
+    usuals.do(at(3300))
+    assert learned[12:] == names[:4], "those whose last time is longest ago"

@@ -127,10 +127,10 @@ def test_distance_does_not_lengthen_the_interval(seconds: float, stage: Stage, m
 
 
 def test_felt_is_what_exceeds_the_way_there_and_back() -> None:
-    costs = [Cost(0.012, 1, 1, 0), Cost(0.512, 3, 1, 0), Cost(0.036, 4000, 3, 0)]
+    costs = [Cost(0.012, 1, 1), Cost(0.512, 3, 1), Cost(0.036, 4000, 3)]
     assert nearest(costs) == pytest.approx(0.012) and felt(costs, nearest(costs)) == pytest.approx(0.5)
-    assert nearest([]) == nearest([Cost(2.0, 1, 1, 0)]) == FARTHEST_SECONDS
-    assert felt([Cost(2.0, 1, 1, 0)], FARTHEST_SECONDS) == pytest.approx(1.75), "slow by itself, however far"
+    assert nearest([]) == nearest([Cost(2.0, 1, 1)]) == FARTHEST_SECONDS
+    assert felt([Cost(2.0, 1, 1)], FARTHEST_SECONDS) == pytest.approx(1.75), "slow by itself, however far"
 
 
 def test_late_polls_tell_the_interval_in_fact(stage: Stage) -> None:
