@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
+from functools import cache
 from typing import Literal
 
 from pydantic import Field
@@ -277,8 +278,14 @@ def worst(severities: Iterable[Severity]) -> Severity:
 
 def meets(value: float, needs: str) -> bool:
     """Whether a value satisfies a comparison as causes write it: ">= 100"."""
+    at_least, bound = _bound(needs)
+    return value >= bound if at_least else value <= bound
+
+
+@cache
+def _bound(needs: str) -> tuple[bool, float]:
     sign, bound = needs.split()
-    return value >= float(bound) if sign == ">=" else value <= float(bound)
+    return sign == ">=", float(bound)
 
 
 def verdict_of(diagnosis: Diagnosis) -> list[list[str | int | None]]:

@@ -5,17 +5,18 @@ left to it, for whoever asks.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from collectors.model import Delta
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.catalogue import catalogue, conditions
-from rules.cause import Cause
+from rules.cause import AnyOf, Cause, Condition
 from rules.context import SignalContext
 from rules.engine import as_known, blocking_of, full_release_of, of_release, on_surfaces, outcomes_of, severity_by_cost
 from rules.explanation.headline import headline
-from rules.finding import ConditionResult, finding, ranked
+from rules.finding import finding, ranked
 from rules.model import Diagnosis, DiagnosisBasis, Finding, Severity, Surface
 from rules.troubles import overall_gate, surface_impacts, whole_impact
 from rules.weighing import weighed
@@ -28,8 +29,8 @@ def short_form(
     context = SignalContext(delta, caches)
     if not _quiet(context):
         return None
-    here = _causes_of(tuple(context.surfaces), full_release_of(delta))
-    found = [each for cause in here if (each := _found(cause, context)) is not None]
+    asked = _candidates(tuple(context.surfaces), full_release_of(delta))
+    found = [each for candidate in asked if (each := _found(candidate, context)) is not None]
     findings = ranked((each for each in weighed(context, catalogue(), found) if isinstance(each, Finding)), catalogue())
     basis = delta.basis
     return Diagnosis.model_construct(
@@ -62,30 +63,43 @@ def _quiet(context: SignalContext) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A cause as it is asked: what is quick to tell and most often speaks against it comes first."""
+
+    cause: Cause
+    in_turn: tuple[Condition | AnyOf, ...]
+    shaped: bool
+    """Whether a shape may stand in for an identity that is not known."""
+
+
 @cache
-def _causes_of(surfaces: Sequence[Surface], release: str | None) -> tuple[Cause, ...]:
+def _candidates(surfaces: Sequence[Surface], release: str | None) -> tuple[_Candidate, ...]:
     """The causes that can happen on an instance with these surfaces."""
-    polled = (cause for cause in catalogue().values() if not cause.handbook)
-    return tuple(cause for cause in polled if on_surfaces(cause, surfaces) and of_release(cause, release))
+    here = [cause for cause in catalogue().values() if on_surfaces(cause, surfaces) and of_release(cause, release)]
+    return tuple(
+        _Candidate(cause, tuple(sorted(cause.when, key=_turn)), any(one.role == "shape" for one in conditions(cause)))
+        for cause in here
+        if not cause.handbook
+    )
 
 
-def _found(cause: Cause, context: SignalContext) -> Finding | None:
+def _turn(condition: Condition | AnyOf) -> int:
+    return 3 if isinstance(condition, AnyOf) else {"required": 0, "identity": 1}.get(condition.role, 2)
+
+
+def _found(candidate: _Candidate, context: SignalContext) -> Finding | None:
     """The finding of a cause in a quiet interval; None at the first thing that speaks against it or that it lacks.
 
     A near miss is none here: it takes waits that cost something.
     """
-    outcomes: list[ConditionResult] = []
-    for condition in cause.when:
+    cause = candidate.cause
+    for condition in candidate.in_turn:
         for outcome in outcomes_of(condition, cause, context):
-            role, judged = outcome.condition.role, as_known(outcome, context)
-            if judged.holds is False and role != "supporting":
+            role, holds = outcome.condition.role, as_known(outcome, context).holds
+            if holds is False and role != "supporting":
                 return None
-            if judged.holds is None and (role == "required" or (role == "identity" and not _shaped(cause))):
+            if holds is None and (role == "required" or (role == "identity" and not candidate.shaped)):
                 return None
-            outcomes.append(judged)
+    outcomes = [as_known(each, context) for condition in cause.when for each in outcomes_of(condition, cause, context)]
     return None if blocking_of(outcomes) is not None else finding(cause, context, outcomes)
-
-
-def _shaped(cause: Cause) -> bool:
-    """Whether a shape may stand in for an identity that is not known."""
-    return any(condition.role == "shape" for condition in conditions(cause))
