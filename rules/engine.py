@@ -22,7 +22,6 @@ from rules.model import (
     Finding,
     RuledOut,
     Severity,
-    Surface,
     Undetermined,
     meets,
     worst,
@@ -207,14 +206,14 @@ def _diluted(outcome: ConditionResult) -> bool:
 
 def _elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
     """The verdict on a cause that belongs to other releases or shows where this instance has nothing to show."""
-    if not on_surfaces(cause, context.surfaces):
+    if not set(cause.surfaces) & set(context.surfaces):
         guarded = "mutexes" if context.mechanism == "mutex" else "latches"
         because = f"{guarded} guard the row cache of this release"
         return RuledOut(
             cause=cause.id, signal="mechanism", value=0.0, needs=" or ".join(cause.surfaces), because=because
         )
     release = full_release_of(context.delta)
-    if not of_release(cause, release):
+    if release is not None and not cause.releases.include(release):
         needs = f"{cause.releases.since or 'the oldest'} to {cause.releases.until or 'the newest'}"
         return RuledOut(
             cause=cause.id,
@@ -224,16 +223,6 @@ def _elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
             because=f"this is {release}, where it is not known",
         )
     return None
-
-
-def on_surfaces(cause: Cause, surfaces: Sequence[Surface]) -> bool:
-    """Whether a cause shows on any surface of the instance."""
-    return bool(set(cause.surfaces) & set(surfaces))
-
-
-def of_release(cause: Cause, release: str | None) -> bool:
-    """Whether a cause is known on a release; what is not known belongs to all."""
-    return release is None or cause.releases.include(release)
 
 
 def full_release_of(delta: Delta) -> str | None:

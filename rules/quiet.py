@@ -14,10 +14,11 @@ from rules.cache_map import CacheMap
 from rules.catalogue import catalogue, conditions
 from rules.cause import AnyOf, Cause, Condition
 from rules.context import SignalContext
-from rules.engine import as_known, blocking_of, full_release_of, of_release, on_surfaces, outcomes_of, severity_by_cost
+from rules.engine import as_known, blocking_of, full_release_of, outcomes_of, severity_by_cost
 from rules.explanation.headline import headline
 from rules.finding import finding, ranked
 from rules.model import Diagnosis, DiagnosisBasis, Finding, Severity, Surface
+from rules.nameless import without_nameless
 from rules.troubles import overall_gate, surface_impacts, whole_impact
 from rules.weighing import weighed
 
@@ -26,6 +27,7 @@ def short_form(
     delta: Delta, usual: Mapping[str, UsualRange] | None = None, caches: CacheMap | None = None
 ) -> Diagnosis | None:
     """The Diagnosis of a quiet interval without its reasons; None where it takes the whole. Arguments as of `diagnose`."""
+    delta = without_nameless(delta)
     context = SignalContext(delta, caches)
     if not _quiet(context):
         return None
@@ -76,7 +78,8 @@ class _Candidate:
 @cache
 def _candidates(surfaces: Sequence[Surface], release: str | None) -> tuple[_Candidate, ...]:
     """The causes that can happen on an instance with these surfaces."""
-    here = [cause for cause in catalogue().values() if on_surfaces(cause, surfaces) and of_release(cause, release)]
+    shown = [cause for cause in catalogue().values() if set(cause.surfaces) & set(surfaces)]
+    here = [cause for cause in shown if release is None or cause.releases.include(release)]
     return tuple(
         _Candidate(cause, tuple(sorted(cause.when, key=_turn)), any(one.role == "shape" for one in conditions(cause)))
         for cause in here
@@ -102,4 +105,4 @@ def _found(candidate: _Candidate, context: SignalContext) -> Finding | None:
             if holds is None and (role == "required" or (role == "identity" and not candidate.shaped)):
                 return None
     outcomes = [as_known(each, context) for condition in cause.when for each in outcomes_of(condition, cause, context)]
-    return None if blocking_of(outcomes) is not None else finding(cause, context, outcomes)
+    return None if blocking_of(outcomes, context) is not None else finding(cause, context, outcomes)
