@@ -6,6 +6,7 @@ from panels import (
     BY_SEVERITY,
     BY_SHARE,
     SEVERITIES,
+    SEVERITY_WORDS,
     Json,
     annotation,
     dashboard,
@@ -20,13 +21,6 @@ from panels import (
     web_link,
 )
 from shared import IMPACT, PAGE, SESSIONS, S, chosen, largest, per_second, recorded, to_page
-
-COLOURS = {
-    "info": {"text": "Fine", "color": "green", "index": 0},
-    "notice": {"text": "Notice", "color": "blue", "index": 1},
-    "warning": {"text": "Warning", "color": "orange", "index": 2},
-    "critical": {"text": "Critical", "color": "red", "index": 3},
-}
 
 
 def database(address: str) -> Json:
@@ -101,7 +95,7 @@ def _verdict() -> Json:
     shown = f"max by (severity, title, cache, action, cause, db) (latchscope_verdict_info{{{S}}})"
     since = f"max by (cause, cache, db) (latchscope_episode_begin_timestamp_seconds{{{S}}}) * 1000"
     coloured = {
-        "mappings": [{"type": "value", "options": COLOURS}],
+        "mappings": [{"type": "value", "options": SEVERITY_WORDS}],
         "custom.cellOptions": {"type": "color-background"},
         "custom.width": 110,
     }

@@ -6,6 +6,7 @@ from panels import (
     BY_SEVERITY,
     BY_SHARE,
     SEVERITIES,
+    SEVERITY_WORDS,
     Json,
     annotation,
     bars,
@@ -102,6 +103,10 @@ def _databases() -> Json:
 
 def _over_time() -> list[Json]:
     severity = f"max by (rac, db) (latchscope_severity{{{S}}})"
+    coloured = {
+        "mappings": [{"type": "value", "options": SEVERITY_WORDS}],
+        "custom.cellOptions": {"type": "color-background"},
+    }
     active = f"max by (rac, db, title, cache, severity, action, cause) (latchscope_verdict_info{{{S}}})"
     return [
         timeseries(
@@ -119,7 +124,7 @@ def _over_time() -> list[Json]:
             hide=["Value", "rac"],
             rename={"title": "Cause", "cache": "Cache", "severity": "Severity", "action": "Do now"},
             order=["db", "severity", "title", "cache", "action", "cause"],
-            overrides=finding_links(),
+            overrides=[*finding_links(), override("Severity", coloured)],
             w=24,
         ),
         timeseries(

@@ -19,6 +19,8 @@ SEVERITIES = {
     "3": {"text": "Critical", "color": "red", "index": 3},
 }
 """latchscope_severity in words, one colour each wherever it is shown."""
+SEVERITY_WORDS = {name: SEVERITIES[str(rank)] for rank, name in enumerate(("info", "notice", "warning", "critical"))}
+"""The label `severity` in the same words and colours."""
 BY_SEVERITY = ((None, "green"), (1, "blue"), (2, "orange"), (3, "red"))
 
 
@@ -176,8 +178,12 @@ def placed(panels: Iterable[Json]) -> list[Json]:
     """The panels with ids and places, left to right, line by line."""
     laid: list[Json] = []
     x = y = tallest = 0
+    below: int | None = None  # the line after a folded row, whose panels take no place until somebody opens it
     for number, panel in enumerate(_unfolded(panels), 1):
         w, h = panel["gridPos"]["w"], panel["gridPos"]["h"]
+        if panel["type"] == "row":
+            x, y, tallest = 0, y + tallest if below is None else below, 0
+            below = y + h if panel["collapsed"] else None
         if x + w > WIDTH:
             x, y, tallest = 0, y + tallest, 0
         laid.append({"id": number, **panel, "gridPos": {"x": x, "y": y, "w": w, "h": h}})
