@@ -1,6 +1,6 @@
 """The history store on both engines: what it takes in, how quickly a page has its charts, and what it weighs.
 
-LATCHSCOPE_BENCH_ROWS sets the rows of `deltas` (20,000,000 without it). The fleet's polls are 15 s apart over two days,
+LATCHSCOPE_BENCH_ROWS sets the figures of polls (20,000,000 without it). The fleet's polls are 15 s apart over two days,
 as many databases as that makes, with as many changed figures each as a busy scripted database has. Ingest goes through
 `Repository.write`, roll-ups through `roll_up`; for queries the rest of the rows and 90 days of hours are made by the
 engine itself.
@@ -19,6 +19,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from rich.table import Table
 from sqlalchemy import Connection, text
 
@@ -26,11 +27,14 @@ from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase
+from service.store.figures.codec import Items, pack
+from service.store.figures.rows import ROLLED, FigureColumns, read
+from service.store.ingest.bulk import insert_raw, table_of
 from service.store.ingest.record import IngestRecord, record_of
 from service.store.queries.series import SeriesSelector
 from service.store.repository import Repository
-from service.store.schema.history_tables import millis
-from service.store.upkeep.rollup import roll_up
+from service.store.schema.history_tables import StoredFigures, millis
+from service.store.upkeep.rollup import put_rolled, roll_up
 from service.watch.pipeline import run_poll
 
 ROWS = int(os.environ.get("LATCHSCOPE_BENCH_ROWS", "20000000"))
@@ -38,6 +42,8 @@ BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 INTERVAL = 15
 DAYS = 2
 QUERIES = 100
+BODIES = 500
+"""Different polls of a database that the fill repeats."""
 BATCH = 100
 MEASURED = 300
 """Polls of the ingest measurement that go through the product's own path."""
@@ -48,7 +54,7 @@ GETS = SeriesSelector("v$rowcache", "gets")
 
 def figures() -> Table:
     """The table of both engines; PostgreSQL where its wheel is installed."""
-    table = Table(title=f"history store, {ROWS:,} rows of deltas, polls every {INTERVAL} s")
+    table = Table(title=f"history store, {ROWS:,} figures of polls, polls every {INTERVAL} s")
     for name in ("figure", "sqlite", "postgresql"):
         table.add_column(name, justify="left" if name == "figure" else "right")
     measured = [run(kind) for kind in ("sqlite", "postgresql")]
@@ -93,7 +99,7 @@ def _measured(store: Repository, folder: Path) -> dict[str, str]:
         ("90 days of hours, one child", "1h", 24 * 90, [SeriesSelector("v$latch_children", "sleeps", {"child#": 1})]),
         ("90 days of hours, DB time lost", "1h", 24 * 90, [SHARE]),
     ):
-        found[f"{name}, p50 / p99 ms"] = _query(store, databases, end, resolution, hours, selectors)
+        found[f"{name}, p50 / p99 ms of our processor"] = _query(store, databases, end, resolution, hours, selectors)
     return found
 
 
@@ -132,8 +138,11 @@ def _fill(store: Repository, per_poll: int) -> int:
     databases = max(1, round(ROWS / (polls * per_poll)))
     numbers = store.names.databases(f"db{n:04}" for n in range(databases))
     store.partitions.ensure("polls", [millis(BEGAN + timedelta(days=d)) for d in range(DAYS + 1)])
-    store.partitions.ensure("deltas", [millis(BEGAN + timedelta(days=d)) for d in range(DAYS + 1)])
-    counters = [id for id, item in store.names.named(range(1, 2000)).items() if not item[3]][:per_poll]
+    store.partitions.ensure("figures", [millis(BEGAN + timedelta(days=d)) for d in range(DAYS + 1)])
+    counters = _counters(store, per_poll)
+    chance = np.random.default_rng(16)
+    scale = 10 ** chance.uniform(0, 7, len(counters))
+    bodies = [pack(counters, np.rint(scale * chance.uniform(0.5, 1.5, len(counters))) + 1) for _ in range(BODIES)]
     for number in numbers.values():
         with store.engine.begin() as connection:
             _series(connection, "n", polls)
@@ -144,14 +153,8 @@ def _fill(store: Repository, per_poll: int) -> int:
                     f"select {number}, {at}, {INTERVAL}, 'critical', 0.3, 12, '[]' from n"
                 )
             )
-            listed = ",".join(map(str, counters))
-            connection.execute(
-                text(
-                    "insert into deltas (database_id, at, item_id, value) "
-                    f"select {number}, {at}, i.id, (n.n * 7919 + i.id * 104729) % 100000 + 1 "
-                    f"from n, items i where i.id in ({listed}) order by n.n, i.id"
-                )
-            )
+            rows = [(number, millis(BEGAN) + n * INTERVAL * 1000, bodies[n % BODIES]) for n in range(polls)]
+            insert_raw(connection, table_of(StoredFigures), rows)
             connection.execute(
                 text(
                     "insert into unrolled (width, database_id, at, times) "
@@ -165,27 +168,30 @@ def _fill(store: Repository, per_poll: int) -> int:
 def _fill_rolled(store: Repository, databases: int) -> None:
     """Hours of 90 days before, for a few databases."""
     hours = 90 * 24
-    times = [millis(BEGAN - timedelta(hours=hour)) for hour in range(0, hours + 24, 24)]
-    store.partitions.ensure("hours", times)
+    begin = millis(BEGAN - timedelta(hours=hours))
+    store.partitions.ensure("figures_1h", range(begin, millis(BEGAN) + 1, 86_400_000))
+    counters = _counters(store, 10**6)
+    chance = np.random.default_rng(17)
+    at = np.tile(begin + 3_600_000 * np.arange(hours, dtype=np.int64), len(counters))
+    items = np.repeat(counters, hours)
     for number in sorted(store.names.all_databases())[: min(databases, 20) + 1]:
+        totals = np.rint(10 ** chance.uniform(0, 7, len(items)))
         with store.engine.begin() as connection:
+            figures = FigureColumns(items, at, totals, totals / 15.0)
+            put_rolled(connection, store.names, ROLLED["1h"], number, figures, over=True)
             _series(connection, "n", hours)
-            at = f"{millis(BEGAN - timedelta(hours=hours))} + n.n * 3600000"
-            connection.execute(
-                text(
-                    "insert into hours (database_id, item_id, at, total, most) "
-                    f"select {number}, i.id, {at}, (n.n * 7919 + i.id) % 100000 + 1, 5 from items i, n "
-                    "where i.id in (select item_id from deltas where database_id = "
-                    f"{number} and at = {millis(BEGAN)}) order by i.id, n.n"
-                )
-            )
             connection.execute(
                 text(
                     "insert into buckets (width, database_id, at, polls, seconds, missing) "
-                    f"select 3600, {number}, {at}, 240, 3600, '[]' from n"
+                    f"select 3600, {number}, {begin} + n.n * 3600000, 240, 3600, '[]' from n"
                 )
             )
             connection.execute(text("drop table n"))
+
+
+def _counters(store: Repository, most: int) -> Items:
+    """The numbers of the items that are counters."""
+    return np.array([id for id, item in store.names.named(range(1, 2000)).items() if not item[3]][:most], np.int64)
 
 
 def _series(connection: Connection, name: str, count: int) -> None:
@@ -204,20 +210,26 @@ def _query(
     for _ in range(QUERIES):
         name = f"db{chance.randrange(min(databases, 20)):04}"
         last = end - timedelta(minutes=chance.randrange(60 if hours > 24 else 600))
-        began = time.perf_counter()
+        began = time.process_time()
         points = store.history.points(name, selectors, last - span, last, resolution)
-        taken.append(1000 * (time.perf_counter() - began))
+        taken.append(1000 * (time.process_time() - began))
         assert points.spans and points.series, f"{name} {last} {resolution}: nothing found measures nothing"
     ordered = sorted(taken)
     return f"{statistics.median(ordered):.1f} / {ordered[int(0.99 * QUERIES) - 1]:.1f}"
 
 
 def _weights(store: Repository) -> dict[str, str]:
-    """Bytes per row of each tier, and what that makes per database and day of a storm at 15 s."""
+    """Bytes per figure of each tier."""
     weights = {}
-    for table in ("deltas", "five_minutes", "hours"):
+    for tier, table in (("poll", "figures"), ("5m", "figures_5m"), ("1h", "figures_1h")):
         with store.engine.connect() as connection:
-            rows = connection.scalar(text(f"select count(*) from {table}")) or 1
+            rows = sum(
+                len(read(connection, tier, number, day, day + 86_400_000))  # type: ignore[arg-type]
+                for number in store.names.all_databases()
+                for day in range(
+                    millis(BEGAN - timedelta(days=91)), millis(BEGAN + timedelta(days=DAYS + 1)), 86_400_000
+                )
+            )
             if store.engine.dialect.name == "sqlite":
                 size = connection.scalar(text(f"select sum(pgsize) from dbstat where name = '{table}'"))
             else:
@@ -226,7 +238,7 @@ def _weights(store: Repository) -> dict[str, str]:
                         f"select sum(pg_total_relation_size(inhrelid)) from pg_inherits where inhparent = '{table}'::regclass"
                     )
                 )
-        weights[f"{table}, bytes per row"] = f"{float(size) / rows:.1f}"
+        weights[f"{table}, bytes per figure"] = f"{float(size) / rows:.1f}"
     return weights
 
 

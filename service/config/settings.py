@@ -127,6 +127,18 @@ class ReplicaSettings(Strict):
     """Where people reach this one, for whoever looks at the table `replicas`."""
 
 
+class FleetSettings(Strict):
+    """An engine that holds the metrics of many cells: Prometheus, VictoriaMetrics, Mimir, Thanos. See docs/scale.md."""
+
+    prometheus: str | None = Field(None, pattern=r"^https?://[!-?A-~]+$")
+    """Its address, below which `/api/v1/query` lies. With it `/fleet` and `GET /api/v1/fleet` show every database
+    that it knows."""
+    token_file: Path | None = None
+    """File with a bearer token for it."""
+    timeout: Seconds = Field(5.0, gt=0, le=60)
+    """For all questions of one page together."""
+
+
 class DatabaseSettings(Strict):
     """One database to watch: one instance, one connection."""
 
@@ -202,6 +214,7 @@ class Settings(BaseSettings):
     webhooks: list[WebhookSettings] = []
     """Who is told when an episode begins, grows worse or ends, one entry per receiver. See [below](#webhooks)."""
     replica: ReplicaSettings = ReplicaSettings()
+    fleet: FleetSettings = FleetSettings()
     databases: list[DatabaseSettings] = []
     """The databases to watch, one entry per instance."""
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
+from service.cells.overview import CellsView
 from service.config.audit import Audit
 from service.config.settings import Settings
 from service.intake.uploads import Uploads
@@ -19,6 +20,7 @@ from service.web.api.actions import actions_api
 from service.web.api.compare import compare_api
 from service.web.api.databases import api, outside
 from service.web.api.episodes import episodes_api
+from service.web.api.fleet import fleet_api
 from service.web.api.history import history_api
 from service.web.api.http import AnswersHead
 from service.web.api.marks import marks_api
@@ -28,6 +30,7 @@ from service.web.api.whatif import whatif_api
 from service.web.pages.causes import causes_pages
 from service.web.pages.compare import compare_pages
 from service.web.pages.database import pages, static
+from service.web.pages.fleet import fleet_pages
 from service.web.pages.history import history_pages
 from service.web.pages.marks import marks_pages
 from service.web.pages.reports import reports_pages
@@ -49,6 +52,7 @@ def build_web(
     audit = Audit(settings.auth.audit_file)
     repository = store.repository
     uploads = Uploads(repository.reports, settings.reports.max_bytes)
+    cells = CellsView(settings.fleet) if settings.fleet.prometheus else None
     problems.install(app)
     routers = (
         api(board, access),
@@ -60,6 +64,7 @@ def build_web(
         whatif_api(board, repository, access),
         actions_api(board, actions, access, audit),
         reports_api(uploads, access, audit),
+        fleet_api(cells, access),
         outside(board, registry, ready, access),
         causes_pages(access),
         pages(board, access, uploads, repository),
@@ -67,6 +72,7 @@ def build_web(
         compare_pages(board, repository, access),
         marks_pages(board, repository, access, audit),
         reports_pages(board, uploads, access, audit),
+        fleet_pages(cells, access),
     )
     # Their routes are whole already; include_router would make each a second time, at the first request.
     for router in routers:

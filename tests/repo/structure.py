@@ -26,6 +26,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "app",
         "web | fleet",
         "watch | history | render | notify",
+        "cells",
         "metrics | intake",
         "store",
         "state",

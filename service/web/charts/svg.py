@@ -63,6 +63,23 @@ def bars(amounts: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
     )
 
 
+def spark(values: Sequence[float | None], width: int = 120, height: int = 18) -> Markup:
+    """A small line without axes, its top the highest value; a gap where one is unknown. Empty without any value."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return Markup("")
+    top, step = max(known) or 1.0, width / max(len(values) - 1, 1)
+    path, drawn = [], False
+    for index, value in enumerate(values):
+        if value is not None:
+            path.append(f"{'L' if drawn else 'M'}{index * step:.1f} {height - 1 - (height - 2) * value / top:.1f}h0")
+        drawn = value is not None
+    return Markup(
+        '<svg viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="highest {}"><path class="line" d="{}" '
+        'fill="none" stroke="currentColor"/></svg>'
+    ).format(width, height, width, height, f"{100 * max(known):.1f} %", "".join(path))
+
+
 def _span(span: ChartSpan, begin: datetime, seconds: float, top: float) -> str:
     left = LEFT + (span.begin - begin).total_seconds() / seconds * (WIDTH - LEFT)
     width = max(2.0, (span.end - span.begin).total_seconds() / seconds * (WIDTH - LEFT) - 1)

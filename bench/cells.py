@@ -1,0 +1,76 @@
+"""The view over all cells: what one question about 100,000 databases costs us, and how long a real engine takes.
+
+VictoriaMetrics takes its series by import, Prometheus 10,000 databases by scrapes. An engine that is not installed is left out.
+"""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+from rich.table import Table
+
+from service.cells.engine import Engine
+from service.cells.overview import overview
+from service.config.settings import FleetSettings
+from tests.service.cells.engines import engine
+
+SIZES = {"victoria-metrics": 100_000, "prometheus": 10_000}
+ROUNDS = 10
+CAUSES = ("undo-segments", "hard-parse-storm", "sequence-nocache")
+
+
+def figures() -> Table:
+    """Processor and clock of one overview, median of some, on each engine that is there."""
+    table = Table("engine", "databases", "processor ms", "clock ms", "listed", title="All cells in one view")
+    for program, databases in SIZES.items():
+        if shutil.which(program) is None:
+            table.add_row(program, f"{databases:,}", "not installed", "", "")
+            continue
+        with tempfile.TemporaryDirectory(prefix="latchscope-bench-") as folder:
+            cells = {"seed": 'latchscope_up{db="seed"} 1\n'}
+            if program == "prometheus":
+                cells = {f"cell{n}": "".join(lines(n * 1000, 1000)) for n in range(databases // 1000)}
+            with engine(program, Path(folder), cells) as url:
+                if program == "victoria-metrics":
+                    _import(url, databases)
+                table.add_row(program, f"{databases:,}", *_asked(url, databases))
+    return table
+
+
+def lines(first: int, count: int) -> Iterator[str]:
+    """The summary series of some databases: one in ten has a finding, one in fifty is critical."""
+    for number in range(first, first + count):
+        name = f"db{number:06}"
+        yield f'latchscope_up{{db="{name}"}} {int(number % 997 > 0)}\n'
+        yield f'latchscope_impact_ratio{{db="{name}"}} {number * 7919 % 1000 / (2000 if number % 50 else 1000)}\n'
+        if number % 10 == 0:
+            severity = "critical" if number % 50 == 0 else "warning"
+            cause = CAUSES[number // 10 % len(CAUSES)]
+            yield f'latchscope_finding{{db="{name}",cause="{cause}",cache="",severity="{severity}"}} 1\n'
+
+
+def _import(url: str, databases: int) -> None:
+    """Two points of each series, an hour and a moment ago, from twenty cells."""
+    for ago in (3600, 30):
+        at = int(1000 * (time.time() - ago))
+        for cell in range(20):
+            count = databases // 20
+            body = "".join(f"{line.rstrip()} {at}\n" for line in lines(cell * count, count)).encode()
+            labels = f"extra_label=cell=cell{cell}&extra_label=instance=cell{cell}:8000"
+            urlopen(Request(f"{url}/api/v1/import/prometheus?{labels}", body), timeout=60).close()
+    urlopen(f"{url}/internal/force_flush", timeout=60).close()
+
+
+def _asked(url: str, databases: int) -> tuple[str, str, str]:
+    source = Engine(FleetSettings(prometheus=url))
+    taken: list[tuple[float, float]] = []
+    for _ in range(ROUNDS):
+        began = time.process_time(), time.perf_counter()
+        found = overview(source, 60.0)
+        taken.append((1000 * (time.process_time() - began[0]), 1000 * (time.perf_counter() - began[1])))
+    assert found.databases >= 0.99 * databases and len(found.worst) == 50, f"{found.databases} of {databases} are there"
+    processor, clock = (sorted(each)[ROUNDS // 2] for each in zip(*taken, strict=True))
+    return f"{processor:.0f}", f"{clock:.0f}", str(len(found.worst))

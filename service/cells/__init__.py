@@ -1,0 +1,1 @@
+"""Many cells in one view: what a Prometheus-compatible engine says of all of them."""

@@ -1,0 +1,194 @@
+"""All databases of all cells, the worst first: how many there are, which causes, and the last day of each that is listed."""
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from threading import Lock
+
+from rules.catalogue import catalogue
+from rules.model import Severity
+from service.cells import promql
+from service.cells.engine import Engine, EngineAway, EngineSample
+from service.config.settings import FleetSettings
+from service.metrics.families import UP
+from service.metrics.verdicts import FINDING, IMPACT
+
+SPARK = timedelta(hours=24)
+STEP_SECONDS = 1800
+KEPT_SECONDS = 10.0
+"""An answer serves whoever asks within this time."""
+WORDS = {severity.value: place for place, severity in enumerate(reversed(Severity))}
+CellKey = tuple[str, str]
+"""Database, and the cell and target that it is scraped from."""
+
+
+@dataclass(frozen=True, slots=True)
+class CauseCount:
+    """How many databases show a cause at a severity."""
+
+    cause: str
+    title: str
+    severity: str
+    databases: int
+
+
+@dataclass(frozen=True, slots=True)
+class FleetDatabase:
+    """One database of any cell. `impact` is the share of DB time lost, by the half hour in `spark`, None where unknown."""
+
+    name: str
+    cell: str
+    url: str | None
+    up: bool
+    severity: str
+    causes: tuple[str, ...]
+    impact: float | None
+    spark: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetOverview:
+    """What the engine says of all cells at one moment."""
+
+    asked_at: datetime
+    engine: str
+    databases: int
+    answering: int
+    causes: tuple[CauseCount, ...]
+    worst: tuple[FleetDatabase, ...]
+
+
+class CellsView:
+    """Asks the engine, at most every few seconds. `ask` raises EngineAway."""
+
+    def __init__(self, settings: FleetSettings) -> None:
+        self._engine = Engine(settings)
+        self._timeout = settings.timeout
+        self._lock = Lock()
+        self._last: tuple[float, FleetOverview | EngineAway] | None = None
+
+    def ask(self) -> FleetOverview:
+        """What holds now, or held a few seconds ago; so is the engine's trouble. Raises EngineAway."""
+        with self._lock:
+            if self._last is None or time.monotonic() - self._last[0] > KEPT_SECONDS:
+                try:
+                    answer: FleetOverview | EngineAway = overview(self._engine, self._timeout)
+                except EngineAway as error:
+                    answer = error
+                self._last = time.monotonic(), answer
+            if isinstance(self._last[1], EngineAway):
+                raise EngineAway(str(self._last[1]))
+            return self._last[1]
+
+
+def overview(engine: Engine, timeout: float) -> FleetOverview:
+    """Ask everything within so many seconds. Raises EngineAway."""
+    deadline, now = time.monotonic() + timeout, datetime.now(UTC)
+
+    def ask(query: str) -> list[EngineSample]:
+        return engine.instant(query, deadline)
+
+    counts = {sample.labels.get("up", ""): int(sample.value) for sample in ask(promql.DATABASES)}
+    queries = [promql.COSTLIEST, promql.troubled("critical"), promql.troubled("warning")]
+    if counts.get("0"):
+        queries.append(promql.silent())
+    listed = {_key(sample): sample for query in queries for sample in ask(query)}
+    names = {name for name, _ in listed}
+    found, impact, up = (
+        _by_key(ask(promql.of(family, names)) if names else []) for family in (FINDING.name, IMPACT.name, UP.name)
+    )
+    databases = [
+        (_database(key, sample, found.get(key, []), impact.get(key, []), up.get(key, [])), key[1])
+        for key, sample in listed.items()
+    ]
+    worst = sorted(databases, key=lambda database: _rank(database[0]))[: promql.WORST]
+    sparks = _sparks(engine, [database.name for database, _ in worst], now, deadline)
+    return FleetOverview(
+        asked_at=now,
+        engine=engine.name,
+        databases=sum(counts.values()),
+        answering=counts.get("1", 0),
+        causes=tuple(_causes(ask(promql.CAUSES))),
+        worst=tuple(replace(database, spark=sparks.get((database.name, instance), ())) for database, instance in worst),
+    )
+
+
+def _key(sample: EngineSample) -> CellKey:
+    return sample.labels.get("db", ""), f"{sample.labels.get('cell', '')} {sample.labels.get('instance', '')}"
+
+
+def _by_key(samples: Sequence[EngineSample]) -> Mapping[CellKey, list[EngineSample]]:
+    found: dict[CellKey, list[EngineSample]] = defaultdict(list)
+    for sample in samples:
+        found[_key(sample)].append(sample)
+    return found
+
+
+def _causes(samples: Sequence[EngineSample]) -> list[CauseCount]:
+    counts = [
+        CauseCount(
+            cause := sample.labels.get("cause", ""),
+            known.title if (known := catalogue().get(cause)) else cause,
+            sample.labels.get("severity", ""),
+            int(sample.value),
+        )
+        for sample in samples
+    ]
+    return sorted(counts, key=lambda count: (WORDS.get(count.severity, len(WORDS)), -count.databases, count.cause))
+
+
+def _database(
+    key: CellKey,
+    sample: EngineSample,
+    found: Sequence[EngineSample],
+    impact: Sequence[EngineSample],
+    up: Sequence[EngineSample],
+) -> FleetDatabase:
+    active = [finding.labels for finding in found if finding.value == 1]
+    severities = sorted(
+        (labels.get("severity", "info") for labels in active), key=lambda word: WORDS.get(word, len(WORDS))
+    )
+    causes = dict.fromkeys(labels.get("cause", "") for labels in active if labels.get("severity") != "info")
+    return FleetDatabase(
+        name=key[0],
+        cell=sample.labels.get("cell") or sample.labels.get("instance", ""),
+        url=_url(sample.labels, key[0]),
+        up=bool(up) and up[0].value == 1,
+        severity=severities[0] if severities else "info",
+        causes=tuple(causes),
+        impact=impact[0].value if impact else None,
+        spark=(),
+    )
+
+
+def _url(labels: Mapping[str, str], name: str) -> str | None:
+    """The page of the database in its cell: below the label `url`, else below the scraped address itself."""
+    base = labels.get("url") or (f"http://{labels['instance']}" if labels.get("instance") else None)
+    if base is None or not base.startswith(("http://", "https://")):
+        return None
+    return f"{base.rstrip('/')}/db/{name}"
+
+
+def _rank(database: FleetDatabase) -> tuple[int, float, str, str]:
+    """What is in trouble stands before what cannot be read, and that before what is fine."""
+    place = WORDS.get(database.severity, len(WORDS)) if database.up else WORDS["info"]
+    return place, -(database.impact or 0.0) if database.up else -2.0, database.name, database.cell
+
+
+def _sparks(
+    engine: Engine, names: Sequence[str], now: datetime, deadline: float
+) -> Mapping[CellKey, tuple[float | None, ...]]:
+    if not names:
+        return {}
+    end = datetime.fromtimestamp(now.timestamp() // STEP_SECONDS * STEP_SECONDS, UTC)
+    query = promql.of(IMPACT.name, names)
+    times = [
+        (end - SPARK).timestamp() + STEP_SECONDS * n for n in range(int(SPARK.total_seconds()) // STEP_SECONDS + 1)
+    ]
+    found: dict[CellKey, tuple[float | None, ...]] = {}
+    for sample in engine.over(query, end - SPARK, end, STEP_SECONDS, deadline):
+        by_time = dict(sample.points)
+        found[_key(sample)] = tuple(by_time.get(at) for at in times)
+    return found
