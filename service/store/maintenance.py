@@ -35,8 +35,10 @@ class Maintenance:
         self._convert()
 
     def _convert(self) -> None:
-        """Move some of what an older release wrote, for a part of the round."""
+        """Move some of what an older release wrote, for a part of the round; the polls have the store in between."""
         store, until = self._store, time.monotonic() + CONVERT_SECONDS
-        while time.monotonic() < until and not self._stopping.is_set():
+        while (began := time.monotonic()) < until:
             if not convert_slice(store.engine, store.partitions, store.names):
+                return
+            if self._stopping.wait(max(0.05, time.monotonic() - began)):
                 return

@@ -296,36 +296,3 @@ class MarkOut(BaseModel):
     at: datetime
     text: str
     who: str
-
-
-class CauseCountOut(BaseModel):
-    """How many databases of all cells show a cause at a severity."""
-
-    cause: str
-    title: str
-    severity: str
-    databases: int
-
-
-class FleetDatabaseOut(BaseModel):
-    """A database of any cell, among the worst."""
-
-    name: str
-    cell: str = Field(description="the label `cell` of its metrics, else the address they are scraped from")
-    url: str | None = Field(description="its page in its cell; null where the metrics do not tell an address")
-    up: bool
-    severity: str
-    causes: tuple[str, ...]
-    impact: float | None = Field(description="share of DB time lost, 0 to 1; null where it is unknown")
-    spark: tuple[float | None, ...] = Field(description="the same over the last 24 hours, by the half hour")
-
-
-class FleetOut(BaseModel):
-    """All cells at one moment, as the engine that holds their metrics has them."""
-
-    asked_at: datetime
-    engine: str
-    databases: int
-    answering: int = Field(description="databases whose last poll succeeded")
-    causes: tuple[CauseCountOut, ...]
-    worst: tuple[FleetDatabaseOut, ...] = Field(description="at most 50, the worst first")
