@@ -82,7 +82,7 @@ class Unknown:
     absent: bool = False
     """Whether it was not captured; else there is too little of it to say anything."""
     blocks: bool = True
-    """Of what was not captured: whether it may speak against a cause, which then stays open."""
+    """Of what was not captured: whether it keeps a cause open; else a ratio that other work moves too costs confidence alone."""
 
 
 SignalValue = Known | Unknown

@@ -14,9 +14,10 @@ from rules.cache_map import CacheMap
 from rules.catalogue import catalogue, conditions
 from rules.cause import AnyOf, Cause, Condition
 from rules.context import SignalContext
-from rules.engine import as_known, blocking_of, full_release_of, outcomes_of, severity_by_cost
+from rules.engine import severity_by_cost
 from rules.explanation.headline import headline
 from rules.finding import finding, ranked
+from rules.judging import as_known, blocking_of, full_release_of, outcomes_of
 from rules.model import Diagnosis, DiagnosisBasis, Finding, Severity, Surface
 from rules.nameless import without_nameless
 from rules.troubles import overall_gate, surface_impacts, whole_impact

@@ -37,12 +37,17 @@ CauseVerdict = Finding | RuledOut | OpenCause
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """A cause whose cache is known to be in trouble, against which only ratios to the whole instance speak."""
+    """A cause whose cache is known to be in trouble, against which only ratios to the whole instance speak, or might."""
 
     finding: Finding
     against: tuple[ConditionResult, ...]
     backed: bool
     """Whether something beside the cache speaks for it."""
+
+    @property
+    def spoken_against(self) -> bool:
+        """Whether a ratio that is known speaks against it: then what is open and about no cache may be it as well."""
+        return any(outcome.holds is False for outcome in self.against)
 
 
 def ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
@@ -113,9 +118,9 @@ def _settled(
     """A finding of low confidence where nothing else explains its cache and none comes nearer; else what speaks against it."""
     cause, own = causes[miss.finding.cause], miss.finding
     if own.severity is Severity.INFO or any(_explains(finding, own, causes) for finding in strict):
-        return ruled_out(cause, miss.against[0])
+        return _closed(miss, cause)
     for name, other in nearly.items():
-        if _may_explain(causes[name], own, cause):
+        if _may_explain(causes[name], own, cause) and (miss.spoken_against or causes[name].caches):
             return OpenCause(cause.id, other.reading)
     rivals = [
         other
@@ -124,10 +129,21 @@ def _settled(
     ]
     if miss.backed and min(rivals, key=_distance) is miss:
         return own.model_copy(
-            update={"confidence": Confidence.LOW, "unknown": (*own.unknown, *map(_why, miss.against))}
+            update={
+                "confidence": Confidence.LOW,
+                "unknown": tuple(dict.fromkeys((*own.unknown, *map(_why, miss.against)))),
+            }
         )
     look = "see which statements the waiters run, and whether they are of this kind"
     return OpenCause(cause.id, Unknown("v$session", _why(miss.against[0]), look))
+
+
+def _closed(miss: NearMiss, cause: Cause) -> CauseVerdict:
+    """What speaks against a near miss; what was not captured does not, and leaves it open."""
+    for outcome in miss.against:
+        if isinstance(outcome.reading, Unknown):
+            return OpenCause(cause.id, outcome.reading, len(miss.finding.evidence), near=True)
+    return ruled_out(cause, miss.against[0])
 
 
 def _distance(miss: NearMiss) -> tuple[int, int, str]:
@@ -135,7 +151,8 @@ def _distance(miss: NearMiss) -> tuple[int, int, str]:
 
 
 def _why(outcome: ConditionResult) -> str:
-    assert isinstance(outcome.reading, Known)
+    if isinstance(outcome.reading, Unknown):
+        return outcome.reading.why
     condition, value = outcome.condition, outcome.reading.value
     return f"{condition.signal} is {value:.3g} where {condition.needs} would speak for it, and other work moves it too"
 

@@ -69,6 +69,9 @@ def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) ->
     waiters = _waiters(context, ROW_CACHE_LOCK_EVENT)
     if isinstance(waiters, Unknown):
         return waiters
+    met = [row for row in context.delta.rows("v$session") if row.get("event") == ROW_CACHE_LOCK_EVENT]
+    if any("p3" not in row for row in met):
+        return context.why_unknown("v$session", "p3")
     exclusive = sum(1 for waiter in waiters if waiter.exclusive)
     return Known(exclusive / len(waiters), f"{part_of(exclusive, len(waiters))} waiters")
 

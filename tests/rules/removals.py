@@ -22,7 +22,6 @@ MISSING_ROW_MEANS_NONE: Mapping[str, str] = {
     "v$sga_resize_ops": "a row for each operation",
     "v$sgastat": "memory that nothing uses has no row",
     "v$system_event": "an event nobody waited for has no row; see the events that other views prove",
-    "v$undostat": "a row for every ten minutes in which there was work",
     "waiting_sessions": "a row for each session that was met",
 }
 LACKING: Mapping[str, str] = {
@@ -33,8 +32,13 @@ LACKING: Mapping[str, str] = {
 """Views of which some rows may be lacking by right."""
 JUDGED_LATCHES = ("row cache objects", "Result Cache: RC Latch")
 PLATFORM = ("OS_CPU_WAIT_TIME", "VM_IN_BYTES", "VM_OUT_BYTES")
-LOOKS = ("v$session", "waiting_sessions", "row_cache_blockers")
-"""Looks at one moment. That nobody looked is a state of its own: candidates by what else is known, hangs that nobody sees."""
+LOOKS: Mapping[str, tuple[str, ...]] = {
+    "v$session": ("event",),
+    "waiting_sessions": ("event", "wait_time_micro"),
+    "row_cache_blockers": (),
+}
+"""Looks at one moment, and the columns without which nobody is seen to wait. That nobody looked is a state of its own: candidates
+by what else is known, hangs that nobody sees."""
 
 Kind = Literal["view", "column", "row", "cell"]
 
@@ -50,7 +54,12 @@ class Removal:
     @property
     def whole_look(self) -> bool:
         """Whether a look is gone, or a column without which its rows say nothing."""
-        return self.view in LOOKS and self.kind in ("view", "column")
+        return self.view in LOOKS and (self.kind == "view" or (self.kind == "column" and self.what in LOOKS[self.view]))
+
+    @property
+    def waiters(self) -> bool:
+        """Whether somebody who was met waiting is gone."""
+        return self.whole_look or (self.view in LOOKS and self.kind == "row")
 
 
 def concluding(told: Told) -> bool:
@@ -109,7 +118,7 @@ def violations(base: Diagnosis, got: Diagnosis, removal: Removal) -> list[str]:
             for one in got.findings
             if one.cause not in found and not _stands_in(one.cause, out.get(one.cause))
         ]
-    if removal.view not in LOOKS and base.severity is not Severity.INFO and got.severity is Severity.INFO:
+    if not removal.waiters and base.severity is not Severity.INFO and got.severity is Severity.INFO:
         wrong.append(f"{base.severity} falls to Fine")
     return wrong
 

@@ -6,7 +6,7 @@ The whole is run under the soak marker, in shards; a seeded sample of every kind
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 
 import pytest
@@ -62,6 +62,55 @@ def test_no_removal_concludes_anything_from_less(shard: int) -> None:
 def test_every_exempt_view_is_one_that_is_read() -> None:
     views = {view for told in CASES for view in delta_of_case(str(told)).readings}
     assert set(MISSING_ROW_MEANS_NONE) <= views
+
+
+HISTOGRAMS = "histogram-hard-parse: the same"
+KNOWN_ONCE: Mapping[str, tuple[str, Removal]] = {
+    "what would name the cache is an alternative that another one hides": (
+        f"{HISTOGRAMS} without v$latch_children, where the sleeps may be those of any cache",
+        Removal("view", "v$system_event", ""),
+    ),
+    "look-ups in the fast way, which a share is made of": (
+        f"{HISTOGRAMS}, and nobody looked who waits",
+        Removal("column", "v$rowcache", "fastgets"),
+    ),
+    "look-ups in the fast way of one cache": (
+        f"{HISTOGRAMS}, and nobody looked who waits",
+        Removal("cell", "v$rowcache", "fastgets of 7"),
+    ),
+    "a column of the map of children": (
+        "logon-cursor-mutex: the row cache is hardly waited for",
+        Removal("column", "x$kqrst", "type"),
+    ),
+    "a cell of the map of children": (
+        "logon-cursor-mutex: the row cache is hardly waited for",
+        Removal("cell", "x$kqrst", "type of 3"),
+    ),
+    "which statement each of those who wait runs": (
+        "failed-logons: they wait while running statements",
+        Removal("column", "v$session", "sql_id"),
+    ),
+    "which statement one of those who wait runs": (
+        "failed-logons: they wait while running statements",
+        Removal("cell", "v$session", "sql_id of 83"),
+    ),
+    "which cache those who wait name": (
+        "dc-users-mutex-bug: a logon storm",
+        Removal("column", "v$session", "p1"),
+    ),
+    "in which mode they ask for the lock": (
+        "constraint-creation: 240 sessions hang for ten minutes, and no wait ends",
+        Removal("column", "v$session", "p3"),
+    ),
+}
+"""Removals of which something was concluded once; a sample seldom meets them."""
+
+
+@pytest.mark.parametrize("what", KNOWN_ONCE)
+def test_what_was_concluded_from_less_once_is_not_again(what: str) -> None:
+    name, removal = KNOWN_ONCE[what]
+    (less,) = (delta for one, delta in removals(delta_of_case(name)) if one == removal)
+    assert violations(diagnosis_of_case(name), diagnose(less), removal) == []
 
 
 LOCKED: Row = {"event": "row cache lock", "total_waits": 900, "time_waited_micro": 90_000_000}

@@ -6,7 +6,8 @@ import pytest
 
 from rules.catalogue import HOME, catalogue
 from rules.cause import AnyOf, Cause, Condition
-from rules.engine import _judge, diagnose
+from rules.engine import diagnose
+from rules.judging import judge
 from tests.each import each
 from tests.rules.case_files import (
     Told,
@@ -91,7 +92,7 @@ def test_cases_notice_a_missing_condition(name: str) -> None:
 def judged_alike(told: Told, one: Cause, other: Cause) -> bool:
     """Whether two forms of a cause have the same verdict on a case by themselves, and so in any catalogue."""
     context = context_of_case(str(told))
-    return _judge(one, context) == _judge(other, context)
+    return judge(one, context) == judge(other, context)
 
 
 def test_mutants_are_as_many_as_the_conditions_and_alternatives() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row
 from rules.catalogue import catalogue
 from rules.cause import Cause
-from rules.engine import CauseVerdict, diagnose
+from rules.engine import diagnose
 from rules.model import Finding, RuledOut, Severity, Undetermined
+from rules.weighing import CauseVerdict
 from tests.each import each
 from tests.rules.contexts import delta_of
 from tests.rules.rich import LATCH_WAIT, RICH, waiters
