@@ -291,7 +291,5 @@ class SignalContext:
             if oddity.view == view and oddity.column in ("", column):
                 return Unknown(view, str(oddity), another(self.delta.source), absent=True)
         what = f"{view} has no {column or 'such row'} here"
-        blocks = (
-            column != "fastgets"
-        )  # gets alone are captured: a ratio to the rest of the work costs confidence at most
+        blocks = column != "fastgets"  # gets alone are captured: a ratio to the rest of the work may be short of them
         return Unknown(view, what, more_of(self.delta.source, view, column or "that row"), absent=True, blocks=blocks)

@@ -31,7 +31,7 @@ def judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
     for outcome in against:
         if not (_diluted(outcome) and (known or unnamed)):
             return ruled_out(cause, outcome)
-    doubts = [outcome for outcome in outcomes if _may_dilute(outcome, context)]
+    doubts = [outcome for outcome in outcomes if may_dilute(outcome, context)]
     blocking = blocking_of(outcomes, context) or (unnamed if against else None)
     if blocking is None and doubts and not known:
         blocking = doubts[0].reading if isinstance(doubts[0].reading, Unknown) else None
@@ -94,8 +94,8 @@ def _nobody_looked(view: str, context: SignalContext) -> bool:
     return view in LOOKS and not context.delta.rows(view)
 
 
-def _may_dilute(outcome: ConditionResult, context: SignalContext) -> bool:
-    """Whether an outcome that was captured in part may cost the cause confidence: no more, where its cache is known."""
+def may_dilute(outcome: ConditionResult, context: SignalContext) -> bool:
+    """Whether an outcome that was captured in part may make the cause a near miss: no more, where its cache is known."""
     reading = outcome.reading
     if not isinstance(reading, Unknown) or _written(context) or outcome.condition.role == "supporting":
         return False

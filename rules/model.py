@@ -82,7 +82,7 @@ class Unknown:
     absent: bool = False
     """Whether it was not captured; else there is too little of it to say anything."""
     blocks: bool = True
-    """Of what was not captured: whether it keeps a cause open; else a ratio that other work moves too costs confidence alone."""
+    """Of what was not captured: whether it keeps a cause open; else no cause whose cache is named, by a diluted ratio."""
 
 
 SignalValue = Known | Unknown

@@ -17,7 +17,7 @@ from rules.context import SignalContext
 from rules.engine import severity_by_cost
 from rules.explanation.headline import headline
 from rules.finding import finding, ranked
-from rules.judging import as_known, blocking_of, full_release_of, outcomes_of
+from rules.judging import as_known, blocking_of, full_release_of, may_dilute, outcomes_of
 from rules.model import Diagnosis, DiagnosisBasis, Finding, Severity, Surface
 from rules.nameless import without_nameless
 from rules.troubles import overall_gate, surface_impacts, whole_impact
@@ -106,4 +106,6 @@ def _found(candidate: _Candidate, context: SignalContext) -> Finding | None:
             if holds is None and (role == "required" or (role == "identity" and not candidate.shaped)):
                 return None
     outcomes = [as_known(each, context) for condition in cause.when for each in outcomes_of(condition, cause, context)]
-    return None if blocking_of(outcomes, context) is not None else finding(cause, context, outcomes)
+    if blocking_of(outcomes, context) is not None or any(may_dilute(outcome, context) for outcome in outcomes):
+        return None
+    return finding(cause, context, outcomes)

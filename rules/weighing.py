@@ -115,7 +115,10 @@ def _settled(
     causes: Mapping[str, Cause],
     nearly: Mapping[str, OpenCause],
 ) -> CauseVerdict:
-    """A finding of low confidence where nothing else explains its cache and none comes nearer; else what speaks against it."""
+    """A finding where nothing else explains its cache and none comes nearer, of low confidence if anything speaks against it.
+
+    Else what speaks against it.
+    """
     cause, own = causes[miss.finding.cause], miss.finding
     if own.severity is Severity.INFO or any(_explains(finding, own, causes) for finding in strict):
         return _closed(miss, cause)
@@ -128,12 +131,10 @@ def _settled(
         if other.backed and other.finding.surface == own.surface and other.finding.cache == own.cache
     ]
     if miss.backed and min(rivals, key=_distance) is miss:
-        return own.model_copy(
-            update={
-                "confidence": Confidence.LOW,
-                "unknown": tuple(dict.fromkeys((*own.unknown, *map(_why, miss.against)))),
-            }
-        )
+        if not miss.spoken_against:
+            return own
+        unknown = tuple(dict.fromkeys((*own.unknown, *map(_why, miss.against))))
+        return own.model_copy(update={"confidence": Confidence.LOW, "unknown": unknown})
     look = "see which statements the waiters run, and whether they are of this kind"
     return OpenCause(cause.id, Unknown("v$session", _why(miss.against[0]), look))
 

@@ -1,16 +1,26 @@
-"""What is found, ruled out or left open where a reading is there in part."""
+"""What is found or left open where a reading is there in part: look-ups without those in the fast way."""
 
 from rules.engine import diagnose
-from rules.model import Confidence
-from tests.rules.case_files import delta_of_case
+from rules.model import Diagnosis
+from tests.rules.case_files import delta_of_case, verdict_of
 from tests.rules.removals import Removal, removals
 
+NO_FAST_WAY = Removal("column", "v$rowcache", "fastgets")
 
-def test_ratio_that_was_captured_in_part_costs_a_cause_whose_cache_is_known_confidence_alone() -> None:
-    """Without the fast way a share of look-ups is not known; who waits names the cache, so the finding stays."""
-    name = "sequence-nocache: the same on 19c"
-    removal = Removal("column", "v$rowcache", "fastgets")
-    (less,) = (delta for one, delta in removals(delta_of_case(name)) if one == removal)
-    (got,) = (one for one in diagnose(less).findings if one.cause == "sequence-nocache")
-    assert got.confidence is Confidence.LOW
-    assert "v$rowcache has no fastgets here" in got.unknown
+
+def without(removal: Removal, case: str) -> Diagnosis:
+    (less,) = (delta for one, delta in removals(delta_of_case(case)) if one == removal)
+    return diagnose(less)
+
+
+def test_cause_whose_cache_the_waiters_name_is_found_without_a_share_of_the_work() -> None:
+    got = without(NO_FAST_WAY, "sequence-nocache: the same on 19c")
+    (one,) = (one for one in got.findings if one.cause == "sequence-nocache")
+    assert "v$rowcache has no fastgets here" in one.unknown
+
+
+def test_cause_whose_cache_nobody_names_is_open_without_a_share_of_the_work() -> None:
+    got = without(NO_FAST_WAY, "histogram-hard-parse: the same, and nobody looked who waits")
+    verdict, details = verdict_of(got, "object-grants")
+    assert verdict == "undetermined"
+    assert (details["by"], details["why"]) == ("v$rowcache", "v$rowcache has no fastgets here")
