@@ -36,7 +36,8 @@ class LatchModel:
     think_spread: float
     """Standard deviation of ln think."""
     hold: HoldModel
-    sleep: SleepModel
+    sleep: SleepModel | None
+    """None where processes wait for processors: sleeps come of that too, and nothing is said of them."""
     speed: float
     """h(N) now."""
     sleep_cost: float
@@ -82,15 +83,15 @@ def calibrate(
     _told(kept)
     usable = [row for row in kept if not 0 < SATURATED < saturation(row)] or kept
     base = capped(now, processors) if now is not None else None
-    sleep = fit_sleeps(
-        [base] if base is not None and not usable else usable, spin_budget() if budget is None else budget
-    )
-    hold = fit_hold(usable)
+    state = base or _pooled(usable)
     crowded = processors is not None and any(row.processes >= processors for row in (*rows, *([now] if now else ())))
-    cost = 0.0 if crowded else _sleep_cost(usable, sleep)
+    sleep = None
+    if not crowded or not full(state.population, processors):
+        sleep = fit_sleeps(usable, spin_budget() if budget is None else budget)
+    hold = fit_hold(usable)
+    cost = 0.0 if crowded or sleep is None else _sleep_cost(usable, sleep)
     thinks = [_think(row, cost) for row in ([base] if base is not None else usable)]
     weights = [row.miss_ratio for row in ([base] if base is not None else usable)]
-    state = base or _pooled(usable)
     return LatchModel(
         state.population,
         state.latches,
@@ -115,6 +116,11 @@ def capped(row: LatchCounts, processors: int | None) -> LatchCounts:
     if processors is not None and row.processes > processors:
         return replace(row, processes=float(processors))
     return row
+
+
+def full(processes: int, processors: int | None) -> bool:
+    """Whether processes take all processors, so that more of them would wait for one."""
+    return processors is not None and processes >= processors
 
 
 def saturation(row: LatchCounts) -> float:

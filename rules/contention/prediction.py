@@ -5,12 +5,12 @@ from math import inf, sqrt
 
 import numpy as np
 
-from rules.contention.calibration import LEAST_HOLD, LatchModel, NotPredictable
+from rules.contention.calibration import LEAST_HOLD, LatchModel, NotPredictable, full
 from rules.contention.draws import between, normal, uniform
-from rules.contention.equilibrium import HoldDraws, Settled, settle
+from rules.contention.equilibrium import HoldDraws, Settled, settle, settle_both
 from rules.contention.holds import HANDOFF, MOST_EXPONENT, MOST_HANDOFF
 from rules.contention.queueing import Array, most_missed
-from rules.contention.sleeping import SleepForecast, SleepRegime, sleeps_per_get
+from rules.contention.sleeping import SleepModel, SleepRegime, sleeps_per_get
 
 FARTHEST = 5.0
 """Factor of the observed load beyond which nothing is predicted."""
@@ -81,7 +81,7 @@ def predict(model: LatchModel, change: LoadChange) -> Prediction:
     _carried(model, change)
     if model.saturated:
         return _bounds(model, change)
-    before, after = after_change(model, LoadChange()), after_change(model, change)
+    before, after = _before_and_after(model, change)
     work = (after.gets_per_second / before.gets_per_second) / change.gets
     rate, missed = after.gets_per_second, after.miss_ratio
     if model.anchored:
@@ -135,30 +135,44 @@ def _more(model: LatchModel, change: LoadChange) -> bool:
     )
 
 
-def after_change(model: LatchModel, change: LoadChange) -> Settled:
-    """The latch after the change, the point first, then the draws."""
-    hold = _hold(model, change)
-    processes, latches = change.processes or model.processes, change.latches or model.latches
+def _before_and_after(model: LatchModel, change: LoadChange) -> tuple[Settled, Settled]:
+    """The latch now and after the change; together where the change leaves latches and processes alone."""
+    none = LoadChange()
+    if model.sleep_cost or (change.processes, change.latches, change.hottest) != (None, None, None):
+        return after_change(model, none), after_change(model, change)
+    thinks, holds = (_calm(model, none), _calm(model, change)), (_hold(model, none), _hold(model, change))
+    return settle_both(model.processes, thinks, holds, model.latches)
+
+
+def _calm(model: LatchModel, change: LoadChange) -> Array:
+    """Seconds between gets after the change, sleeps not counted."""
     speed = change.speed if change.speed is not None else model.speed
     apart = max(model.think_spread, LEAST_THINK_SPREAD) * normal(3) * (change != LoadChange())
-    calm = model.think * np.exp(apart - change.gets_spread * normal(8)) / (change.gets * speed)
+    calm: Array = model.think * np.exp(apart - change.gets_spread * normal(8)) / (change.gets * speed)
+    return calm
+
+
+def after_change(model: LatchModel, change: LoadChange) -> Settled:
+    """The latch after the change, the point first, then the draws."""
+    hold, calm = _hold(model, change), _calm(model, change)
+    processes, latches = change.processes or model.processes, change.latches or model.latches
     after = settle(processes, calm, hold, latches, change.hottest)
-    if not model.sleep_cost:
+    if not model.sleep_cost or model.sleep is None:
         return after
-    lost = _slept(model, after)
+    lost = _slept(model.sleep, after) * model.sleep_cost
     for _ in range(FEEDBACK_ROUNDS):  # sleeping costs time, which lowers the load, which lowers the sleeps
         after = settle(processes, calm + lost, hold, latches, change.hottest)
-        apart = np.log(_slept(model, after) / lost)
+        apart = np.log(_slept(model.sleep, after) * model.sleep_cost / lost)
         lost = lost * np.exp(DAMPING * apart)
         if float(np.abs(apart).max()) < CLOSE:
             break
     return after
 
 
-def _slept(model: LatchModel, state: Settled) -> Array:
-    """Seconds per get that sleeps of stalls cost."""
-    slept: Array = model.sleep.per_get * (state.miss_ratio / model.sleep.miss_ratio) ** model.sleep.power
-    return np.minimum(slept, MOST_SLEEPS) * model.sleep_cost
+def _slept(sleep: SleepModel, state: Settled) -> Array:
+    """Sleeps per get by stalls."""
+    slept: Array = sleep.per_get * (state.miss_ratio / sleep.miss_ratio) ** sleep.power
+    return np.minimum(slept, MOST_SLEEPS)
 
 
 def _hold(model: LatchModel, change: LoadChange) -> HoldDraws:
@@ -182,15 +196,13 @@ def _most(model: LatchModel, change: LoadChange) -> float:
 
 def _sleeps(model: LatchModel, change: LoadChange, after: Settled, rate: Array) -> Estimate | None:
     """Sleeps per second. None where processes wait for processors."""
-    if model.processors is not None and model.processes >= model.processors:
+    if model.sleep is None or full(model.processes, model.processors):
         return None
-    told: SleepForecast = sleeps_per_get(
-        model.sleep, change.processes or model.processes, after, change.latches or model.latches
-    )
+    forecast = sleeps_per_get(model.sleep, change.processes or model.processes, after, change.latches or model.latches)
     times = float(rate[0])
-    if not told.point:
-        return Estimate(None, 0.0, told.high * times)
-    return Estimate(told.value * times, told.low * times, told.high * times)
+    if not forecast.point:
+        return Estimate(None, 0.0, forecast.high * times)
+    return Estimate(forecast.value * times, forecast.low * times, forecast.high * times)
 
 
 def _bounds(model: LatchModel, change: LoadChange) -> Prediction:
@@ -238,6 +250,6 @@ def _notes(model: LatchModel, sleeps: Estimate | None) -> list[str]:
         )
     elif sleeps.value is None:
         notes.append("too few sleeps now to say more of them than a bound")
-    elif model.sleep.regime is SleepRegime.STALLS:
+    elif model.sleep is not None and model.sleep.regime is SleepRegime.STALLS:
         notes.append("waiters sleep because holders stall: sleeps follow the miss ratio, with a wide interval")
     return notes

@@ -10,6 +10,7 @@ Unless said otherwise times are seconds, and `ratio` is hold over think, S/Z.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log
 
 import numpy as np
@@ -86,6 +87,8 @@ def latch_state(
     `hottest` is the share of gets that the most wanted latch takes (1/P where all are wanted alike); the rest is spread evenly.
     """
     think = 1.0 / np.atleast_1d(np.asarray(ratio, dtype=np.float64))
+    if hottest is None and isinstance(latches, int) and latches == 1:
+        return _one_latch(processes, think)
     hot = 1.0 / latches if hottest is None else hottest
     others = np.asarray(latches) - 1.0
     cold = (1.0 - hot) / np.maximum(others, 1.0) * (others > 0)
@@ -97,6 +100,18 @@ def latch_state(
         hot_queue, cold_queue = held * at_hot, held * at_cold
     missed = before * (hot * hot + others * cold * cold)
     return LatchState(held, missed, hot_queue + others * cold_queue)
+
+
+def _one_latch(processes: int, think: Array) -> LatchState:
+    """`latch_state` of a single latch, which nobody asks by chance: four operations a process, in place."""
+    queue, residence, held, before = np.zeros((4, *think.shape))
+    for population in range(1, processes + 1):
+        held, before = before, held
+        np.add(queue, 1.0, out=residence)
+        np.add(think, residence, out=held)
+        np.divide(population, held, out=held)
+        np.multiply(held, residence, out=queue)
+    return LatchState(held, before, queue)
 
 
 def most_missed(processes: int, latches: int = 1) -> float:
@@ -115,6 +130,7 @@ def ratio_for(processes: int, miss_ratio: float, latches: int = 1) -> float:
     return float(np.exp((low + high) / 2))
 
 
+@lru_cache(256)
 def invert(processes: int, gets_per_second: float, miss_ratio: float, latches: int = 1) -> LatchTimes:
     """Hold and think time that make N processes get this often and miss this share. Hold includes the handoff."""
     ratio = ratio_for(processes, miss_ratio, latches)
@@ -133,14 +149,29 @@ def mean_wait(processes: int, ratio: float) -> float:
     return float(state.queue[0] / state.held[0] - 1.0)
 
 
-def wait_beyond(processes: int, ratio: float, budget: float) -> float:
-    """Chance that a get that misses waits longer than `budget` (in holds), the next holder being drawn at random.
+@dataclass(frozen=True, slots=True)
+class WaitDecay:
+    """How the waits of gets that miss thin out with time (in holds): a sum of decays, one per eigenvalue."""
+
+    rates: Array
+    start: Array
+    end: Array
+    missed: float
+    """Chance that a get misses, which the sum begins with."""
+
+    def beyond(self, budgets: Array) -> Array:
+        """Chance of a longer wait than each budget."""
+        still = self.start * np.exp(self.rates * budgets[:, None]) * self.end
+        chances: Array = np.clip(still.sum(axis=1) / self.missed, 0.0, 1.0)
+        return chances
+
+
+def wait_decay(processes: int, ratio: float) -> WaitDecay:
+    """The waits of gets that miss, the next holder being drawn at random, for two processes or more.
 
     A tagged waiter among j others: one more joins at rate (N − 2 − j)·ratio, the holder leaves at rate 1 and the tagged
     waiter follows with chance 1/(j + 1). The chain is reversible, so its symmetric form is solved by eigenvalues.
     """
-    if processes < 2:
-        return 0.0
     others = np.arange(processes - 1, dtype=np.float64)
     joins = (processes - 2 - others) * ratio
     leaves, chosen = others / (others + 1.0), 1.0 / (others + 1.0)
@@ -149,14 +180,22 @@ def wait_beyond(processes: int, ratio: float, budget: float) -> float:
     matrix = np.diag(-(joins + leaves + chosen)) + np.diag(beside, 1) + np.diag(beside, -1)
     values, vectors = np.linalg.eigh(matrix)
     start, end = np.sqrt(met / (others + 1.0)), np.sqrt(met * (others + 1.0))
-    still = (start @ vectors) * np.exp(values * budget) * (vectors.T @ end)
-    return float(np.clip(still.sum() / met.sum(), 0.0, 1.0))
+    return WaitDecay(values, start @ vectors, vectors.T @ end, met.sum())
+
+
+def wait_beyond(processes: int, ratio: float, budget: float) -> float:
+    """Chance that a get that misses waits longer than `budget` (in holds)."""
+    if processes < 2:
+        return 0.0
+    return float(wait_decay(processes, ratio).beyond(np.array([budget]))[0])
 
 
 def budget_for(processes: int, ratio: float, beyond: float) -> float:
     """The wait, in holds, that a share `beyond` of the misses outlasts; the inverse of `wait_beyond`."""
     low, high = log(1e-6), log(1e9)
+    decay = wait_decay(processes, ratio) if processes > 1 else None
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if wait_beyond(processes, ratio, float(np.exp(middle))) > beyond else (low, middle)
+        longer = 0.0 if decay is None else decay.beyond(np.exp([middle]))[0]
+        low, high = (middle, high) if longer > beyond else (low, middle)
     return float(np.exp((low + high) / 2))

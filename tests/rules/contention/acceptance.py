@@ -131,7 +131,7 @@ def _sleeps(
     """The law behind the figure, also where the product would only say its bound."""
     judged = []
     for model, _, row in cases:
-        if row.sleeps >= least:
+        if row.sleeps >= least and model.sleep is not None:
             change = LoadChange(processes=row.population, speed=row.speed)
             judged.append(
                 (sleeps_per_get(model.sleep, row.population, after_change(model, change)), row.sleeps_per_get)
@@ -236,6 +236,7 @@ def emulated_sleeps() -> Iterator[Judged]:
     judged = [
         (sleeps_per_get(c.model.sleep, c.model.processes, after_change(c.model, c.change)), c.seen.sleeps_per_get)
         for c in up
+        if c.model.sleep is not None
     ]
     yield from spread("gets ×1…×5: sleeps", (times(told.value, seen) for told, seen in judged), median=2.0)
     yield share("gets ×1…×5: sleeps", "covered", [told.low <= seen <= told.high for told, seen in judged], 0.75)
