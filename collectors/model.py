@@ -5,7 +5,7 @@ differences in `Changes`, and only `collectors.delta` makes the second from the 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
@@ -28,14 +28,10 @@ ROW_CACHE_LOCK_EVENT = "row cache lock"
 class ColumnKind(StrEnum):
     """How a column changes with time, which decides what `between` does with it."""
 
-    KEY = "key"
-    """Names the row."""
-    COUNTER = "counter"
-    """A total since instance start; only its change over an interval says anything about now."""
-    GAUGE = "gauge"
-    """A level at the time of the poll."""
-    TEXT = "text"
-    """Says something about the row."""
+    KEY = "key"  # names the row
+    COUNTER = "counter"  # a total since instance start; only its change over an interval says anything about now
+    GAUGE = "gauge"  # a level at the time of the poll
+    TEXT = "text"  # says something about the row
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +98,12 @@ class Collector:
     statements: Mapping[str, str]
     without: str
     granted_on: str
-    once: bool = False
-    """Read once per instance start; later polls carry the rows over."""
+    once: bool = False  # read once per instance start; later polls carry the rows over
     every_seconds: float | None = None
     """Of what hardly ever changes: read at least so often, in seconds, and carried over by the polls between."""
     repeats: Literal["sum", "kept", "unknown"] = "unknown"
     """Rows of one key: summed, each a row of its own, or a thing nobody expected, which makes the view missing."""
-    starts_at_zero: bool = False
-    """Rows appear in this view on first use, so a row that was not there earlier counts from zero."""
+    starts_at_zero: bool = False  # rows appear on first use, so one that was not there earlier counts from zero
     formerly: str = ""  # what older releases of ours granted in place of `granted_on`; asked for once per start
     sampled: bool = False  # read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`
     on_request: bool = False  # read when something calls for it (`collectors.ondemand.blockers`) and by the script
@@ -121,7 +115,7 @@ class Collector:
 
     def __post_init__(self) -> None:
         for name, kind in (("key", ColumnKind.KEY), ("counters", ColumnKind.COUNTER)):
-            object.__setattr__(self, name, tuple(one.name for one in self.columns if one.kind is kind))
+            object.__setattr__(self, name, tuple(column.name for column in self.columns if column.kind is kind))
 
     def column(self, name: str) -> Column:
         """The declared column of that name; KeyError when the view has none."""
@@ -238,8 +232,7 @@ class Delta:
     """Results of confirming queries by cause id, where somebody ran them."""
     source: Literal["views", "report"] = "views"
     """Whether Oracle's views were read, or a report printed from them, which rounds and leaves out."""
-    notes: tuple[str, ...] = ()
-    """What the reader of this Delta must know about its source: a layout not verified, a very long window."""
+    notes: tuple[str, ...] = ()  # what a reader must know of its source: a layout not verified, a very long window
     dbid: str | None = None
     """The DB Id that a report prints, digits; None of captures and polls, which name their database otherwise."""
     cut_off: bool = False  # whether the file ended before the report did, so that a view may be missing for that alone
@@ -253,6 +246,14 @@ class Delta:
         """The rows of a view, empty when it is missing. Ask `read` where the difference matters."""
         reading = self.read(view)
         return reading.rows if isinstance(reading, Changes) else ()
+
+    def without(self, gaps: Mapping[str, Missing]) -> "Delta":
+        """The Delta without the views that have these gaps."""
+        return replace(self, readings={**self.readings, **gaps}) if gaps else self
+
+    def column(self, view: str, name: str) -> list[Value]:
+        """One column of a view, a cell per row."""
+        return [row.get(name) for row in self.rows(view)]
 
     def cell(self, view: str, key: str, name: str, column: str) -> float | None:
         """One number of the row whose `key` is `name`; None when the view, the row or the number is not there."""

@@ -11,7 +11,7 @@ from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.hot import HotCaches
 from rules.impact import IDLE_SESSIONS, severity_of, severity_of_hang
-from rules.lost_time import ROW_CACHE_SURFACES, SURFACE_EVENTS, LostTime
+from rules.lost_time import ROW_CACHE_SURFACES, SURFACE_EVENTS, LostTime, lost_time
 from rules.misplaced import misplaced_latch_wait
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
 from rules.plausibility import db_time_is_sound
@@ -65,12 +65,17 @@ class SignalContext:
         return tuple(row for _, row in sorted(numbered, key=lambda pair: pair[0]))
 
     @cached_property
+    def knows_sleeps(self) -> bool:
+        """Whether the sleeps of every child are known; one whose sleeps are not may be the hot one."""
+        return self.sum_of(self.children, "sleeps") is not None
+
+    @cached_property
     def hot_child(self) -> int | None:
         """The child with the most sleeps, the lowest of several, or the one spoken of; None when no sleeps are known."""
         if self.focus is not None:
             return self.focus
-        if self.sum_of(self.children, "sleeps") is None:
-            return None  # a child whose sleeps are not known may be it
+        if not self.knows_sleeps:
+            return None
         sleeps = [(number(row.get("sleeps")) or 0.0, row.get("child#")) for row in self.children]
         most = max((slept for slept, _ in sleeps), default=0.0)
         return next((child for slept, child in sleeps if slept == most > 0 and isinstance(child, int)), None)
@@ -103,8 +108,7 @@ class SignalContext:
     @cached_property
     def hot_caches(self) -> HotCaches:
         """The caches that stand out on each surface."""
-        told = self.sum_of(self.children, "sleeps") is not None
-        sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps") if told else {}
+        sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps") if self.knows_sleeps else {}
         met = {surface: self.crowd.caches(event) for surface, event in SURFACE_EVENTS.items()} if self.crowd else {}
         lost = {surface: self.surface_wait_seconds(surface) for surface in self.surfaces}
         return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost)
@@ -181,7 +185,7 @@ class SignalContext:
     @cached_property
     def lost(self) -> LostTime:
         """Time lost in waits, reckoned once."""
-        return LostTime(self.delta, self.look, self.latch_row, self.surfaces)
+        return lost_time(self.delta, self.look, self.latch_row, self.surfaces)
 
     def waited_seconds(self, events: Iterable[str]) -> float | None:
         """Seconds foreground sessions waited in some events together; None where one of them was not captured."""

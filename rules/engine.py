@@ -25,7 +25,7 @@ from rules.model import (
     Undetermined,
     worst,
 )
-from rules.nameless import without_nameless
+from rules.nameless import gaps_of
 from rules.notes import notes
 from rules.troubles import cost_is_open, overall_gate, surface_impacts, troubles, whole_impact
 from rules.weighing import OpenCause, weighed
@@ -43,7 +43,7 @@ def diagnose(
     `usual` holds what is ordinary for this database by the names of `rules.baseline.figures`; it adds to the headline how
     many times the usual the cost is, and changes no verdict.
     """
-    delta = without_nameless(delta)
+    delta = delta.without(gaps_of(delta))
     context = SignalContext(delta, caches)
     known = catalogue() if causes is None else causes
     judged = {name: cause for name, cause in known.items() if not cause.handbook}

@@ -1,6 +1,6 @@
 """Time lost in waits for the row cache and the result cache, surface by surface; unknown where it was not captured."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,16 +19,18 @@ ROW_CACHE_SURFACES: tuple[Surface, ...] = ("latch", "mutex", "lock")
 
 @dataclass(frozen=True)
 class LostTime:
-    """Seconds by event and by surface, each reckoned once. `latch`: the row of the row cache latch, or its children's sums."""
+    """Seconds by event and by surface, each reckoned once.
 
-    delta: Delta
+    `finished`: waits that ended; `slept`: what surfaces keep of their own waits, None where it is not known; `background`: events
+    that somebody waited for, background processes included.
+    """
+
+    finished: FinishedWaits | None
+    slept: Mapping[Surface, float | None]
+    background: Set[str]
     look: WaitingLook | None
-    latch: Row
     surfaces: tuple[Surface, ...]
-
-    @cached_property
-    def _finished(self) -> FinishedWaits | None:
-        return finished_waits(self.delta)
+    printed: bool
 
     @cached_property
     def by_surface(self) -> Mapping[Surface, float | None]:
@@ -44,7 +46,7 @@ class LostTime:
 
     def untold(self, surfaces: Iterable[Surface]) -> tuple[Surface, ...]:
         """Those of some surfaces whose time was not captured; a report prints what had activity, so none of its own."""
-        if self.delta.source == "report":
+        if self.printed:
             return ()
         return tuple(surface for surface in surfaces if surface in self.surfaces and self.by_surface[surface] is None)
 
@@ -58,7 +60,7 @@ class LostTime:
         return sum(known) if len(known) == len(waits) else None
 
     def _waited(self, event: str) -> float | None:
-        finished = None if self._finished is None else self._finished.get(event, 0.0)
+        finished = None if self.finished is None else self.finished.get(event, 0.0)
         waited = finished if self.look is None else self.look.seconds(event, finished or 0.0)
         return None if finished is None and not waited else waited
 
@@ -67,16 +69,32 @@ class LostTime:
             return self._on_result_cache()
         by_event = self.waited((SURFACE_EVENTS[surface],))
         # Of an event a report does not print the latch or mutex itself is asked, unless background processes waited for it.
-        by_all = self.delta.cell("v$system_event", "event", SURFACE_EVENTS[surface], "time_waited_micro")
-        if surface == "lock" or (by_event is not None and (by_event or by_all or self.delta.source != "report")):
+        by_all = SURFACE_EVENTS[surface] in self.background
+        if surface == "lock" or (by_event is not None and (by_event or by_all or not self.printed)):
             return by_event
-        rows = (self.latch,) if surface == "latch" else self.delta.rows("v$mutex_sleep")
-        waited = [number(row.get("wait_time")) for row in rows]
-        known = [micro for micro in waited if micro is not None]
-        return sum(known) / 1e6 if known and len(known) == len(waited) else by_event
+        slept = self.slept[surface]
+        return by_event if slept is None else slept
 
     def _on_result_cache(self) -> float | None:
-        micro = self.delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")
-        slept = None if micro is None else micro / 1e6
+        slept = self.slept["result-cache"]
         still = sum(waiter.inside for waiter in self.look.of(["result-cache"])) if self.look else 0.0
         return slept if not still else (slept or 0.0) + still
+
+
+def lost_time(delta: Delta, look: WaitingLook | None, latch: Row, surfaces: tuple[Surface, ...]) -> LostTime:
+    """What a Delta and the look at its end say of lost time. `latch`: the row of the row cache latch, or its children's sums."""
+    background = {
+        event for event in SURFACE_EVENTS.values() if delta.cell("v$system_event", "event", event, "time_waited_micro")
+    }
+    slept: dict[Surface, float | None] = {
+        "latch": _slept([number(latch.get("wait_time"))]),
+        "mutex": _slept([number(row.get("wait_time")) for row in delta.rows("v$mutex_sleep")]),
+        "result-cache": _slept([delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")]),
+    }
+    return LostTime(finished_waits(delta), slept, background, look, surfaces, delta.source == "report")
+
+
+def _slept(micro: Sequence[float | None]) -> float | None:
+    """Seconds together; None where there are none or one is not known."""
+    known = [each for each in micro if each is not None]
+    return sum(known) / 1e6 if known and len(known) == len(micro) else None

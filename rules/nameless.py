@@ -4,9 +4,8 @@ No sum or look-up over such a view is whole, so it counts as not read.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-from collectors.model import Changes, Delta, Missing, Row
+from collectors.model import Delta, Missing
 from rules.cache_map import identifier
 
 NAMED_BY: Mapping[str, tuple[str, ...]] = {
@@ -29,25 +28,21 @@ NAMED_BY: Mapping[str, tuple[str, ...]] = {
 """View → the columns that say what a row is of. A row of v$session without an event is a look that met nobody."""
 
 
-def without_nameless(delta: Delta) -> Delta:
-    """The Delta without the views that have a row of which nobody knows what it is; reports print no ids, and totals few."""
+def gaps_of(delta: Delta) -> Mapping[str, Missing]:
+    """The views that have a row of which nobody knows what it is; reports print no ids, and totals few."""
     if delta.source == "report" or delta.basis.kind == "totals":
-        return delta
-    missing: dict[str, Missing] = {
-        view: reading for view, columns in NAMED_BY.items() if (reading := _nameless(delta, view, columns))
-    }
+        return {}
+    named = (_nameless(delta, view, columns) for view, columns in NAMED_BY.items())
+    gaps = {gap.view: gap for gap in named if gap is not None}
     for gap in (_childless(delta), _unlisted(delta)):
         if gap is not None:
-            missing.setdefault(gap.view, gap)
-    return replace(delta, readings={**delta.readings, **missing}) if missing else delta
+            gaps.setdefault(gap.view, gap)
+    return gaps
 
 
 def _nameless(delta: Delta, view: str, columns: tuple[str, ...]) -> Missing | None:
-    reading = delta.read(view)
-    if not isinstance(reading, Changes):
-        return None
-    column = next((name for name in columns for row in reading.rows if row.get(name) is None), None)
-    if column is None and any(map(_numberless, reading.rows)):
+    column = next((name for name in columns if None in delta.column(view, name)), None)
+    if column is None and "type" in columns and _numberless(delta, view):
         column = "subordinate#"
     if column is None:
         return None
@@ -55,16 +50,17 @@ def _nameless(delta: Delta, view: str, columns: tuple[str, ...]) -> Missing | No
     return Missing(view, "unread", why, f"capture {column} of {view} as well")
 
 
-def _numberless(row: Row) -> bool:
+def _numberless(delta: Delta, view: str) -> bool:
     """Whether a subordinate cache does not say which of its parent's it is."""
-    return row.get("type") == "SUBORDINATE" and row.get("subordinate#") is None
+    kinds, numbers = delta.column(view, "type"), delta.column(view, "subordinate#")
+    return ("SUBORDINATE", None) in zip(kinds, numbers, strict=True)
 
 
 def _childless(delta: Delta) -> Missing | None:
     """A child of the latch that x$kqrst names has a row in v$latch_children, unless that was not captured whole."""
     view = "v$latch_children"
-    read = {row.get("child#") for row in delta.rows(view)}
-    lacking = {row.get("child#") for row in delta.rows("x$kqrst")} - read
+    read = set(delta.column(view, "child#"))
+    lacking = set(delta.column("x$kqrst", "child#")) - read
     if not read or not lacking:
         return None
     why = f"{view} has no row of child {min(lacking, key=str)}, which x$kqrst names"

@@ -19,7 +19,7 @@ from rules.explanation.headline import headline
 from rules.finding import finding, ranked
 from rules.judging import as_known, blocking_of, full_release_of, may_dilute, outcomes_of
 from rules.model import Diagnosis, DiagnosisBasis, Finding, Severity, Surface
-from rules.nameless import without_nameless
+from rules.nameless import gaps_of
 from rules.troubles import overall_gate, surface_impacts, whole_impact
 from rules.weighing import weighed
 
@@ -28,7 +28,7 @@ def short_form(
     delta: Delta, usual: Mapping[str, UsualRange] | None = None, caches: CacheMap | None = None
 ) -> Diagnosis | None:
     """The Diagnosis of a quiet interval without its reasons; None where it takes the whole. Arguments as of `diagnose`."""
-    delta = without_nameless(delta)
+    delta = delta.without(gaps_of(delta))
     context = SignalContext(delta, caches)
     if not _quiet(context):
         return None

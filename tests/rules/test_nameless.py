@@ -3,7 +3,7 @@
 import pytest
 
 from collectors.model import Missing
-from rules.nameless import without_nameless
+from rules.nameless import gaps_of
 from tests.rules.contexts import SICK, TOTALS, delta_of
 
 
@@ -14,7 +14,7 @@ from tests.rules.contexts import SICK, TOTALS, delta_of
 def test_row_without_its_name_makes_its_view_missing(view: str, column: str) -> None:
     first, *others = SICK[view]
     rows = [{name: cell for name, cell in first.items() if name != column}, *others]
-    read = without_nameless(delta_of({**SICK, view: rows})).read(view)
+    read = gaps_of(delta_of({**SICK, view: rows})).get(view)
     assert isinstance(read, Missing)
     assert read.why == f"{view} has a row without its {column}"
     assert read.way_out == f"capture {column} of {view} as well"
@@ -25,11 +25,12 @@ def test_row_without_its_name_makes_its_view_missing(view: str, column: str) -> 
 )
 def test_row_that_the_map_names_is_not_missed_silently(view: str, says: str) -> None:
     delta = delta_of({**SICK, view: SICK[view][1:]})
-    read = without_nameless(delta).read(view)
+    read = gaps_of(delta).get(view)
     assert isinstance(read, Missing) and says in read.why
-    assert without_nameless(delta_of({**SICK, view: SICK[view][1:]}, basis=TOTALS)).rows(view), "of totals few are told"
+    assert delta.without(gaps_of(delta)).read(view) == read
+    assert not gaps_of(delta_of({**SICK, view: SICK[view][1:]}, basis=TOTALS)), "of totals few are told"
 
 
 def test_whole_delta_stays_as_it_is() -> None:
     delta = delta_of(SICK)
-    assert without_nameless(delta) is delta
+    assert not gaps_of(delta) and delta.without({}) is delta

@@ -1,5 +1,6 @@
 """REST under /api/v1, beside /healthz, /readyz and /metrics. Reads only the board, the catalogue and the store."""
 
+import gzip
 from collections.abc import Callable
 
 from fastapi import APIRouter, Depends, HTTPException, Request
@@ -18,9 +19,13 @@ from service.state.readiness import Readiness
 from service.web import presenters
 from service.web.access import Access
 from service.web.api.etag import UNCHANGED, tagged
-from service.web.api.http import squeezed
 from service.web.api.problems import NOT_FOUND, REFUSED
 from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, DatabaseOut, Health, LatchesOut
+
+SMALLEST = 1000
+"""Bytes below which an answer is not worth compressing."""
+LEVEL = 1
+"""Three quarters of what the best level saves on /metrics, for a tenth of its time."""
 
 
 def operation_id(route: APIRoute) -> str:
@@ -120,7 +125,7 @@ def outside(board: Board, own: CollectorRegistry, ready: Callable[[], Readiness]
         """Prometheus metrics of every database this process polls, and of the process; OpenMetrics where asked for."""
         page, content_type = exposition(board.own(), own, request.headers.get("accept", ""))
         size.set(len(page))
-        return squeezed(page, content_type, request)
+        return _squeezed(page, content_type, request)
 
     @router.get(
         "/probe", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED | NOT_FOUND
@@ -135,6 +140,18 @@ def outside(board: Board, own: CollectorRegistry, ready: Callable[[], Readiness]
                 404, f"{target} is polled by {found.polled_by or 'no replica'}; only its metrics are exported"
             )
         page, content_type = probe(found, request.headers.get("accept", ""))
-        return squeezed(page, content_type, request)
+        return _squeezed(page, content_type, request)
 
     return router
+
+
+def _squeezed(page: bytes, content_type: str, request: Request) -> Response:
+    """An answer, in gzip where the caller takes that."""
+    takes = [entry.partition(";") for entry in request.headers.get("accept-encoding", "").replace(" ", "").split(",")]
+    wanted = any(name == "gzip" and weight not in ("q=0", "q=0.0") for name, _, weight in takes)
+    headers = {"vary": "Accept-Encoding"}
+    if not wanted or len(page) < SMALLEST:
+        return Response(page, media_type=content_type, headers=headers)
+    return Response(
+        gzip.compress(page, LEVEL, mtime=0), media_type=content_type, headers={**headers, "content-encoding": "gzip"}
+    )

@@ -1,28 +1,8 @@
-"""What HTTP asks of every server and no framework does for us: HEAD, and answers in gzip where they are large."""
+"""What HTTP asks of every server and no framework does for us: HEAD."""
 
-import gzip
-
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-SMALLEST = 1000
-"""Bytes below which an answer is not worth compressing."""
-LEVEL = 1
-"""Three quarters of what the best level saves on /metrics, for a tenth of its time."""
 ENDLESS = "/stream"
-
-
-def squeezed(page: bytes, content_type: str, request: Request) -> Response:
-    """An answer, in gzip where the caller takes that."""
-    takes = [one.partition(";") for one in request.headers.get("accept-encoding", "").replace(" ", "").split(",")]
-    wanted = any(name == "gzip" and weight not in ("q=0", "q=0.0") for name, _, weight in takes)
-    headers = {"vary": "Accept-Encoding"}
-    if not wanted or len(page) < SMALLEST:
-        return Response(page, media_type=content_type, headers=headers)
-    return Response(
-        gzip.compress(page, LEVEL, mtime=0), media_type=content_type, headers={**headers, "content-encoding": "gzip"}
-    )
 
 
 class AnswersHead:

@@ -42,9 +42,10 @@ def _measured(figure: Figure) -> str:
 
 def _seen(value: object) -> object:
     """What a template puts into a page, its characters made visible; a page has lines of its own."""
-    if isinstance(value, Markup):
-        return Markup(visible(value, keep="\n"))
-    return visible(value, keep="\n") if isinstance(value, str) else value
+    if not isinstance(value, str) or value.isprintable() or value.replace("\n", "").isprintable():
+        return value
+    shown = visible(value, keep="\n")
+    return Markup(shown) if isinstance(value, Markup) else shown
 
 
 FILTERS: Mapping[str, Callable[..., str]] = {
