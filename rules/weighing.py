@@ -78,11 +78,11 @@ def weighed(
     found = {verdict.cause: verdict for verdict in settled if isinstance(verdict, Finding)}
     look_alike = next((verdict for name, verdict in found.items() if causes[name].look_alike), None)
     in_its_light = [_in_the_light_of(look_alike, context, causes, verdict) for verdict in settled]
-    told = [
+    settled = [
         _giving_way(verdict, causes[verdict.cause], found) if isinstance(verdict, Finding) else verdict
         for verdict in in_its_light
     ]
-    return [_exonerated(verdict, causes, nearly) if isinstance(verdict, Finding) else verdict for verdict in told]
+    return [_exonerated(verdict, causes, nearly) if isinstance(verdict, Finding) else verdict for verdict in settled]
 
 
 def _exonerated(verdict: Finding, causes: Mapping[str, Cause], nearly: Mapping[str, OpenCause]) -> Finding | OpenCause:

@@ -36,7 +36,7 @@ def predicted_effect(
 
     `earlier` are intervals of the same child under the same trouble, for the calibration.
     """
-    told = _in_words(effect)
+    words = _in_words(effect)
     try:
         if child is None:
             raise NotPredictable("the child latch behind the trouble is not known")
@@ -47,14 +47,14 @@ def predicted_effect(
     except NotPredictable as error:
         refused = str(error)
         return PredictedEffect(
-            cause=cause, child=child, cache=cache, change=told, statement=f"no prediction: {refused}", refused=refused
+            cause=cause, child=child, cache=cache, change=words, statement=f"no prediction: {refused}", refused=refused
         )
     figures = tuple(_figures(now, predicted))
     return PredictedEffect(
         cause=cause,
         child=child,
         cache=cache,
-        change=told if ordinary is None else f"{told} ({ordinary * 1e9:.0f} ns)",
+        change=words if ordinary is None else f"{words} ({ordinary * 1e9:.0f} ns)",
         statement=_statement(figures),
         figures=figures,
         confidence="low" if model.low_confidence else "medium",
@@ -90,17 +90,19 @@ def _change(context: SignalContext, effect: RemedyEffect, child: int) -> tuple[L
     return LoadChange(gets=gets, hold_seconds=ordinary, gets_spread=gets_spread, hold_spread=scatter), ordinary
 
 
-def _figures(now: LatchCounts, told: Prediction) -> list[PredictedFigure]:
+def _figures(now: LatchCounts, predicted: Prediction) -> list[PredictedFigure]:
     rate = now.misses / now.seconds
     misses = Estimate(
-        None if told.misses.value is None else told.misses.value * rate, told.misses.low * rate, told.misses.high * rate
+        None if predicted.misses.value is None else predicted.misses.value * rate,
+        predicted.misses.low * rate,
+        predicted.misses.high * rate,
     )
     found = [
-        _figure("miss_ratio", "of gets", now.miss_ratio, told.miss_ratio),
+        _figure("miss_ratio", "of gets", now.miss_ratio, predicted.miss_ratio),
         _figure("misses_per_second", "1/s", rate, misses),
     ]
-    if told.sleeps_per_second is not None:
-        found.append(_figure("sleeps_per_second", "1/s", now.sleeps / now.seconds, told.sleeps_per_second))
+    if predicted.sleeps_per_second is not None:
+        found.append(_figure("sleeps_per_second", "1/s", now.sleeps / now.seconds, predicted.sleeps_per_second))
     return found
 
 

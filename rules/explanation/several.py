@@ -14,18 +14,20 @@ def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]
     """The troubles that the first finding does not explain."""
     first = findings[0].cause if findings and findings[0].severity is not Severity.INFO else None
     dear = [
-        one for one in troubles(context, findings) if (severity_of(one) or Severity.INFO).rank >= Severity.WARNING.rank
+        trouble
+        for trouble in troubles(context, findings)
+        if (severity_of(trouble) or Severity.INFO).rank >= Severity.WARNING.rank
     ]
     if first is None:
-        spoken_of = next((one for one in dear if one.surface in ROW_CACHE_SURFACES), None)
-        return [one for one in dear if one is not spoken_of]
-    return [one for one in dear if first not in one.causes]
+        spoken_of = next((trouble for trouble in dear if trouble.surface in ROW_CACHE_SURFACES), None)
+        return [trouble for trouble in dear if trouble is not spoken_of]
+    return [trouble for trouble in dear if first not in trouble.causes]
 
 
 def beside(context: SignalContext, findings: Sequence[Finding]) -> str | None:
     """The other troubles in a few words; None where there are none."""
-    told = [_told(one, findings) for one in others(context, findings)]
-    return f"beside it {' and '.join(told)}" if told else None
+    names = [_told(trouble, findings) for trouble in others(context, findings)]
+    return f"beside it {' and '.join(names)}" if names else None
 
 
 def _told(trouble: Trouble, findings: Sequence[Finding]) -> str:

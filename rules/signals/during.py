@@ -16,9 +16,9 @@ def _time_to_waits(context: SignalContext, subject: Subject, statistic: str) -> 
         return context.why_unknown("v$system_event", "time_waited_micro")
     if waited == 0:
         return Unknown("v$system_event", "nobody waited for the row cache", context.busier)
-    told = Known(spent / waited, f"{spent:,.1f} s against {waited:,.1f} s of waits")
-    if _parts_are_known(context, subject) or already_enough(told.value, subject.needs):
-        return told
+    ratio = Known(spent / waited, f"{spent:,.1f} s against {waited:,.1f} s of waits")
+    if _parts_are_known(context, subject) or already_enough(ratio.value, subject.needs):
+        return ratio
     return context.why_unknown("v$latch_children", "sleeps")  # of the waits of all caches it is at least this much
 
 

@@ -101,12 +101,12 @@ def row_cache_lock_share_of_waits(context: SignalContext, subject: Subject) -> S
 @signal(unit="ratio", of="v$system_event, v$sys_time_model")
 def row_cache_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time lost in row cache waits, which is what the impact gate weighs."""
-    told = waited_share_of_db_time(context, context.row_cache_wait_seconds, "v$system_event", "time_waited_micro")
-    if not context.lost.untold(ROW_CACHE_SURFACES) or isinstance(told, Unknown):
-        return told
+    share = waited_share_of_db_time(context, context.row_cache_wait_seconds, "v$system_event", "time_waited_micro")
+    if not context.lost.untold(ROW_CACHE_SURFACES) or isinstance(share, Unknown):
+        return share
     return (
-        told
-        if already_enough(told.value, subject.needs)
+        share
+        if already_enough(share.value, subject.needs)
         else context.why_unknown("v$system_event", "time_waited_micro")
     )
 

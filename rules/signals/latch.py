@@ -52,11 +52,11 @@ def _unsure(context: SignalContext, subject: Subject) -> set[int]:
     """Children that may guard the cause's caches, because not all that they guard was captured."""
     guarded = context.map.children
     children = {int(child) for row in context.children if (child := number(row.get("child#"))) is not None}
-    named = {cache.parameter for one in guarded.values() for cache in one.caches}
+    named = {cache.parameter for caches in guarded.values() for cache in caches.caches}
     here = {row.get("parameter") for row in context.delta.rows("v$rowcache")} & set(subject.caches)
     if context.delta.rows("x$kqrst") and here - named:
         return children
-    nameless = {child for child, one in guarded.items() if any(cache.parameter is None for cache in one.caches)}
+    nameless = {child for child, caches in guarded.items() if any(cache.parameter is None for cache in caches.caches)}
     return nameless | (children - set(guarded))
 
 

@@ -49,8 +49,8 @@ def shared_pool_shrunk_share(context: SignalContext, subject: Subject) -> Signal
     if not shrinks:
         return Known(0.0, "no shrink")
     largest, smallest = max(before for before, _ in shrinks), min(after for _, after in shrinks)
-    told = f"from {largest / 2**20:,.0f} to {smallest / 2**20:,.0f} MiB"
-    return Known(1 - smallest / largest, told)
+    shrunk = f"from {largest / 2**20:,.0f} to {smallest / 2**20:,.0f} MiB"
+    return Known(1 - smallest / largest, shrunk)
 
 
 @signal(unit="ratio", of="v$rowcache")

@@ -9,16 +9,16 @@ MOST_PROCESSORS = 256.0
 """What is too much for so many processors is too much for nearly every host (our bound)."""
 
 
-def _per_processor(context: SignalContext, rate: float, told: str, needs: str) -> SignalValue:
+def _per_processor(context: SignalContext, rate: float, words: str, needs: str) -> SignalValue:
     """A rate over the processors of the host; where nothing tells these, what it is of one and of very many."""
     if not context.cpus:
         bound = float(needs.split()[1]) if " " in needs else rate
         if rate < bound:
-            return Known(rate, f"{told}, too few for a single processor")
+            return Known(rate, f"{words}, too few for a single processor")
         if rate / MOST_PROCESSORS >= bound:
-            return Known(rate / MOST_PROCESSORS, f"{told}, too many for {MOST_PROCESSORS:g} processors")
+            return Known(rate / MOST_PROCESSORS, f"{words}, too many for {MOST_PROCESSORS:g} processors")
         return context.why_unknown("v$osstat", "NUM_CPUS")
-    return Known(rate / context.cpus, f"{told}, {context.cpus:g} processors")
+    return Known(rate / context.cpus, f"{words}, {context.cpus:g} processors")
 
 
 @signal(unit="per second and processor", of="v$sysstat, v$osstat")
@@ -63,6 +63,6 @@ def processor_demand(context: SignalContext, subject: Subject) -> SignalValue:
     by_load = load_per_cpu(context, subject)
     if waited is None or busy is None or idle is None or not busy + idle:
         return by_load
-    told = f"{waited / 100:,.1f} s of waiting and {busy / 100:,.1f} s on a processor in {(busy + idle) / 100:,.1f} s of them"
-    by_time = Known((busy + waited) / (busy + idle), told)
+    words = f"{waited / 100:,.1f} s of waiting and {busy / 100:,.1f} s on a processor in {(busy + idle) / 100:,.1f} s of them"
+    by_time = Known((busy + waited) / (busy + idle), words)
     return by_load if isinstance(by_load, Known) and by_load.value > by_time.value else by_time

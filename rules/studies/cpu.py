@@ -136,9 +136,9 @@ def _study(text: str, name: str, in_holder: bool) -> CpuStudy:
     )
     printed = list(_printed(text))
     slips = [
-        CpuSlip(figure=figure, printed=told, computed=value)
-        for figure, told, half in printed
-        if (value := getattr(made, figure)) is not None and abs(value - told) > half * 1.01
+        CpuSlip(figure=figure, printed=stated, computed=value)
+        for figure, stated, half in printed
+        if (value := getattr(made, figure)) is not None and abs(value - stated) > half * 1.01
     ]
     return made.model_copy(update={"slips": tuple(slips), "checked": len(printed)})
 

@@ -91,10 +91,10 @@ def _row(supplied: SuppliedRow) -> ParallelRow:
     )
 
 
-def _rounds_to(value: float, told: float) -> bool:
+def _rounds_to(value: float, published: float) -> bool:
     """Whether a value, rounded to as many digits as were told, is what was told."""
-    digits = len(f"{told:.6f}".rstrip("0").partition(".")[2])
-    return isclose(round(value, digits), told) or abs(value - told) <= 0.5 * 10**-digits
+    digits = len(f"{published:.6f}".rstrip("0").partition(".")[2])
+    return isclose(round(value, digits), published) or abs(value - published) <= 0.5 * 10**-digits
 
 
 def _sums(found: Sequence[ParallelRow]) -> Iterator[ParallelSum]:

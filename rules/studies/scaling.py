@@ -54,7 +54,7 @@ class ScalingGroup(Frozen):
     """How well the rows of few processes predict those of many; None where the table cannot show it."""
 
     def at(self, processes: int) -> ScalingRow | None:
-        """The row of so many processes, None without one."""
+        """The row of so many processes, None without first."""
         return next((row for row in self.rows if row.processes == processes), None)
 
 
@@ -147,8 +147,8 @@ def _published(machine: str, release: str, own: Sequence[SuppliedRow]) -> Iterat
     """Every published share of linear beside what the throughputs give."""
     single = next((row for row in own if row.need("processes") == 1), None)
     for row in own:
-        for field, told in (("throughput", "published_linear"), ("reference", "published_reference_linear")):
-            computed, published = share_of_linear(row, single, field), row.numbers[told]
+        for field, column in (("throughput", "published_linear"), ("reference", "published_reference_linear")):
+            computed, published = share_of_linear(row, single, field), row.numbers[column]
             if computed is not None and published is not None:
                 yield LinearSlip(
                     group=", ".join(each for each in (machine, release) if each),
@@ -159,18 +159,18 @@ def _published(machine: str, release: str, own: Sequence[SuppliedRow]) -> Iterat
 
 
 def _compared(groups: Sequence[ScalingGroup]) -> Iterator[LikeForLike]:
-    for one, other in combinations(groups, 2):
-        common = {row.processes for row in one.rows} & {row.processes for row in other.rows}
-        if one.release == other.release or not common:
+    for first, other in combinations(groups, 2):
+        common = {row.processes for row in first.rows} & {row.processes for row in other.rows}
+        if first.release == other.release or not common:
             continue
-        left, right = one.at(max(common)), other.at(max(common))
+        left, right = first.at(max(common)), other.at(max(common))
         if left is not None and right is not None:
             yield LikeForLike(
                 processes=left.processes,
-                groups=(one.name, other.name),
+                groups=(first.name, other.name),
                 miss_ratios=(left.miss_ratio, right.miss_ratio),
                 sleep_ratios=(left.sleep_ratio, right.sleep_ratio),
-                same_machine=one.machine == other.machine,
+                same_machine=first.machine == other.machine,
             )
 
 

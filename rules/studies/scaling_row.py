@@ -121,5 +121,5 @@ def _seconds(row: SuppliedRow) -> float | None:
 
 def share_of_linear(row: SuppliedRow, single: SuppliedRow | None, field: str) -> float | None:
     """The share of linear; None without a row of one process."""
-    value, one = row.numbers[field], single.numbers[field] if single else None
-    return None if value is None or not one else value / (row.need("processes") * one)
+    value, alone = row.numbers[field], single.numbers[field] if single else None
+    return None if value is None or not alone else value / (row.need("processes") * alone)

@@ -109,11 +109,11 @@ def _places(
     header: Sequence[str], name: str, columns: Sequence[StudyColumn], chosen: Mapping[str, str]
 ) -> dict[str, int]:
     fields = [column.field for column in columns]
-    for field, told in chosen.items():
+    for field, heading in chosen.items():
         if field not in fields:
             raise BadStudy(f"this study knows no {field}; it reads {', '.join(fields)}")
-        if told not in header:
-            raise BadStudy(f"{name} has no column {told}; it has {', '.join(header)}")
+        if heading not in header:
+            raise BadStudy(f"{name} has no column {heading}; it has {', '.join(header)}")
     places = {}
     for column in columns:
         accepted = (chosen[column.field],) if column.field in chosen else column.accepted

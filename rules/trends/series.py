@@ -271,7 +271,7 @@ def _sentence(points: Sequence[SeriesPoint], trends: Sequence[Trend], where: str
     cost = f", at most {percent(max(shares))} of DB time lost in row cache waits" if shares else ""
     many = f"{len(points)} interval" + "s" * (len(points) > 1)
     costs = max(shares, default=0.0) >= NOTICEABLE_SHARE
-    told = [trend for trend in trends if costs or trend.figure != "share_of_db_time"]
-    moving = [trend.sentence.rstrip(".") for trend in told if trend.direction in ("rising", "falling")]
+    judged = [trend for trend in trends if costs or trend.figure != "share_of_db_time"]
+    moving = [trend.sentence.rstrip(".") for trend in judged if trend.direction in ("rising", "falling")]
     summary = f"{many}{cost}; {where}" if where else f"{many} without row cache trouble{cost}"
     return sentence("; ".join([summary, *moving]) + ".")

@@ -86,11 +86,11 @@ def prediction_score(store: Repository, mark: Mark, windows: ComparedWindows, ca
     )
     if not isinstance(before, Delta) or not isinstance(after, Delta):
         return None
-    told = diagnose(before).prediction
-    if told is None or told.cause != cause or told.child is None:
+    prediction = diagnose(before).prediction
+    if prediction is None or prediction.cause != cause or prediction.child is None:
         return None
     try:
-        return score(told, counts_of(SignalContext(after), told.child))
+        return score(prediction, counts_of(SignalContext(after), prediction.child))
     except NotPredictable:
         return None
 

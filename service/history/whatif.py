@@ -42,7 +42,7 @@ class Observed:
 
 
 def of_change(database: str, change: Delta | NotComparable, cache: str | None) -> Observed:
-    """A child over one change. NotPredictable where it cannot be told."""
+    """A child over one change. NotPredictable where it cannot be estimate."""
     if isinstance(change, NotComparable):
         raise NotPredictable(f"{change.why}: {change.way_out}")
     context = SignalContext(change)
@@ -95,18 +95,18 @@ def variation(groups: Sequence[Sequence[LatchCounts]]) -> float:
     return mean(squares) if squares else 0.0
 
 
-def together(one: LatchCounts, other: LatchCounts) -> LatchCounts:
+def together(first: LatchCounts, other: LatchCounts) -> LatchCounts:
     """Two intervals as one."""
-    seconds = one.seconds + other.seconds
-    spins = None if one.spin_gets is None or other.spin_gets is None else one.spin_gets + other.spin_gets
+    seconds = first.seconds + other.seconds
+    spins = None if first.spin_gets is None or other.spin_gets is None else first.spin_gets + other.spin_gets
     return LatchCounts(
-        (one.processes * one.seconds + other.processes * other.seconds) / seconds,
+        (first.processes * first.seconds + other.processes * other.seconds) / seconds,
         seconds,
-        one.gets + other.gets,
-        one.misses + other.misses,
-        one.sleeps + other.sleeps,
+        first.gets + other.gets,
+        first.misses + other.misses,
+        first.sleeps + other.sleeps,
         spins,
-        one.wait_seconds + other.wait_seconds,
+        first.wait_seconds + other.wait_seconds,
     )
 
 
@@ -116,23 +116,25 @@ def answer(observed: Observed, asked: WhatIfIn) -> WhatIfOut:
     if asked.timer_ms is not None:
         return _timed(observed, asked, now)
     model = calibrate(observed.rows, now, variation=observed.variation, processors=observed.processors)
-    told = predict(model, change_of(asked, model))
+    predicted = predict(model, change_of(asked, model))
     return WhatIfOut(
         database=observed.database,
         child=observed.child,
         cache=observed.cache,
-        statement=_statement(now, told.work, told.miss_ratio, told.sleeps_per_second),
+        statement=_statement(now, predicted.work, predicted.miss_ratio, predicted.sleeps_per_second),
         intervals=model.rows,
         confidence="low" if model.low_confidence else "medium",
         active_sessions=now.processes,
         hold_seconds=model.hold.hold * (1 + HANDOFF * now.miss_ratio),
         think_seconds=model.think,
-        work=_out(1.0, told.work),
-        miss_ratio=_out(now.miss_ratio, told.miss_ratio),
-        misses=_out(1.0, told.misses),
-        utilisation=_out(None, told.utilisation),
-        sleeps_per_second=_out(now.sleeps / now.seconds, told.sleeps_per_second) if told.sleeps_per_second else None,
-        notes=told.notes,
+        work=_out(1.0, predicted.work),
+        miss_ratio=_out(now.miss_ratio, predicted.miss_ratio),
+        misses=_out(1.0, predicted.misses),
+        utilisation=_out(None, predicted.utilisation),
+        sleeps_per_second=_out(now.sleeps / now.seconds, predicted.sleeps_per_second)
+        if predicted.sleeps_per_second
+        else None,
+        notes=predicted.notes,
     )
 
 
@@ -185,8 +187,8 @@ def _timed(observed: Observed, asked: WhatIfIn, now: LatchCounts) -> WhatIfOut:
     )
 
 
-def _out(now: float | None, told: Estimate) -> EstimateOut:
-    return EstimateOut(now=now, value=told.value, low=told.low, high=told.high)
+def _out(now: float | None, estimate: Estimate) -> EstimateOut:
+    return EstimateOut(now=now, value=estimate.value, low=estimate.low, high=estimate.high)
 
 
 def _statement(now: LatchCounts, work: Estimate, missed: Estimate, slept: Estimate | None) -> str:

@@ -154,9 +154,9 @@ def exposition(
 
 def _heading(family: Family, openmetrics: bool) -> bytes:
     name = family.name.removesuffix("_total") if openmetrics and family.type == "counter" else family.name
-    unit = next((one for one in _UNITS if name.endswith(f"_{one}")), None) if openmetrics else None
-    told = f"# UNIT {name} {unit}\n" if unit else ""
-    return f"# HELP {name} {family.help}\n# TYPE {name} {family.type}\n{told}".encode()
+    unit = next((unit for unit in _UNITS if name.endswith(f"_{unit}")), None) if openmetrics else None
+    of_unit = f"# UNIT {name} {unit}\n" if unit else ""
+    return f"# HELP {name} {family.help}\n# TYPE {name} {family.type}\n{of_unit}".encode()
 
 
 def probe(watched: MonitoredDatabase, accept: str = "") -> tuple[bytes, str]:

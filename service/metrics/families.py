@@ -197,6 +197,6 @@ POLL_QUEUE = _replica(
 )
 
 FAMILIES: Mapping[str, Family] = {
-    one.name: one for one in (*globals().values(), *vars(verdicts).values()) if isinstance(one, Family)
+    family.name: family for family in (*globals().values(), *vars(verdicts).values()) if isinstance(family, Family)
 }
 """Name → family, in the order in which they are exported."""

@@ -26,9 +26,9 @@ def add_verdict(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode])
     if diagnosis.impact:
         block.add(verdicts.IMPACT, diagnosis.impact.share_of_db_time)
         block.add(verdicts.IMPACT_SESSIONS, diagnosis.impact.waiting_sessions)
-    for one in diagnosis.surfaces:
-        block.add(verdicts.SURFACE_IMPACT, one.share_of_db_time, {"surface": one.surface})
-        block.add(verdicts.SURFACE_SESSIONS, one.waiting_sessions, {"surface": one.surface})
+    for impact in diagnosis.surfaces:
+        block.add(verdicts.SURFACE_IMPACT, impact.share_of_db_time, {"surface": impact.surface})
+        block.add(verdicts.SURFACE_SESSIONS, impact.waiting_sessions, {"surface": impact.surface})
     for still in diagnosis.waiting:
         labels = {"event": still.event, "cache": still.cache}
         block.add(verdicts.HANGING_SESSIONS, still.hanging, labels)
@@ -43,7 +43,7 @@ def add_verdict(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode])
 def _first_screen(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -> None:
     """What the first line of a dashboard says: every lasting episode with what to do now; else that there is none."""
     block.add(verdicts.SEVERITY, diagnosis.severity.rank)
-    for episode in sorted(episodes, key=lambda one: -one.severity.rank):
+    for episode in sorted(episodes, key=lambda episode: -episode.severity.rank):
         named = {
             "cause": episode.cause,
             "title": episode.title,

@@ -70,8 +70,8 @@ def _table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
     table = lines(diagnosed)
     rows = [HEADINGS[1:-1], *(line.cells[1:-1] for line in table)]
     widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
-    told = ["", *(f"{line.file}: {line.headline}" for line in table)]
-    for cells, words in zip(rows, told, strict=True):
+    sentences = ["", *(f"{line.file}: {line.headline}" for line in table)]
+    for cells, words in zip(rows, sentences, strict=True):
         yield from wrapped("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
         yield from wrapped(words, "  ")
 
@@ -217,13 +217,13 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]
 def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
     yield f"\n### Found: {inline(titled(finding))}\n"
     yield f"Severity {finding.severity}, confidence {finding.confidence}; {cost(diagnosed, finding)}.\n"
-    told = [
+    entries = [
         *to_do(finding, diagnosed.diagnosis.prediction),
         ("Why", finding.explanation),
         *(("Not known", why) for why in finding.unknown),
     ]
-    told += (("Reference", reference) for reference in cited(finding))
-    yield from (f"- **{name}**: {inline(words)}" for name, words in told)
+    entries += (("Reference", reference) for reference in cited(finding))
+    yield from (f"- **{name}**: {inline(words)}" for name, words in entries)
     yield "\n| signal | value | needs | because |\n|---|---|---|---|"
     for held in finding.evidence:
         value, needs = compared(held)

@@ -57,10 +57,10 @@ def _bound(study: ParallelStudy) -> str:
 
 
 def _findings(study: ParallelStudy) -> Iterator[str]:
-    told = [row for row in study.rows if row.agrees is not None]
-    wrong = [row for row in told if not row.agrees]
-    if told and not wrong:
-        yield f"All {len(told)} published speed-ups follow from the times, rounded as published."
+    judged = [row for row in study.rows if row.agrees is not None]
+    wrong = [row for row in judged if not row.agrees]
+    if judged and not wrong:
+        yield f"All {len(judged)} published speed-ups follow from the times, rounded as published."
     for row in wrong:
         yield f"{row.name}: {row.published:g} times is published, the times give {row.speed_up:.2f}."
     for each in study.sums:

@@ -73,34 +73,34 @@ def _findings(study: ScalingStudy) -> Iterator[str]:
 
 
 def _compared(each: LikeForLike) -> str:
-    (one, other), (left, right) = each.groups, each.miss_ratios
+    (here, there), (left, right) = each.groups, each.miss_ratios
     asleep, awake = each.sleep_ratios
     ratio = f", {figure(max(asleep, awake) / min(asleep, awake))} times apart" if asleep and awake else ""
     machines = "" if each.same_machine else "; other machines, so compare these ratios and nothing else"
     return (
-        f"Like for like, {each.processes} processes: {one} has {share(left)} misses per get and {share(asleep)} sleeps per miss, "
-        f"{other} {share(right)} and {share(awake)}{ratio}{machines}."
+        f"Like for like, {each.processes} processes: {here} has {share(left)} misses per get and "
+        f"{share(asleep)} sleeps per miss, {there} {share(right)} and {share(awake)}{ratio}{machines}."
     )
 
 
 def _bends(group: ScalingGroup) -> str:
     last = group.rows[-1]
-    told = [f"{group.name}: with {last.processes} processes {share(last.miss_ratio)} of the gets miss"]
-    told.append(f"{share(last.sleep_ratio)} of the misses sleep" if last.sleep_ratio is not None else "none sleeps")
+    parts = [f"{group.name}: with {last.processes} processes {share(last.miss_ratio)} of the gets miss"]
+    parts.append(f"{share(last.sleep_ratio)} of the misses sleep" if last.sleep_ratio is not None else "none sleeps")
     if last.asleep is not None:
-        told.append(f"{share(last.asleep)} of the processes' time is slept on the latch")
+        parts.append(f"{share(last.asleep)} of the processes' time is slept on the latch")
     if last.spinning is not None:
-        told.append(f"about {share(last.spinning)} spun for it")
+        parts.append(f"about {share(last.spinning)} spun for it")
     bent = [
         f"{what} bends at {at}"
         for what, at in (("the machine itself", group.machine_bends_at), ("the latch", group.latch_bends_at))
         if at is not None
     ]
     if bent:
-        told.append(f"{' and '.join(bent)} processes (below {BENT * 100:.0f} % of straight)")
+        parts.append(f"{' and '.join(bent)} processes (below {BENT * 100:.0f} % of straight)")
     else:
-        told.append(f"no bend up to {last.processes} processes")
-    words = ", ".join(told)
+        parts.append(f"no bend up to {last.processes} processes")
+    words = ", ".join(parts)
     return words if last.saturation is None else f"{words}; {_full(group, last.saturation)}."
 
 

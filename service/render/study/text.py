@@ -116,12 +116,12 @@ def _axis(part: StudyLines) -> str:
 
 def _legend(names: Sequence[str]) -> list[str]:
     """Names side by side, broken between them only."""
-    told = [""]
+    lines = [""]
     for name in names:
-        if told[-1] and len(told[-1]) + len(name) + 3 > WIDTH - SCALE - 2:
-            told.append("")
-        told[-1] += f"   {name}" if told[-1] else name
-    return [f"{'':>{SCALE}}  {line}" for line in told]
+        if lines[-1] and len(lines[-1]) + len(name) + 3 > WIDTH - SCALE - 2:
+            lines.append("")
+        lines[-1] += f"   {name}" if lines[-1] else name
+    return [f"{'':>{SCALE}}  {line}" for line in lines]
 
 
 def _short(name: str) -> str:
