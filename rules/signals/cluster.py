@@ -43,6 +43,8 @@ def share_behind_cluster_process(context: SignalContext, subject: Subject) -> Si
         return Unknown(
             VIEW, "no holder was met of whom it is known which process it is", "see the blockers of the diagnosis"
         )
+    if any(blocker.background and blocker.program is None for blocker in known):
+        return context.why_unknown(VIEW, "program")
     behind = {blocker: float(blocker.waiters or 1) for blocker in known}
     messengers = [blocker for blocker in known if CLUSTER_PROCESS.fullmatch(process(blocker.program))]
     met = ", ".join(f"session {blocker.sid} is {process(blocker.program)}" for blocker in messengers)

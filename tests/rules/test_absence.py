@@ -98,6 +98,10 @@ KNOWN_ONCE: Mapping[str, tuple[str, Removal]] = {
         "dc-users-mutex-bug: a logon storm",
         Removal("column", "v$session", "p1"),
     ),
+    "which process the one that holds it is": (
+        "cluster-lock-process: in a cluster 30 sessions hang behind LCK0",
+        Removal("column", "row_cache_blockers", "program"),
+    ),
     "in which mode they ask for the lock": (
         "constraint-creation: 240 sessions hang for ten minutes, and no wait ends",
         Removal("column", "v$session", "p3"),
