@@ -15,6 +15,8 @@ def _average_wait(context: SignalContext, event: str) -> SignalValue:
     """Milliseconds per wait for an event."""
     row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == event), {})
     waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
+    if not row and context.delta.source == "views" and context.waited_seconds([event]) == 0:
+        return Unknown("v$system_event", f"nobody waited for {event}", context.busier)
     if waits is None or micro is None:
         return context.why_unknown("v$system_event", "total_waits")
     if waits < MINIMUM_WAITERS and (not waits or micro < waits * LONG_WAIT_MICRO):
