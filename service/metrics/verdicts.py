@@ -4,104 +4,71 @@ from functools import partial
 
 from service.metrics.family import Family
 
-WAITING_SESSIONS = Family(
+_verdict = partial(Family, type="gauge", section="verdict")
+_diagnosis = partial(_verdict, source=("the diagnosis",))
+_waits = partial(_verdict, labels=("event", "cache"), series="one per event and cache met")
+WAITING_SESSIONS = _waits(
     "latchscope_waiting_sessions",
-    "gauge",
-    "Sessions waiting on average, as sampled in the last interval.",
-    "verdict",
-    labels=("event", "cache"),
+    help="Sessions waiting on average, as sampled in the last interval.",
     source=("v$session.event",),
-    series="one per event and cache met",
     note="no sample where nobody looked",
 )
-HANGING_SESSIONS = Family(
+HANGING_SESSIONS = _waits(
     "latchscope_hanging_sessions",
-    "gauge",
-    "Sessions that have waited ten seconds or longer at the last poll, and still wait.",
-    "verdict",
-    labels=("event", "cache"),
+    help="Sessions that have waited ten seconds or longer at the last poll, and still wait.",
     source=("waiting_sessions.wait_time_micro",),
-    series="one per event and cache met",
     note="such waits stand in no counter until they end; 200 at most; no sample where nobody waits or nobody looked",
 )
-LONGEST_WAIT = Family(
+LONGEST_WAIT = _waits(
     "latchscope_longest_wait_seconds",
-    "gauge",
-    "How long the longest wait has lasted that had not ended at the last poll.",
-    "verdict",
-    labels=("event", "cache"),
+    help="How long the longest wait has lasted that had not ended at the last poll.",
     source=("waiting_sessions.wait_time_micro",),
-    series="one per event and cache met",
     note="no sample where nobody waits or nobody looked",
 )
-FINDING = Family(
+FINDING = _diagnosis(
     "latchscope_finding",
-    "gauge",
-    "1 while a cause is found; see the diagnosis for its evidence.",
-    "verdict",
+    help="1 while a cause is found; see the diagnosis for its evidence.",
     labels=("cause", "cache", "severity"),
-    source=("the diagnosis",),
     series="one per finding, at most one per cause",
     note="begins with the second poll in a row that shows it and ends with the third that does not, but a note of "
     "severity `info` follows each poll; `cache` is empty where the cause is about none",
 )
-IMPACT = Family(
+IMPACT = _diagnosis(
     "latchscope_impact_ratio",
-    "gauge",
-    "Share of DB time lost over the last interval on the surfaces in trouble: row cache waits, those that have not ended "
+    help="Share of DB time lost over the last interval on the surfaces in trouble: row cache waits, those that have not ended "
     "included, and the latch of the result cache where a finding is about it.",
-    "verdict",
-    source=("the diagnosis",),
 )
-IMPACT_SESSIONS = Family(
+IMPACT_SESSIONS = _diagnosis(
     "latchscope_impact_sessions",
-    "gauge",
-    "Sessions that waited on average over the last interval on the surfaces in trouble, those of latchscope_impact_ratio.",
-    "verdict",
-    source=("the diagnosis",),
+    help="Sessions that waited on average over the last interval on the surfaces in trouble, those of latchscope_impact_ratio.",
 )
-SURFACE_IMPACT = Family(
+SURFACE_IMPACT = _diagnosis(
     "latchscope_surface_impact_ratio",
-    "gauge",
-    "Share of DB time lost in waits on one surface over the last interval.",
-    "verdict",
+    help="Share of DB time lost in waits on one surface over the last interval.",
     labels=("surface",),
-    source=("the diagnosis",),
     series="one per surface of the release: latch or mutex, lock, result-cache",
 )
-SURFACE_SESSIONS = Family(
+SURFACE_SESSIONS = _diagnosis(
     "latchscope_surface_impact_sessions",
-    "gauge",
-    "Sessions that waited on one surface on average over the last interval.",
-    "verdict",
+    help="Sessions that waited on one surface on average over the last interval.",
     labels=("surface",),
-    source=("the diagnosis",),
     series="one per surface of the release",
 )
-SEVERITY = Family(
+SEVERITY = _diagnosis(
     "latchscope_severity",
-    "gauge",
-    "Severity of the diagnosis: 0 fine, 1 notice, 2 warning, 3 critical.",
-    "verdict",
-    source=("the diagnosis",),
+    help="Severity of the diagnosis: 0 fine, 1 notice, 2 warning, 3 critical.",
 )
-VERDICT = Family(
+VERDICT = _diagnosis(
     "latchscope_verdict_info",
-    "gauge",
-    "What is wrong and what to do now; always 1.",
-    "verdict",
+    help="What is wrong and what to do now; always 1.",
     labels=("cause", "title", "cache", "severity", "action"),
-    source=("the diagnosis",),
     series="one per episode that lasts; else one",
     note="`action` is the first sentence of the remedy; `cause` is empty where nothing is wrong or no known cause lasts",
 )
-EPISODE_BEGIN = Family(
+EPISODE_BEGIN = _diagnosis(
     "latchscope_episode_begin_timestamp_seconds",
-    "gauge",
-    "Unix time at which an episode began that lasts.",
-    "verdict",
+    help="Unix time at which an episode began that lasts.",
     labels=("cause", "cache"),
-    source=("the diagnosis",),
     series="one per episode that lasts",
     note="`changes()` of it over a range, and one more, is how many episodes of the cause there were",
 )
