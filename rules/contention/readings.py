@@ -24,10 +24,10 @@ SPREAD, SPREAD_WORTH = 0.22, 2.0
 
 def child_named(context: SignalContext, cache: str | None) -> int:
     """The child that guards a cache, or the one with the most sleeps. NotPredictable where there is none."""
+    if context.mechanism == "mutex":  # its latch rows, where a release still lists some, are not what sessions wait for
+        raise NotPredictable(MUTEXES)
     if not context.children:
-        raise NotPredictable(
-            MUTEXES if context.mechanism == "mutex" else "v$latch_children was not read: grant it, or take a capture"
-        )
+        raise NotPredictable("v$latch_children was not read: grant it, or take a capture")
     if cache is None:
         busiest = max(
             context.children, key=lambda row: (number(row.get("sleeps")) or 0.0, number(row.get("misses")) or 0.0)

@@ -34,6 +34,13 @@ def test_mutexes_say_what_cannot_be_predicted() -> None:
         child_named(SignalContext(demo("users-mutex", 30, 60)), None)
 
 
+def test_latch_rows_of_a_release_with_mutexes_are_not_predicted_from() -> None:
+    mutexes = demo("users-mutex", 30, 60)
+    both = replace(mutexes, readings={**mutexes.readings, "v$latch_children": STORM.readings["v$latch_children"]})
+    with pytest.raises(NotPredictable, match="neither gets nor misses"):
+        child_named(SignalContext(both), None)
+
+
 def without(delta: Delta, view: str) -> Delta:
     return replace(delta, readings={**delta.readings, view: Changes(view, ())})
 
