@@ -88,6 +88,12 @@ def fit_timed(row: LatchCounts, granularity: float) -> TimedLatch:
     busy = min(repeated / (1 - spun_out), MOST_BUSY)
     hold = busy / row.gets_per_second
 
+    if row.wait_per_sleep < granularity:
+        raise ValueError(
+            f"these sleeps last {row.wait_per_sleep * 1e3:.3g} ms in the mean, which is less than a grain of "
+            f"{granularity * 1e3:.3g} ms: they do not end on such a timer"
+        )
+
     def residuals(values: Array) -> Array:
         rate, _ = timed_latch(row.population, hold, float(values[0]), spun_out, row.wait_per_sleep)
         return np.array([np.log(rate / row.gets_per_second)])

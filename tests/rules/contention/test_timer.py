@@ -33,3 +33,9 @@ def test_posted_latch_is_refused() -> None:
         fit_timed(replace(row, sleeps=row.misses - (row.spin_gets or 0.0)), 1e-3)
     with pytest.raises(ValueError, match="needs sleeps"):
         fit_timed(replace(row, sleeps=0), 1e-3)
+
+
+def test_sleeps_shorter_than_the_grain_do_not_end_on_it() -> None:
+    (_, row) = next(run for run in emulated("timer-3000", 1) if run[0]["gran_us"] == "1000")
+    with pytest.raises(ValueError, match="less than a grain of 10 ms"):
+        fit_timed(row, 1e-2)
