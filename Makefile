@@ -6,7 +6,7 @@ export UV_PYTHON_DOWNLOADS := never
 
 # uv of the machine when there is one, otherwise our own copy beside the checkout.
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
-RUN := $(UV) run --frozen
+RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-wire test test-live test-live-needs check format docs pictures bench bench-model soak clean
@@ -66,7 +66,7 @@ clean:  ## forget what was installed here
 	rm -rf .venv .uv
 
 .venv/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
-	$(UV) sync --frozen --quiet
+	$(UV) sync --frozen --all-extras --quiet
 	@touch $@
 
 .uv/bin/uv:
