@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from rules.cause import AnyOf, Cause, Condition
 from rules.signals import SIGNALS
+from rules.wording import CACHE, slots
 
 LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The safe loader in C where PyYAML has it: ten times as fast."""
@@ -45,11 +46,17 @@ def read(path: Path) -> Cause:
         raise BadCause(f"{path.name}: {_first(error)}") from None
     if cause.id != path.stem:
         raise BadCause(f"{path.name} holds the cause {cause.id}; name the file {cause.id}.yaml")
+    known = ", ".join(sorted(SIGNALS))
     for condition in conditions(cause):
         if condition.signal not in SIGNALS:
-            raise BadCause(
-                f"{path.name} asks for the signal {condition.signal}; there are {', '.join(sorted(SIGNALS))}"
-            )
+            raise BadCause(f"{path.name} asks for the signal {condition.signal}; there are {known}")
+    for slot in sorted(slots(*cause.sentences) - {CACHE}):
+        if slot not in SIGNALS:
+            raise BadCause(f"{path.name} has the slot {{{slot}}}, which is no signal; there are {CACHE}, {known}")
+    if plain := slots(cause.title, cause.lede):
+        raise BadCause(
+            f"{path.name} has the slot {{{min(plain)}}} in title or lede; it goes into measured_title or measured_lede"
+        )
     return cause
 
 

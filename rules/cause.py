@@ -1,14 +1,15 @@
 """An entry of the knowledge base: Cause and its Conditions. One YAML file holds one Cause."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, computed_field, model_validator
 
 from collectors.release import parts
 from rules.frozen import Frozen
 from rules.model import Reference, Severity, Surface
 from rules.predicted import RemedyEffect
 from rules.query import COMPARISON, RELEASE, Query
+from rules.remedy import RemedyStep, paragraph, risks
 
 
 class Condition(Frozen):
@@ -51,7 +52,16 @@ class Cause(Frozen):
 
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     kb: str
-    title: str
+    name: str = Field(description="a few words for a list or an alert, without the name of the cache")
+    title: str = Field(description="what is wrong, as one sentence of at most 12 words")
+    measured_title: str | None = Field(
+        None, description="the title with slots such as {logons_per_second}, taken where every one of them is known"
+    )
+    hedge_after: str | None = Field(None, description='first words of the title, after which "probably" goes')
+    lede: str = Field(description="what happens, in at most 25 words")
+    measured_lede: str | None = Field(None, description="the lede with slots")
+    do_now: str = Field(description="the one thing to do, in one line, verb first")
+    check_first: str | None = Field(None, description="what to look at before it")
     status: Literal["experimental", "tested", "proven"]
     surfaces: tuple[Surface, ...] = Field(("latch",), min_length=1, description="where it shows")
     releases: Releases = Releases()
@@ -67,14 +77,47 @@ class Cause(Frozen):
     explanation: str
     when: tuple[Condition | AnyOf, ...] = ()
     confirm: Query | None = None
-    remedy: str
+    remedy_steps: tuple[RemedyStep, ...] = Field(min_length=1)
     remedy_effect: RemedyEffect | None = Field(
         None, description="what the remedy does to the child latch; for a prediction"
     )
-    risk: str
     expected_effect: str
     false_positives: str
     references: tuple[Reference, ...] = ()
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def remedy(self) -> str:
+        """The steps of the remedy as one paragraph."""
+        return paragraph(self.remedy_steps)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def risk(self) -> str:
+        """The risks of the steps as one paragraph."""
+        return risks(self.remedy_steps)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The texts that may have slots."""
+        return tuple(text for text in (self.measured_title, self.measured_lede) if text)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_rewritten_yet(cls, members: Any) -> Any:
+        """A cause that still has a paragraph as its remedy gets its sentences from its paragraphs."""
+        if not isinstance(members, dict) or not isinstance(members.get("remedy"), str):
+            return members
+        old: dict[str, Any] = dict(members)
+        remedy, risk = old.pop("remedy"), old.pop("risk")
+        first = remedy.split(". ")[0].rstrip(".")
+        return {
+            "title": old.get("name"),
+            "lede": old.get("explanation", "").split(". ")[0].rstrip(".") + ".",
+            "do_now": f"{first}.",
+            "remedy_steps": [{"do": remedy, "risk": risk}],
+            **old,
+        }
 
     @model_validator(mode="after")
     def _judged_or_looked_up(self) -> Self:

@@ -19,7 +19,8 @@ def confirmation_of(cause: Cause, delta: Delta) -> Confirmation | None:
     return Confirmation(
         sql=query.text(delta.release) or query.text(None) or "",
         names_sql=query.naming(delta.release),
-        reading=query.reading,
+        reading=query.scale,
+        bands=query.bands,
         needs=query.needs,
         obstacle=None if result and result.value is not None else obstacle(cause, query, delta),
         result=result.value if result else None,

@@ -84,7 +84,7 @@ def _candidates(
         caches |= {cache.parameter for cache in context.hot.caches if cache.parameter}
     surfaces = {finding.surface for finding in troubled}
     return tuple(
-        Candidate(cause=cause.id, title=cause.title, check=cause.explanation)
+        Candidate(cause=cause.id, title=cause.name, check=cause.explanation)
         for cause in causes.values()
         if cause.handbook
         and surfaces & set(cause.surfaces)

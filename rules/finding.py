@@ -12,7 +12,8 @@ from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.hangs import hanging, most_waited_for
 from rules.model import CacheRef, Confidence, Evidence, Finding, Identity, Surface
 from rules.ranking import confidence, severity
-from rules.signals import SIGNALS
+from rules.signals import SIGNALS, Subject
+from rules.wording import CACHE, filled, hedged, in_slot, slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,22 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
     sure = _confidence(cause, context, outcomes, identity)
     child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
     guarded = context.map.children[child] if child is not None else None
+    cache = guarded.name if guarded else _named(cause, context, identity)
+    values = _slot_values(cause, context, cache)
+    title = filled(cause.measured_title, cause.title, values)
     return Finding(
         cause=cause.id,
-        title=cause.title,
+        name=cause.name,
+        title=hedged(title, cause.hedge_after, sure, confirmed(cause, context.delta) is False),
+        lede=filled(cause.measured_lede, cause.lede, values),
+        do_now=cause.do_now,
+        check_first=cause.check_first,
         surface=context.costliest(surfaces),
         severity=severity(context, surfaces, cause.cap, sure, impact),
         confidence=sure,
         impact=impact,
         child=child,
-        cache=guarded.name if guarded else _named(cause, context, identity),
+        cache=cache,
         caches=guarded.caches if guarded else _cache_refs(cause, context, identity),
         identity=None if identity is None else _IDENTITY_NAMES[identity],
         location=cause.location,
@@ -51,10 +59,22 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
         confirm=confirmation_of(cause, context.delta),
         remedy=cause.remedy,
         risk=cause.risk,
+        remedy_steps=cause.remedy_steps,
         expected_effect=cause.expected_effect,
         false_positives=cause.false_positives,
         references=cause.references,
     )
+
+
+def _slot_values(cause: Cause, context: SignalContext, cache: str | None) -> dict[str, str]:
+    """Slot → what goes into it, for each slot of the cause's sentences that is known."""
+    values = {CACHE: cache} if cache else {}
+    subject = Subject(cause.caches, cause.location, surfaces=cause.surfaces)
+    for name in slots(*cause.sentences) - {CACHE}:
+        reading = SIGNALS[name].read(context, subject)
+        if isinstance(reading, Known):
+            values[name] = in_slot(reading.value, SIGNALS[name].unit)
+    return values
 
 
 def _shown_on(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> tuple[Surface, ...]:

@@ -16,6 +16,7 @@ from rules.frozen import Frozen as Frozen
 from rules.hang_model import Blockers, WaitingGroup
 from rules.predicted import PredictedEffect
 from rules.query import Confirmation
+from rules.remedy import Advice
 
 
 class Severity(StrEnum):
@@ -142,11 +143,9 @@ class Impact(Frozen):
     waiting_sessions: float | None
 
 
-class Finding(Frozen):
+class Finding(Advice):
     """A cause that this Delta shows."""
 
-    cause: str
-    title: str
     surface: Surface
     severity: Severity
     confidence: Confidence
@@ -164,9 +163,6 @@ class Finding(Frozen):
     evidence: tuple[Evidence, ...]
     unknown: tuple[str, ...] = Field((), description="what could not be told and costs confidence")
     confirm: Confirmation | None
-    remedy: str
-    risk: str
-    expected_effect: str
     false_positives: str
     references: tuple[Reference, ...]
 

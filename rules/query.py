@@ -1,7 +1,7 @@
 """Query: what settles a cause, as a cause file writes it; and Confirmation: what a finding says of it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -21,6 +21,13 @@ Texts = str | Mapping[str, str]
 """One text for every release, or the lowest release a text is for → the text; the nearest lower release wins."""
 
 
+class Band(Frozen):
+    """A stretch of the scale of a confirming query: what a number means from `value` on, up to the next band."""
+
+    value: float
+    meaning: str
+
+
 class Query(Frozen):
     """A confirming query: one number that a DBA, or latchscope on request, reads from the dictionary."""
 
@@ -28,7 +35,8 @@ class Query(Frozen):
     names: Texts | None = Field(None, description="up to five rows that name what was counted")
     reads: tuple[str, ...] = Field(min_length=1, description="every view that one of the texts reads")
     root: bool = Field(False, description="inside a PDB the number means nothing")
-    reading: str = Field(description="how to read the number")
+    reading: str = Field(description="what the number is, and how to read it beside the bands")
+    bands: tuple[Band, ...] = Field((), description="the scale of the number, where one is known")
     needs: str | None = Field(None, pattern=COMPARISON)
 
     @model_validator(mode="after")
@@ -39,7 +47,15 @@ class Query(Frozen):
                     raise ValueError(f"{release!r} is no release that a text could be for, as 12.1 is")
         if isinstance(self.sql, Mapping) and not self.sql:
             raise ValueError("sql holds no text")
+        values = [band.value for band in self.bands]
+        if values != sorted(set(values)):
+            raise ValueError("bands go upwards, each from its value to that of the next")
         return self
+
+    @property
+    def scale(self) -> str:
+        """How to read the number, with its bands in words."""
+        return " ".join((self.reading, *_spelled(self.bands)))
 
     @property
     def since(self) -> str | None:
@@ -79,6 +95,16 @@ class Query(Frozen):
         return con_id == 1 and all(view.startswith(("cdb_", "v$")) for view in views)
 
 
+def _spelled(bands: Sequence[Band]) -> Iterator[str]:
+    """The bands as one sentence: "Below 500: ordinary; from 500 on: seen healthy." """
+    if bands:
+        first, *rest = bands
+        start = f"below {rest[0].value:,g}" if rest and not first.value else f"from {first.value:,g} on"
+        told = [f"{start}: {first.meaning}", *(f"from {band.value:,g} on: {band.meaning}" for band in rest)]
+        words = "; ".join(told)
+        yield f"{words[:1].upper()}{words[1:]}."
+
+
 def _text(texts: Texts, release: str | None) -> str | None:
     return as_sent(texts) if isinstance(texts, str) else text_for(texts, release)
 
@@ -89,6 +115,7 @@ class Confirmation(Frozen):
     sql: str
     names_sql: str | None = Field(None, description="up to five rows that name what is counted")
     reading: str = ""
+    bands: tuple[Band, ...] = Field((), description="the scale of the number, where one is known")
     obstacle: str | None = Field(
         None, description="why it cannot run here, and the way out; null where nothing is known"
     )

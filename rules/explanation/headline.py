@@ -86,14 +86,14 @@ def _not_looked(context: SignalContext) -> str:
 def _named(top: Finding, with_cache: bool = True) -> str:
     """The cause and its cache, hedged where little speaks for them."""
     if against := speaks_against(top):
-        return f"Perhaps {within(top.title)}{f' on {top.cache}' if top.cache else ''}; {against}"
+        return f"Perhaps {within(top.name)}{f' on {top.cache}' if top.cache else ''}; {against}"
     if not with_cache and top.confidence is not Confidence.LOW:
-        return top.title
+        return top.name
     if top.confidence is Confidence.LOW:
         where = f" on {top.cache}" if top.cache else ""
-        return f"Perhaps {within(top.title)}{where} (low confidence)"
+        return f"Perhaps {within(top.name)}{where} (low confidence)"
     perhaps = ", perhaps" if top.identity == "candidate" else " on"
-    return f"{top.title}{perhaps} {top.cache}" if top.cache else top.title
+    return f"{top.name}{perhaps} {top.cache}" if top.cache else top.name
 
 
 def _where(context: SignalContext) -> str:

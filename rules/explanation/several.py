@@ -32,7 +32,7 @@ def beside(context: SignalContext, findings: Sequence[Finding]) -> str | None:
 
 def _told(trouble: Trouble, findings: Sequence[Finding]) -> str:
     event = SURFACE_EVENTS.get(trouble.surface, "the result cache latch")
-    cause = next((finding.title for finding in findings if finding.cause in trouble.causes), None)
+    cause = next((finding.name for finding in findings if finding.cause in trouble.causes), None)
     what = f"{trouble.cache} ({event})" if trouble.cache else event
     if trouble.share_of_db_time is None:
         cost = f"keeps {trouble.waiting_sessions or 0.0:.2f} sessions waiting"

@@ -118,7 +118,7 @@ def _remedy_steps(top: Finding, context: SignalContext) -> list[Step]:
     evidence = [
         Step(
             step="cause",
-            statement=f"{top.title} ({top.cause}), severity {top.severity}{by_cost}. {top.explanation} "
+            statement=f"{top.name} ({top.cause}), severity {top.severity}{by_cost}. {top.explanation} "
             f"{sure} confidence.{open_points}",
             figures=tuple(
                 Figure(name=evidence.signal, value=evidence.value, unit=evidence.unit, of=SIGNALS[evidence.signal].of)

@@ -130,7 +130,7 @@ def _causes(samples: Sequence[EngineSample]) -> list[CauseCount]:
     counts = [
         CauseCount(
             cause := sample.labels.get("cause", ""),
-            known.title if (known := catalogue().get(cause)) else cause,
+            known.name if (known := catalogue().get(cause)) else cause,
             sample.labels.get("severity", ""),
             int(sample.value),
         )

@@ -152,7 +152,7 @@ def list_causes() -> None:
     """Every cause, one line each."""
     for cause in catalogue().values():
         how = "handbook" if cause.handbook else ", ".join(cause.surfaces)
-        typer.echo(f"{cause.kb:6} {cause.id:28} {cause.title} ({how}; {cause.status})")
+        typer.echo(f"{cause.kb:6} {cause.id:28} {cause.name} ({how}; {cause.status})")
 
 
 @causes.command("show")

@@ -63,7 +63,6 @@ def _first_screen(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode
 
 
 def action(cause: str) -> str:
-    """The first sentence of the remedy of a cause; empty for one that is gone."""
+    """The one thing to do about a cause; empty for one that is gone."""
     known = catalogue().get(cause)
-    first = known.remedy.split(". ")[0].rstrip(".") if known else ""
-    return first if len(first) <= LONGEST else f"{first[:LONGEST].rsplit(' ', 1)[0]} …"
+    return known.do_now if known else ""

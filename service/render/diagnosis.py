@@ -106,7 +106,7 @@ def cause_as_text(cause: Cause) -> str:
 
 
 def _cause(cause: Cause) -> Iterator[str]:
-    yield f"{cause.title} ({cause.id}, {cause.kb}, {cause.status})"
+    yield f"{cause.name} ({cause.id}, {cause.kb}, {cause.status})"
     span = " to ".join(release for release in (cause.releases.since, cause.releases.until) if release)
     yield f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}; releases: {span or 'all'}"
     yield f"\n{cause.explanation}\n"

@@ -66,7 +66,7 @@ def titled(finding: Finding) -> str:
     where = (
         "" if finding.cache is None else f"{', perhaps' if finding.identity == 'candidate' else ' on'} {finding.cache}"
     )
-    return f"{finding.title}{where} ({finding.cause})"
+    return f"{finding.name}{where} ({finding.cause})"
 
 
 def cost(diagnosed: DiagnosedInput, finding: Finding) -> str:

@@ -126,7 +126,7 @@ def _opened(finding: Finding, diagnosis: Diagnosis, first: datetime, at: datetim
         database=diagnosis.database,
         cause=finding.cause,
         cache=finding.cache,
-        title=finding.title,
+        title=finding.name,
         begin=first,
         last_seen=at,
         end=None,

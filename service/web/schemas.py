@@ -215,6 +215,7 @@ class CauseOut(BaseModel):
 
     id: str
     kb: str
+    name: str
     title: str
     status: str
     caches: tuple[str, ...]

@@ -9,7 +9,8 @@ import yaml
 
 from rules.catalogue import HOME, BadCause, catalogue, conditions, load, read
 from rules.cause import Cause
-from rules.query import Query
+from rules.query import Band, Query
+from rules.remedy import RemedyStep
 from rules.signals import SIGNALS
 from tests.each import each
 
@@ -34,7 +35,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         r"asks for the signal gut_feeling; there are ",
     ),
     "unknown field": ({"colour": "red"}, r"colour: Extra inputs are not permitted"),
-    "missing field": ({"remedy": None}, r"remedy: Input should be a valid string"),
+    "missing field": ({"remedy_steps": None}, r"remedy_steps: Input should be a valid tuple"),
     "bad comparison": ({"when": [{**FIRST, "needs": "about 3"}]}, r"when\.0\.\S*needs: String should match pattern"),
     "unknown role": ({"when": [{**FIRST, "role": "nice to have"}]}, r"when\.0\.\S*role: Input should be "),
     "no condition": ({"when": []}, r"has conditions under `when`, or is a handbook entry without any"),
@@ -89,7 +90,15 @@ CAUSES = catalogue().values()
 
 @each("cause", CAUSES)
 def test_entry_is_complete(cause: Cause) -> None:
-    words = (cause.title, cause.explanation, cause.remedy, cause.risk, cause.expected_effect, cause.false_positives)
+    words = (
+        cause.name,
+        cause.title,
+        cause.explanation,
+        cause.remedy,
+        cause.risk,
+        cause.expected_effect,
+        cause.false_positives,
+    )
     assert all(words)
     assert cause.references
     assert not cause.title.endswith(".")
@@ -179,5 +188,6 @@ def test_readme_lists_every_signal_as_it_is() -> None:
 def test_readme_mentions_every_field() -> None:
     text = (HOME / "README.md").read_text(encoding="utf-8")
     condition = next(conditions(catalogue()["undo-segments"]))
-    fields = {*Cause.model_fields, *type(condition).model_fields, "any_of", *Query.model_fields}
+    inner = {*type(condition).model_fields, "any_of", *Query.model_fields, *Band.model_fields, *RemedyStep.model_fields}
+    fields = {*Cause.model_fields, *inner}
     assert {field for field in fields if f"`{field}`" not in text} == set()

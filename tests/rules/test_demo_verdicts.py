@@ -66,7 +66,7 @@ def test_sick_database_gets_its_one_cause_and_its_cache(name: str) -> None:
     assert above_info(got) == [cause]
     top = got.findings[0]
     assert (top.cause, top.cache) == (cause, cache_name)
-    assert top.title in got.headline
+    assert top.name in got.headline
     assert got.notes == ()
 
 

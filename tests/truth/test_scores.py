@@ -17,6 +17,7 @@ def finding(cause: str, surface: Surface, cache: str | None, severity: Severity)
     """A finding that says no more than what is scored."""
     return Finding(
         cause=cause,
+        name=cause,
         title=cause,
         surface=surface,
         severity=severity,

@@ -229,7 +229,7 @@ def _episode(row: Any) -> Episode:
         database=row.database,
         cause=cause,
         cache=row.cache,
-        title=known.title if known else row.title,
+        title=known.name if known else row.title,
         begin=row.began,
         last_seen=row.last_seen,
         end=row.ended,

@@ -268,7 +268,7 @@ def test_causes_command_lists_and_shows_every_cause() -> None:
     assert [line.split()[1] for line in listed.output.splitlines()] == list(catalogue())
     for cause in catalogue().values():
         shown = CliRunner().invoke(cli, ["causes", "show", cause.id])
-        assert shown.exit_code == 0 and cause.title in shown.output and cause.kb in shown.output
+        assert shown.exit_code == 0 and cause.name in shown.output and cause.kb in shown.output
         assert ("A handbook entry" in shown.output) == cause.handbook, cause.id
     wrong = CliRunner().invoke(cli, ["causes", "show", "nothing"])
     assert wrong.exit_code == 2 and "there is no cause nothing" in wrong.output

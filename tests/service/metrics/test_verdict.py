@@ -26,7 +26,7 @@ def test_trouble_says_cause_since_when_and_what_to_do(stage: Stage) -> None:
     assert float(began) == BEGAN.timestamp() + 60
     (said,) = (name for name in told if name.startswith("latchscope_verdict_info"))
     assert 'title="Too many undo segments"' in said and 'severity="critical"' in said
-    assert 'action="Create a new undo tablespace, switch to it' in said
+    assert 'action="Switch to a new undo tablespace.' in said
 
 
 def test_calm_says_fine_and_nothing_to_do(stage: Stage) -> None:

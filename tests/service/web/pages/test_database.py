@@ -256,7 +256,7 @@ def test_database_page_shows_waiters_episodes_and_what_else_to_check(stage: Stag
         module=HOSTILE, program=None, container=None, blocker=None,
     )  # fmt: skip
     entry = next(one for one in catalogue().values() if one.handbook)
-    candidate = Candidate(cause=entry.id, title=entry.title, check="look")
+    candidate = Candidate(cause=entry.id, title=entry.name, check="look")
     told = published.diagnosis.model_copy(update={"who": (group,), "candidates": (candidate,)})
     stage["undo-storm"].published = replace(published, diagnosis=told)
     text = stage.app().get("/db/undo-storm").text

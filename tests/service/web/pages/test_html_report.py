@@ -87,7 +87,7 @@ def test_html_of_one_report_is_complete(incident: Path) -> None:
         assert word in text, word
     for one in (*told.ruled_out, *told.undetermined):
         if getattr(one, "signal", "") not in ("release", "mechanism"):
-            assert catalogue()[one.cause].title.split("'")[0] in text, one.cause
+            assert catalogue()[one.cause].name.split("'")[0] in text, one.cause
     assert not re.search(r">\s*(None|nan|Undefined)\s*<", text)
 
 

@@ -1,0 +1,79 @@
+"""What to do about a cause, step by step: RemedyStep, and the steps told in one paragraph."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from rules.frozen import Frozen
+from rules.query import COMPARISON, Texts
+
+NOT_KNOWN = "Not known."
+
+
+class RemedyStep(Frozen):
+    """One thing to do, the least invasive first. What no source tells of it is null, which reads "not known"."""
+
+    do: str = Field(description="what to do, verb first")
+    sql: Texts | None = Field(None, description="the statement for it; one text, or lowest release → text")
+    setting: str | None = Field(None, description="lines for a file or an application, which are no SQL")
+    fill_in: tuple[str, ...] = Field((), description="names in `sql` or `setting` to be replaced by your own")
+    reading: str | None = Field(None, description="how to read what the statement gives")
+    bound: str | None = Field(
+        None, pattern=COMPARISON, description="the number that `reading` speaks of, where one is known"
+    )
+    risk: str | None = Field(None, description="what it can break; null where nothing is known")
+    online: bool | None = Field(None, description="whether work goes on meanwhile; null where it is not known")
+    way_back: str | None = Field(None, description="how to undo it; null where it is not known, or nothing is changed")
+
+    @model_validator(mode="after")
+    def _names_to_fill_in_are_there(self) -> Self:
+        written = " ".join((*self.texts(), self.setting or ""))
+        if absent := [name for name in self.fill_in if name not in written]:
+            raise ValueError(f"fill_in names {absent[0]}, which stands neither in sql nor in setting")
+        return self
+
+    def texts(self) -> tuple[str, ...]:
+        """Every text of the statement; none where the step has none."""
+        if self.sql is None:
+            return ()
+        return tuple(self.sql.values()) if isinstance(self.sql, Mapping) else (self.sql,)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may change something: all but a step whose statement only reads."""
+        return not self.sql or not all(text.lstrip().lower().startswith(("select ", "with ")) for text in self.texts())
+
+
+class Advice(Frozen):
+    """What a finding says to people: what is wrong, and what to do about it.
+
+    A Diagnosis that an older release stored has only some of it: its title was the name.
+    """
+
+    cause: str
+    name: str = Field(description="the cause in a few words, for a list")
+    title: str = Field(description="what is wrong, as a sentence with what was measured, and with its doubt")
+    lede: str = Field("", description="what happens, in at most 25 words")
+    do_now: str = Field("", description="the one thing to do")
+    check_first: str | None = Field(None, description="what to look at before it")
+    remedy: str = Field(description="what to do, as one paragraph")
+    remedy_steps: tuple[RemedyStep, ...] = Field((), description="the same step by step, the least invasive first")
+    risk: str = Field(description="the risks of the steps, as one paragraph")
+    expected_effect: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_by_its_title(cls, members: Any) -> Any:
+        older = isinstance(members, dict) and "name" not in members and "title" in members
+        return {**members, "name": members["title"]} if older else members
+
+
+def paragraph(steps: Iterable[RemedyStep]) -> str:
+    """The steps as one paragraph."""
+    return " ".join(step.do for step in steps)
+
+
+def risks(steps: Iterable[RemedyStep]) -> str:
+    """The risks of all steps as one paragraph."""
+    return " ".join(step.risk for step in steps if step.risk) or NOT_KNOWN

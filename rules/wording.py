@@ -1,0 +1,44 @@
+"""The sentences of a cause: slots filled with what was measured, and doubt put into words in one place."""
+
+import re
+from collections.abc import Mapping
+
+from rules.formatting import percent, rough, within
+from rules.model import Confidence
+
+CACHE = "cache"
+"""The slot that is no signal: the cache of the finding."""
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+def slots(*texts: str | None) -> frozenset[str]:
+    """The names of the slots in some texts."""
+    return frozenset(name for text in texts if text for name in _SLOT.findall(text))
+
+
+def filled(measured: str | None, plain: str, values: Mapping[str, str]) -> str:
+    """The form with slots where every one of them is known, else the plain one."""
+    if measured is None or not slots(measured) <= set(values):
+        return plain
+    return _SLOT.sub(lambda slot: values[slot[1]], measured)
+
+
+def in_slot(value: float, unit: str) -> str:
+    """A signal's value as it stands in a sentence, whose words say what is counted: 31.9 %, 4.2 ms, 205."""
+    if unit in ("ratio", "share of DB time"):
+        return percent(value)
+    return f"{rough(value)} {unit}" if unit in ("ms", "s") else rough(value)
+
+
+def hedged(title: str, after: str | None, confidence: Confidence, against: bool) -> str:
+    """A title as sure as its finding: as it stands, with "probably" after its subject, or with "Perhaps" before it.
+
+    `against` says that the confirming query speaks against the finding.
+    """
+    if against:
+        return f"Perhaps {within(title)}"
+    if confidence is not Confidence.LOW:
+        return title
+    if after is None or not title.startswith(f"{after} "):
+        return f"Perhaps {within(title)}"
+    return f"{after} probably{title[len(after) :]}"
