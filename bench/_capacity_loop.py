@@ -26,7 +26,7 @@ from service.watch.scheduler import PollScheduler
 from service.watch.worker import Worker
 from tests.oracle_standin.scripted import PASSWORD, USER
 
-STEPS = ("poll", "between", "cache_map", "short_form", "diagnose", "render")
+STEPS = ("poll", "between", "cache_map", "diagnosed", "render")
 WARM_POLLS = 6
 
 

@@ -1,6 +1,12 @@
-"""diagnose(): every cause of the catalogue judged on one Delta, into found, ruled out and cannot tell."""
+"""diagnose(): every cause of the catalogue judged on one Delta, into found, ruled out and cannot tell.
+
+A poll needs the verdict alone. Its reasons, and what a remedy is worth, follow from the same Delta whenever somebody asks.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 from collectors.model import Delta, NotComparable
 from rules.baseline import UsualRange
@@ -27,8 +33,9 @@ from rules.model import (
 )
 from rules.nameless import gaps_of
 from rules.notes import notes
+from rules.quiet import quiet_findings
 from rules.troubles import cost_is_open, overall_gate, surface_impacts, troubles, whole_impact
-from rules.weighing import OpenCause, weighed
+from rules.weighing import CauseVerdict, OpenCause, weighed
 
 
 def diagnose(
@@ -43,35 +50,86 @@ def diagnose(
     `usual` holds what is ordinary for this database by the names of `rules.baseline.figures`; it adds to the headline how
     many times the usual the cost is, and changes no verdict.
     """
-    delta = delta.without(gaps_of(delta))
-    context = SignalContext(delta, caches)
-    known = catalogue() if causes is None else causes
-    judged = {name: cause for name, cause in known.items() if not cause.handbook}
-    verdicts = weighed(context, judged, [judge(cause, context) for cause in judged.values()])
-    findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), judged)
-    basis = delta.basis
-    open_causes = [(judged[verdict.cause], verdict) for verdict in verdicts if isinstance(verdict, OpenCause)]
-    return Diagnosis(
-        database=delta.database,
-        release=delta.release,
-        mechanism=context.mechanism,
-        basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
-        severity=severity_by_cost(context, judged, findings),
-        headline=headline(context, findings, usual or {}, open_causes),
-        impact=whole_impact(context, findings),
-        surfaces=surface_impacts(context),
-        troubles=troubles(context, findings),
-        steps=steps(context, findings),
-        findings=findings,
-        ruled_out=tuple(verdict for verdict in verdicts if isinstance(verdict, RuledOut)),
-        undetermined=tuple(verdict.told for _, verdict in open_causes),
-        who=groups(context),
-        waiting=waiting_groups(context),
-        blockers=blockers_of(context),
-        prediction=prediction_of(context, judged, findings),
-        candidates=_candidates(context, known, findings),
-        notes=notes(context),
-    )
+    return Examination(delta, causes, usual or {}, caches).whole()
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A Delta on its way to a Diagnosis: laid out and judged once, however much of it is asked for. Members as of `diagnose`."""
+
+    delta: Delta
+    causes: Mapping[str, Cause] | None = None
+    usual: Mapping[str, UsualRange] = field(default_factory=dict)
+    caches: CacheMap | None = None
+
+    def short(self, *, undetermined: bool = False) -> Diagnosis:
+        """The verdict without its reasons: what a poll needs for episodes, alerts and metrics.
+
+        Where nothing waits and nothing hangs, no cause needs weighing to say so. Then the short form leaves out what stayed
+        open as well, unless somebody wants to know (`undetermined`).
+        """
+        quiet = None if undetermined else self._quiet
+        return self._verdict(self._verdicts if quiet is None else quiet)
+
+    def whole(self) -> Diagnosis:
+        """The verdict with its reasons, and with what the remedy would be worth."""
+        verdict = self._verdict(self._verdicts)
+        return verdict.model_copy(update=self._reasons(verdict.findings))
+
+    @cached_property
+    def _context(self) -> SignalContext:
+        return SignalContext(self.delta.without(gaps_of(self.delta)), self.caches)
+
+    @cached_property
+    def _known(self) -> Mapping[str, Cause]:
+        return catalogue() if self.causes is None else self.causes
+
+    @cached_property
+    def _judged(self) -> Mapping[str, Cause]:
+        return {name: cause for name, cause in self._known.items() if not cause.handbook}
+
+    @cached_property
+    def _quiet(self) -> Sequence[CauseVerdict] | None:
+        return quiet_findings(self._context) if self.causes is None else None
+
+    @cached_property
+    def _verdicts(self) -> Sequence[CauseVerdict]:
+        context, causes = self._context, self._judged
+        return weighed(context, causes, [judge(cause, context) for cause in causes.values()])
+
+    def _verdict(self, verdicts: Sequence[CauseVerdict]) -> Diagnosis:
+        context, basis = self._context, self.delta.basis
+        findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), self._judged)
+        open_causes = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
+        undecided = [(self._judged[verdict.cause], verdict) for verdict in open_causes]
+        return Diagnosis(
+            database=self.delta.database,
+            release=self.delta.release,
+            mechanism=context.mechanism,
+            basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
+            severity=severity_by_cost(context, self._judged, findings),
+            headline=headline(context, findings, self.usual, undecided),
+            impact=whole_impact(context, findings),
+            surfaces=surface_impacts(context),
+            steps=(),
+            findings=findings,
+            ruled_out=(),
+            undetermined=tuple(verdict.told for verdict in open_causes),
+            who=groups(context),
+            waiting=waiting_groups(context),
+            blockers=blockers_of(context),
+        )
+
+    def _reasons(self, findings: Sequence[Finding]) -> Mapping[str, Any]:
+        context = self._context
+        return {
+            "troubles": troubles(context, findings),
+            "steps": steps(context, findings),
+            "ruled_out": tuple(verdict for verdict in self._verdicts if isinstance(verdict, RuledOut)),
+            "prediction": prediction_of(context, self._judged, findings),
+            "candidates": _candidates(context, self._known, findings),
+            "notes": notes(context),
+        }
 
 
 def _candidates(

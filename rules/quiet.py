@@ -1,55 +1,28 @@
-"""The short form of a Diagnosis: where nothing waits and nothing hangs, no cause needs weighing to say so.
+"""A quiet interval: where nothing waits and nothing hangs, no cause needs weighing to say what is found.
 
-Severity, headline, findings and costs are those of `rules.engine.diagnose`; steps, what was ruled out and what stayed open are
-left to it, for whoever asks.
+The findings are those of `rules.engine.diagnose`; what was ruled out and what stayed open are left to it, for whoever asks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from collectors.model import Delta
-from rules.baseline import UsualRange
-from rules.cache_map import CacheMap
 from rules.catalogue import catalogue, conditions
 from rules.cause import AnyOf, Cause, Condition
 from rules.context import SignalContext
-from rules.engine import severity_by_cost
-from rules.explanation.headline import headline
-from rules.finding import finding, ranked
+from rules.finding import finding
 from rules.judging import as_known, blocking_of, full_release_of, may_dilute, outcomes_of
-from rules.model import Diagnosis, DiagnosisBasis, Finding, Severity, Surface
-from rules.nameless import gaps_of
-from rules.troubles import overall_gate, surface_impacts, whole_impact
-from rules.weighing import weighed
+from rules.model import Finding, Severity, Surface
+from rules.troubles import overall_gate
+from rules.weighing import CauseVerdict, weighed
 
 
-def short_form(
-    delta: Delta, usual: Mapping[str, UsualRange] | None = None, caches: CacheMap | None = None
-) -> Diagnosis | None:
-    """The Diagnosis of a quiet interval without its reasons; None where it takes the whole. Arguments as of `diagnose`."""
-    delta = delta.without(gaps_of(delta))
-    context = SignalContext(delta, caches)
+def quiet_findings(context: SignalContext) -> list[CauseVerdict] | None:
+    """What is found, and costs nothing, in a quiet interval; None where it takes every cause to tell."""
     if not _quiet(context):
         return None
-    asked = _candidates(tuple(context.surfaces), full_release_of(delta))
-    found = [each for candidate in asked if (each := _found(candidate, context)) is not None]
-    findings = ranked((each for each in weighed(context, catalogue(), found) if isinstance(each, Finding)), catalogue())
-    basis = delta.basis
-    return Diagnosis.model_construct(
-        database=delta.database,
-        release=delta.release,
-        mechanism=context.mechanism,
-        basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
-        severity=severity_by_cost(context, catalogue(), findings),
-        headline=headline(context, findings, usual or {}),
-        impact=whole_impact(context, findings),
-        surfaces=surface_impacts(context),
-        findings=findings,
-        steps=(),
-        ruled_out=(),
-        undetermined=(),
-    )
+    asked = _candidates(tuple(context.surfaces), full_release_of(context.delta))
+    return weighed(context, catalogue(), [each for one in asked if (each := _found(one, context)) is not None])
 
 
 def _quiet(context: SignalContext) -> bool:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from threading import Lock
 
 from collectors.confirmation import ConfirmationResult
@@ -21,7 +22,7 @@ from service.state.confirmations import Confirmed, still_counting
 from service.state.episodes import Episode, EpisodeChange, Episodes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Published:
     """The outcome of one poll. `delta` is None before the second poll and across a restart."""
 
@@ -31,7 +32,7 @@ class Published:
     labels: CacheMap
     """The map by which metric series are named: names once known stay while the instance runs."""
     diagnosis: Diagnosis
-    """Of a quiet poll the short form; `whole` has its reasons."""
+    """The short form, while the verdict is no news; `whole` has its reasons."""
     published_at: float
     """time.monotonic() of the publication."""
     clock: float
@@ -52,8 +53,9 @@ class Published:
         """Whether the diagnosis is the short form."""
         return self.weighed_at != self.snapshot.taken_at
 
+    @cached_property
     def whole(self) -> Diagnosis:
-        """The diagnosis with all its reasons. It follows from the delta, so a quiet poll makes it only when somebody asks."""
+        """The diagnosis with all its reasons. It follows from the delta, so it is made when somebody asks."""
         if self.delta is None or not self.short:
             return self.diagnosis
         return diagnose(self.delta, usual=self.usual, caches=self.map)

@@ -62,6 +62,11 @@ class Episodes:
     _ended: list[Episode] = field(default_factory=list)
 
     @property
+    def following(self) -> bool:
+        """Whether any trouble lasts or may be about to begin, so that it matters which causes cannot be told."""
+        return bool(self._tracks)
+
+    @property
     def open(self) -> tuple[Episode, ...]:
         """Those that last, the earliest first."""
         return tuple(sorted((t.episode for t in self._tracks.values() if t.episode), key=lambda episode: episode.begin))

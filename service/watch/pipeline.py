@@ -16,15 +16,14 @@ from collectors.ondemand.sampling import not_sampled
 from collectors.poll import Connection, poll, same_life
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap, cache_map
-from rules.engine import cannot_tell, diagnose
-from rules.model import Diagnosis, Severity, verdict_of
-from rules.quiet import short_form
+from rules.engine import Examination, cannot_tell
+from rules.model import Diagnosis, verdict_of
 from service.metrics.exposition import render
 from service.state.board import MonitoredDatabase, PollRecord, Published
 from service.state.leases import LeasesLost
 
 WEIGH_EVERY = timedelta(minutes=5)
-"""A quiet poll is diagnosed in short while the verdict stays as it is, and as a whole so often, for the store to keep."""
+"""A poll is diagnosed in short while the verdict stays as it is, and as a whole so often, for the store to keep."""
 
 Usual = Callable[[datetime], Mapping[str, UsualRange]]
 
@@ -57,7 +56,8 @@ def run_poll(
     snapshot = with_samples(poll(watched.name, connection, previous, clock, grouping), seen, blockers)
     seconds = clock() - began
     change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
-    judged = published_from(snapshot, change, watched.usual, last=watched.published)
+    following = watched.episodes.following
+    judged = published_from(snapshot, change, watched.usual, last=watched.published, following=following)
     if not holds():
         raise LeasesLost("the lease was lost during the poll")
     published = publish(watched, judged, seconds)
@@ -101,21 +101,22 @@ def published_from(
     usual: Usual = lambda _: {},
     clock: float | None = None,
     last: Published | None = None,
+    *,
+    following: bool = False,
 ) -> Published:
     """A poll judged, with its cache map made once. Episodes and metrics are the business of who polls.
 
     `clock`: time.time() of the poll where it was made elsewhere; else it is now. `last`: the poll before, where the short
-    form will do while nothing changes.
+    form will do while nothing changes. `following`: whether episodes are followed, to which it matters what cannot be told.
     """
     delta = change if isinstance(change, Delta) else None
     caches = cache_map(delta or since_startup(snapshot))
     known = usual(delta.basis.end) if delta and delta.basis.end else {}
-    short = short_form(delta, known, caches) if delta and last and _weighed_lately(last, snapshot) else None
-    if short is not None and last is not None and verdict_of(short) != verdict_of(last.diagnosis):
-        short = None
-    diagnosis = (
-        cannot_tell(change) if isinstance(change, NotComparable) else short or diagnose(change, None, known, caches)
-    )
+    if isinstance(change, NotComparable):
+        diagnosis, weighed_at = cannot_tell(change), snapshot.taken_at
+    else:
+        examined = Examination(change, usual=known, caches=caches)
+        diagnosis, weighed_at = diagnosed(examined, snapshot, last, following)
     at = time.time() if clock is None else clock
     return Published(
         snapshot=snapshot,
@@ -126,15 +127,23 @@ def published_from(
         published_at=time.monotonic() - (0.0 if clock is None else max(0.0, time.time() - clock)),
         clock=at,
         usual=known,
-        weighed_at=last.weighed_at if short is not None and last is not None else snapshot.taken_at,
+        weighed_at=weighed_at,
     )
 
 
+def diagnosed(
+    examined: Examination, snapshot: Snapshot, last: Published | None, following: bool
+) -> tuple[Diagnosis, datetime | None]:
+    """The diagnosis, in short where that is no news and its reasons were told lately; with when they were told."""
+    if last is not None and _weighed_lately(last, snapshot):
+        short = examined.short(undetermined=following)
+        if verdict_of(short) == verdict_of(last.diagnosis):
+            return short, last.weighed_at
+    return examined.whole(), snapshot.taken_at
+
+
 def _weighed_lately(last: Published, snapshot: Snapshot) -> bool:
-    """Whether the whole diagnosis was made within the last minutes; in trouble each poll makes it."""
-    if last.delta is None or last.diagnosis.severity is not Severity.INFO:
-        return False
-    if last.weighed_at is None or snapshot.taken_at is None:
+    if last.delta is None or last.weighed_at is None or snapshot.taken_at is None:
         return False
     return timedelta(0) < snapshot.taken_at - last.weighed_at < WEIGH_EVERY
 

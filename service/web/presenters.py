@@ -61,7 +61,7 @@ def database_out(watched: MonitoredDatabase) -> DatabaseOut:
 def diagnosis_of(watched: MonitoredDatabase) -> Diagnosis:
     """The current diagnosis; where there is none, one that says why everything is undetermined."""
     if watched.current is not None:
-        return watched.current.whole()
+        return watched.current.whole
     release = watched.published.snapshot.release if watched.published else None
     if watched.failure is not None:
         why = f"the database does not answer: {watched.failure.why}"

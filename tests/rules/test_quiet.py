@@ -1,4 +1,4 @@
-"""The short form of a quiet poll says what the whole diagnosis says, over every case, scenario and generated instance."""
+"""The short form of a poll says what the whole diagnosis says, over every case, scenario and generated instance."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,11 +14,10 @@ from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import not_sampled
 from collectors.scenarios import scenarios
 from rules.baseline import UsualRange
-from rules.cache_map import CacheMap, cache_map
-from rules.engine import diagnose
+from rules.cache_map import CacheMap
+from rules.engine import Examination, diagnose
 from rules.hangs import VIEW as WAITING
 from rules.model import Diagnosis, Severity
-from rules.quiet import short_form
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import render
 from tests.collectors.scripted import poll_at
@@ -40,6 +39,7 @@ SAME = (
     "findings",
     "who",
     "waiting",
+    "blockers",
 )
 USUAL = {"row_cache_wait_share": UsualRange(median=0.0001, low=0.00005, high=0.0002, samples=40, scope="all hours")}
 WAITED = ("time_waited_micro", "time_waited_micro_fg", "wait_time")
@@ -67,18 +67,25 @@ def hushed(delta: Delta) -> Delta:
 
 
 def agrees(delta: Delta, usual: Mapping[str, UsualRange] = USUAL) -> bool:
-    """Whether there is a short form; that it says the same is asserted."""
-    caches = cache_map(delta)
-    short = short_form(delta, usual, caches)
-    if short is None:
+    """Whether the interval is quiet; that its short form says what the whole says is asserted."""
+    examined = Examination(delta, usual=usual)
+    short = examined.short()
+    if not is_quiet(examined):
         return False
-    whole = diagnose(delta, usual=usual, caches=caches)
+    whole = examined.whole()
     for name in SAME:
         assert getattr(short, name) == getattr(whole, name), name
     assert verdicts_as_metrics(short) == verdicts_as_metrics(whole)
     assert Diagnosis.model_validate(short.model_dump()) == short, "a sound Diagnosis, if a short one"
     assert short.severity is Severity.INFO and whole.troubles == () and whole.candidates == ()
+    assert examined.short(undetermined=True).undetermined == whole.undetermined, "for who wants to know"
     return True
+
+
+def is_quiet(examined: Examination) -> bool:
+    """Whether the short form was made without judging every cause."""
+    examined.short()
+    return "_verdicts" not in vars(examined)
 
 
 def verdicts_as_metrics(diagnosis: Diagnosis) -> Mapping[str, bytes]:
@@ -108,10 +115,9 @@ def test_short_form_of_a_case_is_true_as_it_is_and_where_its_waits_cost_nothing(
 def test_short_form_of_cases_has_findings() -> None:
     """Of what costs nothing some is found all the same, and the short form must find it too."""
     for told in CASES:
-        quiet = hushed(delta_of(told))
-        short = short_form(quiet)
-        if short is not None:
-            found.update(finding.cause for finding in short.findings)
+        examined = Examination(hushed(delta_of(told)))
+        if is_quiet(examined):
+            found.update(finding.cause for finding in examined.short().findings)
     assert {"spin-only", "benign-internal"} <= found.keys(), sorted(found)
 
 
@@ -153,17 +159,15 @@ def test_short_form_of_generated_instances_is_true(first: int) -> None:
 
 def test_whatever_may_change_a_verdict_takes_the_whole() -> None:
     delta = hushed_delta()
-    assert short_form(delta) is not None
+    assert is_quiet(Examination(delta))
     for changed in (
         replace(delta, source="report"),
         replace(delta, basis=replace(delta.basis, kind="since_startup")),
         replace(delta, readings={view: one for view, one in delta.readings.items() if view != "v$system_event"}),
     ):
-        assert short_form(changed) is None
+        assert not is_quiet(Examination(changed))
     events = delta.readings["v$system_event"]
     assert isinstance(events, Changes)
     slow = [{**row, **{name: 10**9 for name in WAITED if number(row.get(name)) is not None}} for row in events.rows]
-    assert (
-        short_form(replace(delta, readings={**delta.readings, "v$system_event": replace(events, rows=tuple(slow))}))
-        is None
-    )
+    waited = replace(delta, readings={**delta.readings, "v$system_event": replace(events, rows=tuple(slow))})
+    assert not is_quiet(Examination(waited))

@@ -71,7 +71,7 @@ class Site:
         for _ in range(times):
             self.worker.step()
         assert self.worker.watched.published is not None
-        return self.worker.watched.published.diagnosis
+        return self.worker.watched.published.whole
 
 
 def test_blockers_are_looked_for_once_a_hang_and_audited(tmp_path: Path) -> None:

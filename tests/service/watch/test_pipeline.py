@@ -2,14 +2,19 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from collectors.model import NotComparable, Snapshot, number
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
-from rules.model import Confidence, Severity
+from rules import engine
+from rules.contention.remedy import prediction_of
+from rules.model import Confidence, Severity, verdict_of
 from service.config.settings import DatabaseSettings
+from service.state.episodes import Episode
 from service.watch.pipeline import difference, run_poll
 from tests.service.stage import BEGAN, Stage
 
@@ -45,6 +50,52 @@ def test_undo_storm_is_found_as_the_model_incident(stage: Stage) -> None:
     assert (top.location, top.confidence, told.severity) == ("kqrpre: find obj", Confidence.HIGH, Severity.CRITICAL)
     assert told.impact is not None
     assert told.impact.share_of_db_time == pytest.approx(0.32, abs=0.03)
+
+
+def test_prediction_is_made_with_a_new_verdict_and_when_somebody_asks(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.watch(DatabaseSettings(name="storm", dsn="demo:undo-storm", interval=2.5))  # polled by no other test
+    predictions = list[object]()
+
+    def counted(*given: Any) -> object:
+        predictions.append(made := prediction_of(*given))
+        return made
+
+    monkeypatch.setattr(engine, "prediction_of", counted)
+    polls = [stage.poll("storm", at=STORM + 3 * moment) for moment in range(6)]
+    news = [
+        told.diagnosis
+        for told, before in pairwise(polls[::-1])
+        if verdict_of(told.diagnosis) != verdict_of(before.diagnosis)
+    ]
+    assert len(predictions) == len(news) < 5, "nobody asked"
+    last = polls[-1]
+    assert last.short and last.diagnosis.findings == last.whole.findings
+    assert (last.diagnosis.prediction, last.diagnosis.steps) == (None, ())
+    assert last.whole.prediction is not None and last.whole.prediction is last.whole.prediction, "made once"
+    assert len(predictions) == len(news) + 1
+    kept = [diagnosis.prediction is not None for _, diagnosis in stage.keeper.polls]
+    assert kept == [not told.short and told.delta is not None for told in polls], "history shows it as before"
+
+
+def test_quiet_poll_says_what_it_cannot_tell_to_an_episode_that_lasts(stage: Stage) -> None:
+    stage.refused = {"healthy-19c": ("v$sysstat",)}
+    first = stage.poll("healthy-19c", at=40)
+    stage.poll("healthy-19c", at=42)
+    quiet = stage.poll("healthy-19c", at=44)
+    assert quiet.short and quiet.diagnosis.undetermined == (), "nobody wants to know"
+    at = first.snapshot.taken_at
+    assert quiet.delta is not None and at is not None
+    cause = engine.diagnose(quiet.delta).undetermined[0].cause
+    lasting = Episode(
+        "healthy-19c", cause, None, "It lasts", at, at, None, Severity.WARNING, Severity.WARNING, at, 0.1, ""
+    )
+    stage["healthy-19c"].episodes.restore([lasting])
+    for moment in (46, 48, 50, 52):
+        quiet = stage.poll("healthy-19c", at=moment)
+    assert quiet.short and quiet.diagnosis.severity is Severity.INFO
+    assert [(episode.cause, episode.end) for episode in stage["healthy-19c"].episodes.all] == [(cause, None)]
 
 
 def test_undo_storm_starts_healthy_and_eases_after_undo_is_recreated(stage: Stage) -> None:

@@ -257,8 +257,8 @@ def test_database_page_shows_waiters_episodes_and_what_else_to_check(stage: Stag
     )  # fmt: skip
     entry = next(one for one in catalogue().values() if one.handbook)
     candidate = Candidate(cause=entry.id, title=entry.name, check="look")
-    told = published.diagnosis.model_copy(update={"who": (group,), "candidates": (candidate,)})
-    stage["undo-storm"].published = replace(published, diagnosis=told)
+    told = published.whole.model_copy(update={"who": (group,), "candidates": (candidate,)})
+    stage["undo-storm"].published = replace(published, diagnosis=told, weighed_at=published.snapshot.taken_at)
     text = stage.app().get("/db/undo-storm").text
     for word in ("7h35uxf5uhmm1", "<h2>Episodes</h2>", "lasts", f"/causes/{entry.id}"):
         assert word in text, word
