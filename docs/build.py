@@ -29,6 +29,7 @@ from rules.signals import SIGNALS
 from rules.studies import parallel, partitions, scaling_row
 from rules.studies.table import StudyColumn
 from service.app import create_app
+from service.config.notifications import NotificationSettings
 from service.config.settings import DatabaseSettings, Settings
 from service.config.units import seconds, size
 from service.config.webhooks import WebhookSettings
@@ -39,7 +40,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("*.md", "docs/*.md", "rules/causes/*.md")
 USER = "LATCHSCOPE"
 PART = re.compile(r"(?<=<!-- made: )([\w: -]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
-ENTRIES: Mapping[str, type[BaseModel]] = {"databases": DatabaseSettings, "webhooks": WebhookSettings}
+ENTRIES: Mapping[str, type[BaseModel]] = {
+    "databases": DatabaseSettings,
+    "webhooks": WebhookSettings,
+    "notifications": NotificationSettings,
+}
 """What each entry of a setting that is a list holds."""
 UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 SIZES = {"MiB": 2**20, "KiB": 2**10}
@@ -257,7 +262,7 @@ def process_metrics() -> str:
         app = create_app(Settings(store=f"sqlite:///{folder}/store.db", databases=[], webhooks=[hook]))
         families = list(app.state.registry.collect())
         app.state.close()
-    labels = {"latchscope_webhook_attempts": "target, outcome"}
+    labels = dict.fromkeys(("latchscope_webhook_attempts", "latchscope_notification_attempts"), "outcome, target")
 
     def cells(one: Metric) -> tuple[str, ...]:
         name = f"{one.name}_total" if one.type == "counter" else one.name

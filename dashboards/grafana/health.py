@@ -71,7 +71,11 @@ def _watching() -> list[Json]:
 
 
 def _losses() -> list[Json]:
-    failed = f'latchscope_webhook_attempts_total{{{JOB},outcome!="told"}}[$__range]'
+    selected = f'{{{JOB},outcome!="told"}}[$__range]'
+    failed = (
+        f"increase(latchscope_webhook_attempts_total{selected}) "
+        f"or increase(latchscope_notification_attempts_total{selected})"
+    )
     return [
         row("What does latchscope lose?"),
         stat(
@@ -96,10 +100,10 @@ def _losses() -> list[Json]:
             ALARM,
         ),
         stat(
-            "Webhook failures",
-            "Attempts to tell a receiver in the time range that failed or were given up.",
+            "Failures to tell",
+            "Attempts to tell a webhook or people in the time range that failed or were given up.",
             "none",
-            f"sum(increase({failed})) or vector(0)",
+            f"sum({failed}) or vector(0)",
             ALARM,
         ),
         stat(

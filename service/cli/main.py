@@ -18,6 +18,7 @@ from rules.catalogue import catalogue
 from rules.confirming_views import views_before_containers, views_since_containers
 from service.cli import compare, preflight, script, whatif
 from service.cli.diagnose import diagnose
+from service.cli.notify import notify_cli
 from service.cli.options import CONFIG, ConfigOption, fail
 from service.cli.serving import serve_until_told
 from service.cli.store import store_cli
@@ -145,6 +146,7 @@ causes = typer.Typer(
 cli.add_typer(causes, name="causes")
 cli.add_typer(store_cli, name="store")
 cli.add_typer(study_cli, name="study")
+cli.add_typer(notify_cli, name="notify")
 
 
 @causes.command("list")

@@ -8,8 +8,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from service.config.notifications import NotificationSettings
+from service.config.receivers import checked
 from service.config.units import Bytes, Seconds, Switch
-from service.config.webhooks import WebhookSettings, checked
+from service.config.webhooks import WebhookSettings
 
 DEMO = "demo:"
 """A dsn of this scheme names a scripted database instead of a real one."""
@@ -213,6 +215,8 @@ class Settings(BaseSettings):
     """Where people reach the pages, for links in what is sent to them."""
     webhooks: list[WebhookSettings] = []
     """Who is told when an episode begins, grows worse or ends, one entry per receiver. See [below](#webhooks)."""
+    notifications: list[NotificationSettings] = []
+    """Who is told of episodes by chat, pager or mail, one entry per receiver. See [notifications.md](notifications.md)."""
     replica: ReplicaSettings = ReplicaSettings()
     fleet: FleetSettings = FleetSettings()
     databases: list[DatabaseSettings] = []
@@ -228,8 +232,8 @@ class Settings(BaseSettings):
         return databases
 
     @model_validator(mode="after")
-    def _webhooks(self) -> "Settings":
-        checked(self.webhooks, [database.name for database in self.databases])
+    def _receivers(self) -> "Settings":
+        checked([*self.webhooks, *self.notifications], [database.name for database in self.databases])
         return self
 
     @property

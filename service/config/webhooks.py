@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rules.model import Severity
+from service.config.receivers import named_on
 
 
 class WebhookSettings(BaseModel):
@@ -36,10 +36,7 @@ class WebhookSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _on_is_a_word(cls, members: Any) -> Any:
-        """YAML 1.1 reads the bare key `on` as true."""
-        if isinstance(members, dict) and True in members:
-            return {("on" if name is True else name): value for name, value in members.items()}
-        return members
+        return named_on(members)
 
     @field_validator("url")
     @classmethod
@@ -61,13 +58,7 @@ class WebhookSettings(BaseModel):
         host = urlsplit(self.url).hostname or ""
         return self.name or f"{host[:50]}-{hashlib.sha256(self.url.encode()).hexdigest()[:8]}"
 
-
-def checked(webhooks: Sequence[WebhookSettings], databases: Iterable[str]) -> None:
-    """Raise ValueError where two have one name, or one names a database that is not there."""
-    known, names = set(databases), [webhook.target for webhook in webhooks]
-    for webhook in webhooks:
-        if names.count(webhook.target) > 1:
-            raise ValueError(f"two webhooks are named {webhook.target}; give each a name of its own")
-        for name in webhook.databases:
-            if name not in known:
-                raise ValueError(f"webhook {webhook.target} names {name}, which is not under `databases`")
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return "webhook"

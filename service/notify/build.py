@@ -1,11 +1,16 @@
-"""Those who are told of episodes, put together: the event feed and the webhooks."""
+"""Those who are told of episodes, put together: the event feed, the webhooks and the notifications."""
 
+import time
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
 
-from service.config.settings import Settings
+from service.config.settings import BadSettings, Settings
+from service.extras import MissingExtra
+from service.notify.apprise import require_apprise
+from service.notify.channels import Notifications
 from service.notify.feed import EpisodeFeed
+from service.notify.sending import ReceiverThread
 from service.notify.webhooks import Webhooks
 from service.store.repository import Repository
 from service.threads import SupervisedThread
@@ -13,32 +18,46 @@ from service.threads import SupervisedThread
 
 @dataclass(frozen=True, slots=True)
 class Notifiers:
-    """Both, to be started and stopped together."""
+    """All of them, to be started and stopped together."""
 
     feed: EpisodeFeed
-    webhooks: Webhooks
+    receivers: list[ReceiverThread]
+
+    @property
+    def _parts(self) -> list[EpisodeFeed | ReceiverThread]:
+        return [self.feed, *self.receivers]
 
     @property
     def threads(self) -> list[SupervisedThread]:
-        """The feed's, and one per webhook."""
-        return [self.feed.thread, *(sender.thread for sender in self.webhooks.senders)]
+        """The feed's, and one per receiver."""
+        return [self.feed.thread, *(receiver.thread for receiver in self.receivers)]
 
     def start(self) -> None:
-        """Begin to follow the log of episodes."""
-        self.feed.start()
-        self.webhooks.start()
+        """Begin to follow the log of episodes, and to tell what an earlier process left."""
+        for part in self._parts:
+            part.start()
 
     def stop(self) -> None:
-        """Ask both to end; `join` waits for them."""
-        self.feed.stop()
-        self.webhooks.stop()
+        """Ask all to end; `join` waits for them."""
+        for part in self._parts:
+            part.stop()
 
     def join(self, timeout: float) -> None:
-        """Wait for each, at most so many seconds."""
-        self.feed.join(timeout)
-        self.webhooks.join(timeout)
+        """Wait for all, at most so many seconds."""
+        until = time.monotonic() + timeout
+        for part in self._parts:
+            part.join(max(0.0, until - time.monotonic()))
 
 
 def build_notifiers(settings: Settings, store: Repository, registry: CollectorRegistry) -> Notifiers:
-    """The feed of this store and the webhooks of these settings; what webhooks do is counted in `registry`."""
-    return Notifiers(EpisodeFeed(store.episode_log), Webhooks(settings, store, registry))
+    """The feed of this store and the receivers of these settings; what they are told is counted in `registry`.
+
+    Raises BadSettings where notifications are asked for and Apprise is not there.
+    """
+    if settings.notifications:
+        try:
+            require_apprise()
+        except MissingExtra as error:
+            raise BadSettings(str(error)) from None
+    webhooks, notifications = Webhooks(settings, store, registry), Notifications(settings, store, registry)
+    return Notifiers(EpisodeFeed(store.episode_log), [*webhooks.senders, *notifications.senders])

@@ -15,18 +15,11 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from collectors.errors import SetupError
 from service.config.secrets import read_secret
 from service.config.webhooks import WebhookSettings
+from service.notify.sending import DeliveryRefused
 from service.store.queries.episode_log import LoggedChange
 
 TIMEOUT_SECONDS = 10.0
 GONE = 410
-
-
-class DeliveryRefused(Exception):
-    """The receiver did not take it: why, without the address. `final` when it wants no more of it."""
-
-    def __init__(self, why: str, final: bool = False) -> None:
-        super().__init__(why)
-        self.final = final
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -54,7 +47,7 @@ def document(change: LoggedChange, public_url: str | None) -> dict[str, Any]:
 
 
 def post(webhook: WebhookSettings, document: dict[str, Any], timeout: float = TIMEOUT_SECONDS) -> None:
-    """Post to the receiver; `timeout` in seconds holds for each step of it. Raises NotTaken."""
+    """Post to the receiver; `timeout` in seconds holds for each step of it. Raises DeliveryRefused."""
     body = json.dumps(document, ensure_ascii=False).encode()
     timestamp = str(int(time.time()))
     headers = {

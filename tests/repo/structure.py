@@ -31,7 +31,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "store",
         "state",
         "config | periodic",
-        "characters | threads",
+        "characters | extras | threads",
     ),
     "service.store": (
         "build",

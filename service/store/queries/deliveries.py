@@ -19,7 +19,7 @@ OPEN = ("waiting", "sending")
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One change for one target: `outcome` is waiting, sending, told or gave up, since `at` (UTC)."""
+    """One change for one target: `outcome` is waiting, sending, told, skipped or gave up, since `at` (UTC)."""
 
     target: str
     change: LoggedChange
@@ -44,6 +44,11 @@ class Deliveries:
         )
         return self._read(StoredDelivery.target == target, StoredDelivery.seq.in_(first))
 
+    def open_of(self, target: str, limit: int) -> list[Delivery]:
+        """Everything that is to be told, the earliest first, at most so many: for those who tell of many in one message."""
+        query = (StoredDelivery.target == target, StoredDelivery.outcome.in_(OPEN))
+        return self._read(*query, limit=limit)
+
     def of(self, database: str, cause: str, began: datetime) -> list[Delivery]:
         """Who was told of an episode, in the order of its changes."""
         episode = (StoredChange.database == database, StoredChange.cause == cause, StoredChange.began == began)
@@ -55,7 +60,7 @@ class Deliveries:
         return taken if self._becomes(delivery, taken) else None
 
     def settle(self, delivery: Delivery, outcome: str, now: datetime) -> Delivery:
-        """What an attempt led to: waiting for the next, told, or gave up."""
+        """What an attempt led to: waiting for the next, told, skipped, or gave up."""
         settled = Delivery(delivery.target, delivery.change, now, delivery.attempts, outcome)
         self._becomes(delivery, settled)
         return settled
@@ -73,7 +78,7 @@ class Deliveries:
             done = connection.execute(change.values(at=other.at, attempts=other.attempts, outcome=other.outcome))
             return done.rowcount == 1
 
-    def _read(self, *conditions: Any) -> list[Delivery]:
+    def _read(self, *conditions: Any, limit: int | None = None) -> list[Delivery]:
         fields = StoredDelivery.__table__.c
         columns = (fields.target, fields.at.label("since"), fields.attempts, fields.outcome)
         query = (
@@ -81,6 +86,7 @@ class Deliveries:
             .join(StoredChange, StoredChange.seq == StoredDelivery.seq)
             .where(*conditions)
             .order_by(StoredDelivery.seq, StoredDelivery.target)
+            .limit(limit)
         )
         with unavailable_as_one_line(), self._engine.connect() as connection:
             rows = connection.execute(query).all()

@@ -47,8 +47,8 @@ class EpisodeLog:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.recipients: Callable[[EpisodeChange], Iterable[str]] = lambda change: ()
-        """Targets to be told of a change; entered with it in one transaction, so that no crash can come between."""
+        self.recipients: list[Callable[[EpisodeChange], Iterable[str]]] = []
+        """Each gives targets to be told of a change; entered with it in one transaction, so that no crash can come between."""
         self.on_news: list[Callable[[], None]] = []
         """Called after changes were committed by this process; must return at once."""
 
@@ -65,7 +65,7 @@ class EpisodeLog:
         at = datetime.now(UTC)
         for change in changes:
             seq = self._appended(connection, change, at)
-            targets = [] if seq is None else list(self.recipients(change))
+            targets = [] if seq is None else [target for told in self.recipients for target in told(change)]
             if targets:
                 waiting = {"seq": seq, "at": at, "attempts": 0, "outcome": "waiting"}
                 connection.execute(insert(StoredDelivery), [{**waiting, "target": target} for target in targets])

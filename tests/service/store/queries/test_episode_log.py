@@ -126,14 +126,14 @@ def test_changes_survive_the_spool_with_their_poll(store: Repository, stage: Sta
 
 def test_changes_are_not_kept_without_their_poll(store: Repository, stage: Stage) -> None:
     published = stage.poll("undo-storm", 40)
-    store.episode_log.recipients = lambda change: (_ for _ in ()).throw(OperationalError("", {}, Exception("gone")))
+    store.episode_log.recipients = [lambda change: (_ for _ in ()).throw(OperationalError("", {}, Exception("gone")))]
     gap = NotComparable("undo-storm", None, "the first poll has nothing to compare with", "wait")
     store.keep(published.snapshot, published.diagnosis, PollRecord(gap, episode_changes=(change(),)))
     assert store.episode_log.since(0, 10) == [] and store.last_snapshot("undo-storm") is None
 
 
 def test_prune_deletes_old_changes_and_their_numbers_are_not_reused(store: Repository) -> None:
-    store.episode_log.recipients = lambda change: ["one"]
+    store.episode_log.recipients = [lambda change: ["one"]]
     write(store, change(), change("end"))
     store.episode_log.prune(datetime.now(UTC) + KEEP_CHANGES - timedelta(minutes=1))
     assert len(store.episode_log.since(0, 10)) == 2
@@ -162,7 +162,7 @@ def test_store_error_is_one_line(store: Repository, tmp_path: Path) -> None:
 
 def test_postgresql_stores_a_change_written_twice_once(postgresql: Engine) -> None:
     log = EpisodeLog(postgresql)
-    log.recipients = lambda change: ["one"]
+    log.recipients = [lambda change: ["one"]]
     for _ in range(2):
         with postgresql.begin() as connection:
             log.append(connection, [change(database="same"), change("end", database="same")])

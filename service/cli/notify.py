@@ -1,0 +1,52 @@
+"""`latchscope notify test`: whether messages arrive, before there is anything to tell."""
+
+from typing import Annotated
+
+import typer
+
+from service.characters import visible
+from service.cli.options import CONFIG, ConfigOption, fail
+from service.config import sources
+from service.config.audit import Audit
+from service.config.settings import BadSettings
+from service.extras import MissingExtra
+from service.notify.trial import TrialResult, receivers, try_out
+
+notify_cli = typer.Typer(no_args_is_help=True, help="Those who are told of episodes: webhooks and notifications.")
+
+
+@notify_cli.callback()
+def notify() -> None:
+    """Those who are told of episodes: webhooks and notifications."""
+
+
+@notify_cli.command("test")
+def send_test(
+    names: Annotated[list[str] | None, typer.Argument(help="names of receivers; all without one")] = None,
+    config: ConfigOption = CONFIG,
+) -> None:
+    """Send each receiver a test message. Exit 1 when one did not take it."""
+    try:
+        settings = sources.read(config)
+    except BadSettings as error:
+        fail(str(error))
+    known = {receiver.target: receiver for receiver in receivers(settings)}
+    if not known:
+        fail(f"{config} names nobody to tell; add `notifications` or `webhooks`, see docs/notifications.md")
+    for name in names or ():
+        if name not in known:
+            fail(f"nobody named {name} is under `notifications` or `webhooks`; there are: {', '.join(known)}")
+    audit, failed = Audit(settings.auth.audit_file), False
+    try:
+        for result in try_out(settings, [known[name] for name in names or known]):
+            failed = failed or result.why is not None
+            audit.record("command line", "notify test", result.target, result.why or "sent")
+            typer.echo(visible(_line(result)))
+    except MissingExtra as error:
+        fail(str(error))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _line(result: TrialResult) -> str:
+    return f"{result.target}: {f'not sent: {result.why}' if result.why else 'sent'} ({result.service})"

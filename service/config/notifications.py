@@ -1,0 +1,88 @@
+"""The settings of notifications: whom to tell of which episodes by Slack, Teams, PagerDuty, e-mail and the like."""
+
+import re
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from rules.model import Severity
+from service.config.receivers import named_on
+from service.config.units import Seconds
+
+_HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
+
+
+class NotificationSettings(BaseModel):
+    """One receiver and what it is told. Its address stands in a file of its own, since it nearly always holds a secret."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
+    """What log, metrics and store call the receiver, since its address is a secret."""
+    url_file: Path
+    """File with one address in the form of [Apprise](https://appriseit.com/services/), such as `slack://…`,
+    `msteams://…`, `pagerduty://…` or `mailtos://…`. Lines that begin with `#` are skipped. Read at each attempt, so a changed
+    address needs no restart."""
+    on: list[Literal["begin", "worse", "end"]] = Field(["begin", "end"], min_length=1)
+    """Which changes are told. An episode that reaches `min_severity` later than it began is told then, once."""
+    databases: list[str] = []
+    """Names of the databases to tell of; every one without it."""
+    min_severity: Severity = Severity.WARNING
+    """Episodes whose peak so far is below it are not told."""
+    group: Seconds = Field(30.0, ge=0, le=3600)
+    """How long a change waits for others, so that one incident is one message. `0s` sends each by itself, which receivers
+    need that resolve an incident by its title, such as PagerDuty."""
+    quiet_hours: str | None = None
+    """Hours in which less than `quiet_below` waits for their end, such as `22:00-07:00`."""
+    quiet_zone: str = "UTC"
+    """The time zone of `quiet_hours`, such as `Europe/Berlin`."""
+    quiet_below: Severity = Severity.CRITICAL
+    """Episodes whose peak so far is at least this are told in quiet hours too."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _on_is_a_word(cls, members: Any) -> Any:
+        return named_on(members)
+
+    @field_validator("quiet_hours")
+    @classmethod
+    def _two_times(cls, hours: str | None) -> str | None:
+        match = _HOURS.fullmatch(hours or "")
+        if hours is not None and (match is None or match[1] + match[2] == match[3] + match[4]):
+            raise ValueError(f"{hours!r} is no span of a day; write two different times, such as 22:00-07:00")
+        return hours
+
+    @field_validator("quiet_zone")
+    @classmethod
+    def _known_zone(cls, zone: str) -> str:
+        try:
+            ZoneInfo(zone)
+        except (OSError, ValueError, KeyError):
+            raise ValueError(f"{zone!r} is no time zone of this machine; write one such as Europe/Berlin") from None
+        return zone
+
+    @property
+    def target(self) -> str:
+        """What log, metrics and store call it."""
+        return self.name
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return "notification"
+
+    def held_until(self, at: datetime, peak: Severity) -> datetime:
+        """When a change of `at` (UTC) may be told: at once, or at the end of the quiet hours it fell into."""
+        match = _HOURS.fullmatch(self.quiet_hours or "")
+        if match is None or peak.rank >= self.quiet_below.rank:
+            return at
+        begin, end = time(int(match[1]), int(match[2])), time(int(match[3]), int(match[4]))
+        local = at.astimezone(ZoneInfo(self.quiet_zone))
+        now, over_midnight = local.time(), begin > end
+        if not ((now >= begin or now < end) if over_midnight else begin <= now < end):
+            return at
+        day = local.date() + timedelta(days=1 if over_midnight and now >= begin else 0)
+        return datetime.combine(day, end, local.tzinfo).astimezone(UTC)

@@ -1,0 +1,39 @@
+"""What holds for everyone who is told of episodes, by webhook or by notification: names, databases and the word `on`."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+
+class Receiver(Protocol):
+    """Somebody who is told: their name, their databases (every one where there is none), and what kind they are."""
+
+    @property
+    def target(self) -> str:
+        """What log, metrics and store call them."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Webhook or notification."""
+        ...
+
+    databases: list[str]
+
+
+def named_on(members: Any) -> Any:
+    """YAML 1.1 reads the bare key `on` as true; here it is a word."""
+    if isinstance(members, dict) and True in members:
+        return {("on" if name is True else name): value for name, value in members.items()}
+    return members
+
+
+def checked(receivers: Sequence[Receiver], databases: Iterable[str]) -> None:
+    """Raise ValueError where two have one name, or one names a database that is not there."""
+    known, names = set(databases), [receiver.target for receiver in receivers]
+    for receiver in receivers:
+        if names.count(receiver.target) > 1:
+            kinds = sorted({f"{each.kind}s" for each in receivers if each.target == receiver.target})
+            raise ValueError(f"two {' or '.join(kinds)} are named {receiver.target}; give each a name of its own")
+        for name in receiver.databases:
+            if name not in known:
+                raise ValueError(f"{receiver.kind} {receiver.target} names {name}, which is not under `databases`")

@@ -1,0 +1,16 @@
+"""What is installed only by those who want it: the extras of the distribution, asked for before they are imported."""
+
+from importlib.util import find_spec
+
+
+class MissingExtra(Exception):
+    """A part needs a package that is not installed: one sentence that names the extra."""
+
+
+def require(package: str, extra: str, what: str) -> None:
+    """Raise MissingExtra where a package cannot be found; nothing is imported. `what` needs it, in words."""
+    if find_spec(package) is None:
+        raise MissingExtra(
+            f"{what} need the package {package}, which is not installed: it is the extra `{extra}`; "
+            f"in the checkout run `uv sync --extra {extra}` or `pip install -e '.[{extra}]'`"
+        )

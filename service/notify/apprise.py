@@ -1,0 +1,86 @@
+"""One message through Apprise: the address is read for each, and what is said of a failure holds nothing of it."""
+
+import logging
+import re
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import unquote
+
+from collectors.errors import SetupError
+from rules.model import Severity
+from service.characters import visible
+from service.config.notifications import NotificationSettings
+from service.config.secrets import read_secret
+from service.extras import require
+from service.notify.message import Message
+from service.notify.sending import DeliveryRefused
+
+TIMEOUT_SECONDS = 20.0
+"""For one message, whatever the service behind it does; shorter than the lease of an attempt."""
+_KINDS = {Severity.CRITICAL: "failure", Severity.WARNING: "warning"}
+_PARTS = re.compile(r"[^/:@?&=#,;\s]{3,}")
+
+
+def require_apprise() -> None:
+    """Raise MissingExtra where Apprise is not installed."""
+    require("apprise", "notify", "notifications")
+
+
+def send(channel: NotificationSettings, message: Message, timeout: float = TIMEOUT_SECONDS) -> None:
+    """Send to the receiver, at most so many seconds. Raises DeliveryRefused."""
+    import apprise  # loads two hundred services, which only those need who are told
+
+    for name in ("apprise", "urllib3", "requests"):  # their lines hold addresses, and with them secrets
+        logging.getLogger(name).propagate = False
+        logging.getLogger(name).addHandler(logging.NullHandler())
+    url = _address(channel)
+    asset = apprise.AppriseAsset(
+        app_id="latchscope",
+        app_desc=f"latchscope {version('latchscope')}",
+        storage_mode="memory",
+        service_timeout=timeout,
+        http_redirects=False,
+        interpret_emojis=False,
+    )
+    service = apprise.Apprise.instantiate(url, asset=asset)
+    if service is None:
+        raise DeliveryRefused(
+            f"url_file {channel.url_file} holds no address that Apprise knows; https://appriseit.com/services/ lists them"
+        )
+    told = apprise.Apprise(asset=asset)
+    told.add(service)
+    kind = "success" if message.severity is None else _KINDS.get(message.severity, "info")
+    result = told.notify(
+        body=message.body, title=message.title, notify_type=kind, body_format="text", log_level=logging.WARNING
+    )
+    if not result:
+        raise DeliveryRefused(_why(result, url))
+
+
+def service_of(channel: NotificationSettings) -> str:
+    """The kind of service behind an address, such as `slack`; all of it that may be shown. Raises DeliveryRefused."""
+    return _address(channel).partition("://")[0].lower()
+
+
+def _address(channel: NotificationSettings) -> str:
+    try:
+        text = read_secret(channel.url_file, "url_file")
+    except SetupError as error:
+        raise DeliveryRefused(str(error)) from None
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if len(lines) != 1:
+        raise DeliveryRefused(
+            f"url_file {channel.url_file} holds {len(lines)} addresses; it must hold one, for two write two entries"
+        )
+    if not re.match(r"[A-Za-z0-9]{2,32}://", lines[0]):
+        raise DeliveryRefused(f"url_file {channel.url_file} holds no address such as slack://… or mailtos://…")
+    return lines[0]
+
+
+def _why(result: Any, url: str) -> str:
+    """The first thing that Apprise complains of, with every part of the address taken out."""
+    said = next((str(entry.message) for entry in result.logs()), "it was not taken, or not in time")
+    parts = {part for text in (url, unquote(url)) for part in _PARTS.findall(text.partition("://")[2])}
+    for part in sorted(parts, key=len, reverse=True):
+        said = said.replace(part, "…")
+    return visible(" ".join(said.split()))[:200].rstrip(".")

@@ -1,0 +1,63 @@
+"""A test message to every receiver, to see whether it arrives before there is anything to tell."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from rules.model import Severity
+from service.config.notifications import NotificationSettings
+from service.config.settings import Settings
+from service.config.webhooks import WebhookSettings
+from service.notify.apprise import require_apprise, send, service_of
+from service.notify.http import document, post
+from service.notify.message import Message
+from service.notify.sending import DeliveryRefused
+from service.store.queries.episode_log import LoggedChange
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """How it went with one receiver: `service` is `webhook` or what Apprise calls it; `why` is None where it was sent."""
+
+    target: str
+    service: str
+    why: str | None
+
+
+def receivers(settings: Settings) -> list[WebhookSettings | NotificationSettings]:
+    """Everyone who can be told."""
+    return [*settings.webhooks, *settings.notifications]
+
+
+def try_out(settings: Settings, chosen: Sequence[WebhookSettings | NotificationSettings]) -> Iterator[TrialResult]:
+    """Send each a test message, in turn. Raises MissingExtra before the first where Apprise is needed and not there."""
+    if any(isinstance(receiver, NotificationSettings) for receiver in chosen):
+        require_apprise()
+    for receiver in chosen:
+        service, why = "webhook", None
+        try:
+            if isinstance(receiver, NotificationSettings):
+                service = "unknown"
+                service = service_of(receiver)
+                send(receiver, _message(receiver, settings))
+            else:
+                test = LoggedChange(0, datetime.now(UTC), "latchscope", "test", {})
+                post(receiver, document(test, settings.public_url))
+        except DeliveryRefused as error:
+            why = str(error)
+        yield TrialResult(receiver.target, service, why)
+
+
+def _message(channel: NotificationSettings, settings: Settings) -> Message:
+    lines = [
+        f"A test of {channel.name}, sent by latchscope {version('latchscope')}.",
+        f"Here come episodes of {', '.join(channel.databases) or 'every database'} from {channel.min_severity} on.",
+    ]
+    if channel.quiet_hours:
+        lines.append(
+            f"Below {channel.quiet_below} they wait for the end of {channel.quiet_hours} ({channel.quiet_zone})."
+        )
+    if settings.public_url:
+        lines.append(f"{settings.public_url.rstrip('/')}/")
+    return Message("latchscope: a test", "\n".join(lines), Severity.INFO)

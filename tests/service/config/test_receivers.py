@@ -1,0 +1,27 @@
+"""What holds for webhooks and notifications alike: names of their own, and databases that exist."""
+
+from pathlib import Path
+
+import pytest
+
+from service.config import sources
+from service.config.settings import BadSettings, Settings
+
+HEAD = "databases: [{name: erp1, dsn: h/s}]\n"
+
+
+def read(folder: Path, text: str) -> Settings:
+    path = folder / "latchscope.yaml"
+    path.write_text(HEAD + text, encoding="utf-8")
+    return sources.read(path)
+
+
+def test_webhook_and_notification_need_names_that_differ(tmp_path: Path) -> None:
+    both = "webhooks: [{url: 'https://a.example.com/', name: n}]\nnotifications: [{name: n, url_file: f}]"
+    with pytest.raises(BadSettings, match="two notifications or webhooks are named n; give each a name of its own"):
+        read(tmp_path, both)
+
+
+def test_notification_of_an_unknown_database_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match="notification n names erp9, which is not under `databases`"):
+        read(tmp_path, "notifications: [{name: n, url_file: f, databases: [erp9]}]")

@@ -1,0 +1,79 @@
+"""Messages for people: one sentence and a link, the same title at begin and end, and nothing in a name that acts."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from rules.model import Severity
+from service.notify.message import LONGEST_SENTENCE, MOST_EPISODES, message_of
+from service.state.episodes import Episode
+from service.store.queries.episode_log import LoggedChange
+from tests.service.store.queries.test_episode_log import BEGAN, episode
+
+HOME = "https://latchscope.example.com/"
+NOW = datetime(2026, 3, 1, 12, 1, tzinfo=UTC)
+
+
+def logged(what: str = "begin", seq: int = 1, minutes: int = 12, **fields: Any) -> LoggedChange:
+    given = {"headline": "Too many undo segments on dc_rollback_segments; 31 % of DB time", **fields}
+    told = replace(episode(given.pop("database", "erp1")), **given)
+    if what == "end":
+        told = replace(told, end=told.begin + timedelta(minutes=minutes))
+    document = TypeAdapter(Episode).dump_python(told, mode="json")
+    return LoggedChange(seq, NOW, told.database, what, document)
+
+
+def test_begin_and_end_have_one_title_a_sentence_and_a_link() -> None:
+    begin, end = message_of([logged()], HOME), message_of([logged("end")], HOME)
+    assert begin.title == end.title == "erp1: Too many undo segments on dc_rollback_segments"
+    assert begin.body == (
+        "WARNING, since 12:00 UTC: Too many undo segments on dc_rollback_segments; 31 % of DB time\n"
+        "https://latchscope.example.com/db/erp1"
+    )
+    assert (
+        end.body == "Resolved after 12 min. It was WARNING, 31.0 % of DB time.\nhttps://latchscope.example.com/db/erp1"
+    )
+    assert (begin.severity, end.severity) == (Severity.WARNING, None)
+
+
+def test_what_was_over_before_it_was_told_says_what_it_was() -> None:
+    told = message_of([logged(), logged("end", 2, minutes=200, verdict="A change ended it.")], None)
+    assert told.body == (
+        "Resolved after 3 h 20 min. At its worst WARNING, 31.0 % of DB time: "
+        "Too many undo segments on dc_rollback_segments; 31 % of DB time A change ended it."
+    )
+    assert told.severity is None
+
+
+def test_several_episodes_are_one_message_with_the_worst_severity() -> None:
+    worse = logged("worse", 3, database="erp2", peak_severity=Severity.CRITICAL)
+    told = message_of([logged(), logged(seq=2, database="erp2"), worse, logged("end", 4, database="erp3")], HOME)
+    assert told.title == "latchscope: 3 troubles on 3 databases, 1 of them over"
+    assert told.severity is Severity.CRITICAL
+    lines = told.body.splitlines()
+    assert [line for line in lines if line.startswith("•")] == [
+        "• erp1: Too many undo segments on dc_rollback_segments. WARNING, since 12:00 UTC: "
+        "Too many undo segments on dc_rollback_segments; 31 % of DB time",
+        "• erp2: Too many undo segments on dc_rollback_segments. CRITICAL now, since 12:00 UTC: "
+        "Too many undo segments on dc_rollback_segments; 31 % of DB time",
+        "• erp3: Too many undo segments on dc_rollback_segments. Resolved after 12 min. It was WARNING, 31.0 % of DB time.",
+    ]
+    assert lines[-1] == HOME and "  https://latchscope.example.com/db/erp2" in lines
+
+
+def test_long_incident_is_cut_and_counted() -> None:
+    many = [logged(seq=place, begin=BEGAN + timedelta(minutes=place)) for place in range(MOST_EPISODES + 7)]
+    told = message_of(many, None)
+    assert told.title == "latchscope: 27 troubles on erp1"
+    assert told.body.count("•") == MOST_EPISODES and told.body.endswith("and 7 more")
+
+
+def test_names_from_a_database_call_nobody_and_drive_nothing() -> None:
+    hostile = "\x1b[2J<!channel> @everyone *bold* `code` \u202egnp " + "x" * 10_000
+    told = message_of([logged(headline=hostile, cache=hostile, title=hostile)], HOME)
+    for text in (told.title, told.body):
+        assert not set(text) & set("\x1b<>@*`\u202e"), text[:200]
+    assert "[U+001B][2J‹!channel› ＠everyone" in told.body
+    assert len(told.title) <= 200 and len(told.body) < LONGEST_SENTENCE + 100
