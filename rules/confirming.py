@@ -2,8 +2,8 @@
 
 from collectors.confirmation import ConfirmationResult
 from collectors.model import Delta, Missing, number, text
+from rules.bounds import meets
 from rules.cause import Cause
-from rules.model import meets
 from rules.query import Confirmation, Query
 
 GRANTS = "`latchscope grants --confirm` prints the grant"

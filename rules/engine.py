@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from collectors.model import Delta, NotComparable
+from collectors.model import Delta, Missing, NotComparable
 from rules.baseline import UsualRange
 from rules.blockers import blockers_of
 from rules.cache_map import CacheMap
@@ -16,6 +16,8 @@ from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.contention.remedy import prediction_of
 from rules.context import SignalContext
+from rules.explanation.chain.build import chain
+from rules.explanation.funnel import funnel
 from rules.explanation.hangs import waiting_groups
 from rules.explanation.headline import headline
 from rules.explanation.steps import groups, steps
@@ -28,13 +30,14 @@ from rules.model import (
     Finding,
     RuledOut,
     Severity,
+    State,
     Undetermined,
     worst,
 )
 from rules.nameless import gaps_of
 from rules.notes import notes
 from rules.quiet import quiet_findings
-from rules.troubles import cost_is_open, overall_gate, surface_impacts, troubles, whole_impact
+from rules.troubles import TELLING, cost_is_open, overall_gate, surface_impacts, troubles, whole_impact
 from rules.weighing import CauseVerdict, OpenCause, weighed
 
 
@@ -74,7 +77,7 @@ class Examination:
     def whole(self) -> Diagnosis:
         """The verdict with its reasons, and with what the remedy would be worth."""
         verdict = self._verdict(self._verdicts)
-        return verdict.model_copy(update=self._reasons(verdict.findings))
+        return verdict.model_copy(update=self._reasons(verdict))
 
     @cached_property
     def _context(self) -> SignalContext:
@@ -101,13 +104,15 @@ class Examination:
         context, basis = self._context, self.delta.basis
         findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), self._judged)
         open_causes = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
+        severity = severity_by_cost(context, self._judged, findings)
         undecided = [(self._judged[verdict.cause], verdict) for verdict in open_causes]
         return Diagnosis(
             database=self.delta.database,
             release=self.delta.release,
             mechanism=context.mechanism,
             basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
-            severity=severity_by_cost(context, self._judged, findings),
+            state=state_of(context, severity),
+            severity=severity,
             headline=headline(context, findings, self.usual, undecided),
             impact=whole_impact(context, findings),
             surfaces=surface_impacts(context),
@@ -120,12 +125,14 @@ class Examination:
             blockers=blockers_of(context),
         )
 
-    def _reasons(self, findings: Sequence[Finding]) -> Mapping[str, Any]:
-        context = self._context
+    def _reasons(self, verdict: Diagnosis) -> Mapping[str, Any]:
+        context, findings = self._context, verdict.findings
         return {
             "troubles": troubles(context, findings),
             "steps": steps(context, findings),
-            "ruled_out": tuple(verdict for verdict in self._verdicts if isinstance(verdict, RuledOut)),
+            "chain": chain(context, findings, verdict.severity, self.usual),
+            "funnel": funnel(context, findings),
+            "ruled_out": tuple(each for each in self._verdicts if isinstance(each, RuledOut)),
             "prediction": prediction_of(context, self._judged, findings),
             "candidates": _candidates(context, self._known, findings),
             "notes": notes(context),
@@ -176,6 +183,12 @@ def cannot_tell(
             if not cause.handbook
         ),
     )
+
+
+def state_of(context: SignalContext, severity: Severity) -> State:
+    """The word for a severity; No data where not one view was read of those it takes to say anything."""
+    blind = all(isinstance(context.delta.read(view), Missing) for view in TELLING)
+    return "No data" if blind else severity.state
 
 
 def severity_by_cost(context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> Severity:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from collectors.model import text
+from rules.bounds import UsualBetween, bound_of
 from rules.cache_map import cache_ref
 from rules.cause import Cause, Condition
 from rules.confirming import confirmation_of, confirmed
@@ -162,11 +163,18 @@ def _confidence(
 
 def _evidence(outcome: ConditionResult) -> Evidence:
     assert isinstance(outcome.reading, Known)
+    condition, signal = outcome.condition, SIGNALS[outcome.condition.signal]
     return Evidence(
-        signal=outcome.condition.signal,
+        signal=condition.signal,
+        name=signal.called,
         value=outcome.reading.value,
-        unit=SIGNALS[outcome.condition.signal].unit,
-        needs=outcome.condition.needs,
+        unit=signal.unit,
+        numerator=outcome.reading.part,
+        denominator=outcome.reading.whole,
+        needs=condition.needs,
+        bound=bound_of(condition.needs),
+        usual=condition.usual and UsualBetween(low=condition.usual[0], high=condition.usual[1]),
+        role=condition.role,
         because=outcome.condition.because,
         derivation=outcome.reading.derivation,
     )

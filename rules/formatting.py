@@ -46,8 +46,10 @@ def needed(needs: str, unit: str, value: float) -> str:
 
 def compared(evidence: Evidence | RuledOut) -> tuple[str, str]:
     """A value and what it is held against, both in one form; where another cause explains the waits, which."""
-    if isinstance(evidence, RuledOut) and evidence.needs.startswith("not "):
+    if isinstance(evidence, RuledOut) and evidence.value is not None and evidence.needs.startswith("not "):
         return measured(evidence.value, evidence.unit), f"no other cause, but {evidence.because}"
+    if evidence.value is None:
+        return "", evidence.needs
     sign, _, bound = evidence.needs.partition(" ")
     beside = float(bound) if sign in (">=", "<=") else None
     return measured(evidence.value, evidence.unit, beside), needed(evidence.needs, evidence.unit, evidence.value)

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from collectors.model import Delta, text
+from rules.bounds import meets
 from rules.cause import AnyOf, Cause, Condition
 from rules.context import Known, SignalContext, Unknown
 from rules.finding import NAMING, ConditionResult, finding
-from rules.model import RuledOut, Severity, meets
+from rules.model import RuledOut, Severity
 from rules.signals import SIGNALS, Subject
 from rules.weighing import CauseVerdict, NearMiss, OpenCause, ruled_out
 
@@ -127,7 +128,12 @@ def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
         guarded = "mutexes" if context.mechanism == "mutex" else "latches"
         because = f"{guarded} guard the row cache of this release"
         return RuledOut(
-            cause=cause.id, signal="mechanism", value=0.0, needs=" or ".join(cause.surfaces), because=because
+            cause=cause.id,
+            signal="mechanism",
+            name="mechanism",
+            value=None,
+            needs=" or ".join(cause.surfaces),
+            because=because,
         )
     release = full_release_of(context.delta)
     if release is not None and not cause.releases.include(release):
@@ -135,7 +141,8 @@ def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
         return RuledOut(
             cause=cause.id,
             signal="release",
-            value=0.0,
+            name="release",
+            value=None,
             needs=needs,
             because=f"this is {release}, where it is not known",
         )

@@ -3,66 +3,24 @@
 These are the JSON objects of the REST interface and of `latchscope diagnose --format json`; field names are a contract.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from enum import IntEnum, StrEnum
-from functools import cache
 from typing import Literal
 
 from pydantic import Field
 
+from rules.bounds import Bound, UsualBetween
+from rules.chain import ChainLink, EventFunnel
 from rules.frozen import Frozen as Frozen
+from rules.grades import Confidence as Confidence
+from rules.grades import Identity as Identity
+from rules.grades import Severity as Severity
+from rules.grades import State as State
+from rules.grades import worst as worst
 from rules.hang_model import Blockers, WaitingGroup
 from rules.predicted import PredictedEffect
 from rules.query import Confirmation
 from rules.remedy import Advice
-
-
-class Severity(StrEnum):
-    """How much the trouble costs, by the impact gate; says nothing about how sure we are."""
-
-    INFO = "info"
-    NOTICE = "notice"
-    WARNING = "warning"
-    CRITICAL = "critical"
-
-    @property
-    def rank(self) -> int:
-        """0 (info) to 3 (critical)."""
-        return list(Severity).index(self)
-
-    def at_most(self, cap: "Severity") -> "Severity":
-        return self if self.rank <= cap.rank else cap
-
-
-class Confidence(StrEnum):
-    """How sure we are of the cause; says nothing about how much it costs."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-    @property
-    def rank(self) -> int:
-        """0 (low) to 2 (high)."""
-        return list(Confidence).index(self)
-
-    def at_most(self, cap: "Confidence") -> "Confidence":
-        return self if self.rank <= cap.rank else cap
-
-
-class Identity(IntEnum):
-    """How the cache behind a trouble is known; higher is surer."""
-
-    CANDIDATE = 0
-    """Neither map nor samples: the cache is the one whose share of gets fits."""
-    INFERRED = 1
-    """The child's gets fit one cache by the load model."""
-    SAMPLED = 2
-    """Waiting sessions name it (P1)."""
-    READ = 3
-    """From x$kqrst."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +29,10 @@ class Known:
 
     value: float
     derivation: str = ""
+    part: float | None = None
+    """Of a share or a rate by something: what was counted,"""
+    whole: float | None = None
+    """and what it was held against."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +49,9 @@ class Unknown:
 
 
 SignalValue = Known | Unknown
+
+Role = Literal["required", "identity", "discriminating", "shape", "supporting"]
+"""What a condition is for in its cause."""
 
 Surface = Literal["latch", "mutex", "lock", "result-cache"]
 """Where a trouble shows: child latches (to 12.1), mutexes (12.2+), row cache lock, the latch of the result cache."""
@@ -120,9 +85,16 @@ class Evidence(Frozen):
     """A condition that held, with its number."""
 
     signal: str
+    name: str = Field("", description="what people call the signal")
     value: float
     unit: str
+    of: str = Field("", description="what a ratio is a share of; empty where it is a share of nothing countable")
+    numerator: float | None = None
+    denominator: float | None = None
     needs: str
+    bound: Bound | None = Field(None, description="`needs` as operator and number")
+    usual: UsualBetween | None = None
+    role: Role = "required"
     because: str
     derivation: str = ""
 
@@ -172,9 +144,11 @@ class RuledOut(Frozen):
 
     cause: str
     signal: str
-    value: float
+    name: str = Field("", description="what people call the signal")
+    value: float | None = Field(description="null for `release` and `mechanism`, which are no numbers")
     unit: str = ""
     needs: str
+    bound: Bound | None = Field(None, description="`needs` as operator and number; null where it is not one")
     because: str = ""
 
 
@@ -242,6 +216,7 @@ class Diagnosis(Frozen):
     release: str | None
     mechanism: Literal["latch", "mutex"] | None
     basis: DiagnosisBasis | None
+    state: State = Field("No data", description="`severity` as people read it; No data where nothing could be told")
     severity: Severity
     headline: str
     impact: Impact | None = Field(description="what the waits on the surfaces in trouble cost together")
@@ -252,6 +227,12 @@ class Diagnosis(Frozen):
         (), description="surfaces and caches in trouble, each for itself, the dearest first"
     )
     steps: tuple[Step, ...]
+    chain: tuple[ChainLink, ...] = Field(
+        (), description="how the wait leads to the cause, link by link; empty where nothing is in trouble"
+    )
+    funnel: EventFunnel | None = Field(
+        None, description="requests, those that found it taken, and sleeps, on the surface that costs most"
+    )
     findings: tuple[Finding, ...]
     ruled_out: tuple[RuledOut, ...]
     undetermined: tuple[Undetermined, ...]
@@ -265,23 +246,6 @@ class Diagnosis(Frozen):
     )
     candidates: tuple[Candidate, ...] = Field((), description="handbook entries to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")
-
-
-def worst(severities: Iterable[Severity]) -> Severity:
-    """The highest of several severities; info when there are none."""
-    return max(severities, key=lambda severity: severity.rank, default=Severity.INFO)
-
-
-def meets(value: float, needs: str) -> bool:
-    """Whether a value satisfies a comparison as causes write it: ">= 100"."""
-    at_least, bound = _bound(needs)
-    return value >= bound if at_least else value <= bound
-
-
-@cache
-def _bound(needs: str) -> tuple[bool, float]:
-    sign, bound = needs.split()
-    return sign == ">=", float(bound)
 
 
 def verdict_of(diagnosis: Diagnosis) -> list[list[str | int | None]]:

@@ -84,4 +84,4 @@ def share(part: SignalValue, whole: SignalValue) -> SignalValue:
         return part
     if isinstance(whole, Unknown):
         return whole
-    return Known(part.value / whole.value, part_of(part.value, whole.value))
+    return Known(part.value / whole.value, part_of(part.value, whole.value), part.value, whole.value)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rules.bounds import Bound, bound_of
 from rules.catalogue import conditions
 from rules.cause import Cause
 from rules.context import Known, SignalContext
@@ -57,9 +58,11 @@ def ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
     return RuledOut(
         cause=cause.id,
         signal=condition.signal,
+        name=SIGNALS[condition.signal].called,
         value=outcome.reading.value,
         unit=SIGNALS[condition.signal].unit,
         needs=condition.needs,
+        bound=bound_of(condition.needs),
         because=condition.because,
     )
 
@@ -207,6 +210,7 @@ def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
     return RuledOut(
         cause=verdict.cause,
         signal=first.signal,
+        name=first.name,
         value=first.value,
         unit=first.unit,
         needs=f"not {first.needs}",
@@ -222,6 +226,8 @@ def _too_cheap(verdict: OpenCause, context: SignalContext, waited: float) -> Rul
         return RuledOut(
             cause=verdict.cause,
             signal="impact",
+            name="cost of the waits",
+            bound=Bound(operator=">=", value=NOTICEABLE_SHARE),
             value=waited / db_time,
             unit="share of DB time",
             needs=f">= {NOTICEABLE_SHARE:g}",
@@ -230,6 +236,8 @@ def _too_cheap(verdict: OpenCause, context: SignalContext, waited: float) -> Rul
     return RuledOut(
         cause=verdict.cause,
         signal="impact",
+        name="sessions that wait",
+        bound=Bound(operator=">=", value=IDLE_SESSIONS),
         value=waited / (context.delta.basis.seconds or 1.0),
         unit="waiting sessions",
         needs=f">= {IDLE_SESSIONS:g}",

@@ -10,9 +10,10 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rules.bounds import meets
 from rules.context import MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count
-from rules.model import Surface, meets
+from rules.model import Surface
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,11 @@ class Signal:
     """Where its events happen, for a signal that means nothing elsewhere; None for one that speaks of the instance."""
     diluted: tuple[str, ...] = ()
     """Comparisons that other work beside the trouble can make fail, which then proves nothing: see EITHER_WAY."""
+
+    @property
+    def called(self) -> str:
+        """What people call it."""
+        return self.name.replace("_", " ").replace("db time", "DB time")
 
 
 EITHER_WAY = (">=", "<=")

@@ -145,10 +145,10 @@ def nearest(out: Sequence[RuledOut]) -> Sequence[RuledOut]:
 
 def _nearness(verdict: RuledOut) -> float:
     """How much of what it needs is there, 0 to 1; 1 where all was and another cause explains it."""
-    sign, _, bound = verdict.needs.partition(" ")
-    if sign not in (">=", "<="):
+    bound = verdict.bound
+    if verdict.value is None or bound is None:
         return 1.0
-    part, whole = (verdict.value, float(bound)) if sign == ">=" else (float(bound), verdict.value)
+    part, whole = (verdict.value, bound.value) if bound.operator == ">=" else (bound.value, verdict.value)
     return min(max(part / whole, 0.0), 1.0) if whole else 0.0
 
 

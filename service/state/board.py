@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from functools import cached_property
 from threading import Lock
 
@@ -16,10 +15,12 @@ from collectors.model import Delta, NotComparable, Snapshot
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.engine import diagnose
-from rules.model import Diagnosis, Severity
+from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.state.confirmations import Confirmed, still_counting
 from service.state.episodes import Episode, EpisodeChange, Episodes
+from service.state.last_hour import LastHour
+from service.state.summary import DatabaseSummary, summary_of
 
 
 @dataclass(frozen=True)
@@ -95,18 +96,6 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class DatabaseSummary:
-    """A database in short: its instance, and its last verdict in one sentence."""
-
-    release: str | None
-    instance: str | None
-    started_at: datetime | None
-    mechanism: str | None
-    severity: Severity
-    headline: str
-
-
-@dataclass(frozen=True, slots=True)
 class PeerReport:
     """What another replica last told of a database."""
 
@@ -126,6 +115,7 @@ class MonitoredDatabase:
     published: Published | None = None
     failure: Failure | None = None
     episodes: Episodes = field(default_factory=Episodes)
+    last_hour: LastHour = field(default_factory=LastHour)
     confirmed: dict[str, Confirmed] = field(default_factory=dict)
     """Results of confirming queries by cause."""
     action_lock: Lock = field(default_factory=Lock)
@@ -181,31 +171,19 @@ class MonitoredDatabase:
         report = self.peer_report
         if self.published is None or (report and report.summary and (report.polled_at or 0.0) > self.published.clock):
             return report.summary if report else None
-        return summary_of(self.published)
+        return summary_of(self.published.snapshot, self.published.diagnosis, self.episodes.open)
+
+    def take(self, published: Published) -> None:
+        """Put here what a poll gave; a failure before it is over."""
+        delta, impact = published.delta, published.diagnosis.impact
+        seconds, share = delta.basis.seconds if delta else None, impact.share_of_db_time if impact else None
+        self.published, self.failure = published, None
+        self.last_hour.add(published.clock, seconds, share)
 
     def forget(self) -> None:
         """Leave what was known to the store; another replica goes on."""
         self.published, self.failure, self.peer_report, self.pace = None, None, None, 0.0
         self.episodes, self.confirmed = Episodes(), {}
-
-
-def summary_of(published: Published) -> DatabaseSummary:
-    snapshot, diagnosis = published.snapshot, published.diagnosis
-    instance = snapshot.instance.get("instance_name")
-    return DatabaseSummary(
-        release=snapshot.release,
-        instance=None if instance is None else str(instance),
-        started_at=_started(snapshot),
-        mechanism=diagnosis.mechanism,
-        severity=diagnosis.severity,
-        headline=diagnosis.headline,
-    )
-
-
-def _started(snapshot: Snapshot) -> datetime | None:
-    if snapshot.taken_at is None or snapshot.uptime_seconds is None:
-        return None
-    return snapshot.taken_at - timedelta(seconds=snapshot.uptime_seconds)
 
 
 RefreshRemote = Callable[[Sequence[MonitoredDatabase], bool], None]

@@ -4,8 +4,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from service.state.board import DatabaseSummary, Failure, MonitoredDatabase
+from service.state.board import Failure, MonitoredDatabase
 from service.state.confirmations import Confirmed
+from service.state.summary import DatabaseSummary
 
 
 class DatabaseStatus(BaseModel):

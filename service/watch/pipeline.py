@@ -62,7 +62,7 @@ def run_poll(
         raise LeasesLost("the lease was lost during the poll")
     published = publish(watched, judged, seconds)
     keeper.keep(snapshot, published.diagnosis, poll_record(watched, published, change, previous))
-    watched.published, watched.failure = published, None
+    watched.take(published)
     return published
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from collectors.granting.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
@@ -22,40 +22,12 @@ from service.web.schemas import (
     CachesOut,
     CapabilitiesOut,
     ChildOut,
-    DatabaseOut,
     EpisodeOut,
-    FailureOut,
     HolderOut,
     HoldersOut,
     LatchesOut,
     ReadableOut,
 )
-
-
-def database_out(watched: MonitoredDatabase) -> DatabaseOut:
-    failure, summary = watched.failure, watched.summary
-    shown = summary if watched.up else None
-    return DatabaseOut(
-        name=watched.name,
-        cluster=watched.settings.cluster,
-        up=watched.up,
-        data_age_seconds=None if watched.age is None else round(watched.age, 3),
-        interval_seconds=watched.interval,
-        polled_by=watched.polled_by,
-        release=summary.release if summary else None,
-        mechanism=shown.mechanism if shown else None,
-        instance=summary.instance if summary else None,
-        started_at=summary.started_at if summary else None,
-        severity=shown.severity if shown else None,
-        headline=shown.headline if shown else None,
-        failure=failure
-        and FailureOut(
-            kind=failure.kind,
-            why=failure.why,
-            since=datetime.fromtimestamp(failure.since, UTC),
-            next_attempt=datetime.fromtimestamp(failure.next_attempt, UTC) if failure.next_attempt else None,
-        ),
-    )
 
 
 def diagnosis_of(watched: MonitoredDatabase) -> Diagnosis:

@@ -10,33 +10,6 @@ from rules.model import CacheRef, DiagnosisBasis, Severity
 from service.intake.uploads import ReportPart
 
 
-class FailureOut(BaseModel):
-    """Why the last poll gave nothing."""
-
-    kind: str
-    why: str
-    since: datetime
-    next_attempt: datetime | None
-
-
-class DatabaseOut(BaseModel):
-    """One watched database: whether it answers, and its verdict in one sentence."""
-
-    name: str
-    cluster: str | None
-    up: bool
-    data_age_seconds: float | None = Field(description="seconds since the last good poll; null before the first")
-    interval_seconds: float
-    polled_by: str | None = Field(description="the replica that polls it; null while none does")
-    release: str | None
-    mechanism: str | None
-    instance: str | None
-    started_at: datetime | None = Field(description="instance start, UTC")
-    severity: Severity | None
-    headline: str | None
-    failure: FailureOut | None
-
-
 class ChildOut(BaseModel):
     """One child latch over the last interval. Counts are changes; ratios are null where they have no meaning."""
 

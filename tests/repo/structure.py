@@ -44,7 +44,13 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "migrations",
         "schema",
     ),
-    "service.web": ("build | server", "pages", "api", "access | charts | presenters | query_params", "schemas"),
+    "service.web": (
+        "build | server",
+        "pages",
+        "api",
+        "access | charts | fleet_rows | presenters | query_params",
+        "fleet_schemas | schemas",
+    ),
 }
 """Package → what stands in it, from the top down; neighbours on one line know nothing of each other."""
 

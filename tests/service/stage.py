@@ -106,6 +106,7 @@ class Stage:
         monkeypatch.setattr("service.state.board.time", clock)
         monkeypatch.setattr("service.state.confirmations.time", clock)
         monkeypatch.setattr("service.watch.pipeline.time", clock)
+        monkeypatch.setattr("service.web.fleet_rows.time", clock)
         self.board = Board([])
         self.watch(*(DatabaseSettings(name=name, dsn=f"demo:{name}") for name in scenarios()))
 
@@ -151,7 +152,7 @@ class Stage:
         return past if watched.published is published and watched.episodes is episodes else None
 
     def _recall(self, watched: MonitoredDatabase, known: RecalledPoll) -> None:
-        watched.published, watched.failure = known.published, None
+        watched.take(known.published)
         watched.episodes = deepcopy(known.episodes)
         self.keeper.keep(known.published.snapshot, known.published.diagnosis, known.record)
 

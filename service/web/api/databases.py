@@ -20,7 +20,9 @@ from service.web import presenters
 from service.web.access import Access
 from service.web.api.etag import UNCHANGED, tagged
 from service.web.api.problems import NOT_FOUND, REFUSED
-from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, DatabaseOut, Health, LatchesOut
+from service.web.fleet_rows import database_out, overview_out
+from service.web.fleet_schemas import DatabaseOut, OverviewOut
+from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, Health, LatchesOut
 
 SMALLEST = 1000
 """Bytes below which an answer is not worth compressing."""
@@ -55,12 +57,17 @@ def api(board: Board, access: Access) -> APIRouter:
     @router.get("/databases", tags=["databases"])
     def list_databases() -> list[DatabaseOut]:
         """Every watched database: whether it answers, and its verdict in one sentence."""
-        return [presenters.database_out(database) for database in board]
+        return [database_out(database) for database in board]
+
+    @router.get("/overview", tags=["databases"])
+    def get_overview() -> OverviewOut:
+        """Every watched database in one call, as a page of the fleet shows them, and how many are in which state."""
+        return overview_out(board)
 
     @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
     def get_database(db: str) -> DatabaseOut:
         """One watched database."""
-        return presenters.database_out(watched(db))
+        return database_out(watched(db))
 
     @router.get(
         "/databases/{db}/diagnosis", tags=["diagnosis"], response_model=Diagnosis, responses=NOT_FOUND | UNCHANGED

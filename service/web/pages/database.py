@@ -18,6 +18,7 @@ from service.store.schema.engine import STORE_ERRORS, StoreError
 from service.web import presenters
 from service.web.access import Access
 from service.web.charts import overview, timeline
+from service.web.fleet_rows import database_out
 from service.web.pages.events import as_events, happenings, of_mark
 from service.web.pages.history import names_of
 from service.web.pages.layout import HERE, page
@@ -37,7 +38,7 @@ def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> 
 
     @router.get("/")
     def fleet(request: Request) -> Response:
-        rows = [presenters.database_out(database) for database in board]
+        rows = [database_out(database) for database in board]
         order = sorted(rows, key=lambda row: (-(row.severity.rank if row.severity else -1), row.name))
         return page(request, "fleet.html", databases=order, **_lately(store))
 
@@ -49,7 +50,7 @@ def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> 
         return page(
             request,
             "database.html",
-            database=presenters.database_out(watched),
+            database=database_out(watched),
             diagnosis=presenters.diagnosis_of(watched),
             latches=presenters.latches_out(watched),
             caches=presenters.caches_out(watched),

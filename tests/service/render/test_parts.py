@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from rules.bounds import bound_of
 from rules.model import Confidence, RuledOut
 from service.intake.inputs import DiagnosedInput, diagnose_data
 from service.render.parts import COLUMNS, against, cost, nearest, to_do, without_basis, wrapped
@@ -49,6 +50,6 @@ def test_against_names_the_cause_that_explains_it_instead() -> None:
         cause="a", signal="s", value=120.0, needs="not >= 100", because="Parse storm explains these waits (b)"
     )
     assert against(other) == "Parse storm explains these waits (b)"
-    far = RuledOut(cause="c", signal="sleeps", value=1.0, needs=">= 100")
+    far = RuledOut(cause="c", signal="sleeps", value=1.0, needs=">= 100", bound=bound_of(">= 100"))
     assert against(far) == "sleeps is 1 where it would need >= 100"
     assert nearest([far, other]) == [other, far]

@@ -1,17 +1,17 @@
 """What REST and pages show of the board, in every state a database can be in."""
 
-from datetime import UTC, timedelta
+from datetime import timedelta
 
 import pytest
 
 from collectors.model import number
-from service.state.board import Failure
 from service.web import presenters
+from service.web.fleet_rows import database_out
 from tests.service.stage import BEGAN, Stage
 
 
 def test_presenters_show_no_data_before_the_first_poll(stage: Stage) -> None:
-    told = presenters.database_out(stage["undo-storm"])
+    told = database_out(stage["undo-storm"])
     assert (told.up, told.data_age_seconds, told.release, told.severity, told.failure) == (
         False,
         None,
@@ -24,7 +24,7 @@ def test_presenters_show_no_data_before_the_first_poll(stage: Stage) -> None:
 
 def test_presenters_know_the_instance_after_one_poll_without_a_verdict(stage: Stage) -> None:
     stage.poll("undo-storm", at=1)
-    told = presenters.database_out(stage["undo-storm"])
+    told = database_out(stage["undo-storm"])
     assert (told.up, told.release, told.instance) == (True, "11.2.0.4.0", "undo_storm")
     assert told.started_at == BEGAN - timedelta(days=9)
     assert told.headline == "Cannot tell yet: the first poll has nothing to compare with"
@@ -36,24 +36,11 @@ def test_presenters_show_no_verdict_when_the_last_poll_is_too_old(stage: Stage) 
     stage.poll_all(1, 3)
     stage.at = 60
     watched = stage["undo-storm"]
-    told = presenters.database_out(watched)
+    told = database_out(watched)
     assert (told.up, told.data_age_seconds, told.severity, told.headline) == (False, 57.0, None, None)
     assert told.release == "11.2.0.4.0", "what the database is does not grow old"
     assert "too old to speak of now" in presenters.diagnosis_of(watched).headline
     assert presenters.caches_out(watched).caches == ()
-
-
-def test_failure_times_are_in_utc(stage: Stage) -> None:
-    watched = stage["undo-storm"]
-    watched.failure = Failure("network", "no listener", BEGAN.timestamp(), BEGAN.timestamp() + 4)
-    told = presenters.database_out(watched).failure
-    assert told is not None
-    assert (told.since, told.next_attempt) == (BEGAN, BEGAN + timedelta(seconds=4))
-    assert told.since.tzinfo is UTC
-    watched.failure = Failure("credential", "ORA-01017", BEGAN.timestamp(), None)
-    told = presenters.database_out(watched).failure
-    assert told is not None
-    assert told.next_attempt is None
 
 
 def test_restart_is_given_as_the_reason_for_missing_figures(stage: Stage) -> None:

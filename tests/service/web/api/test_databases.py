@@ -13,7 +13,8 @@ from service.state.board import Failure
 from service.state.window import iso
 from service.store.repository import Repository
 from service.watch.scheduler import PollScheduler
-from service.web.schemas import CachesOut, CauseOut, DatabaseOut, LatchesOut, Problem
+from service.web.fleet_schemas import DatabaseOut
+from service.web.schemas import CachesOut, CauseOut, LatchesOut, Problem
 from tests.service.conftest import INCIDENT
 from tests.service.stage import Client, Stage
 

@@ -1,0 +1,51 @@
+"""The words for a chain in a Diagnosis: how the wait leads to the cause, link by link, each with one number to look at."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from rules.bounds import Bound, UsualBetween
+from rules.frozen import Frozen
+
+
+class ChainBar(Frozen):
+    """One of at most four bars beside a link; `hot` is the one the link speaks of."""
+
+    label: str
+    value: float
+    hot: bool
+
+
+class ChainLink(Frozen):
+    """One link from the wait to the cause: a verb, what it leads to, and the number that says so."""
+
+    kind: Literal["wait", "place", "cache", "holder", "blocker", "sign", "cause"]
+    verb: str = Field(description="what joins it to the link before, such as `which guards`")
+    name: str = Field(description="what it leads to: an event, a child latch, a cache, a place in the code, a cause")
+    code: bool = Field(description="whether `name` is a word of Oracle's rather than of ours")
+    value: float | None = Field(description="null where it is not known, which is never zero")
+    unit: str = Field(description="unit of `value` and of `bars`; a ratio is a share of `of`")
+    of: str = Field("", description="what a ratio is a share of, such as DB time")
+    numerator: float | None = None
+    denominator: float | None = None
+    counted: str = Field("", description="unit of numerator and denominator")
+    usual: UsualBetween | None = None
+    bound: Bound | None = None
+    bars: tuple[ChainBar, ...] = Field((), max_length=4)
+    measured: str = Field(description="the same as a sentence")
+    views: tuple[str, ...] = Field((), description="where it is read")
+    caveat: str | None = Field(None, description="what the number does not tell")
+    certain: bool = Field(True, description="false where the link is likely and not known")
+    unknown: str | None = Field(None, description="what is not known about it, and why")
+    way_out: str | None = Field(None, description="how to get to know it")
+    sql: str | None = Field(None, description="the query to look oneself; null where the figures are from a report")
+
+
+class EventFunnel(Frozen):
+    """How many requests found it taken, and how many of those slept: what a busy latch costs, or does not."""
+
+    of: str = Field(description="the latch, mutex or lock")
+    requests: float | None
+    misses: float | None = Field(description="requests that found it taken; null where no view counts them")
+    sleeps: float | None = Field(description="for a row cache lock its waits")
+    seconds_waited: float | None

@@ -1,0 +1,229 @@
+"""The chain from the wait to the cause: one link for the wait, its place, its cache, its holder, the signs and the cause."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from collectors.model import RESULT_CACHE_LATCH
+from rules.baseline import UsualRange
+from rules.blockers import VIEW as BLOCKERS_VIEW
+from rules.blockers import blockers_of
+from rules.bounds import Bound, UsualBetween
+from rules.chain import ChainBar, ChainLink
+from rules.context import SURFACE_EVENTS, SignalContext
+from rules.explanation.blockers import sentence_of
+from rules.explanation.chain.caches import cache_link
+from rules.explanation.chain.parts import MOST_BARS
+from rules.explanation.chain.places import holder_link, place_link
+from rules.explanation.hangs import hang_sentence
+from rules.formatting import measured, over, sentence
+from rules.hangs import VIEW, hanging
+from rules.impact import NOTICEABLE_SHARE
+from rules.model import Confidence, Evidence, Finding, Severity, Surface
+from rules.signals import SIGNALS
+
+TOLD = (
+    "share_of_sleeps",
+    "hottest_child_share_of_sleeps",
+    "share_of_mutex_waiters",
+    "share_of_lock_waiters",
+    "hottest_cache_share_of_mutex_waiters",
+    "share_of_lookups",
+    "share_of_holders",
+    "share_of_mutex_sleeps",
+    "share_of_result_cache_holders",
+    "row_cache_share_of_db_time",
+    "lock_share_of_db_time",
+    "result_cache_share_of_db_time",
+    "longest_wait_seconds",
+    "waiting_now",
+)
+"""Signals that links before the cause tell already."""
+ITSELF: Mapping[Surface, tuple[str, ...]] = {"result-cache": ("latch free",)}
+"""Events under which the waits of a surface appear that has none of its own."""
+ROLES = ("discriminating", "required", "supporting", "shape", "identity")
+"""Which of several signs is shown beside the cause."""
+UNKNOWN_CAUSE = ChainLink(
+    kind="cause",
+    verb="because of",
+    name="a cause that is not known",
+    code=False,
+    value=None,
+    unit="",
+    measured="No known cause that could be judged explains it.",
+    certain=False,
+    unknown="which cause it is",
+)
+
+
+def chain(
+    context: SignalContext, findings: Sequence[Finding], severity: Severity, usual: Mapping[str, UsualRange]
+) -> tuple[ChainLink, ...]:
+    """The links as far as they are known; none where nothing is in trouble."""
+    top = findings[0] if findings and findings[0].severity is not Severity.INFO else None
+    if severity is Severity.INFO:
+        return ()
+    surface = top.surface if top else context.costliest(context.surfaces)
+    about_cache = top is None or top.cache is not None or top.child is not None
+    links: list[ChainLink | None] = [_hang_link(context, surface) or _wait_link(context, surface, usual)]
+    if about_cache:
+        links += [place_link(context, surface), cache_link(context, surface, top), holder_link(context, surface, top)]
+    elif surface == "result-cache":
+        links += [holder_link(context, surface, top)]
+    links += [_blocker_link(context)]
+    return (*(link for link in links if link is not None), *_cause_links(context, top))
+
+
+def _wait_link(context: SignalContext, surface: Surface, usual: Mapping[str, UsualRange]) -> ChainLink:
+    """What sessions wait for, and the share of DB time lost in it."""
+    impact, seconds = context.impact_of((surface,)), context.surface_wait_seconds(surface)
+    share = impact.share_of_db_time if impact else None
+    many = impact.waiting_sessions if impact else None
+    db_time, name = context.seconds_of("DB time"), SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH)
+    by_share = share is not None
+    words = "How long they wait is not known."
+    if seconds is not None:
+        of = f", of {db_time:,.1f} s of DB time" if db_time is not None else ""
+        words = f"All sessions together waited {seconds:,.1f} s{of}, {over(context.delta.basis)}."
+    own = usual.get("row_cache_wait_share" if by_share else "row_cache_waiting_sessions")
+    return ChainLink(
+        kind="wait",
+        verb="Sessions wait for",
+        name=name,
+        code=True,
+        value=share if by_share else many,
+        unit="ratio" if by_share else "sessions",
+        of="DB time" if by_share else "",
+        numerator=seconds,
+        denominator=db_time,
+        counted="s",
+        usual=_usually(own if surface != "result-cache" else None, by_share),
+        bound=Bound(operator=">=", value=NOTICEABLE_SHARE) if by_share else None,
+        bars=_wait_bars(context, surface, db_time),
+        measured=words,
+        views=("v$latch", "v$sys_time_model") if surface == "result-cache" else ("v$system_event", "v$sys_time_model"),
+        sql=None if context.printed else _wait_sql(surface, name),
+    )
+
+
+def _usually(own: UsualRange | None, by_share: bool) -> UsualBetween | None:
+    if own is not None:
+        return UsualBetween(low=own.low, high=own.high, where="here at this hour")
+    return UsualBetween(low=None, high=NOTICEABLE_SHARE) if by_share else None
+
+
+def _wait_bars(context: SignalContext, surface: Surface, db_time: float | None) -> tuple[ChainBar, ...]:
+    """The surface beside the largest other waits that are read, as shares of DB time."""
+    if not db_time:
+        return ()
+    own = SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH)
+    events = {str(row.get("event")) for row in context.delta.rows("v$system_event")} - {own, *ITSELF.get(surface, ())}
+    waits = {event: seconds for event in sorted(events) if (seconds := context.waited_seconds((event,)))}
+    others = sorted(waits.items(), key=lambda item: -item[1])[: MOST_BARS - 1]
+    hot = context.surface_wait_seconds(surface)
+    bars = [ChainBar(label=own, value=hot / db_time, hot=True)] if hot is not None else []
+    return (*bars, *(ChainBar(label=event, value=seconds / db_time, hot=False) for event, seconds in others))
+
+
+def _wait_sql(surface: Surface, name: str) -> str:
+    if surface == "result-cache":
+        return f"select gets, misses, sleeps, wait_time / 1e6 seconds\n  from v$latch where name = '{name}'"
+    return f"select event, total_waits, time_waited_micro / 1e6 seconds\n  from v$system_event where event = '{name}'"
+
+
+def _hang_link(context: SignalContext, surface: Surface) -> ChainLink | None:
+    """How many sessions hang, where their waits have not ended; no counter has them."""
+    stuck = hanging(context.look.of((surface,))) if context.look else ()
+    said = hang_sentence(context, (surface,))
+    if not stuck or said is None:
+        return None
+    name = SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH)
+    longest = sorted(stuck, key=lambda waiter: -waiter.seconds)[:MOST_BARS]
+    return ChainLink(
+        kind="wait",
+        verb="Sessions hang on",
+        name=name,
+        code=True,
+        value=float(len(stuck)),
+        unit="sessions",
+        measured=f"{sentence(said)}.",
+        bars=tuple(ChainBar(label=f"session {waiter.sid}", value=waiter.seconds, hot=True) for waiter in longest),
+        views=(VIEW,),
+        caveat="v$system_event counts a wait only when it ends, so these waits are in no counter yet.",
+        sql="select sid, serial#, event, p1, wait_time_micro / 1e6 seconds, final_blocking_session\n"
+        f"  from v$session where state = 'WAITING' and event = '{name}'\n order by wait_time_micro desc",
+    )
+
+
+def _blocker_link(context: SignalContext) -> ChainLink | None:
+    """Who holds what most of those who hang wait for; not certain where nobody was found to hold it."""
+    found = blockers_of(context)
+    if found is None:
+        return None
+    most = max(found.blockers, key=lambda blocker: blocker.waiters or 0, default=None)
+    if most is None:
+        return ChainLink(
+            kind="blocker",
+            verb="held by",
+            name="a session that is not known",
+            code=False,
+            value=None,
+            unit="s",
+            measured="No session was found to hold what they wait for.",
+            certain=False,
+            unknown=found.unknown,
+        )
+    who = "a session that is not known" if most.sid is None else f"session {most.sid}"
+    who += "" if most.instance is None else f" on instance {most.instance}"
+    return ChainLink(
+        kind="blocker",
+        verb="held by",
+        name=who,
+        code=False,
+        value=most.held_at_least_seconds,
+        unit="s",
+        measured=sentence_of(most),
+        views=(BLOCKERS_VIEW,),
+        caveat="The entry is held at least as long as the longest of those waits.",
+        certain=most.sid is not None,
+        unknown=found.unknown,
+    )
+
+
+def _cause_links(context: SignalContext, top: Finding | None) -> Iterator[ChainLink]:
+    """The sign beside the one that sets the cause apart, and the cause itself with that one."""
+    if top is None:
+        yield UNKNOWN_CAUSE
+        return
+    signs = sorted(
+        (evidence for evidence in top.evidence if evidence.signal not in TOLD),
+        key=lambda evidence: ROLES.index(evidence.role),
+    )
+    if len(signs) > 1 and signs[1].role in ("discriminating", "required"):
+        yield _of_sign(signs[1], kind="sign", verb="with", name=signs[1].name)
+    unsure = top.confidence is Confidence.LOW
+    verb = "probably because of" if unsure else "because of"
+    link = ChainLink(kind="cause", verb=verb, name=top.title, code=False, value=None, unit="", measured=top.explanation)
+    if signs:
+        link = _of_sign(signs[0], kind="cause", verb=verb, name=top.title)
+    yield link.model_copy(update={"certain": not unsure, "unknown": "; ".join(top.unknown) or None})
+
+
+def _of_sign(sign: Evidence, kind: Literal["sign", "cause"], verb: str, name: str) -> ChainLink:
+    """A link with the number of a condition that held."""
+    counted = f" ({sign.derivation})" if sign.derivation else ""
+    views = SIGNALS[sign.signal].of
+    return ChainLink(
+        kind=kind,
+        verb=verb,
+        name=name,
+        code=False,
+        value=sign.value,
+        unit=sign.unit,
+        of=sign.of,
+        numerator=sign.numerator,
+        denominator=sign.denominator,
+        usual=sign.usual,
+        bound=sign.bound,
+        measured=f"{sentence(sign.name)}: {measured(sign.value, sign.unit)}{counted}. {sentence(sign.because)}.",
+        views=tuple(views.split(", ")),
+    )

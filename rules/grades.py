@@ -1,0 +1,65 @@
+"""The grades of a finding: how much it costs, how sure we are, and how its cache is known."""
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum, StrEnum
+from typing import Literal
+
+State = Literal["Critical", "Warning", "Notice", "Fine", "No data"]
+"""How a database stands, as people read it."""
+_WORDS: Mapping[str, State] = {"info": "Fine", "notice": "Notice", "warning": "Warning", "critical": "Critical"}
+
+
+class Severity(StrEnum):
+    """How much the trouble costs, by the impact gate; says nothing about how sure we are."""
+
+    INFO = "info"
+    NOTICE = "notice"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+    @property
+    def state(self) -> State:
+        """The word people read; info keeps its name in JSON and metrics."""
+        return _WORDS[self.value]
+
+    @property
+    def rank(self) -> int:
+        """0 (info) to 3 (critical)."""
+        return list(Severity).index(self)
+
+    def at_most(self, cap: "Severity") -> "Severity":
+        return self if self.rank <= cap.rank else cap
+
+
+class Confidence(StrEnum):
+    """How sure we are of the cause; says nothing about how much it costs."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+    @property
+    def rank(self) -> int:
+        """0 (low) to 2 (high)."""
+        return list(Confidence).index(self)
+
+    def at_most(self, cap: "Confidence") -> "Confidence":
+        return self if self.rank <= cap.rank else cap
+
+
+class Identity(IntEnum):
+    """How the cache behind a trouble is known; higher is surer."""
+
+    CANDIDATE = 0
+    """Neither map nor samples: the cache is the one whose share of gets fits."""
+    INFERRED = 1
+    """The child's gets fit one cache by the load model."""
+    SAMPLED = 2
+    """Waiting sessions name it (P1)."""
+    READ = 3
+    """From x$kqrst."""
+
+
+def worst(severities: Iterable[Severity]) -> Severity:
+    """The highest of several severities; info when there are none."""
+    return max(severities, key=lambda severity: severity.rank, default=Severity.INFO)

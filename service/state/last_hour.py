@@ -1,0 +1,43 @@
+"""What a database lost in the last hour, by the minute: sixty numbers in memory, for a row of the fleet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+
+MINUTES = 60
+
+
+@dataclass
+class LastHour:
+    """Share of DB time lost by minute since 1970. The worker adds, whoever draws the fleet reads."""
+
+    filled: bool = False
+    """Whether it has what was kept before this process began."""
+    _minutes: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Minute → the sum of share × seconds, and of the seconds."""
+    _lock: Lock = field(default_factory=Lock)
+
+    def add(self, at: float, seconds: float | None, share: float | None) -> None:
+        """A poll at a time (Unix), over so many seconds; nothing where it could not tell."""
+        if not seconds or share is None:
+            return
+        minute = int(at // 60)
+        with self._lock:
+            weighed, watched = self._minutes.get(minute, (0.0, 0.0))
+            self._minutes[minute] = weighed + share * seconds, watched + seconds
+            for old in [each for each in self._minutes if each <= minute - 2 * MINUTES]:
+                del self._minutes[old]
+
+    def fill(self, kept: Mapping[int, float]) -> None:
+        """Take what was kept of minutes that this process did not see."""
+        with self._lock:
+            for minute, share in kept.items():
+                self._minutes.setdefault(minute, (share, 1.0))
+            self.filled = True
+
+    def values(self, now: float) -> tuple[float | None, ...]:
+        """The last sixty minutes, the one under way last; None where it is not known, which is never zero."""
+        last = int(now // 60)
+        with self._lock:
+            minutes = [self._minutes.get(minute) for minute in range(last - MINUTES + 1, last + 1)]
+        return tuple(None if known is None else known[0] / known[1] for known in minutes)

@@ -1,0 +1,101 @@
+"""Rows of the fleet: every database in short, from what the board has in memory, and the fleet as a whole."""
+
+import time
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import get_args
+
+from rules.grades import State
+from rules.model import Impact
+from service.state.board import MonitoredDatabase
+from service.state.summary import DatabaseSummary
+from service.web.fleet_schemas import DatabaseOut, EasingOut, FailureOut, OverviewOut, WorstOut
+
+NEW = timedelta(hours=1)
+ORDER: Sequence[State] = get_args(State)
+"""The worst first; No data after what is fine."""
+
+
+def database_out(watched: MonitoredDatabase) -> DatabaseOut:
+    """One database in short; what the last poll told only while it may be shown as now."""
+    summary = watched.summary
+    shown = summary if watched.up else None
+    return DatabaseOut(
+        name=watched.name,
+        cluster=watched.settings.cluster,
+        up=watched.up,
+        data_age_seconds=None if watched.age is None else round(watched.age, 3),
+        interval_seconds=watched.interval,
+        polled_by=watched.polled_by,
+        release=summary.release if summary else None,
+        mechanism=shown.mechanism if shown else None,
+        instance=summary.instance if summary else None,
+        started_at=summary.started_at if summary else None,
+        state=shown.state if shown else "No data",
+        since=_since(watched, shown),
+        severity=shown.severity if shown else None,
+        headline=shown.headline if shown else None,
+        impact=_impact(shown),
+        cause=shown.cause if shown else None,
+        cause_title=shown.title if shown else None,
+        surface=shown.surface if shown else None,
+        cache=shown.cache if shown else None,
+        confidence=shown.confidence if shown else None,
+        easing=EasingOut.model_validate(shown.easing, from_attributes=True) if shown and shown.easing else None,
+        last_mark=None,
+        last_hour=watched.last_hour.values(time.time()),
+        failure=_failure(watched),
+    )
+
+
+def _since(watched: MonitoredDatabase, shown: DatabaseSummary | None) -> datetime | None:
+    if shown is not None:
+        return shown.since
+    return datetime.fromtimestamp(watched.failure.since, UTC) if watched.failure else None
+
+
+def _impact(shown: DatabaseSummary | None) -> Impact | None:
+    if shown is None or (shown.share_of_db_time is None and shown.waiting_sessions is None):
+        return None
+    return Impact(share_of_db_time=shown.share_of_db_time, waiting_sessions=shown.waiting_sessions)
+
+
+def _failure(watched: MonitoredDatabase) -> FailureOut | None:
+    failure = watched.failure
+    if failure is None:
+        return None
+    return FailureOut(
+        kind=failure.kind,
+        why=failure.why,
+        since=datetime.fromtimestamp(failure.since, UTC),
+        next_attempt=datetime.fromtimestamp(failure.next_attempt, UTC) if failure.next_attempt else None,
+    )
+
+
+def overview_out(board: Iterable[MonitoredDatabase]) -> OverviewOut:
+    """Every database, and how many stand how."""
+    now = datetime.fromtimestamp(time.time(), UTC)
+    rows = tuple(database_out(watched) for watched in board)
+    troubled = [row for row in rows if row.state in ("Critical", "Warning", "Notice")]
+    worst = min(troubled, key=_rank, default=None)
+    return OverviewOut(
+        at=now,
+        states={state: sum(1 for row in rows if row.state == state) for state in ORDER},
+        worst=worst
+        and WorstOut(
+            name=worst.name,
+            state=worst.state,
+            cause_title=worst.cause_title,
+            impact=worst.impact,
+            since=worst.since,
+        ),
+        new=tuple(row.name for row in troubled if row.since is not None and now - row.since < NEW),
+        easing=tuple(row.name for row in rows if row.easing),
+        databases=rows,
+    )
+
+
+def _rank(row: DatabaseOut) -> tuple[int, float, str]:
+    """The worst state first, in it the dearest."""
+    cost = row.impact.share_of_db_time or 0.0 if row.impact else 0.0
+    return ORDER.index(row.state), -cost, row.name

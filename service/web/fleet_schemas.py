@@ -1,0 +1,93 @@
+"""The JSON of watched databases in short and of the fleet as a whole; field names are a contract."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from rules.grades import Confidence, Severity, State
+from rules.model import Impact, Surface
+
+
+class FailureOut(BaseModel):
+    """Why the last poll gave nothing."""
+
+    kind: str
+    why: str
+    since: datetime
+    next_attempt: datetime | None
+
+
+class EasingOut(BaseModel):
+    """A trouble that eases: the last poll did not show it, and some more will tell whether it is over."""
+
+    cause: str
+    title: str
+    cache: str | None
+    until: datetime = Field(description="the last poll that showed it")
+
+
+class LastMarkOut(BaseModel):
+    """The last change mark of a database, and what became of the trouble it was about."""
+
+    id: str
+    at: datetime
+    text: str
+    outcome: Literal["helped", "helped, then came back", "did not help", "too early to tell", "not judged"]
+    verdict: str | None = Field(description="the same as a sentence; null where no trouble lasted at the mark")
+
+
+class DatabaseOut(BaseModel):
+    """One watched database: whether it answers, and its verdict in one sentence."""
+
+    name: str
+    cluster: str | None
+    up: bool
+    data_age_seconds: float | None = Field(description="seconds since the last good poll; null before the first")
+    interval_seconds: float
+    polled_by: str | None = Field(description="the replica that polls it; null while none does")
+    release: str | None
+    mechanism: str | None
+    instance: str | None
+    started_at: datetime | None = Field(description="instance start, UTC")
+    state: State = Field(description="how it stands, as people read it")
+    since: datetime | None = Field(
+        description="since when: begin of the trouble, or of the failure; null where it is well"
+    )
+    severity: Severity | None
+    headline: str | None
+    impact: Impact | None = Field(description="what waits cost now; null where it is not known")
+    cause: str | None = Field(description="cause of the first finding")
+    cause_title: str | None
+    surface: Surface | None
+    cache: str | None = Field(description="the cache in trouble; null where it is none or not known")
+    confidence: Confidence | None
+    easing: EasingOut | None = Field(
+        description="a trouble that the last poll did not show any more; null where there is none"
+    )
+    last_mark: LastMarkOut | None = Field(description="the last change mark; null where none was set")
+    last_hour: tuple[float | None, ...] = Field(
+        description="share of DB time lost by the minute, the last value of the minute under way; null where it is not known"
+    )
+    failure: FailureOut | None
+
+
+class WorstOut(BaseModel):
+    """The database that stands worst."""
+
+    name: str
+    state: State
+    cause_title: str | None
+    impact: Impact | None
+    since: datetime | None
+
+
+class OverviewOut(BaseModel):
+    """Every watched database in one call, and how many stand how."""
+
+    at: datetime
+    states: dict[State, int] = Field(description="how many databases are in each state; every state is there")
+    worst: WorstOut | None = Field(description="the worst of those in trouble; null where all is well")
+    new: tuple[str, ...] = Field(description="databases whose trouble began within the last hour")
+    easing: tuple[str, ...] = Field(description="databases whose trouble eases")
+    databases: tuple[DatabaseOut, ...] = Field(description="in the order of the configuration")

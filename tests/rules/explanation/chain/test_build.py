@@ -1,0 +1,76 @@
+"""The chain from the wait to the cause: its links in order, their numbers, what is not certain, and SQL that is Oracle's."""
+
+import sqlglot
+
+from collectors.scenarios import scenarios
+from rules.chain import ChainLink
+from rules.engine import diagnose
+from tests.rules.contexts import SICK, delta_of, with_rows
+from tests.rules.test_demo_verdicts import SICK_AT, diagnosed
+
+STILL = [{**row, "modifications": 0} if row.get("modifications") else row for row in SICK["v$rowcache"]]
+"""Without segments that go online, which would be another cause."""
+
+
+def _links(*kinds: str, of: tuple[ChainLink, ...]) -> list[ChainLink]:
+    return [link for link in of if link.kind in kinds]
+
+
+def test_latch_chain_leads_from_the_wait_over_child_cache_and_holder_to_the_cause() -> None:
+    chain = diagnose(delta_of(with_rows("v$rowcache", *STILL))).chain
+    assert [link.kind for link in chain] == ["wait", "place", "cache", "holder", "cause"]
+    wait, place, cache, holder, cause = chain
+    assert (wait.name, wait.value, wait.numerator, wait.denominator) == ("latch: row cache objects", 0.02, 2.0, 100.0)
+    assert (place.verb, place.name, place.numerator, place.denominator) == ("nearly all on", "child latch 1", 990, 1000)
+    assert (cache.verb, cache.name, cache.value) == ("which guards", "dc_rollback_segments", 0.6)
+    assert (holder.name, holder.value) == ("kqrpre: find obj", 0.85)
+    assert (cause.value, cause.unit) == (14_600, "entries")
+    assert cause.bound is not None and (cause.bound.operator, cause.bound.value) == (">=", 2500)
+    assert all(link.certain for link in chain)
+
+
+def test_bars_are_at_most_four_and_mark_what_the_link_speaks_of() -> None:
+    for link in diagnose(delta_of(with_rows("v$rowcache", *STILL))).chain:
+        assert len(link.bars) <= 4
+        if link.bars:
+            assert sum(bar.hot for bar in link.bars) >= 1
+            assert next(bar.value for bar in link.bars if bar.hot) == link.value
+
+
+def test_child_without_a_map_makes_a_link_that_is_not_certain_and_names_the_way_out() -> None:
+    odd = [{**row, "gets": 77_777} for row in SICK["v$latch_children"]]
+    chain = diagnose(delta_of(with_rows("v$latch_children", *odd), refused=["x$kqrst"])).chain
+    (cache,) = _links("cache", of=chain)
+    assert not cache.certain
+    assert cache.unknown is not None and "ORA-00942" in cache.unknown
+    assert cache.way_out
+
+
+def test_chain_is_empty_where_nothing_is_in_trouble() -> None:
+    calm = [{"event": "latch: row cache objects", "total_waits": 1, "time_waited_micro": 1_000}]
+    told = diagnose(delta_of(with_rows("v$system_event", *calm)))
+    assert (told.state, told.chain) == ("Fine", ())
+    assert told.funnel is not None and (told.funnel.requests, told.funnel.sleeps) == (40_000, 1_000)
+
+
+def test_demo_databases_chain_ends_at_their_cause_and_all_sql_parses_as_oracle() -> None:
+    for name in scenarios():
+        told = diagnosed(name, SICK_AT.get(name, 30.0))
+        if told.state in ("Fine", "No data"):
+            assert told.chain == (), name
+            continue
+        assert (told.chain[0].kind, told.chain[-1].kind) == ("wait", "cause"), name
+        assert told.chain[-1].name == told.findings[0].title, name
+        for link in told.chain:
+            if link.sql is not None:
+                sqlglot.parse_one(link.sql, read="oracle")
+            if link.unit == "ratio" and link.numerator is not None and link.denominator:
+                assert link.value is not None and abs(link.numerator / link.denominator - link.value) < 1e-9, name
+
+
+def test_hang_is_told_by_sessions_and_by_who_holds() -> None:
+    wait, cache, blocker, cause = diagnosed("ddl-hang", SICK_AT.get("ddl-hang", 30.0)).chain
+    assert (wait.verb, wait.value, wait.unit) == ("Sessions hang on", 38, "sessions")
+    assert cache.name == "dc_objects"
+    assert (blocker.name, blocker.unit) == ("session 312 on instance 1", "s")
+    assert cause.kind == "cause"

@@ -1,0 +1,25 @@
+"""A database in short: what eases is told until it is over, and a poll that cannot tell says nothing of it."""
+
+from service.state.board import MonitoredDatabase
+from service.state.summary import easing_of
+from tests.service.stage import Stage
+
+
+def _storm(stage: Stage) -> MonitoredDatabase:
+    """The demo's storm, with an episode that lasts."""
+    for at in (60, 75, 90):
+        stage.poll("undo-storm", at=at)
+    return stage["undo-storm"]
+
+
+def test_storm_that_the_last_poll_did_not_show_is_easing_until_the_last_that_did(stage: Stage) -> None:
+    watched = _storm(stage)
+    assert watched.published is not None
+    calm = watched.published.diagnosis.model_copy(update={"findings": ()})
+    (lasting,) = watched.episodes.open
+    assert easing_of(watched.published.diagnosis, watched.episodes.open) is None
+    easing = easing_of(calm, watched.episodes.open)
+    assert easing is not None
+    assert (easing.cause, easing.until) == ("undo-segments", lasting.last_seen)
+    blind = calm.model_copy(update={"basis": None})
+    assert easing_of(blind, watched.episodes.open) is None
