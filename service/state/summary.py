@@ -38,7 +38,10 @@ class DatabaseSummary:
     share_of_db_time: float | None = None
     waiting_sessions: float | None = None
     cause: str | None = None
+    name: str | None = None
+    """What the cause is called in a list."""
     title: str | None = None
+    do_now: str | None = None
     surface: Surface | None = None
     cache: str | None = None
     confidence: Confidence | None = None
@@ -61,7 +64,9 @@ def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episo
         share_of_db_time=impact.share_of_db_time if impact else None,
         waiting_sessions=impact.waiting_sessions if impact else None,
         cause=top.cause if top else None,
+        name=top.name if top else None,
         title=top.title if top else None,
+        do_now=top.do_now if top else None,
         surface=top.surface if top else None,
         cache=top.cache if top else None,
         confidence=top.confidence if top else None,

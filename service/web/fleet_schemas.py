@@ -58,7 +58,9 @@ class DatabaseOut(BaseModel):
     headline: str | None
     impact: Impact | None = Field(description="what waits cost now; null where it is not known")
     cause: str | None = Field(description="cause of the first finding")
-    cause_title: str | None
+    cause_name: str | None = Field(description="what the cause is called in a list")
+    cause_title: str | None = Field(description="what is wrong, as a sentence")
+    do_now: str | None = Field(description="the one thing to do, in one line")
     surface: Surface | None
     cache: str | None = Field(description="the cache in trouble; null where it is none or not known")
     confidence: Confidence | None

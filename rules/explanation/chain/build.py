@@ -15,7 +15,7 @@ from rules.explanation.chain.caches import cache_link
 from rules.explanation.chain.parts import MOST_BARS
 from rules.explanation.chain.places import holder_link, place_link
 from rules.explanation.hangs import hang_sentence
-from rules.formatting import measured, over, sentence
+from rules.formatting import measured, over, sentence, within
 from rules.hangs import VIEW, hanging
 from rules.impact import NOTICEABLE_SHARE
 from rules.model import Confidence, Evidence, Finding, Severity, Surface
@@ -202,9 +202,11 @@ def _cause_links(context: SignalContext, top: Finding | None) -> Iterator[ChainL
         yield _of_sign(signs[1], kind="sign", verb="with", name=signs[1].name)
     unsure = top.confidence is Confidence.LOW
     verb = "probably because of" if unsure else "because of"
-    link = ChainLink(kind="cause", verb=verb, name=top.title, code=False, value=None, unit="", measured=top.explanation)
+    link = ChainLink(
+        kind="cause", verb=verb, name=within(top.name), code=False, value=None, unit="", measured=top.explanation
+    )
     if signs:
-        link = _of_sign(signs[0], kind="cause", verb=verb, name=top.title)
+        link = _of_sign(signs[0], kind="cause", verb=verb, name=within(top.name))
     yield link.model_copy(update={"certain": not unsure, "unknown": "; ".join(top.unknown) or None})
 
 
