@@ -53,6 +53,8 @@ class LatchModel:
     variation: float = 0.0
     """CV² of the load inside the interval; 0 where sub-intervals are modelled one by one."""
     processors: int | None = None
+    sleeps_per_second: float = 0.0
+    """Now."""
 
     @property
     def saturated(self) -> bool:
@@ -108,6 +110,7 @@ def calibrate(
         base is not None or len(rows) == 1,
         variation,
         processors,
+        state.sleeps / state.seconds,
     )
 
 

@@ -30,6 +30,15 @@ def normal(dimension: int) -> Array:
     return np.array([inverse(min(max(float(u), 1e-6), 1 - 1e-6)) for u in uniform(dimension)])
 
 
+def truncated(dimension: int, mean: float, spread: float, low: float, high: float) -> Array:
+    """The mean, then draws of a normal number that is known to lie between two bounds."""
+    scale = NormalDist(mean, spread)
+    least, most = scale.cdf(low), scale.cdf(high)
+    chances = least + uniform(dimension)[1:] * (most - least)
+    drawn = [scale.inv_cdf(min(max(float(u), 1e-12), 1 - 1e-12)) for u in chances]
+    return np.clip([mean, *drawn], low, high)
+
+
 def between(values: Array) -> tuple[float, float]:
     """The middle LEVEL of the draws; the first element is the point and does not count."""
     low, high = np.quantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

@@ -1,19 +1,18 @@
 """What a change makes of a calibrated latch: work done, misses, sleeps, each with its interval; or a refusal, or bounds only."""
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import sqrt
 
 import numpy as np
 
 from rules.contention.calibration import LEAST_HOLD, LatchModel, NotPredictable, full
+from rules.contention.change import LoadChange, in_effect, loads_more
 from rules.contention.draws import between, normal, uniform
 from rules.contention.equilibrium import HoldDraws, Settled, settle, settle_both
 from rules.contention.holds import HANDOFF, MOST_EXPONENT, MOST_HANDOFF
 from rules.contention.queueing import Array, most_missed
 from rules.contention.sleeping import SleepModel, SleepRegime, sleeps_per_get
 
-FARTHEST = 5.0
-"""Factor of the observed load beyond which nothing is predicted."""
 LOWER_WORK, UPPER_WORK = 0.93, 1.12
 """Bounds of the work factor of a saturated latch whose gets fall by g: from the first, to the second over g."""
 SHORT_LOW, SHORT_HIGH = 0.65, 1.05
@@ -21,30 +20,11 @@ SHORT_LOW, SHORT_HIGH = 0.65, 1.05
 LEAST_THINK_SPREAD = 0.015
 """Standard deviation of ln think from before a change to after it."""
 FEEDBACK_ROUNDS, DAMPING, CLOSE = 30, 0.4, 3e-3
+UNCHANGED = "nothing is changed: these are the figures of now, as they were counted"
+AGAIN = 3.0
+"""Sleeps per miss above which waking in vain is no explanation."""
 MOST_SLEEPS = 3.0
 """Sleeps per get beyond which the law of stalls is not followed."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoadChange:
-    """What is to be changed. Everything left alone stays as it is."""
-
-    gets: float = 1.0
-    """Gets per unit of work, as a factor: 0.2 after a fall of 80 %."""
-    hold: float = 1.0
-    """Hold time as a factor."""
-    hold_seconds: float | None = None
-    """Hold time itself, where it is known from elsewhere; `hold` is left alone then."""
-    latches: int | None = None
-    processes: int | None = None
-    speed: float | None = None
-    """h(N) at the new number of processes."""
-    hottest: float | None = None
-    """Share of gets of the most wanted latch after a split; even without it."""
-    gets_spread: float = 0.0
-    """Standard deviation of ln gets, where the factor itself is a guess."""
-    hold_spread: float = 0.0
-    """The same of the hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +58,9 @@ class Prediction:
 
 def predict(model: LatchModel, change: LoadChange) -> Prediction:
     """What the change makes of the latch. NotPredictable where the model cannot carry it."""
-    _carried(model, change)
+    change = in_effect(model, change)
+    if change == LoadChange():
+        return _unchanged(model)
     if model.saturated:
         return _bounds(model, change)
     before, after = _before_and_after(model, change)
@@ -87,10 +69,11 @@ def predict(model: LatchModel, change: LoadChange) -> Prediction:
     if model.anchored:
         rate = rate / before.gets_per_second * model.gets_per_second
         missed = np.minimum(missed / before.miss_ratio * model.miss_ratio, _most(model, change))
-    sleeps = _sleeps(model, change, after, rate)
+    misses = _estimate(after.gets_per_second * after.miss_ratio / (before.gets_per_second * before.miss_ratio))
+    sleeps = _sleeps(model, change, after, float(rate[0]), misses.high)
     low, high = between(work)
-    notes = list(_notes(model, sleeps))
-    if model.hold.hold < LEAST_HOLD and _more(model, change):
+    notes = [*_notes(model, sleeps), *_notes_of_change(model, change)]
+    if model.hold.hold < LEAST_HOLD and loads_more(model, change):
         low, high = min(low, float(work[0]) * SHORT_LOW), max(high, float(work[0]) * SHORT_HIGH)
         notes.append(
             "the hold is under a microsecond, mostly handoff between cores: for more load work may be 35 % less or 5 % more"
@@ -100,38 +83,10 @@ def predict(model: LatchModel, change: LoadChange) -> Prediction:
         _estimate(rate),
         _estimate(missed),
         _estimate(after.utilisation),
-        _estimate(after.gets_per_second * after.miss_ratio / (before.gets_per_second * before.miss_ratio)),
+        misses,
         sleeps,
         float(after.hold[0]),
         tuple(notes),
-    )
-
-
-def _carried(model: LatchModel, change: LoadChange) -> None:
-    """NotPredictable where the change lies beyond what a model of counters can say."""
-    if min(change.gets, change.hold) <= 0:
-        raise NotPredictable("gets and hold are factors above 0")
-    if not 1 / FARTHEST <= change.gets <= FARTHEST:
-        raise NotPredictable(
-            f"gets × {change.gets:g} lies beyond ×{FARTHEST:g} of what was observed: change it in steps and measure between"
-        )
-    processes = change.processes or model.processes
-    if processes > FARTHEST * model.processes:
-        raise NotPredictable(f"{processes} processes are more than ×{FARTHEST:g} of the {model.processes} observed")
-    if processes > model.processes and model.processors is not None and processes > model.processors:
-        raise NotPredictable(
-            f"{processes} processes are more than the {model.processors} processors: "
-            "the rest wait for a processor, which this model does not hold"
-        )
-
-
-def _more(model: LatchModel, change: LoadChange) -> bool:
-    """Whether the change loads the latch more."""
-    return (
-        change.gets > 1
-        or change.hold > 1
-        or (change.processes or 0) > model.processes
-        or (change.latches or inf) < model.latches
     )
 
 
@@ -194,15 +149,32 @@ def _most(model: LatchModel, change: LoadChange) -> float:
     return most_missed(change.processes or model.processes, change.latches or model.latches)
 
 
-def _sleeps(model: LatchModel, change: LoadChange, after: Settled, rate: Array) -> Estimate | None:
-    """Sleeps per second. None where processes wait for processors."""
+def _sleeps(model: LatchModel, change: LoadChange, after: Settled, rate: float, most_misses: float) -> Estimate | None:
+    """Sleeps per second; None where processes wait for processors. Only who misses sleeps, so misses bound them.
+
+    `most_misses` is the upper end of misses, as a factor of now.
+    """
     if model.sleep is None or full(model.processes, model.processors):
         return None
     forecast = sleeps_per_get(model.sleep, change.processes or model.processes, after, change.latches or model.latches)
-    times = float(rate[0])
-    if not forecast.point:
-        return Estimate(None, 0.0, forecast.high * times)
-    return Estimate(forecast.value * times, forecast.low * times, forecast.high * times)
+    most = most_misses * model.gets_per_second * model.miss_ratio * model.sleep.most_per_miss
+    value, low, high = (min(ratio * rate, most) for ratio in (forecast.value, forecast.low, forecast.high))
+    return Estimate(value, low, high) if forecast.point else Estimate(None, 0.0, high)
+
+
+def _unchanged(model: LatchModel) -> Prediction:
+    """The figures of now for a change of nothing: they were counted, so they have no interval."""
+    state = after_change(model, LoadChange())
+    return Prediction(
+        _counted(1.0),
+        _counted(model.gets_per_second),
+        _counted(model.miss_ratio),
+        _counted(float(state.utilisation[0])),
+        _counted(1.0),
+        _counted(model.sleeps_per_second),
+        float(state.hold[0]),
+        (UNCHANGED,),
+    )
 
 
 def _bounds(model: LatchModel, change: LoadChange) -> Prediction:
@@ -215,7 +187,7 @@ def _bounds(model: LatchModel, change: LoadChange) -> Prediction:
     hold = change.hold if change.hold_seconds is None else change.hold_seconds / model.hold.hold
     if change.gets < 1 or hold < 1:
         lower, upper = LOWER_WORK, upper * UPPER_WORK / (change.gets * min(hold, 1.0))
-    if upper <= 1.0 or _more(model, change):
+    if upper <= 1.0 or loads_more(model, change):
         raise NotPredictable("the latch is saturated now: its counters tell nothing of a greater load")
     most = _most(model, change)
     rate = model.gets_per_second * change.gets
@@ -231,6 +203,10 @@ def _bounds(model: LatchModel, change: LoadChange) -> Prediction:
             "the latch is saturated: its counters no longer tell how much work waits behind it, so only bounds are given",
         ),
     )
+
+
+def _counted(value: float) -> Estimate:
+    return Estimate(value, value, value)
 
 
 def _estimate(values: Array) -> Estimate:
@@ -252,4 +228,26 @@ def _notes(model: LatchModel, sleeps: Estimate | None) -> list[str]:
         notes.append("too few sleeps now to say more of them than a bound")
     elif model.sleep is not None and model.sleep.regime is SleepRegime.STALLS:
         notes.append("waiters sleep because holders stall: sleeps follow the miss ratio, with a wide interval")
+    return notes
+
+
+def _notes_of_change(model: LatchModel, change: LoadChange) -> list[str]:
+    """What this change rests on besides the latch."""
+    notes = []
+    if (change.processes or 0) > model.processes:
+        if model.processors is None:
+            notes.append(
+                "the number of processors is not known (v$osstat was not read): sessions beyond it wait for a processor, "
+                "and this holds only while there is one for each"
+            )
+        if change.speed is None:
+            notes.append(
+                "each session is taken to run as fast as now: where more of them share caches, memory or the threads of "
+                "a core, they run slower and do less work than this"
+            )
+    if model.sleep is not None and model.sleep.per_miss > 1:
+        again = "a session that wakes and finds the latch held sleeps again"
+        rare = ", which cannot come so often at this utilisation: doubt the figures of sleeps"
+        much = model.sleep.per_miss > AGAIN
+        notes.append(f"{model.sleep.per_miss:.3g} sleeps per miss were counted: {again}{rare if much else ''}")
     return notes

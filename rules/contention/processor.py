@@ -2,7 +2,9 @@
 
 from math import expm1
 
+from rules.contention.holds import times_of
 from rules.contention.observation import LatchCounts
+from rules.contention.queueing import mean_wait
 
 
 def hold_seconds(instructions: float, cycles_per_instruction: float, clock_hz: float) -> float:
@@ -22,6 +24,13 @@ def hidden_spin_seconds(row: LatchCounts, wait_per_miss: float, budget: float) -
     """
     spun = row.spin_gets if row.spin_gets is not None else max(row.misses - row.sleeps, 0.0)
     return spun * min(wait_per_miss, budget) + row.sleeps * budget
+
+
+def hidden_spin_share(row: LatchCounts, budgets: tuple[float, ...]) -> tuple[float, ...]:
+    """The same per second of the interval, for each of these spins before a sleep; the wait is that of the closed queue."""
+    times = times_of(row)
+    wait = mean_wait(row.population, times.hold / times.think) * times.hold / row.miss_ratio
+    return tuple(hidden_spin_seconds(row, wait, budget) / row.seconds for budget in budgets)
 
 
 def timed_poll_seconds(granularity: float, need: float) -> float:

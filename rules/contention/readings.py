@@ -7,7 +7,7 @@ time, neither gets nor misses, so their hold, utilisation and load cannot be fou
 from collections.abc import Sequence
 from math import exp, log, sqrt
 
-from collectors.model import Row, number
+from collectors.model import Missing, Row, number
 from rules.contention.calibration import NotPredictable
 from rules.contention.observation import LatchCounts
 from rules.context import SignalContext
@@ -27,8 +27,14 @@ def child_named(context: SignalContext, cache: str | None) -> int:
     if context.mechanism == "mutex":  # its latch rows, where a release still lists some, are not what sessions wait for
         raise NotPredictable(MUTEXES)
     if not context.children:
-        raise NotPredictable("v$latch_children was not read: grant it, or take a capture")
+        raise NotPredictable(_no_children(context))
     if cache is None:
+        untold = [row.get("child#") for row in context.children if number(row.get("sleeps")) is None]
+        if untold:
+            raise NotPredictable(
+                f"the child with the most sleeps is not known, for those of child {untold[0]} could not be told: "
+                "name a cache (`--cache`), or take another interval"
+            )
         busiest = max(
             context.children, key=lambda row: (number(row.get("sleeps")) or 0.0, number(row.get("misses")) or 0.0)
         )
@@ -39,6 +45,18 @@ def child_named(context: SignalContext, cache: str | None) -> int:
         raise NotPredictable(f"no child latch is known to guard {cache}; known are: {', '.join(known) or 'none'}")
     misses = {row.get("child#"): number(row.get("misses")) or 0.0 for row in context.children}
     return max(guarding, key=lambda child: (misses.get(child, 0.0), -child))
+
+
+def _no_children(context: SignalContext) -> str:
+    if context.delta.source == "report":
+        return (
+            "a report prints the latch as a whole, not its children: take a capture with `latchscope script` or "
+            "`latchscope capture` while the load lasts"
+        )
+    reading = context.delta.read("v$latch_children")
+    if isinstance(reading, Missing):
+        return f"v$latch_children was not read ({reading.why}): {reading.way_out}"
+    return "v$latch_children has no row of this latch in this interval: take another capture while the load lasts"
 
 
 def counts_of(context: SignalContext, child: int) -> LatchCounts:

@@ -13,7 +13,7 @@ from math import exp, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from rules.contention.draws import between, normal
+from rules.contention.draws import between, normal, truncated
 from rules.contention.equilibrium import Settled
 from rules.contention.holds import times_of
 from rules.contention.observation import LatchCounts
@@ -23,7 +23,7 @@ SPINS, TICKS_PER_SPIN = 20_000, 5
 """An exclusive latch tries this often, at about so many clock ticks each, before it sleeps (_latch_class_0; Nikolaev 2011)."""
 CLOCK_HZ = 3e9
 POWER, POWER_SPREAD, MOST_POWER = 1.5, 1.0, 3.5
-"""Prior of a, normal, and its upper bound; 0 bounds it from below."""
+"""Prior of a, normal between 0 and its upper bound: more misses never make fewer sleeps."""
 SEEN, SEEN_RATIO, SEEN_MISSES = 30, 1e-4, 0.95
 """A row tells its τ with this many sleeps, more sleeps per miss than this, and at most this miss ratio."""
 NEAR = 2.0
@@ -36,6 +36,8 @@ IMPLIED_SPREAD, ASSUMED_SPREAD = 0.12, 0.30
 """Standard deviation of ln τ, read back from counters or assumed."""
 SCATTER = 0.35
 """Standard deviation of ln(sleeps per get) around either law, from interval to interval."""
+MOST_PER_MISS = 1.14
+"""Most sleeps per miss of a posted latch on the emulator: who is woken and finds the latch taken again sleeps once more."""
 SOME = 49
 """So many of the draws are used where the wait of each must be computed: the first of them are spread evenly already."""
 
@@ -65,6 +67,13 @@ class SleepModel:
     """Sleeps behind the law of stalls."""
     point: bool
     """Whether a value may be said; otherwise only an upper bound."""
+    per_miss: float
+    """Most sleeps per miss that an interval counted."""
+
+    @property
+    def most_per_miss(self) -> float:
+        """Sleeps per miss that a prediction never exceeds: a posted waiter sleeps about once, unless more was counted."""
+        return max(MOST_PER_MISS, self.per_miss)
 
 
 def spin_budget(clock_hz: float = CLOCK_HZ, spins: int = SPINS) -> float:
@@ -100,6 +109,7 @@ def fit_sleeps(rows: Sequence[LatchCounts], budget: float) -> SleepModel:
         spread,
         sum(left),
         sleeps >= FEW and sleeps / max(misses, 1.0) >= POINT_RATIO,
+        max(row.sleep_ratio for row in rows),
     )
 
 
@@ -135,7 +145,7 @@ class SleepForecast:
 
 def sleeps_per_get(model: SleepModel, processes: int, settled: Settled, latches: int = 1) -> SleepForecast:
     """Sleeps per get of a settled latch."""
-    power = np.clip(model.power + model.power_spread * normal(6), 0.0, MOST_POWER)
+    power = truncated(6, model.power, model.power_spread, 0.0, MOST_POWER)
     scatter = np.exp(SCATTER * normal(5) + normal(4) / sqrt(max(model.sleeps, 0.5)))
     drawn = model.per_get * (settled.miss_ratio / model.miss_ratio) ** power * scatter
     if model.regime is SleepRegime.SPINS and latches == 1:

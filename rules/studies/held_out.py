@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from rules.contention.calibration import LatchModel, NotPredictable, calibrate
+from rules.contention.change import LoadChange
 from rules.contention.observation import LatchCounts
-from rules.contention.prediction import LoadChange, predict
+from rules.contention.prediction import predict
 from rules.frozen import Frozen
 from rules.studies.scaling_row import FEWEST_MISSES, ScalingRow
 

@@ -1,14 +1,17 @@
 """`latchscope whatif`: what a change of gets, children, batch, processes or timer would make of a child latch."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from textwrap import wrap
 from typing import Annotated
 
 import typer
 
 from collectors.errors import InputError
 from rules.contention.calibration import NotPredictable
+from rules.formatting import rough
 from service.cli.compare import change_of, opened_store
 from service.cli.options import CONFIG, ConfigOption, StoreOption, fail
 from service.history.comparison import CannotCompare
@@ -16,6 +19,7 @@ from service.history.whatif import WINDOW, Observed, answer, of_change, of_store
 from service.history.whatif_model import EstimateOut, WhatIfIn, WhatIfOut
 from service.state.window import BadWindow, parse_duration
 
+WIDTH = 100
 MILLISECONDS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
@@ -25,12 +29,12 @@ def whatif(
         str | None, typer.Option(help="cache whose child latch is meant; the one with most sleeps")
     ] = None,
     gets: Annotated[
-        float | None, typer.Option(help="gets per unit of work, as a factor: 0.2 is a fall of 80 %")
+        str | None, typer.Option(metavar="FACTOR", help="gets per unit of work: 0.2 or 20% is a fall of 80 %")
     ] = None,
-    children: Annotated[int | None, typer.Option(help="latches in place of one")] = None,
-    batch: Annotated[float | None, typer.Option(help="units of work per get; needs --hold")] = None,
-    hold: Annotated[float | None, typer.Option(help="hold time, as a factor")] = None,
-    processes: Annotated[str | None, typer.Option(help="active sessions as a factor, such as 2x")] = None,
+    children: Annotated[str | None, typer.Option(metavar="NUMBER", help="latches in place of one")] = None,
+    batch: Annotated[str | None, typer.Option(metavar="NUMBER", help="units of work per get; needs --hold")] = None,
+    hold: Annotated[str | None, typer.Option(metavar="FACTOR", help="hold time: 0.5 or 50% is half of it")] = None,
+    processes: Annotated[str | None, typer.Option(metavar="FACTOR", help="active sessions, such as 2x")] = None,
     timer: Annotated[str | None, typer.Option(help="grain of the timer waiters sleep on, such as 1ms")] = None,
     timer_now: Annotated[str | None, typer.Option(help="its grain now, where waiters do sleep on one")] = None,
     window: Annotated[
@@ -51,45 +55,63 @@ def whatif(
 
 def _asked(
     cache: str | None,
-    gets: float | None,
-    children: int | None,
-    batch: float | None,
-    hold: float | None,
+    gets: str | None,
+    children: str | None,
+    batch: str | None,
+    hold: str | None,
     processes: str | None,
     timer: str | None,
     timer_now: str | None,
 ) -> WhatIfIn:
-    changes = (gets, children, batch, hold, processes, timer)
-    if all(change is None for change in changes):
-        fail("say what is to change: --gets, --children, --batch with --hold, --hold, --processes or --timer")
-    if timer is not None and any(change is not None for change in changes[:-1]):
-        fail("--timer is tried by itself; ask for the other changes without it")
-    for name, value in (("--gets", gets), ("--children", children), ("--batch", batch), ("--hold", hold)):
-        if value is not None and not 0 < value < 1e6:
-            fail(f"{name} {value:g} is not above 0")
-    return WhatIfIn(
-        cache=cache,
-        gets=gets,
-        children=children,
-        batch=batch,
-        hold=hold,
-        processes=None if processes is None else _factor(processes),
-        timer_ms=None if timer is None else _milliseconds("--timer", timer),
-        timer_now_ms=None if timer_now is None else _milliseconds("--timer-now", timer_now),
-    )
+    told = {
+        "gets": _read(_factor, "--gets", gets),
+        "children": _read(_whole, "--children", children),
+        "batch": _read(_batch, "--batch", batch),
+        "hold": _read(_factor, "--hold", hold),
+        "processes": _read(_times, "--processes", processes),
+        "timer_ms": _read(_milliseconds, "--timer", timer),
+        "timer_now_ms": _read(_milliseconds, "--timer-now", timer_now),
+    }
+    asked = WhatIfIn.model_validate({"cache": cache} | {name: each for name, each in told.items() if each is not None})
+    if (problem := asked.problem()) is not None:
+        fail(problem)
+    return asked
 
 
-def _factor(text: str) -> float:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)x?", text)
-    if found is None or float(found[1]) <= 0:
-        fail(f"--processes {text} is not a factor such as 2x or 0.5x")
+def _read(reader: Callable[[str, str], float], name: str, text: str | None) -> float | None:
+    return None if text is None else reader(name, text)
+
+
+def _factor(name: str, text: str) -> float:
+    found = re.fullmatch(r"(\d*\.?\d+)(%|x?)", text.replace(" ", ""))
+    if found is None or not float(found[1]):
+        fail(f"{name} {text} is not a factor above 0, such as 0.5 or 50%")
+    return float(found[1]) / (100 if found[2] == "%" else 1)
+
+
+def _whole(name: str, text: str) -> int:
+    if re.fullmatch(r"[1-9]\d{0,2}|10[01]\d|102[0-4]", text) is None:
+        fail(f"{name} {text} is not a whole number from 1 to 1024")
+    return int(text)
+
+
+def _batch(name: str, text: str) -> float:
+    if re.fullmatch(r"\d{1,6}(\.\d+)?", text) is None or float(text) < 1:
+        fail(f"{name} {text} is not a number of units of work per get, 1 or more")
+    return float(text)
+
+
+def _times(name: str, text: str) -> float:
+    found = re.fullmatch(r"(\d*\.?\d+)x", text)
+    if found is None or not float(found[1]):
+        fail(f"{name} {text} is not a factor of the sessions active now: write 2x for twice as many")
     return float(found[1])
 
 
 def _milliseconds(name: str, text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(us|ms|s)", text)
     if found is None or float(found[1]) <= 0:
-        fail(f"{name} {text} is not a time such as 1ms or 100us")
+        fail(f"{name} {text} is not a time, such as 1ms or 100us")
     return float(found[1]) * MILLISECONDS[found[2]]
 
 
@@ -107,11 +129,14 @@ def _observed(subject: str, cache: str | None, window: str | None, store: str | 
 
 def as_text(found: WhatIfOut) -> str:
     """The sentence, what it rests on, the figures, and what to remember."""
+    cache = "cache unknown" if found.cache == "unknown" else found.cache
+    intervals = "1 interval" if found.intervals == 1 else f"{found.intervals} intervals"
     lines = [
-        f"{found.database}, child {found.child} ({found.cache}): {found.statement}",
-        f"calibrated on {found.intervals} interval(s), confidence {found.confidence}: "
-        f"{found.active_sessions:.1f} active sessions, latch occupied {found.hold_seconds * 1e6:.2f} µs a get, "
-        f"{found.think_seconds * 1e6:.1f} µs between gets of a session",
+        *_wrapped(f"{found.database}, child {found.child} ({cache}): {found.statement}"),
+        *_wrapped(
+            f"calibrated on {intervals}, confidence {found.confidence}: {found.active_sessions:.1f} active sessions, "
+            f"latch occupied {_time(found.hold_seconds)} a get, {_time(found.think_seconds)} between gets of a session"
+        ),
         "",
     ]
     figures: list[tuple[str, EstimateOut | None]] = [
@@ -123,11 +148,27 @@ def as_text(found: WhatIfOut) -> str:
     ]
     lines.append(f"{'':20}{'now':>12}{'then':>12}{'at least':>12}{'at most':>12}")
     lines += [f"{name:20}{_cells(figure)}" for name, figure in figures if figure is not None]
-    return "\n".join([*lines, *(f"Note: {note}" for note in found.notes)])
+    if (spun := found.spinning) is not None:
+        lines += _wrapped(
+            f"Spinning costs {rough(spun.value)} [{rough(spun.low)}..{rough(spun.high)}] processors now, "
+            "which wait_time does not count."
+        )
+    return "\n".join([*lines, *(line for note in found.notes for line in _wrapped(f"Note: {note}"))])
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _time(seconds: float) -> str:
+    """0.0000033 → 3.3 µs."""
+    if seconds < 1e-6:
+        return f"{rough(seconds * 1e9)} ns"
+    return f"{rough(seconds * 1e6)} µs" if seconds < 1e-3 else f"{rough(seconds * 1e3)} ms"
 
 
 def _cells(figure: EstimateOut) -> str:
     return "".join(
-        f"{'–' if value is None else f'{value:.4g}':>12}"
+        f"{'–' if value is None else rough(value) if abs(value) >= 1000 else f'{value:.4g}':>12}"
         for value in (figure.now, figure.value, figure.low, figure.high)
     )

@@ -1,21 +1,25 @@
 """What a change is worth on one database: a child latch calibrated on its history, or on one change where there is no more."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import reduce
+from math import exp
 from statistics import mean, pvariance
 
 from collectors.model import Delta, NotComparable
 from rules.contention.calibration import LatchModel, NotPredictable, calibrate
+from rules.contention.change import LoadChange
 from rules.contention.holds import HANDOFF
 from rules.contention.observation import LatchCounts
-from rules.contention.prediction import Estimate, LoadChange, predict
+from rules.contention.prediction import UNCHANGED, Estimate, predict
+from rules.contention.processor import hidden_spin_share
 from rules.contention.readings import child_named, counts_of, processors
 from rules.contention.timer import fit_timed
 from rules.context import SignalContext
 from rules.formatting import percent, rough
-from service.history.whatif_model import EstimateOut, WhatIfIn, WhatIfOut
+from service.history.whatif_model import EstimateOut, SpinningOut, WhatIfIn, WhatIfOut
 from service.store.repository import Repository
 
 WINDOW = timedelta(minutes=10)
@@ -42,14 +46,29 @@ class Observed:
 
 
 def of_change(database: str, change: Delta | NotComparable, cache: str | None) -> Observed:
-    """A child over one change. NotPredictable where it cannot be estimate."""
+    """A child over one change. NotPredictable, with what it speaks of, where it cannot be modelled."""
     if isinstance(change, NotComparable):
-        raise NotPredictable(f"{change.why}: {change.way_out}")
+        raise NotPredictable(f"{database}: {change.why}: {change.way_out}")
     context = SignalContext(change)
-    child = child_named(context, cache)
+    with _said_of(database):
+        child = child_named(context, cache)
     guarded = context.map.children.get(child)
     name = (guarded.name if guarded else None) or "unknown"
-    return Observed(database, child, name, (counts_of(context, child),), processors(context))
+    with _said_of(_latch_of(database, child, name)):
+        return Observed(database, child, name, (counts_of(context, child),), processors(context))
+
+
+@contextmanager
+def _said_of(what: str) -> Iterator[None]:
+    """A refusal names what it speaks of."""
+    try:
+        yield
+    except NotPredictable as error:
+        raise NotPredictable(f"{what}: {error}") from None
+
+
+def _latch_of(database: str, child: int, cache: str) -> str:
+    return f"{database}, child {child} ({'cache unknown' if cache == 'unknown' else cache})"
 
 
 def of_store(
@@ -112,8 +131,13 @@ def together(first: LatchCounts, other: LatchCounts) -> LatchCounts:
 
 def answer(observed: Observed, asked: WhatIfIn) -> WhatIfOut:
     """What the change makes of the child. NotPredictable where nothing can be said, in one sentence with the way out."""
+    with _said_of(_latch_of(observed.database, observed.child, observed.cache)):
+        return _answered(observed, asked)
+
+
+def _answered(observed: Observed, asked: WhatIfIn) -> WhatIfOut:
     now = observed.rows[-1]
-    if asked.timer_ms is not None:
+    if asked.timer_ms is not None and asked.model_fields_set <= {"cache", "timer_ms", "timer_now_ms"}:
         return _timed(observed, asked, now)
     model = calibrate(observed.rows, now, variation=observed.variation, processors=observed.processors)
     predicted = predict(model, change_of(asked, model))
@@ -121,7 +145,9 @@ def answer(observed: Observed, asked: WhatIfIn) -> WhatIfOut:
         database=observed.database,
         child=observed.child,
         cache=observed.cache,
-        statement=_statement(now, predicted.work, predicted.miss_ratio, predicted.sleeps_per_second),
+        statement=f"misses {percent(now.miss_ratio)} of gets, as now"
+        if predicted.notes == (UNCHANGED,)
+        else _statement(now, predicted.work, predicted.miss_ratio, predicted.sleeps_per_second),
         intervals=model.rows,
         confidence="low" if model.low_confidence else "medium",
         active_sessions=now.processes,
@@ -134,8 +160,19 @@ def answer(observed: Observed, asked: WhatIfIn) -> WhatIfOut:
         sleeps_per_second=_out(now.sleeps / now.seconds, predicted.sleeps_per_second)
         if predicted.sleeps_per_second
         else None,
-        notes=predicted.notes,
+        spinning=spinning(model, now),
+        notes=(*predicted.notes, *((f"the timer: {POSTED}",) if asked.timer_ms is not None else ())),
     )
+
+
+def spinning(model: LatchModel, now: LatchCounts) -> SpinningOut | None:
+    """What spinning costs now; None where the waits of the queue are not known."""
+    if model.sleep is None or model.saturated or now.miss_ratio <= 0:
+        return None
+    apart = exp(2 * model.sleep.budget_spread)
+    budget = model.sleep.budget
+    value, low, high = hidden_spin_share(now, (budget, budget / apart, budget * apart))
+    return SpinningOut(value=value, low=low, high=high)
 
 
 def change_of(asked: WhatIfIn, model: LatchModel) -> LoadChange:
@@ -144,8 +181,8 @@ def change_of(asked: WhatIfIn, model: LatchModel) -> LoadChange:
     if asked.batch is not None and asked.batch > 1:
         if asked.hold is None:
             raise NotPredictable(
-                "a batch also lengthens the hold, and by how much these counters cannot say: measure the hold at two sizes of "
-                "batch, and name its factor with hold"
+                "a batch also lengthens the hold, and by how much these counters cannot say: measure two sizes of batch "
+                "(`latchscope study partitions` fits such a table), and give the factor as hold, such as `--hold 1.3`"
             )
         gets /= asked.batch
     if asked.processes is not None:
@@ -157,7 +194,9 @@ def _timed(observed: Observed, asked: WhatIfIn, now: LatchCounts) -> WhatIfOut:
     """Another grain of the timer. A posted latch gains nothing; of a timed one the chain of sleepers tells the work."""
     model = calibrate(observed.rows, now, variation=observed.variation, processors=observed.processors)
     factor, low, high, note = 1.0, 1.0, 1.0, POSTED
-    if asked.timer_now_ms is not None and asked.timer_ms is not None:
+    if asked.timer_now_ms is not None and asked.timer_now_ms == asked.timer_ms:
+        note = "the timer stays as it is"
+    elif asked.timer_now_ms is not None and asked.timer_ms is not None:
         try:
             latch = fit_timed(now, asked.timer_now_ms / 1e3)
         except ValueError as error:
@@ -183,7 +222,8 @@ def _timed(observed: Observed, asked: WhatIfIn, now: LatchCounts) -> WhatIfOut:
         misses=None,
         utilisation=None,
         sleeps_per_second=None,
-        notes=(note,),
+        spinning=None,
+        notes=(),
     )
 
 

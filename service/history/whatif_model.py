@@ -12,14 +12,27 @@ class WhatIfIn(BaseModel):
     gets: float | None = Field(None, gt=0, description="gets per unit of work, as a factor: 0.2 after a fall of 80 %")
     children: int | None = Field(None, ge=1, le=1024, description="latches in place of one, all wanted alike")
     batch: float | None = Field(
-        None, ge=1, description="units of work done per get, where one was; the hold is told by hold"
+        None, ge=1, description="units of work done per get, where one was; needs hold, as it was measured"
     )
     hold: float | None = Field(None, gt=0, description="hold time, as a factor")
     processes: float | None = Field(None, gt=0, description="active sessions, as a factor of now")
-    timer_ms: float | None = Field(None, gt=0, description="grain of the timer that waiters sleep on")
+    timer_ms: float | None = Field(
+        None, gt=0, description="grain of the timer that waiters sleep on; with timer_now_ms it is tried by itself"
+    )
     timer_now_ms: float | None = Field(
         None, gt=0, description="its grain now; without it waiters are posted, as is standard"
     )
+
+    def problem(self) -> str | None:
+        """Why there is nothing to try, or too much at once; None where it can be tried."""
+        others = (self.gets, self.children, self.batch, self.hold, self.processes)
+        if self.timer_ms is None and self.timer_now_ms is not None:
+            return "say which timer is to come: a timer beside the timer of now"
+        if self.timer_now_ms is not None and any(change is not None for change in others):
+            return "a timer that waiters sleep on is tried by itself; ask for the other changes without it"
+        if self.timer_ms is None and all(change is None for change in others):
+            return "say what is to change: gets, children, batch with hold, hold, processes or timer"
+        return None
 
 
 class EstimateOut(BaseModel):
@@ -27,6 +40,14 @@ class EstimateOut(BaseModel):
 
     now: float | None
     value: float | None
+    low: float
+    high: float
+
+
+class SpinningOut(BaseModel):
+    """Processor time now spent spinning for the latch, which wait_time leaves out, in seconds per second."""
+
+    value: float
     low: float
     high: float
 
@@ -50,4 +71,7 @@ class WhatIfOut(BaseModel):
     misses: EstimateOut | None = Field(description="misses per second, as a factor of now")
     utilisation: EstimateOut | None
     sleeps_per_second: EstimateOut | None
+    spinning: SpinningOut | None = Field(
+        None, description="null where sessions wait for processors, or where the latch is saturated"
+    )
     notes: tuple[str, ...]

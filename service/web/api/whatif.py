@@ -26,11 +26,8 @@ def whatif_api(board: Board, store: Repository, access: Access) -> APIRouter:
     def run_what_if(db: str, asked: WhatIfIn) -> WhatIfOut:
         """What a change would make of a child latch, by a model calibrated on the last intervals of it."""
         watched_in(board, db)
-        changes = asked.model_dump(exclude={"cache", "timer_now_ms"}, exclude_none=True)
-        if not changes or ("timer_ms" in changes and len(changes) > 1):
-            raise HTTPException(
-                422, "say what is to change: gets, children, batch with hold, hold, processes, or timer_ms alone"
-            )
+        if (problem := asked.problem()) is not None:
+            raise HTTPException(422, problem)
         try:
             return answer(of_store(store, db, asked.cache, datetime.now(UTC)), asked)
         except NotPredictable as error:

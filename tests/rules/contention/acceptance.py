@@ -16,9 +16,10 @@ from time import process_time
 import numpy as np
 
 from rules.contention.calibration import SATURATED, LatchModel, calibrate, saturation
+from rules.contention.change import LoadChange
 from rules.contention.observation import LatchCounts
 from rules.contention.partitions import TableCell, fit_partitions
-from rules.contention.prediction import Estimate, LoadChange, Prediction, after_change, predict
+from rules.contention.prediction import Estimate, Prediction, after_change, predict
 from rules.contention.sleeping import FEW, POINT_RATIO, SEEN, sleeps_per_get, spin_budget
 from rules.contention.timer import fit_timed
 from tests.rules.contention import staged
@@ -370,7 +371,7 @@ def simulated_latches(count: int) -> Iterator[Judged]:
                 LoadChange(gets=dice.uniform(0.2, 2)),
                 LoadChange(hold=dice.uniform(0.2, 1.5)),
                 LoadChange(latches=latches * 2),
-                LoadChange(processes=round(processes * dice.uniform(0.6, 1.5))),
+                LoadChange(processes=_other_than(processes, round(processes * dice.uniform(0.6, 1.5)))),
             )
         )
         told = predict(calibrate(rows, rows[-1]), change)
@@ -385,6 +386,11 @@ def simulated_latches(count: int) -> Iterator[Judged]:
         worked.append(within(told.work, after.gets_per_second / rows[-1].gets_per_second / change.gets))
     yield share("simulated latches: misses", "covered", missed, 0.95)
     yield share("simulated latches: work", "covered", worked, 0.80)
+
+
+def _other_than(now: int, drawn: int) -> int:
+    """A change of nothing is no prediction, so one more takes its place."""
+    return drawn if drawn != now else now + 1
 
 
 def _simulated(processes: int, hold: float, think: float, latches: int, seed: int) -> LatchCounts:

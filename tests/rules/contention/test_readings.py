@@ -5,7 +5,7 @@ from math import log
 
 import pytest
 
-from collectors.model import Basis, Changes, Delta
+from collectors.model import Basis, Changes, Delta, Missing
 from rules.contention.calibration import NotPredictable
 from rules.contention.readings import child_named, counts_of, middle, ordinary_hold, processors
 from rules.context import SignalContext
@@ -39,6 +39,27 @@ def test_latch_rows_of_a_release_with_mutexes_are_not_predicted_from() -> None:
     both = replace(mutexes, readings={**mutexes.readings, "v$latch_children": STORM.readings["v$latch_children"]})
     with pytest.raises(NotPredictable, match="neither gets nor misses"):
         child_named(SignalContext(both), None)
+
+
+def test_child_that_cannot_be_told_is_not_passed_over_for_another() -> None:
+    view = STORM.readings["v$latch_children"]
+    assert isinstance(view, Changes)
+    rows = tuple(
+        {name: value for name, value in row.items() if name != "sleeps"} if row["child#"] == 1 else row
+        for row in view.rows
+    )
+    context = SignalContext(replace(STORM, readings={**STORM.readings, view.view: replace(view, rows=rows)}))
+    with pytest.raises(NotPredictable, match="those of child 1 could not be told: name a cache"):
+        child_named(context, None)
+    assert child_named(context, "dc_tablespaces") == 5
+
+
+def test_source_without_children_is_told_what_helps_it() -> None:
+    refused = Missing("v$latch_children", "refused", "ORA-00942", "GRANT SELECT ON SYS.V_$LATCH_CHILDREN TO LATCHSCOPE")
+    views = replace(STORM, readings={**STORM.readings, "v$latch_children": refused})
+    for delta, way_out in ((views, "GRANT SELECT"), (replace(views, source="report"), "take a capture with")):
+        with pytest.raises(NotPredictable, match=way_out):
+            child_named(SignalContext(delta), None)
 
 
 def without(delta: Delta, view: str) -> Delta:

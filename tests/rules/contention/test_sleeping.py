@@ -4,7 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from rules.contention.sleeping import SleepRegime, fit_sleeps, implied_budget, spin_budget
+from rules.contention.draws import truncated
+from rules.contention.sleeping import (
+    MOST_POWER,
+    POWER,
+    POWER_SPREAD,
+    SleepRegime,
+    fit_sleeps,
+    implied_budget,
+    spin_budget,
+)
 from tests.rules.contention import acceptance
 from tests.rules.contention.acceptance import Judged
 from tests.rules.contention.seeds import result_cache
@@ -36,3 +45,9 @@ def test_regime_is_told_by_the_implied_spin() -> None:
 
 def test_row_with_few_sleeps_tells_no_spin() -> None:
     assert implied_budget(result_cache("UltraSPARC")[3]) is None
+
+
+def test_power_is_drawn_between_its_bounds_and_piles_up_at_none() -> None:
+    drawn = truncated(6, POWER, POWER_SPREAD, 0.0, MOST_POWER)
+    assert drawn[0] == POWER and drawn.min() > 0 and drawn.max() < MOST_POWER
+    assert len(set(drawn[1:])) == len(drawn) - 1

@@ -42,7 +42,7 @@ def test_intervals_with_few_misses_are_taken_together_with_their_variation() -> 
 
 def test_batch_needs_the_hold_that_was_measured_with_it() -> None:
     found = of_change("x", demo("undo-storm", 60, 90), None)
-    with pytest.raises(NotPredictable, match="measure the hold at two sizes"):
+    with pytest.raises(NotPredictable, match="measure two sizes of batch"):
         answer(found, WhatIfIn(batch=4))
     told = answer(found, WhatIfIn(batch=4, hold=1.2))
     assert told.work.value is not None and told.work.value > 1

@@ -1,0 +1,96 @@
+"""A change of a latch's load: what it says, and how far a model of counters reaches."""
+
+from dataclasses import dataclass, replace
+from math import inf
+
+from rules.contention.calibration import LatchModel, NotPredictable
+
+FARTHEST = 5.0
+"""Factor of the observed gets or processes beyond which nothing is predicted."""
+SLACK = 1 + 1e-9
+"""So that five eighths over an eighth is not more than five."""
+FARTHEST_SPLIT = 16
+"""Factor of the latches beyond which nothing is predicted: one latch became at most so many on the emulator."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadChange:
+    """What is to be changed. Everything left alone stays as it is."""
+
+    gets: float = 1.0
+    """Gets per unit of work, as a factor: 0.2 after a fall of 80 %."""
+    hold: float = 1.0
+    """Hold time as a factor."""
+    hold_seconds: float | None = None
+    """Hold time itself, where it is known from elsewhere; `hold` is left alone then."""
+    latches: int | None = None
+    processes: int | None = None
+    speed: float | None = None
+    """h(N) at the new number of processes."""
+    hottest: float | None = None
+    """Share of gets of the most wanted latch after a split; even without it."""
+    gets_spread: float = 0.0
+    """Standard deviation of ln gets, where the factor itself is a guess."""
+    hold_spread: float = 0.0
+    """The same of the hold."""
+
+
+def in_effect(model: LatchModel, change: LoadChange) -> LoadChange:
+    """The change without what is so already; `LoadChange()` where nothing is left of it. NotPredictable beyond the reach."""
+    _within_reach(model, change)
+    return replace(
+        change,
+        latches=None if change.latches == model.latches else change.latches,
+        processes=None if change.processes == model.processes else change.processes,
+        speed=None if change.speed == model.speed else change.speed,
+        hottest=None if change.hottest == 1 / (change.latches or model.latches) else change.hottest,
+    )
+
+
+def loads_more(model: LatchModel, change: LoadChange) -> bool:
+    """Whether the change loads the latch more."""
+    return (
+        change.gets > 1
+        or change.hold > 1
+        or (change.processes or 0) > model.processes
+        or (change.latches or inf) < model.latches
+    )
+
+
+def _within_reach(model: LatchModel, change: LoadChange) -> None:
+    """NotPredictable where the change lies beyond what a model of counters can say."""
+    if min(change.gets, change.hold) <= 0:
+        raise NotPredictable("gets and hold are factors above 0")
+    for what, factor in (("hold", change.hold), (_load_in_words(change), change.gets * change.hold)):
+        if not 1 / FARTHEST <= factor * SLACK <= FARTHEST * SLACK**2:
+            raise NotPredictable(
+                f"{what} × {factor:g} lies beyond ×{FARTHEST:g} of what was observed: "
+                "change it in steps and measure between"
+            )
+    latches = change.latches or model.latches
+    if not model.latches / FARTHEST_SPLIT <= latches <= model.latches * FARTHEST_SPLIT:
+        raise NotPredictable(
+            f"{latches} latches in place of {model.latches} lie beyond ×{FARTHEST_SPLIT}, the most that was tested: "
+            "split in steps and measure between"
+        )
+    _enough_processors(model, change.processes or model.processes)
+
+
+def _load_in_words(change: LoadChange) -> str:
+    """The load is gets times hold, which is all that the queue knows of either."""
+    return "gets" if change.hold == 1 else "the load (gets by hold)"
+
+
+def _enough_processors(model: LatchModel, processes: int) -> None:
+    if processes < 2:
+        raise NotPredictable("one session alone collides with nobody: there is nothing to predict")
+    if processes > FARTHEST * model.processes:
+        raise NotPredictable(
+            f"{processes} processes are more than ×{FARTHEST:g} of the {model.processes} observed: "
+            "add them in steps and measure between"
+        )
+    if processes > model.processes and model.processors is not None and processes > model.processors:
+        raise NotPredictable(
+            f"{processes} processes are more than the {model.processors} processors: "
+            "the rest wait for a processor, which this model does not hold"
+        )
