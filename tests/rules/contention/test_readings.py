@@ -73,7 +73,7 @@ def test_totals_and_missing_figures_are_refused_with_the_reason() -> None:
         counts_of(SignalContext(without(STORM, "v$sys_time_model")), 1)
     with pytest.raises(NotPredictable, match="no child 99"):
         counts_of(SignalContext(STORM), 99)
-    with pytest.raises(NotPredictable, match="v\\$latch_children was not read"):
+    with pytest.raises(NotPredictable, match="v\\$latch_children has no row"):
         child_named(SignalContext(without(STORM, "v$latch_children")), None)
 
 

@@ -24,7 +24,7 @@ def test_question_without_a_change_is_422_and_without_history_409(
 ) -> None:
     app = stage.app(place.url)
     assert asked(app, PATH, {}).status_code == 422
-    assert asked(app, PATH, {"timer_ms": 1, "gets": 0.5}).status_code == 422
+    assert asked(app, PATH, {"timer_ms": 1, "timer_now_ms": 10, "gets": 0.5}).status_code == 422
     assert asked(app, PATH, {"gets": -1}).status_code == 422
     refused = asked(app, PATH, {"gets": 0.5})
     assert refused.status_code == 409 and "wait until it is polled" in refused.json()["detail"]
