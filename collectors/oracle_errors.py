@@ -84,6 +84,18 @@ LOST = {
     "ORA-12543",
     "ORA-12170",
 }
+_WRITE = "write host:port/service as dsn"
+_PLAIN = (
+    (r"DPY-4027", f"the dsn is an alias, and no folder with a tnsnames.ora is set; {_WRITE}, or set config_dir"),
+    (r"DPY-4026", f"the folder of config_dir has no tnsnames.ora that can be read; {_WRITE}, or set another folder"),
+    (r"DPY-4000.*?\"([^\"]*)\" in (\S+)", rf"\2 has no alias \1; {_WRITE}, or an alias that it has"),
+    (r"DPY-(?:4017|4018|4022|2049)", f"the descriptor in the dsn is not whole; copy it from tnsnames.ora, or {_WRITE}"),
+    (
+        r"DPY-6005.*Connection refused",
+        "nothing listens at host and port of the dsn (connection refused); put the dsn right, or start the listener",
+    ),
+)
+"""What the driver says of a dsn, in its own codes → what is to be done about it."""
 _CODE = re.compile(r"\b(?:ORA|DPY|DPI)-\d{4,5}\b")
 _HELP = re.compile(r"\s*(?:Help: \S+|See https?://\S+ for help)")
 
@@ -98,7 +110,7 @@ def classified(error: Exception) -> SessionError | StatementError:
         return SessionError(f"the host name in the dsn cannot be resolved: {error.strerror}")
     said = " ".join(str(link) for link in _chain(error))
     found = set(_CODE.findall(said))
-    message = brief(error)
+    message = _in_plain_words(said) or brief(error)
     if found & CREDENTIAL:
         return CredentialError(message)
     if found & STARTING:
@@ -125,6 +137,14 @@ def brief(error: Exception) -> str:
     text = _HELP.sub("", str(error)) or type(error).__name__
     text = re.sub(r" \(CONNECTION_ID=[^)]*\)", "", text)
     return " ".join(text.split())
+
+
+def _in_plain_words(said: str) -> str | None:
+    """What is wrong with a dsn, where that is what the driver means."""
+    for pattern, words in _PLAIN:
+        if found := re.search(pattern, said, re.DOTALL):
+            return found.expand(words)
+    return None
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:

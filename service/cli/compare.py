@@ -15,8 +15,9 @@ from collectors.model import Delta, NotComparable
 from rules.comparison.compare import compare as compared
 from rules.comparison.model import Comparison
 from service.characters import visible_json
-from service.cli.options import CONFIG, ConfigOption, StoreOption, fail, say
-from service.config import settings, sources
+from service.cli.options import CONFIG, ConfigOption, StoreOption, fail, say, settings_of
+from service.cli.terminal import show
+from service.config.settings import Settings
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
 from service.intake import inputs
@@ -59,7 +60,10 @@ def compare(
     if format is ComparisonFormat.JSON:
         typer.echo(visible_json(found.model_dump_json(indent=2)))
         return
-    typer.echo(as_text(found) if format is ComparisonFormat.TEXT else as_markdown(found))
+    if format is ComparisonFormat.TEXT:
+        show(as_text(found))
+    else:
+        typer.echo(as_markdown(found))
 
 
 def mark(
@@ -130,14 +134,14 @@ def _of_store(
 @contextmanager
 def opened_store(url: str | None, config: Path, database: str) -> Iterator[Repository]:
     """The store that is named, or of the configuration; it and the database must be there already."""
+    chosen = None if url is not None else settings_of(config)
     try:
-        chosen = None if url is not None else sources.read(config)
         address = url if chosen is None else chosen.store
         path = sqlite_file(str(address))
         if path is not None and not path.exists():
             fail(f"there is no store {path}; `latchscope serve` makes it")
         opened = Repository(str(address), chosen.history if chosen else None)
-    except (settings.BadSettings, StoreError) as error:
+    except StoreError as error:
         fail(str(error))
     except STORE_ERRORS as error:
         fail(f"--store: {brief(error)}")
@@ -150,7 +154,7 @@ def opened_store(url: str | None, config: Path, database: str) -> Iterator[Repos
         opened.close()
 
 
-def _known(opened: Repository, database: str, chosen: settings.Settings | None) -> None:
+def _known(opened: Repository, database: str, chosen: Settings | None) -> None:
     names = set(opened.names.all_databases().values()) | {
         database.name for database in (chosen.databases if chosen else ())
     }

@@ -15,6 +15,7 @@ from rich.progress import Progress
 from rules.model import Diagnosis, Severity
 from service.characters import visible_json
 from service.cli.options import say
+from service.cli.terminal import fit_to_terminal, show
 from service.intake import inputs
 from service.intake.inputs import InputResults
 from service.render import diagnosis
@@ -35,7 +36,8 @@ class Format(StrEnum):
 
 def diagnose(
     files: Annotated[
-        list[str], typer.Argument(help="reports, script output, captures, directories, archives; - for stdin")
+        list[str],
+        typer.Argument(metavar="FILE…", help="reports, script output, captures, directories, archives; - for stdin"),
     ],
     format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="write there instead of to stdout")] = None,
@@ -43,6 +45,8 @@ def diagnose(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="every cause that was ruled out, in text")] = False,
 ) -> None:
     """Diagnose without a connection. Exit 0 when all inputs were read, 2 when one was not; 1 only by --fail-on."""
+    if output is None and format is Format.TEXT:
+        fit_to_terminal()
     with _progress() as step:
         outcome = inputs.diagnose_all(files, step)
     text = _printed(outcome, format, single=len(files) == 1, verbose=verbose)
@@ -50,7 +54,7 @@ def diagnose(
         say(f"latchscope: skipped: {skipped}")
     for error in outcome.errors:
         say(f"latchscope: {error}")
-    if text is not None and not _written(text, output):
+    if text is not None and not _written(text, output, format):
         raise typer.Exit(2)
     if outcome.errors:
         raise typer.Exit(2)
@@ -83,9 +87,9 @@ def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bo
     return diagnosis.as_markdown(outcome.diagnosed)
 
 
-def _written(text: str, output: Path | None) -> bool:
+def _written(text: str, output: Path | None, format: Format) -> bool:
     if output is None:
-        typer.echo(text)
+        (show if format is Format.TEXT else typer.echo)(text)
         return True
     try:
         output.write_text(text + "\n", encoding="utf-8")

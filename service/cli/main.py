@@ -1,8 +1,10 @@
 """The `latchscope` command. JSON on stdout only, messages on stderr; bad input is one line and exit code 2."""
 
+import platform
 import re
 import shutil
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -17,24 +19,43 @@ from collectors.scenarios import scenarios
 from rules.catalogue import catalogue
 from rules.confirming_views import views_before_containers, views_since_containers
 from service.cli import compare, preflight, script, whatif
+from service.cli.causes import causes_cli
+from service.cli.config import config_cli
 from service.cli.diagnose import diagnose
+from service.cli.group import OneLineGroup
 from service.cli.notify import notify_cli
-from service.cli.options import CONFIG, ConfigOption, fail
+from service.cli.options import CONFIG, ConfigOption, fail, settings_of
 from service.cli.serving import serve_until_told
 from service.cli.store import store_cli
 from service.cli.study import study_cli
+from service.cli.terminal import show
 from service.config import settings, sources
+from service.config.mistakes import meant
 from service.config.settings import Settings
-from service.render import diagnosis
 
-cli = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+cli = typer.Typer(
+    no_args_is_help=True,
+    cls=OneLineGroup,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 KIND_HELP = f"kind of database: {', '.join(KINDS)}; or a release, such as 11g or 19c"
 DEMO = "latchscope demo: http://{address}/ (the undo storm builds up after 20 s); its store: STORE"
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"latchscope {version('latchscope')}, Python {platform.python_version()}")
+        raise typer.Exit
+
+
 @cli.callback()
-def main() -> None:
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version and end")
+    ] = False,
+) -> None:
     """Find out why an Oracle database grinds on its dictionary cache, and what to do."""
 
 
@@ -55,7 +76,7 @@ def serve(
     insecure: Annotated[bool, typer.Option(help="serve an address others can reach without any token")] = False,
 ) -> None:
     """Serve the databases of a configuration."""
-    chosen = _settings(config)
+    chosen = settings_of(config)
     if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
         fail(f"{chosen.listen} can be reached by others: set auth.tokens_file, or say --insecure")
     serve_until_told(chosen)
@@ -70,9 +91,9 @@ def check(
     ] = None,
 ) -> None:
     """Try what can be read on each database, and print the SQL for what cannot. Exit 1 when something is missing."""
-    chosen, known = _settings(config), _kind(kind) if kind else None
+    chosen, known = settings_of(config), _kind(kind) if kind else None
     reports = [preflight.check(database, chosen, known) for database in _named(chosen, databases)]
-    typer.echo("\n".join(preflight.as_text(report) for report in reports))
+    show("\n".join(preflight.as_text(report) for report in reports))
     if any(report.error for report in reports):
         raise typer.Exit(2)
     if any(report.lacking for report in reports):
@@ -103,7 +124,7 @@ def capture(
     config: ConfigOption = CONFIG,
 ) -> None:
     """Write a capture of a database: two snapshots some seconds apart, to be diagnosed anywhere."""
-    chosen = _settings(config)
+    chosen = settings_of(config)
     (target,) = _named(chosen, [database])
     if seconds:
         typer.echo(f"{database}: two snapshots, {seconds:g} s apart …", err=True)
@@ -132,7 +153,7 @@ def holders(
     config: ConfigOption = CONFIG,
 ) -> None:
     """Profile who holds the row cache latch right now, and how long: many looks in one statement, on request only."""
-    chosen = _settings(config)
+    chosen = settings_of(config)
     (target,) = _named(chosen, [database])
     try:
         typer.echo(preflight.holders_as_text(preflight.holders(target, chosen, seconds, looks)))
@@ -140,29 +161,11 @@ def holders(
         fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
 
 
-causes = typer.Typer(
-    no_args_is_help=True, help="The knowledge base: what latchscope can find, and what to do about it."
-)
-cli.add_typer(causes, name="causes")
+cli.add_typer(causes_cli, name="causes")
+cli.add_typer(config_cli, name="config")
 cli.add_typer(store_cli, name="store")
 cli.add_typer(study_cli, name="study")
 cli.add_typer(notify_cli, name="notify")
-
-
-@causes.command("list")
-def list_causes() -> None:
-    """Every cause, one line each."""
-    for cause in catalogue().values():
-        how = "handbook" if cause.handbook else ", ".join(cause.surfaces)
-        typer.echo(f"{cause.kb:6} {cause.id:28} {cause.name} ({how}; {cause.status})")
-
-
-@causes.command("show")
-def show_cause(id: Annotated[str, typer.Argument(help="id of the cause")]) -> None:
-    """One cause with its conditions, confirming query, remedy and references."""
-    if id not in catalogue():
-        fail(f"there is no cause {id}; `latchscope causes list` shows them")
-    typer.echo(diagnosis.cause_as_text(catalogue()[id]))
 
 
 def _kind(word: str) -> DatabaseKind:
@@ -172,16 +175,9 @@ def _kind(word: str) -> DatabaseKind:
         fail(str(error))
 
 
-def _settings(config: Path) -> Settings:
-    try:
-        return sources.read(config)
-    except settings.BadSettings as error:
-        fail(str(error))
-
-
 def _named(chosen: Settings, names: list[str] | None) -> list[settings.DatabaseSettings]:
     known = {database.name: database for database in chosen.databases}
     for name in names or ():
         if name not in known:
-            fail(f"no database named {name} in the configuration; there are: {', '.join(known) or 'none'}")
+            fail(f"no database named {name} in the configuration{meant(name, known)}")
     return [known[name] for name in names] if names else list(known.values())

@@ -6,6 +6,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from service.characters import visible
+from service.config import sources
+from service.config.mistakes import NO_DATABASES
+from service.config.settings import BadSettings, Settings
 
 CONFIG = Path("latchscope.yaml")
 ConfigOption = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
@@ -21,3 +24,14 @@ def fail(message: str) -> NoReturn:
 def say(message: str) -> None:
     """A message on stderr; what it names may come from anywhere."""
     typer.echo(visible(message, keep="\n"), err=True)
+
+
+def settings_of(config: Path) -> Settings:
+    """The configuration; one that cannot be used, or that names nothing to watch, is one line and exit code 2."""
+    try:
+        chosen = sources.read(config)
+    except BadSettings as error:
+        fail(str(error))
+    if not chosen.watches_something:
+        fail(f"{config}: {NO_DATABASES}")
+    return chosen

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from service.cli.options import CONFIG, ConfigOption, fail, say
-from service.config import settings, sources
+from service.cli.options import CONFIG, ConfigOption, fail, say, settings_of
 from service.store.check import problems
 from service.store.queries.history import WIDTHS
 from service.store.repository import Repository
@@ -93,13 +92,13 @@ def print_figures(
 @contextmanager
 def _opened(config: Path, must_exist: bool = False) -> Iterator[Repository]:
     """The store of a configuration; what goes wrong with it is one line and exit code 2."""
+    chosen = settings_of(config)
     try:
-        chosen = sources.read(config)
         path = sqlite_file(chosen.store)
         if must_exist and path is not None and not path.exists():
             fail(f"there is no store {path}; `latchscope serve` makes it, or set `store` in {config}")
         store = Repository(chosen.store, chosen.history)
-    except (settings.BadSettings, StoreError) as error:
+    except StoreError as error:
         fail(str(error))
     try:
         yield store

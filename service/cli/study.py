@@ -2,10 +2,10 @@
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -63,12 +63,12 @@ def study_scaling(
     format: FormatOption = StudyFormat.TEXT,
 ) -> None:
     """Processes that share one latch: does spinning absorb the collisions, and where does the curve bend?"""
-    try:
-        claims = [claim_of(each) for each in claim or ()]
-        study = scaling_study(_read(file), _name(file), _chosen(column), claims)
-    except BadStudy as error:
-        fail(str(error))
-    _print(study, scaling_page(study), _name(file), format)
+    _answer(
+        lambda: scaling_study(_read(file), _name(file), _chosen(column), [claim_of(each) for each in claim or ()]),
+        scaling_page,
+        _name(file),
+        format,
+    )
 
 
 @study_cli.command("partitions")
@@ -82,22 +82,20 @@ def study_partitions(
     format: FormatOption = StudyFormat.TEXT,
 ) -> None:
     """A structure split into partitions and refilled in batches: which setting is enough, and what do few cells tell?"""
-    try:
-        asked = [setting_of(each) for each in ask or ()]
-        study = partition_study(_read(file), _name(file), _chosen(column), processes, asked)
-    except BadStudy as error:
-        fail(str(error))
-    _print(study, partitions_page(study), _name(file), format)
+    _answer(
+        lambda: partition_study(
+            _read(file), _name(file), _chosen(column), processes, [setting_of(each) for each in ask or ()]
+        ),
+        partitions_page,
+        _name(file),
+        format,
+    )
 
 
 @study_cli.command("parallel")
 def study_parallel(file: TableArgument, column: ColumnOption = None, format: FormatOption = StudyFormat.TEXT) -> None:
     """One worker against many (vmtasks and the like): speed-ups, and the serial share they imply."""
-    try:
-        study = parallel_study(_read(file), _name(file), _chosen(column))
-    except BadStudy as error:
-        fail(str(error))
-    _print(study, parallel_page(study), _name(file), format)
+    _answer(lambda: parallel_study(_read(file), _name(file), _chosen(column)), parallel_page, _name(file), format)
 
 
 @study_cli.command("cpu")
@@ -112,12 +110,14 @@ def study_cpu(
     format: FormatOption = StudyFormat.TEXT,
 ) -> None:
     """Processor counters: instructions per cycle, stalls, and what they do to the time a latch is held."""
-    try:
-        other = None if against is None else (_read(against), _name(against))
-        study = cpu_study(_read(file), _name(file), holder, other)
-    except BadStudy as error:
-        fail(str(error))
-    _print(study, cpu_page(study), _name(file), format)
+    _answer(
+        lambda: cpu_study(
+            _read(file), _name(file), holder, None if against is None else (_read(against), _name(against))
+        ),
+        cpu_page,
+        _name(file),
+        format,
+    )
 
 
 @study_cli.command("timer")
@@ -128,21 +128,22 @@ def study_timer(
     format: FormatOption = StudyFormat.TEXT,
 ) -> None:
     """Another timer granularity: what it changes for waiters that sleep on a timer, and for those that are posted."""
+    times = (("granularity", granularity), ("need", need), ("before", before))
+    _answer(
+        lambda: timer_study(*(_seconds(name, each) for name, each in times)), timer_page, f"a need of {need}", format
+    )
+
+
+S = TypeVar("S", ScalingStudy, PartitionStudy, ParallelStudy, CpuStudy, TimerStudy)
+
+
+def _answer(make: Callable[[], S], page_of: Callable[[S], StudyPage], source: str, how: StudyFormat) -> None:
+    """Study and print; bad input is one line and exit code 2."""
     try:
-        study = timer_study(
-            *(_seconds(name, each) for name, each in (("granularity", granularity), ("need", need), ("before", before)))
-        )
+        study = make()
     except BadStudy as error:
         fail(str(error))
-    _print(study, timer_page(study), f"a need of {need}", format)
-
-
-def _print(
-    study: ScalingStudy | PartitionStudy | ParallelStudy | CpuStudy | TimerStudy,
-    page: StudyPage,
-    source: str,
-    how: StudyFormat,
-) -> None:
+    page = page_of(study)
     if how is StudyFormat.JSON:
         typer.echo(study.model_dump_json(indent=2))
     elif how is StudyFormat.HTML:

@@ -5,9 +5,10 @@ import socket
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from service.config.dsn import plain_dsn
 from service.config.notifications import NotificationSettings
 from service.config.receivers import checked
 from service.config.units import Bytes, Seconds, Switch
@@ -104,7 +105,7 @@ class HistorySettings(Strict):
     @model_validator(mode="after")
     def _coarser_for_longer(self) -> "HistorySettings":
         if not self.polls <= self.five_minutes <= self.hourly:
-            raise ValueError("polls, five_minutes and hourly must not be kept shorter the coarser they are")
+            raise ValueError("the coarser must be kept at least as long: polls, then five_minutes, then hourly")
         return self
 
 
@@ -170,26 +171,33 @@ class DatabaseSettings(Strict):
     """Time between polls of this database. At least 10 s, but for scripted databases. Where there is none,
     `defaults.interval` holds."""
 
+    @field_validator("dsn")
+    @classmethod
+    def _usable(cls, dsn: str) -> str:
+        return dsn if dsn.startswith(DEMO) else plain_dsn(dsn)
+
     @property
     def scripted(self) -> str | None:
         """Name of the scenario, when this is a scripted database."""
         return self.dsn.removeprefix(DEMO) if self.dsn.startswith(DEMO) else None
 
-    @model_validator(mode="after")
-    def _one_password(self) -> "DatabaseSettings":
-        sources = ("password_file", "password_env", "password_command")
-        given = [name for name in sources if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ValueError(f"{self.name} has {' and '.join(given)}; keep one")
-        return self
+    @field_validator("password_env", "password_command")
+    @classmethod
+    def _one_password(cls, value: str | list[str] | None, info: ValidationInfo) -> str | list[str] | None:
+        earlier = [name for name in ("password_file", "password_env") if info.data.get(name) is not None]
+        if value is not None and earlier:
+            raise ValueError(f"{info.data.get('name')} has {' and '.join([*earlier, str(info.field_name)])}; keep one")
+        return value
 
-    @model_validator(mode="after")
-    def _gentle(self) -> "DatabaseSettings":
-        if self.interval is not None and self.interval < SHORTEST_REAL_INTERVAL and not self.scripted:
+    @field_validator("interval")
+    @classmethod
+    def _gentle(cls, interval: float | None, info: ValidationInfo) -> float | None:
+        scripted = str(info.data.get("dsn")).startswith(DEMO)
+        if interval is not None and interval < SHORTEST_REAL_INTERVAL and not scripted:
             raise ValueError(
-                f"interval of {self.name} is {self.interval:g} s; a real database is polled every 10 s at most"
+                f"interval of {info.data.get('name')} is {interval:g} s; a real database is polled every 10 s at most"
             )
-        return self
+        return interval
 
 
 class Settings(BaseSettings):
@@ -252,6 +260,11 @@ class Settings(BaseSettings):
         if defaults.interval < SHORTEST_REAL_INTERVAL:
             raise ValueError(f"interval is {defaults.interval:g} s; a real database is polled every 10 s at most")
         return defaults
+
+    @property
+    def watches_something(self) -> bool:
+        """Whether there is anything to show: databases of its own, or those of other cells."""
+        return bool(self.databases) or self.fleet.prometheus is not None
 
     @property
     def replica_name(self) -> str:

@@ -1,36 +1,68 @@
 """Where settings come from: latchscope.yaml, overridden by LATCHSCOPE_…__… in the environment, or the demo."""
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsError
 
 from collectors.scenarios import scenarios
+from service.config.lines import NotYaml, yaml_text
+from service.config.mistakes import PREFIX, ConfigMistake, mistakes_of, own_mistakes
 from service.config.settings import DEMO, BadSettings, DatabaseSettings, Settings
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """What a configuration holds, and everything that is wrong with it, in the order of its lines."""
+
+    settings: Settings | None
+    mistakes: tuple[ConfigMistake, ...]
+
+
 def read(path: Path) -> Settings:
-    """The settings of a YAML file. Raises BadSettings."""
-    if not path.exists():
-        raise BadSettings(f"{path} does not exist; write one after docs/configuration.md, or run `latchscope demo`")
+    """The settings of a YAML file. Raises BadSettings with the first mistake of it."""
+    found = checked(path)
+    if found.settings is None or found.mistakes:
+        first, *others = found.mistakes
+        line = "" if first.line is None else f":{first.line}"
+        more = f" (and {len(others)} more: `latchscope config validate {path}`)" if others else ""
+        raise BadSettings(f"{path}{line}: {first}{more}")
+    return found.settings
+
+
+def checked(path: Path) -> CheckedFile:
+    """The settings of a YAML file, or all that is wrong with it. Raises BadSettings where it cannot be read as a file."""
     try:
-        members = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        if not isinstance(members, dict):
-            raise BadSettings(f"{path} must hold settings by name, such as `listen: 127.0.0.1:8000`")
-        return Settings(**members)
+        text = yaml_text(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadSettings(
+            f"{path} does not exist; `latchscope init` writes one, `latchscope demo` needs none"
+        ) from None
+    except UnicodeDecodeError:
+        raise BadSettings(f"{path} is not valid YAML: it is not text; save it as UTF-8") from None
     except OSError as error:
-        raise BadSettings(f"{path} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, TypeError) as error:
-        raise BadSettings(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+        raise BadSettings(
+            f"{path} cannot be read: {error.strerror}; give the right to read it, or name a file"
+        ) from None
+    except NotYaml as error:
+        return CheckedFile(None, (ConfigMistake(error.line, "", str(error)),))
+    members = {} if text.members is None else text.members
+    if not isinstance(members, dict):
+        return CheckedFile(None, (ConfigMistake(1, "", "holds no settings by name, such as `listen: 127.0.0.1:8000`"),))
+    chosen, mistakes = None, list(own_mistakes(text))
+    try:
+        chosen = Settings(**{str(name): value for name, value in members.items()})
     except SettingsError as error:
-        raise BadSettings(f"the environment holds a setting that cannot be read: {error}") from None
+        name = re.search(r'field "(\w+)"', str(error))
+        variable = f"{PREFIX}{name[1].upper()}" if name else f"a variable {PREFIX}…"
+        mistakes.append(
+            ConfigMistake(None, "", f"{variable} in the environment is not JSON; write it as JSON, or unset it")
+        )
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
-        known = " (no such setting)" if first["type"] == "extra_forbidden" else ""
-        raise BadSettings(f"{path}: {where}{known}: {said}" if where else f"{path}: {said}") from None
+        mistakes += mistakes_of(error.errors(), text)
+    return CheckedFile(chosen, tuple(sorted(mistakes, key=lambda mistake: mistake.line or 0)))
 
 
 class _Demo(Settings):

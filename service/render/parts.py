@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from textwrap import wrap
 
 from collectors.model import Basis, Delta
@@ -13,6 +14,8 @@ from rules.predicted import PredictedEffect
 from service.intake.inputs import DiagnosedInput
 
 COLUMNS = 100
+LINE_WIDTH: ContextVar[int] = ContextVar("LINE_WIDTH", default=COLUMNS)
+"""Columns of a line of text: those of a document, fewer on a narrow terminal."""
 EFFECT = "Expected effect"
 TIED = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|×|s|ms|h|min)(?:\W|$))")
@@ -32,7 +35,7 @@ def wrapped(words: str, indent: str = "") -> list[str]:
     """
     lines = wrap(
         _BEFORE_UNIT.sub(TIED, words),
-        COLUMNS,
+        LINE_WIDTH.get(),
         initial_indent=indent,
         subsequent_indent=f"{indent}    ",
         break_long_words=False,

@@ -73,7 +73,9 @@ def test_compare_takes_a_mark_from_the_store(kept: Place) -> None:
 
 def test_compare_takes_windows_from_the_configured_store(kept: Place, tmp_path: Path) -> None:
     config = tmp_path / "latchscope.yaml"
-    config.write_text(f"store: {json.dumps(kept.url)}\n", encoding="utf-8")
+    config.write_text(
+        f"store: {json.dumps(kept.url)}\ndatabases: [{{name: {DB}, dsn: 'demo:{DB}'}}]\n", encoding="utf-8"
+    )
     before, after = f"{iso(at(100))}/{iso(at(130))}", f"{iso(at(160))}/{iso(at(190))}"
     asked = ("--before", before, "--after", after, "--config", str(config), "--format", "json")
     told = Comparison.model_validate_json(run("compare", "--db", DB, *asked).stdout)

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,12 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from collectors.granting.kinds import KINDS
-from rules.catalogue import catalogue
 from rules.model import Diagnosis, Severity
 from service.cli.main import cli
 from tests.oracle_standin.deadline import HANGS
 
+DATABASES = "databases: [{name: a, dsn: 'demo:undo-storm'}]\n"
+LISTEN = f"listen: 127.0.0.1:0\n{DATABASES}"
 REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
 
 
@@ -194,7 +196,7 @@ def configured(tmp_path: Path, text: str) -> Path:
     ("text", "said"),
     [
         ("listen: [", "is not valid YAML"),
-        ("lisen: 127.0.0.1:8000", "lisen (no such setting)"),
+        ("lisen: 127.0.0.1:8000", "lisen: no such setting"),
         ("databases: [{name: a, dsn: h/s}, {name: a, dsn: h/t}]", "two databases are named a"),
         ("databases: [{name: a, dsn: h/s, interval: 5s}]", "a real database is polled every 10 s at most"),
         ("defaults: {interval: 5s}", "a real database is polled every 10 s at most"),
@@ -208,9 +210,9 @@ def test_serve_reports_an_invalid_configuration_in_one_line(tmp_path: Path, text
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("listen: 127.0.0.1:0\nstore: sqlite:////no/such/folder/x.db", "unable to open database file"),
-        ("listen: 127.0.0.1:0\nstore: nonsense", "set `store`"),
-        ("listen: 127.0.0.1:0\nstore: postgresql+nodriver://u:geheim@h/db", "postgresql+nodriver://u:***@h/db"),
+        (f"{LISTEN}store: sqlite:////no/such/folder/x.db", "unable to open database file"),
+        (f"{LISTEN}store: nonsense", "set `store`"),
+        (f"{LISTEN}store: postgresql+nodriver://u:geheim@h/db", "postgresql+nodriver://u:***@h/db"),
     ],
 )
 def test_serve_reports_a_store_that_cannot_be_opened_in_one_line(tmp_path: Path, text: str, said: str) -> None:
@@ -228,7 +230,7 @@ def test_serve_reports_a_port_in_use_in_one_line(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        line = one_line(run("serve", "--config", configured(tmp_path, f"listen: 127.0.0.1:{port}")))
+        line = one_line(run("serve", "--config", configured(tmp_path, f"listen: 127.0.0.1:{port}\n{DATABASES}")))
     assert line == f"latchscope: cannot listen on 127.0.0.1:{port}: Address already in use; choose another port\n"
 
 
@@ -262,16 +264,32 @@ def test_installed_command_keeps_stdout_and_stderr_apart(incident: Path, tmp_pat
     assert done.stderr == f"latchscope: {tmp_path / 'none'} does not exist\n"
 
 
-def test_causes_command_lists_and_shows_every_cause() -> None:
-    listed = CliRunner().invoke(cli, ["causes", "list"])
-    assert listed.exit_code == 0
-    assert [line.split()[1] for line in listed.output.splitlines()] == list(catalogue())
-    for cause in catalogue().values():
-        shown = CliRunner().invoke(cli, ["causes", "show", cause.id])
-        assert shown.exit_code == 0 and cause.name in shown.output and cause.kb in shown.output
-        assert ("A handbook entry" in shown.output) == cause.handbook, cause.id
-    wrong = CliRunner().invoke(cli, ["causes", "show", "nothing"])
-    assert wrong.exit_code == 2 and "there is no cause nothing" in wrong.output
+def test_version_is_that_of_the_distribution() -> None:
+    told = run("--version")
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert told.stdout.startswith(f"latchscope {version('latchscope')}, Python 3.")
+
+
+def test_completion_can_be_installed_and_completes_commands_and_causes() -> None:
+    assert "--install-completion" in run("--help").stdout
+    for words, completed in (("latchscope cau", "causes"), ("latchscope causes show undo-s", "undo-segments")):
+        asked = {"_LATCHSCOPE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        told = CliRunner().invoke(cli, [], env=asked, prog_name="latchscope")
+        assert completed in told.stdout.split(), told.output
+
+
+def test_configuration_without_databases_is_an_error_of_every_command(tmp_path: Path) -> None:
+    path = configured(tmp_path, "listen: 127.0.0.1:0")
+    for words in (
+        ("serve",),
+        ("check",),
+        ("capture", "a", "-o", tmp_path / "x"),
+        ("holders", "a"),
+        ("mark", "a", "text"),
+        ("compare", "--db", "a", "--mark", "last"),
+        ("store", "check"),
+    ):
+        assert "no databases; list them under `databases`" in one_line(run(*words, "--config", path)), words
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -60,7 +60,9 @@ def filled(store: Repository, hour: list[IngestRecord]) -> Repository:
 
 def latchscope(folder: Path, url: str, *words: str) -> Result:
     config = folder / "latchscope.yaml"
-    config.write_text(json.dumps({"store": url}), encoding="utf-8")
+    config.write_text(
+        json.dumps({"store": url, "databases": [{"name": "undo-storm", "dsn": "demo:undo-storm"}]}), encoding="utf-8"
+    )
     return CliRunner().invoke(cli, ["store", *words, "--config", str(config)])
 
 

@@ -16,7 +16,7 @@ def test_read_refuses_bytes_that_are_not_text(tmp_path: Path) -> None:
 
 
 def test_read_names_the_documentation_for_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(BadSettings, match=r"does not exist; write one after docs/configuration\.md"):
+    with pytest.raises(BadSettings, match=r"does not exist; `latchscope init` writes one"):
         sources.read(tmp_path / "none.yaml")
 
 

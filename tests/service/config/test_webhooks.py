@@ -35,17 +35,20 @@ def test_webhook_name_is_its_own_or_made_from_the_host(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("hook", "said"),
     [
-        ("url: 'ftp://secret.example.com/'", "webhooks.0.url: is no address to post to"),
-        ("url: 'file:///etc/secret'", "webhooks.0.url: is no address to post to"),
-        ("url: 'https:///secret'", "webhooks.0.url: is no address to post to"),
-        ("url: 'https://secret.example.com:port/'", "webhooks.0.url: is no address to post to"),
-        ('url: "https://a.example.com/secret\\nX: y"', "webhooks.0.url: is no address to post to"),
-        ("url: 'https://me:secret@a.example.com/'", "webhooks.0.url: holds a user or a password"),
-        ("url: 'https://a.example.com/', secret: secret", "webhooks.0.secret (no such setting)"),
-        ("url: 'https://a.example.com/', on: [sometimes]", "webhooks.0.on.0"),
-        ("url: 'https://a.example.com/', on: []", "webhooks.0.on"),
-        ("url: 'https://a.example.com/', min_severity: bad", "webhooks.0.min_severity"),
-        ("url: 'https://a.example.com/', name: n, databases: [erp9]", "webhook n names erp9, which is not under"),
+        ("url: 'ftp://secret.example.com/'", "webhooks[0].url: is no address to post to"),
+        ("url: 'file:///etc/secret'", "webhooks[0].url: is no address to post to"),
+        ("url: 'https:///secret'", "webhooks[0].url: is no address to post to"),
+        ("url: 'https://secret.example.com:port/'", "webhooks[0].url: is no address to post to"),
+        ('url: "https://a.example.com/secret\\nX: y"', "webhooks[0].url: is no address to post to"),
+        ("url: 'https://me:secret@a.example.com/'", "webhooks[0].url: holds a user or a password"),
+        ("url: 'https://a.example.com/', secret: secret", "webhooks[0].secret: no such setting"),
+        ("url: 'https://a.example.com/', on: [sometimes]", "webhooks[0].on[0]"),
+        ("url: 'https://a.example.com/', on: []", "webhooks[0].on"),
+        ("url: 'https://a.example.com/', min_severity: bad", "webhooks[0].min_severity"),
+        (
+            "url: 'https://a.example.com/', name: n, databases: [erp9]",
+            "webhooks[0].databases[0]: erp9 is not under `databases`",
+        ),
         ("url: 'https://a.example.com/'}, {url: 'https://a.example.com/'", "two webhooks are named a.example.com-"),
     ],
 )
@@ -54,4 +57,4 @@ def test_webhook_mistake_is_one_line_without_the_address(tmp_path: Path, hook: s
         read(tmp_path, f"webhooks: [{{{hook}}}]")
     assert said in str(error.value)
     assert "\n" not in str(error.value)
-    assert "secret" not in str(error.value).replace("webhooks.0.secret", "").replace("see secret_file", "")
+    assert "secret" not in str(error.value).replace("webhooks[0].secret", "").replace("secret_file", "")

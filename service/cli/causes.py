@@ -1,0 +1,53 @@
+"""`latchscope causes …`: the knowledge base, by id or by its number."""
+
+from difflib import get_close_matches
+from typing import Annotated
+
+import typer
+
+from rules.catalogue import catalogue
+from rules.cause import Cause
+from service.cli.options import fail
+from service.cli.terminal import show
+from service.render import diagnosis
+
+causes_cli = typer.Typer(
+    no_args_is_help=True, help="The knowledge base: what latchscope can find, and what to do about it."
+)
+
+
+def _ids() -> list[str]:
+    return list(catalogue())
+
+
+@causes_cli.command("list")
+def list_causes() -> None:
+    """Every cause, one line each."""
+    for cause in catalogue().values():
+        how = "handbook" if cause.handbook else ", ".join(cause.surfaces)
+        typer.echo(f"{cause.kb:6} {cause.id:28} {cause.name} ({how}; {cause.status})")
+
+
+@causes_cli.command("show")
+def show_cause(
+    id: Annotated[
+        str, typer.Argument(metavar="ID", help="id of the cause, or its number such as KB-01", autocompletion=_ids)
+    ],
+) -> None:
+    """One cause with its conditions, confirming query, remedy and references."""
+    show(diagnosis.cause_as_text(_named(id)))
+
+
+def _named(word: str) -> Cause:
+    """The cause of that id, or of that number however it is written: KB-01, kb1, 1."""
+    by_number = (cause for cause in catalogue().values() if _number(word) == _number(cause.kb))
+    found = catalogue().get(word) or next(by_number, None)
+    if found is None:
+        close = get_close_matches(word.lower(), catalogue(), n=1, cutoff=0.4)
+        near = f"; did you mean {close[0]}?" if close else ";"
+        fail(f"there is no cause {word}{near} `latchscope causes list` shows them")
+    return found
+
+
+def _number(word: str) -> str:
+    return word.upper().removeprefix("KB").lstrip("-_ ").lstrip("0")

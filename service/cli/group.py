@@ -1,0 +1,71 @@
+"""How the command answers a line it does not understand: one line on standard error, as for any other bad input."""
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+from service.cli.options import say
+
+
+class OneLineGroup(TyperGroup):
+    """The command with its groups; misuse is one line that names what was meant and where help is, and exit code 2."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a line of a shell; `standalone_mode`: end the process with its exit code."""
+        if not standalone_mode:
+            return super().main(args, prog_name, standalone_mode=False, **extra)
+        try:
+            code = super().main(args, prog_name, standalone_mode=False, **extra)
+        except TyperException as error:
+            _tell(error)
+            code = 2
+        except typer.Abort:
+            say("latchscope: stopped; nothing was written")
+            code = 1
+        except BrokenPipeError:  # `latchscope … | head` has read enough
+            sys.stderr.close()
+            code = 1
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(error: TyperException) -> None:
+    """The library's sentence in our form; help that was asked for by naming no command is printed as it is."""
+    context = getattr(error, "ctx", None)
+    command = " ".join(context.command_path.split()[1:]) if context is not None else ""
+    words = re.sub(r"\s+", " ", error.format_message()).strip()
+    if context is not None and not words.startswith(_SAID):
+        typer.echo(error.format_message(), err=True)
+        return
+    for said, plain in _PLAIN:
+        words = re.sub(said, plain, words)
+    place = f"{command}: " if command else ""
+    stop = "" if words.endswith("?") else ";"
+    say(f"latchscope: {place}{words}{stop} `{f'latchscope {command}'.strip()} --help` has the rest")
+
+
+_SAID = ("Missing", "No such", "Invalid", "Got", "Option", "Could")
+_PLAIN = (
+    (r"\.$", ""),
+    (r"\.? Did you mean '?([^?']*)'?\?", r"; did you mean \1?"),
+    (r"^Missing (argument|option) '?([^'.]*)'?", r"\2 is missing"),
+    (r"^No such (command|option):? ?'?([^;' ]*)'? ?", r"there is no \1 \2"),
+    (r"^Got unexpected extra argument(?:s|\(s\))? \((.*)\)", r"\1 is more than it takes"),
+    (r"^Invalid value for '?([^']*?)'?: ", r"\1: "),
+    (r" is not a valid (integer|int|float)( range)?\b", " is not a number"),
+    (r" is not one of (.*)", r" is none of \1"),
+    (r"\(Possible options: (.*)\)", r"; did you mean \1?"),
+    (r"is not in the range ([\d.]+)<=x<=([\d.]+)", r"is out of range: \1 to \2"),
+    (r"is not in the range x>=([\d.]+)", r"is too small: at least \1"),
+)
+"""The library's words → ours."""

@@ -1,0 +1,64 @@
+"""Text on a terminal: severities in colour, and as wide as the window; as it is where it is piped."""
+
+import os
+import re
+import sys
+from textwrap import wrap
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from service.render.parts import COLUMNS, LINE_WIDTH
+
+NARROWEST = 40
+_TABLE = re.compile(r"\S {2,}\S")
+"""Columns of a table, which would be lost where a line of it is wrapped."""
+_STYLES = (
+    (r"(?mi)^critical(?=:)|severity critical\b", "bold red"),
+    (r"(?mi)^warning(?=:)|severity warning\b", "bold yellow"),
+    (r"(?mi)^notice(?=:)|severity notice\b", "bold cyan"),
+    (r"(?mi)^(?:fine|info)(?=:)|severity info\b", "bold green"),
+    (r"(?m)^  (?:REFUSED|FAILED|CLOSED)(?= )", "bold red"),
+    (r"(?m)^  ok(?= )", "green"),
+    (r"(?m)^ *[A-Z][a-z][A-Za-z ]{0,24}(?=: )", "bold"),
+)
+"""What is picked out, and how; last come the labels that lines begin with."""
+
+
+def fit_to_terminal() -> None:
+    """Let what is rendered from now on be no wider than the terminal; elsewhere it keeps the width of a document."""
+    if sys.stdout.isatty():
+        LINE_WIDTH.set(max(NARROWEST, min(COLUMNS, Console().width)))
+
+
+def show(text: str) -> None:
+    """Print a report: in colour on a terminal unless NO_COLOR is set, else the same characters as ever."""
+    if not sys.stdout.isatty():
+        typer.echo(text)
+        return
+    console = Console(highlight=False)
+    wide = max(NARROWEST, console.width)
+    lines = [part for line in text.split("\n") for part in _within(line, wide)]
+    if os.environ.get("NO_COLOR"):
+        typer.echo("\n".join(lines))
+        return
+    shown = Text("\n".join(lines))
+    for pattern, style in _STYLES:
+        shown.highlight_regex(pattern, style)
+    console.print(shown, soft_wrap=True)
+
+
+def _within(line: str, wide: int) -> list[str]:
+    """A line, or the lines it becomes in a window that is narrower; a table is left to the terminal."""
+    if len(line) <= wide or _TABLE.search(line):
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    return wrap(
+        line.strip(),
+        wide,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

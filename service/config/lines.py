@@ -1,0 +1,91 @@
+"""Which line of a YAML file a setting stands on, and what is wrong with a file that is no YAML."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+Place = tuple[str | int, ...]
+"""Names and indexes that lead to a setting: `("databases", 0, "dsn")`."""
+
+_IN_PLAIN_WORDS: Mapping[str, str] = {
+    "that cannot start any token": "a character that nothing can begin with; indent with spaces, and put text that begins with "
+    "a sign such as @ or % in quotes",
+    "mapping values are not allowed": "a colon too many, or a line that is indented more than the one above; put text with `: ` "
+    "in it in quotes",
+    "could not find expected ':'": "a name without a colon, or a text that is not ended",
+    "expected <block end>": "a line that is indented otherwise than its neighbours; members of one group begin in one column",
+    "expected ',' or ']'": "a list that is not closed; end it with ]",
+    "expected ',' or '}'": "a group that is not closed; end it with }",
+    "while scanning a quoted scalar": "a quote that is not closed",
+    "but found '<stream end>'": "the file ends before something is closed",
+    "undefined alias": "an * that YAML takes for an alias; put the text in quotes",
+}
+"""What PyYAML says → what the reader can do about it."""
+
+
+class NotYaml(Exception):
+    """A text that cannot be read as YAML: one line with the place, what is wrong and the way out."""
+
+    def __init__(self, line: int | None, why: str) -> None:
+        super().__init__(f"is not valid YAML: {why}")
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class YamlText:
+    """What a YAML text holds, and where."""
+
+    members: Any
+    lines: Mapping[Place, int]
+    repeated: tuple[tuple[Place, int, int], ...]
+    """Names that stand twice in one group, with both lines; YAML itself would take the last in silence."""
+
+    def line_of(self, place: Place) -> int | None:
+        """The line of a setting; where it is not there, of the group that lacks it."""
+        return next((self.lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in self.lines), None)
+
+
+def yaml_text(text: str) -> YamlText:
+    """A text with the lines of what it holds. Raises NotYaml."""
+    try:
+        root = yaml.compose(text, yaml.SafeLoader)
+        members = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise _not_yaml(error) from None
+    except (TypeError, ValueError):
+        raise NotYaml(None, "a value or a name in it cannot be read; put it in quotes") from None
+    lines: dict[Place, int] = {}
+    repeated: list[tuple[Place, int, int]] = []
+    for place, line in _places(root, ()) if root is not None else ():
+        if place in lines:
+            repeated.append((place, lines[place], line))
+        lines[place] = line
+    return YamlText(members, lines, tuple(each for each in repeated if isinstance(each[0][-1], str)))
+
+
+def _places(node: yaml.Node, place: Place) -> Iterator[tuple[Place, int]]:
+    """Every member of a node by its place, with its line."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            below = (*place, str(key.value))
+            yield below, key.start_mark.line + 1
+            yield from _places(value, below)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield (*place, index), value.start_mark.line + 1
+            yield from _places(value, (*place, index))
+
+
+def _not_yaml(error: yaml.YAMLError) -> NotYaml:
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return NotYaml(None, "it holds a character that YAML does not allow; save it as UTF-8")
+    mark = error.problem_mark or error.context_mark
+    said = f"{error.context or ''} {error.problem or ''}"
+    if r"'\t'" in said:
+        why = "a tab; YAML is indented with spaces"
+    else:
+        why = next((plain for words, plain in _IN_PLAIN_WORDS.items() if words in said), "")
+    where = f"column {mark.column + 1}: " if mark else ""
+    return NotYaml(mark.line + 1 if mark else None, f"{where}{why or 'something here breaks its rules'}")

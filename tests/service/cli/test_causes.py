@@ -1,0 +1,31 @@
+"""`latchscope causes`: every cause by its id and by its number, and the one that was meant."""
+
+from typer.testing import CliRunner
+
+from rules.catalogue import catalogue
+from service.cli.main import cli
+
+
+def test_causes_command_lists_and_shows_every_cause() -> None:
+    listed = CliRunner().invoke(cli, ["causes", "list"])
+    assert listed.exit_code == 0
+    assert [line.split()[1] for line in listed.output.splitlines()] == list(catalogue())
+    for cause in catalogue().values():
+        shown = CliRunner().invoke(cli, ["causes", "show", cause.id])
+        assert shown.exit_code == 0 and cause.name in shown.output and cause.kb in shown.output
+        assert ("A handbook entry" in shown.output) == cause.handbook, cause.id
+
+
+def test_cause_is_shown_by_its_number_however_it_is_written() -> None:
+    by_id = CliRunner().invoke(cli, ["causes", "show", "undo-segments"]).stdout
+    for number in ("KB-01", "kb-01", "KB1", "1"):
+        assert CliRunner().invoke(cli, ["causes", "show", number]).stdout == by_id, number
+
+
+def test_unknown_cause_names_the_one_that_was_meant() -> None:
+    for word, said in (
+        ("undo-segmets", "did you mean undo-segments?"),
+        ("xyzzy", "`latchscope causes list` shows them"),
+    ):
+        told = CliRunner().invoke(cli, ["causes", "show", word])
+        assert told.exit_code == 2 and said in told.stderr, told.stderr

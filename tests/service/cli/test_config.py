@@ -1,0 +1,103 @@
+"""`latchscope config validate`: every mistake at once with its line, in words of our own."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from service.cli.main import cli
+
+BAD = """\
+lisen: 127.0.0.1:8000
+interval: 10s
+oracle:
+  mode: thinn
+  connect_timeout: 0
+databases:
+  - name: erp1
+    dns: "host:1521/svc"
+  - name: erp1
+    dsn: "jdbc:oracle:thin:@host:1521/svc"
+    interval: 5s
+    password_file: /x
+    password_env: Y
+  - name: bad name
+    dsn: demo:undostorm
+    dsn: "host:1521:ORCL"
+webhooks:
+  - url: ftp://secret
+    min_severity: warn
+    databases: [erp9]
+"""
+SAID = {
+    (1, "lisen"): "no such setting; did you mean listen?",
+    (2, "interval"): "did you mean defaults.interval or databases[].interval?",
+    (4, "oracle.mode"): "'thinn' cannot be chosen; did you mean thin?",
+    (5, "oracle.connect_timeout"): "0 is out of range; it is above 0",
+    (7, "databases[0].dsn"): "is missing",
+    (8, "databases[0].dns"): "no such setting; did you mean dsn?",
+    (9, "databases[1].name"): "two databases are named erp1, the first on line 7",
+    (10, "databases[1].dsn"): "is an address for JDBC",
+    (11, "databases[1].interval"): "a real database is polled every 10 s at most",
+    (13, "databases[1].password_env"): "erp1 has password_file and password_env; keep one",
+    (14, "databases[2].name"): "cannot be a name; use letters",
+    (16, "databases[2].dsn"): "stands on line 15 already",
+    (18, "webhooks[0].url"): "is no address to post to",
+    (19, "webhooks[0].min_severity"): "did you mean warning?",
+    (20, "webhooks[0].databases[0]"): "erp9 is not under `databases`; did you mean erp1?",
+}
+LIBRARY = re.compile(r"Value error|Extra inputs|Input should|Field required|DPY-|pydantic|Errno|Traceback")
+
+
+def validate(tmp_path: Path, text: str) -> Result:
+    path = tmp_path / "latchscope.yaml"
+    path.write_text(text, encoding="utf-8")
+    return CliRunner().invoke(cli, ["config", "validate", str(path)])
+
+
+def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+    told = validate(tmp_path, BAD)
+    assert told.exit_code == 2 and told.stdout == ""
+    *lines, last = told.stderr.splitlines()
+    found = {(int(line.split(":")[1]), line.split(": ")[1]): line for line in lines if "SID" not in line}
+    assert set(found) == set(SAID)
+    for place, said in SAID.items():
+        assert said in found[place], found[place]
+    assert last.endswith(f"has {len(lines)} mistakes; put right what is named, and try again")
+    assert not LIBRARY.search(told.stderr) and "secret" not in told.stderr
+
+
+def test_text_that_is_no_yaml_is_told_with_line_and_column(tmp_path: Path) -> None:
+    for text, said in {
+        "listen: [": ":1: is not valid YAML: column 10: the file ends before something is closed",
+        "listen: x\n\tstore: y": ":2: is not valid YAML: column 1: a tab; YAML is indented with spaces",
+        "a: b: c": ":1: is not valid YAML: column 5: a colon too many",
+        "databases:\n  - name: a\n   dsn: b": ":3: is not valid YAML: column 4: a line that is indented otherwise",
+        "dsn: '": "a quote that is not closed",
+        "- a": ":1: holds no settings by name",
+    }.items():
+        told = validate(tmp_path, text).stderr
+        assert said in told and "while " not in told, (text, told)
+
+
+def test_file_without_databases_is_a_mistake(tmp_path: Path) -> None:
+    told = validate(tmp_path, "listen: 127.0.0.1:8000")
+    assert told.exit_code == 2 and "no databases; list them under `databases`" in told.stderr
+
+
+def test_good_file_is_said_to_be_good_with_what_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TNS_ADMIN", raising=False)
+    told = validate(
+        tmp_path,
+        "databases:\n- {name: a, dsn: 'demo:undo-storm'}\n- {name: b, dsn: erp, password_file: /no/such/file}\n"
+        "- {name: c, dsn: h/s}\n",
+    )
+    assert told.exit_code == 0, told.output
+    for said in (
+        "3 databases; nothing is wrong with it",
+        "note: b: password_file /no/such/file is not here",
+        "note: b: dsn erp is an alias",
+        "note: c: no password; set password_file",
+    ):
+        assert said in told.stderr

@@ -1,0 +1,55 @@
+"""Text on a terminal: colour and width there, the same characters as ever where it is piped or NO_COLOR is set."""
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+from tests.oracle_standin.deadline import HANGS
+
+INCIDENT = Path(__file__).parents[2] / "recordings/undo-segments/incident-2010.json"
+SCRIPT = """
+import sys
+from service.cli.terminal import fit_to_terminal, show
+from service.render.parts import wrapped
+fit_to_terminal()
+show("\\n".join(["WARNING: hot", *wrapped("Found: " + "word " * 30), "a" * 30 + "   " + "b" * 40, "Note: " + "long " * 20]))
+"""
+
+
+def on_a_terminal(columns: int, **environment: str) -> str:
+    """What a program writes to a terminal of that width."""
+    main, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "FORCE_COLOR")}
+    done = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=its, env={**kept, "TERM": "xterm", **environment})
+    os.close(its)
+    read = b""
+    try:
+        while more := os.read(main, 4096):
+            read += more
+    except OSError:  # the other end is closed
+        pass
+    os.close(main)
+    assert done.wait(HANGS) == 0
+    return read.decode()
+
+
+def test_severity_is_coloured_and_text_fits_the_window() -> None:
+    told = on_a_terminal(60)
+    assert "\x1b[1;33mWARNING\x1b[0m: hot" in told and "\x1b[1mFound\x1b[0m" in told
+    lines = on_a_terminal(60, NO_COLOR="1").replace("\r", "").split("\n")
+    assert lines[0] == "WARNING: hot"
+    assert {len(line) <= 60 for line in lines if not line.startswith("aaa")} == {True}
+    assert any(line.startswith("aaa") and line.endswith("bbb") for line in lines), "a table is not torn"
+
+
+def test_piped_text_has_no_colour_and_the_width_of_a_document() -> None:
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "40"}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=environment)
+    assert "\x1b" not in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines() if line.startswith("Found")) > 60
