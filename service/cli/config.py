@@ -31,9 +31,8 @@ def validate(
     for line, what in mistakes:
         say(f"{file}{'' if line is None else f':{line}'}: {what}")
     if mistakes:
-        say(
-            f"latchscope: {file} has {len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}; put them right and try again"
-        )
+        many = "mistake" if len(mistakes) == 1 else "mistakes"
+        say(f"latchscope: {file} has {len(mistakes)} {many}; put right what is named, and try again")
         raise typer.Exit(2)
     assert found.settings is not None
     for note in notes(found.settings):

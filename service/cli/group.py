@@ -2,7 +2,6 @@
 
 import re
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -15,18 +14,12 @@ from service.cli.options import say
 class OneLineGroup(TyperGroup):
     """The command with its groups; misuse is one line that names what was meant and where help is, and exit code 2."""
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
-        """Run a line of a shell; `standalone_mode`: end the process with its exit code."""
-        if not standalone_mode:
-            return super().main(args, prog_name, standalone_mode=False, **extra)
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run a line of a shell, and end the process with its exit code unless `standalone_mode` is off."""
+        if not options.get("standalone_mode", True):
+            return super().main(*args, **options)
         try:
-            code = super().main(args, prog_name, standalone_mode=False, **extra)
+            code = super().main(*args, **{**options, "standalone_mode": False})
         except TyperException as error:
             _tell(error)
             code = 2
