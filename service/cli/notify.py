@@ -5,10 +5,8 @@ from typing import Annotated
 import typer
 
 from service.characters import visible
-from service.cli.options import CONFIG, ConfigOption, fail
-from service.config import sources
+from service.cli.options import CONFIG, ConfigOption, fail, settings_of
 from service.config.audit import Audit
-from service.config.settings import BadSettings
 from service.extras import MissingExtra
 from service.notify.trial import TrialResult, receivers, try_out
 
@@ -26,10 +24,7 @@ def send_test(
     config: ConfigOption = CONFIG,
 ) -> None:
     """Send each receiver a test message. Exit 1 when one did not take it."""
-    try:
-        settings = sources.read(config)
-    except BadSettings as error:
-        fail(str(error))
+    settings = settings_of(config)
     known = {receiver.target: receiver for receiver in receivers(settings)}
     if not known:
         fail(f"{config} names nobody to tell; add `notifications` or `webhooks`, see docs/notifications.md")

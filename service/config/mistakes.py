@@ -72,11 +72,12 @@ def own_mistakes(text: YamlText) -> Iterator[ConfigMistake]:
             known = list(scenarios())
             what = f"there is no scripted database {dsn.removeprefix(DEMO)}{meant(dsn.removeprefix(DEMO), known)}"
             yield ConfigMistake(text.line_of(("databases", index, "dsn")), f"databases[{index}].dsn", what)
-    for index, entry in _entries(text, "webhooks"):
-        told = entry.get("databases")
-        for at, name in enumerate(told if isinstance(told, list) else ()):
+    told = [(kind, *each) for kind in ("webhooks", "notifications") for each in _entries(text, kind)]
+    for kind, index, entry in told:
+        names = entry.get("databases")
+        for at, name in enumerate(names if isinstance(names, list) else ()):
             if name not in named and not _in_environment("databases"):
-                where = ("webhooks", index, "databases", at)
+                where = (kind, index, "databases", at)
                 what = f"{name} is not under `databases`{meant(str(name), named)}"
                 yield ConfigMistake(text.line_of(where), _dotted(where), what)
 
@@ -184,7 +185,7 @@ def _name_meant(place: Place) -> str:
     if close:
         return f"; did you mean {close[0]}?"
     homes = [
-        f"{name}[]" if name in ("databases", "webhooks") else name
+        f"{name}[]" if name in ("databases", "webhooks", "notifications") else name
         for name in Settings.model_fields
         if word in settings_below((name,))
     ]

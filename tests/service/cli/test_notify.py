@@ -18,7 +18,7 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(folder: Path, text: str, *names: str) -> Result:
     path = folder / "latchscope.yaml"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(f"databases: [{{name: a, dsn: 'demo:undo-storm'}}]\n{text}", encoding="utf-8")
     return CliRunner().invoke(cli, ["notify", "test", *names, "--config", str(path)])
 
 

@@ -43,17 +43,17 @@ def test_quiet_hours_of_one_day_hold_and_the_worst_passes_them() -> None:
 
 def test_notification_mistake_is_one_line(tmp_path: Path) -> None:
     mistakes = {
-        "url_file: f": "notifications.0.name",
-        "name: n": "notifications.0.url_file",
-        "name: 'a b', url_file: f": "notifications.0.name",
-        "name: n, url_file: f, url: 'slack://secret'": "notifications.0.url (no such setting)",
+        "url_file: f": "notifications[0].name",
+        "name: n": "notifications[0].url_file",
+        "name: 'a b', url_file: f": "notifications[0].name",
+        "name: n, url_file: f, url: 'slack://secret'": "notifications[0].url: no such setting",
         "name: n, url_file: f, quiet_hours: night": "'night' is no span of a day; write two different times",
         "name: n, url_file: f, quiet_hours: '07:00-07:00'": "is no span of a day",
         "name: n, url_file: f, quiet_hours: '25:00-07:00'": "is no span of a day",
         "name: n, url_file: f, quiet_zone: Mars/Base": "'Mars/Base' is no time zone of this machine",
         "name: n, url_file: f, quiet_zone: ../etc": "'../etc' is no time zone of this machine",
-        "name: n, url_file: f, group: 2h": "notifications.0.group",
-        "name: n, url_file: f, on: [sometimes]": "notifications.0.on.0",
+        "name: n, url_file: f, group: 2h": "notifications[0].group",
+        "name: n, url_file: f, on: [sometimes]": "notifications[0].on.0",
     }
     path = tmp_path / "latchscope.yaml"
     for written, said in mistakes.items():

@@ -23,5 +23,5 @@ def test_webhook_and_notification_need_names_that_differ(tmp_path: Path) -> None
 
 
 def test_notification_of_an_unknown_database_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadSettings, match="notification n names erp9, which is not under `databases`"):
+    with pytest.raises(BadSettings, match=r"notifications\[0\]\.databases\[0\]: erp9 is not under `databases`"):
         read(tmp_path, "notifications: [{name: n, url_file: f, databases: [erp9]}]")
