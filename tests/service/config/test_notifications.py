@@ -53,7 +53,7 @@ def test_notification_mistake_is_one_line(tmp_path: Path) -> None:
         "name: n, url_file: f, quiet_zone: Mars/Base": "'Mars/Base' is no time zone of this machine",
         "name: n, url_file: f, quiet_zone: ../etc": "'../etc' is no time zone of this machine",
         "name: n, url_file: f, group: 2h": "notifications[0].group",
-        "name: n, url_file: f, on: [sometimes]": "notifications[0].on.0",
+        "name: n, url_file: f, on: [sometimes]": "notifications[0].on[0]",
     }
     path = tmp_path / "latchscope.yaml"
     for written, said in mistakes.items():
