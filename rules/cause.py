@@ -1,6 +1,6 @@
 """An entry of the knowledge base: Cause and its Conditions. One YAML file holds one Cause."""
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, computed_field, model_validator
 
@@ -104,23 +104,6 @@ class Cause(Frozen):
     def sentences(self) -> tuple[str, ...]:
         """The texts that may have slots."""
         return tuple(text for text in (self.measured_title, self.measured_lede) if text)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _not_rewritten_yet(cls, members: Any) -> Any:
-        """A cause that still has a paragraph as its remedy gets its sentences from its paragraphs."""
-        if not isinstance(members, dict) or not isinstance(members.get("remedy"), str):
-            return members
-        old: dict[str, Any] = dict(members)
-        remedy, risk = old.pop("remedy"), old.pop("risk")
-        first = remedy.split(". ")[0].rstrip(".")
-        return {
-            "title": old.get("name"),
-            "lede": old.get("explanation", "").split(". ")[0].rstrip(".") + ".",
-            "do_now": f"{first}.",
-            "remedy_steps": [{"do": remedy, "risk": risk}],
-            **old,
-        }
 
     @model_validator(mode="after")
     def _judged_or_looked_up(self) -> Self:

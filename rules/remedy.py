@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
+from collectors.release import text_for
 from rules.frozen import Frozen
 from rules.query import COMPARISON, Texts
 
@@ -38,6 +39,12 @@ class RemedyStep(Frozen):
         if self.sql is None:
             return ()
         return tuple(self.sql.values()) if isinstance(self.sql, Mapping) else (self.sql,)
+
+    def text(self, release: str | None) -> str | None:
+        """The statement for a release, the oldest where it is not known; None where there is none for it."""
+        if self.sql is None or isinstance(self.sql, str):
+            return self.sql
+        return text_for(self.sql, release)
 
     @property
     def changes(self) -> bool:

@@ -8,9 +8,6 @@ from service.metrics import verdicts
 from service.metrics.block import Block
 from service.state.episodes import Episode
 
-LONGEST = 200
-"""Characters of an action; labels are kept for months, and the page has the rest."""
-
 
 def add_verdict(block: Block, diagnosis: Diagnosis, episodes: Sequence[Episode]) -> None:
     """What is active: troubles while their episode lasts, so that they do not flap, and what is only worth a note."""

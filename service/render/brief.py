@@ -10,6 +10,8 @@ from rules.printed import REMEMBER
 from service.intake.inputs import DiagnosedInput
 from service.render.parts import (
     EFFECT,
+    after_the_steps,
+    before_the_steps,
     chain,
     cost,
     hang_steps,
@@ -18,13 +20,13 @@ from service.render.parts import (
     nothing_judged,
     ruled_out,
     titled,
-    to_do,
     without_basis,
     wrapped,
 )
+from service.render.remedy import step_lines
 
-QUIET_WORDS, TROUBLE_WORDS = 120, 450
-"""Most words of an answer; what is needed to act comes first, and the rest as far as it fits."""
+QUIET_WORDS, TROUBLE_WORDS = 120, 480
+"""Most words of an answer, statements to run among them; what is needed to act comes first, and the rest as far as it fits."""
 MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"
 AS_PRINTED = "as printed"
@@ -66,7 +68,8 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
     troubles = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     for place, finding in enumerate(troubles):
         short = wrapped(
-            f"Found too: {titled(finding)}; {cost(diagnosed, finding)}; `latchscope causes show {finding.cause}` tells what to do"
+            f"Found too: {titled(finding)}; {cost(diagnosed, finding)}. {finding.do_now} "
+            f"`latchscope causes show {finding.cause}` tells how."
         )
         yield Part(list(_finding(diagnosed, finding)), short, needed=not place)
     yield from (Part(wrapped(f"Note: {note}")) for note in diagnosis.notes if _weighs(note, shared))
@@ -91,7 +94,11 @@ def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
     """All it takes to act on a finding."""
     sure = f"severity {finding.severity}, confidence {finding.confidence}"
     yield from wrapped(f"Found: {titled(finding)}, {sure}; {cost(diagnosed, finding)}")
-    for name, words in to_do(finding, diagnosed.diagnosis.prediction):
+    yield from wrapped(finding.lede, "  ")
+    for name, words in before_the_steps(finding):
+        yield from wrapped(f"{name}: {words}", "  ")
+    yield from step_lines(finding.remedy_steps, diagnosed.diagnosis.release, "  ", whole=False)
+    for name, words in after_the_steps(finding, diagnosed.diagnosis.prediction):
         if name != EFFECT:
             yield from wrapped(f"{name}: {words}", "  ")
 

@@ -11,7 +11,9 @@ from service.intake.inputs import DiagnosedInput
 from service.render.brief import brief
 from service.render.markdown import inline, row
 from service.render.parts import (
+    after_the_steps,
     against,
+    before_the_steps,
     chain,
     circumstances,
     cited,
@@ -22,9 +24,9 @@ from service.render.parts import (
     nothing_judged,
     ruled_out,
     titled,
-    to_do,
     wrapped,
 )
+from service.render.remedy import step_lines, steps_as_markdown, steps_of_every_release
 from service.render.summary import HEADINGS, SummaryGroup, groups, lines
 
 ON_ALL = "Note on all inputs"
@@ -107,8 +109,11 @@ def cause_as_text(cause: Cause) -> str:
 
 def _cause(cause: Cause) -> Iterator[str]:
     yield f"{cause.name} ({cause.id}, {cause.kb}, {cause.status})"
+    yield from wrapped(f"{cause.title}. {cause.lede}")
     span = " to ".join(release for release in (cause.releases.since, cause.releases.until) if release)
     yield f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}; releases: {span or 'all'}"
+    yield from wrapped(f"Do now: {cause.do_now}")
+    yield from wrapped(f"Check first: {cause.check_first}") if cause.check_first else ()
     yield f"\n{cause.explanation}\n"
     yield "Found when:" if cause.when else "A handbook entry: no polled signal finds it; check it where it fits."
     for condition in cause.when:
@@ -118,10 +123,12 @@ def _cause(cause: Cause) -> Iterator[str]:
         else:
             yield f"  {_condition(condition)}"
     if cause.confirm:
-        yield f"\nConfirm: {_texts(cause.confirm.sql)}\n  {cause.confirm.reading}"
+        yield f"\nConfirm: {_texts(cause.confirm.sql)}\n  {cause.confirm.scale}"
         if cause.confirm.names:
             yield f"  The first five rows name what is counted: {_texts(cause.confirm.names)}"
-    yield f"\nRemedy: {cause.remedy}\nRisk: {cause.risk}\nExpected effect: {cause.expected_effect}"
+    yield "\nRemedy:"
+    yield from steps_of_every_release(cause.remedy_steps)
+    yield f"\nExpected effect: {cause.expected_effect}"
     yield f"Easily mistaken for it: {cause.false_positives}"
     for reference in cause.references:
         yield f"Reference: {reference.title}{f' ({reference.url})' if reference.url else ''}"
@@ -180,7 +187,10 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
 def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
     sure = f"severity {finding.severity}, confidence {finding.confidence}"
     yield from wrapped(f"Found: {titled(finding)}, {sure}; {cost(diagnosed, finding)}")
-    for name, words in to_do(finding, diagnosed.diagnosis.prediction):
+    for name, words in before_the_steps(finding):
+        yield from wrapped(f"{name}: {words}", "  ")
+    yield from step_lines(finding.remedy_steps, diagnosed.diagnosis.release, "  ", whole=True)
+    for name, words in after_the_steps(finding, diagnosed.diagnosis.prediction):
         yield from wrapped(f"{name}: {words}", "  ")
     yield from wrapped(f"Why: {finding.explanation}", "  ")
     for held in finding.evidence:
@@ -217,8 +227,15 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]
 def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
     yield f"\n### Found: {inline(titled(finding))}\n"
     yield f"Severity {finding.severity}, confidence {finding.confidence}; {cost(diagnosed, finding)}.\n"
+    if finding.lede:
+        yield f"{inline(finding.lede)}\n"
+    yield from (f"- **{name}**: {inline(words)}" for name, words in before_the_steps(finding))
+    if finding.remedy_steps:
+        yield "\n#### What to do\n"
+        yield from steps_as_markdown(finding.remedy_steps, diagnosed.diagnosis.release)
+        yield "\n#### What to know\n"
     entries = [
-        *to_do(finding, diagnosed.diagnosis.prediction),
+        *after_the_steps(finding, diagnosed.diagnosis.prediction),
         ("Why", finding.explanation),
         *(("Not known", why) for why in finding.unknown),
     ]

@@ -89,22 +89,34 @@ def confirming(finding: Finding) -> str | None:
     return None if finding.confirm is None else confirming_step(finding.confirm).statement
 
 
-def to_do(finding: Finding, predicted: PredictedEffect | None = None) -> Iterator[tuple[str, str]]:
-    """What to do about a finding, a name and the words of each; what is little sure is confirmed before all else.
+def before_the_steps(finding: Finding) -> Iterator[tuple[str, str]]:
+    """What to do about a finding in short, a name and the words of each; what is little sure is confirmed before all else.
 
-    `predicted` is the diagnosis's prediction; it is told with the finding whose remedy it speaks of.
+    A finding that an older release stored has no steps; its paragraphs stand for them.
     """
     query, against = confirming(finding), speaks_against(finding)
-    unsure = finding.confidence is Confidence.LOW or against is not None
-    if query and unsure:
+    if query and _unsure(finding):
         yield "Confirm first", query
-    yield "Do", f"not yet, for {against}. If it is proven after all: {finding.remedy}" if against else finding.remedy
-    yield "Risk", finding.risk
-    if query and not unsure:
+    do = finding.do_now or finding.remedy
+    yield "Do", f"not yet, for {against}. If it is proven after all: {do}" if against else do
+    if finding.check_first:
+        yield "Check first", finding.check_first
+    if not finding.remedy_steps:
+        yield "Risk", finding.risk
+
+
+def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) -> Iterator[tuple[str, str]]:
+    """How to confirm it and what to expect. `predicted` is told with the finding whose remedy it speaks of."""
+    query = confirming(finding)
+    if query and not _unsure(finding):
         yield "Confirm", query
     yield EFFECT, finding.expected_effect
     if predicted is not None and predicted.cause == finding.cause and not predicted.refused:
         yield "Predicted", f"{predicted.statement} ({predicted.change}; confidence {predicted.confidence})"
+
+
+def _unsure(finding: Finding) -> bool:
+    return finding.confidence is Confidence.LOW or speaks_against(finding) is not None
 
 
 def cited(finding: Finding) -> Iterator[str]:

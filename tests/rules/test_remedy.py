@@ -1,9 +1,17 @@
 """Steps of a remedy: what one holds, and what becomes of them in one paragraph."""
 
-import pytest
-from pydantic import ValidationError
+import re
+from collections.abc import Iterator
 
+import pytest
+import sqlglot
+from pydantic import ValidationError
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from rules.catalogue import catalogue
 from rules.remedy import NOT_KNOWN, RemedyStep, paragraph, risks
+from tests.collectors.shipped_sql import mistakes, releases_of
 
 LOOK = RemedyStep(do="Count the segments.", sql="select count(*) from sys.undo$", risk="Transactions fail.")
 SWITCH = RemedyStep(
@@ -31,3 +39,99 @@ def test_steps_in_one_paragraph() -> None:
     assert paragraph(steps) == "Count the segments. Switch. Fix the pool."
     assert risks(steps) == "Transactions fail. Requests wait."
     assert risks((SWITCH,)) == NOT_KNOWN
+
+
+STEPS = [(one.id, place, step) for one in catalogue().values() for place, step in enumerate(one.remedy_steps, 1)]
+OPAQUE = {
+    r"alter (session|system) set [\w$]+ = ('[^']*'|\w+)( scope = \w+)?": "sqlglot keeps ALTER SESSION and SYSTEM as they are",
+    r"alter system kill session '\w+,\w+' immediate": "sqlglot keeps ALTER SYSTEM as it is",
+    r"alter sequence [\w$.]+( cache \w+)?( noorder)?": "sqlglot has no ALTER SEQUENCE",
+    r"alter user \w+ (account (un)?lock|quota unlimited on \w+)": "sqlglot has no ALTER USER",
+    r"alter database datafile '\w+' autoextend on maxsize \w+": "sqlglot has no ALTER DATABASE",
+    r"revoke \w+ from \w+": "sqlglot wants an object after REVOKE, and takes no role",
+    r"alter table \w+\.\w+ (move tablespace \w+|noparallel|allocate extent \(size \w+\)|set interval \(\w+\)"
+    r"|result_cache \(mode default\)|add partition \w+ values less than \(\w+\)|drop partition \w+)": "Oracle's own",
+    r"create undo tablespace \w+ datafile size \w+ autoextend on maxsize \w+": "sqlglot has no CREATE TABLESPACE",
+    r"drop tablespace \w+ including contents and datafiles": "sqlglot has no DROP TABLESPACE",
+    r"create (private|global) temporary table [\w.$]+ \(id number\) on commit (drop definition|delete rows)": "Oracle's own",
+    r"purge table \w+\.\w+": "sqlglot has no PURGE",
+    r"begin dbms_\w+\.\w+(\((\s*(\w+ => )?'[^']*',?)+\))?; end;": "sqlglot has no PL/SQL",
+}
+"""Statements of Oracle that sqlglot cannot parse, each as the grammar we use of it, and why."""
+
+
+def statements() -> Iterator[tuple[str, str]]:
+    for cause, place, step in STEPS:
+        yield from ((f"{cause}, step {place}", " ".join(text.split())) for text in step.texts())
+
+
+def understood(sql: str) -> bool:
+    """Whether sqlglot makes a statement of it that it knows, and does not only keep its text."""
+    try:
+        parsed = sqlglot.parse(sql, read="oracle")
+    except ParseError:
+        return False
+    return len(parsed) == 1 and isinstance(parsed[0], exp.Select | exp.Create | exp.Grant | exp.Revoke)
+
+
+def test_every_statement_is_one_that_oracle_parses() -> None:
+    unread = {(place, sql) for place, sql in statements() if not understood(sql)}
+    left = {(place, sql) for place, sql in unread if not any(re.fullmatch(known, sql) for known in OPAQUE)}
+    assert left == set(), "neither sqlglot nor the list of what it cannot read knows these"
+    unused = [known for known in OPAQUE if not any(re.fullmatch(known, sql) for _, sql in unread)]
+    assert unused == [], "sqlglot reads these by now, or no step has them any more"
+
+
+def test_statements_that_read_ask_for_columns_that_the_releases_of_the_cause_have() -> None:
+    wrong = {}
+    for cause, place, step in STEPS:
+        for release in releases_of(catalogue()[cause]):
+            text = step.text(release)
+            for name in step.fill_in if text else ():
+                text = re.sub(rf"(?<!')\b{re.escape(name)}\b(?!')", "1", text or "")
+            if text is not None and not step.changes and (found := mistakes(text, release, polled=False)):
+                wrong[cause, place, release] = found
+    assert wrong == {}
+
+
+def test_statements_are_single_and_pasted_as_they_are() -> None:
+    wrong = [place for place, sql in statements() if sql.endswith(";") and not sql.startswith("begin ")]
+    assert wrong == [], "a client adds the semicolon"
+
+
+def test_names_to_fill_in_stand_in_every_statement_in_capitals_or_are_a_size() -> None:
+    for cause, place, step in STEPS:
+        for name in step.fill_in:
+            assert re.fullmatch(r"[A-Z][A-Z0-9_$]*|\d+[gm]?|select", name), f"{cause}, step {place}: {name}"
+        placeholders = set(re.findall(r"\b(?:UNDO_NEW|UNDO_OLD|[A-Z]+_NAME|OWNER|USERNAME|[A-Z]+_SIZE|SQL_ID|HOLDER_\w+)\b",
+                                      " ".join((*step.texts(), step.setting or ""))))  # fmt: skip
+        assert placeholders - set(step.fill_in) <= {"DB_NAME"}, f"{cause}, step {place}: not said to be filled in"
+
+
+def test_a_step_says_what_to_do_in_whole_sentences() -> None:
+    for cause, place, step in STEPS:
+        told = [step.do, *filter(None, (step.reading, step.risk, step.way_back))]
+        assert [text for text in told if not re.fullmatch(r"[A-Z\w].*\.", text, re.DOTALL)] == [], (
+            f"{cause}, step {place}"
+        )
+        assert not step.bound or step.reading, f"{cause}, step {place}: a bound without a reading"
+
+
+FINAL = re.compile(r"^(drop|delete|purge|alter table \S+ drop|alter system kill) ")
+"""Statements after which something is gone."""
+
+
+def test_what_cannot_be_undone_comes_last_and_what_reads_comes_first() -> None:
+    for one in catalogue().values():
+        gone = [bool(step.way_back and step.way_back.startswith("None")) for step in one.remedy_steps]
+        after = one.remedy_steps[gone.index(True) + 1 :] if True in gone else ()
+        assert [step.do for step in after if step.changes] == [], (
+            f"{one.id}: a step without a way back is the last change"
+        )
+        lost = [step for step in one.remedy_steps if any(FINAL.match(text) for text in step.texts())]
+        assert [step.do for step in lost if not step.risk] == [], f"{one.id}: something is gone, and no risk is told"
+        assert not one.remedy_steps[0].texts() or not FINAL.match(one.remedy_steps[0].texts()[0]), one.id
+
+
+def test_every_cause_tells_a_risk() -> None:
+    assert [one.id for one in catalogue().values() if one.cap != "info" and one.risk == NOT_KNOWN] == []

@@ -1,9 +1,13 @@
 """The sentences of a cause: slots, and doubt in words."""
 
+import re
+
 import pytest
 
+from rules.catalogue import catalogue
 from rules.model import Confidence
-from rules.wording import filled, hedged, in_slot, slots
+from rules.signals import SIGNALS
+from rules.wording import CACHE, filled, hedged, in_slot, slots
 
 PLAIN, MEASURED = "Applications log on all the time", "Applications log on {logons_per_second} times a second"
 
@@ -59,3 +63,48 @@ def test_value_in_a_slot_has_three_digits_and_the_unit_that_the_words_do_not_say
 )
 def test_hedged_says_how_sure_a_title_is(confidence: Confidence, against: bool, after: str | None, words: str) -> None:
     assert hedged("Applications log on 112 times a second", after, confidence, against) == words
+
+
+SENTENCES = {"title": 12, "measured_title": 12, "lede": 25, "measured_lede": 25, "do_now": 15}
+"""Text of a cause → most words of it; what stands in a slot counts as one."""
+
+
+def test_sentences_of_causes_are_as_short_as_a_page_needs_them() -> None:
+    texts = {(one.id, kind): getattr(one, kind) or "" for one in catalogue().values() for kind in SENTENCES}
+    assert {place: text for place, text in texts.items() if len(text.split()) > SENTENCES[place[1]]} == {}
+
+
+def test_titles_are_one_sentence_without_a_full_stop_and_other_texts_end_with_one() -> None:
+    for one in catalogue().values():
+        for title in filter(None, (one.title, one.measured_title)):
+            assert re.fullmatch(r"[A-Z{][^;]*[^.;,:]", title) and ". " not in title, f"{one.id}: {title}"
+        for text in filter(None, (one.lede, one.measured_lede, one.do_now, one.check_first)):
+            assert re.fullmatch(r"[A-Z{].*\.", text) and ";" not in text, f"{one.id}: {text}"
+
+
+def test_title_is_no_name_and_can_be_doubted() -> None:
+    for one in catalogue().values():
+        assert one.title != one.name, one.id
+        assert one.hedge_after is None or one.title.startswith(f"{one.hedge_after} "), one.id
+        for title in filter(None, (one.title, one.measured_title)):
+            said = hedged(title, one.hedge_after, Confidence.LOW, against=False)
+            assert re.search(r"^Perhaps [a-z]|^Perhaps [A-Z]{2}| probably ", said), f"{one.id}: {said}"
+            assert "probably" not in title.lower() and "perhaps" not in title.lower(), one.id
+
+
+def test_slots_of_causes_name_signals_and_read_well_without() -> None:
+    for one in catalogue().values():
+        assert slots(*one.sentences) <= {*SIGNALS, CACHE}, one.id
+        assert all(slots(text) for text in one.sentences), (
+            f"{one.id}: a measured form without a slot is a second plain one"
+        )
+        assert not slots(one.title, one.lede, one.do_now, one.check_first), one.id
+
+
+def test_example_of_the_design_is_said_so() -> None:
+    storm, logons = catalogue()["undo-segments"], catalogue()["logon-storm"]
+    assert storm.title == "Too many undo segments make every transaction queue"
+    measured = filled(logons.measured_title, logons.title, {"logons_per_second": in_slot(111.61, "per second")})
+    said = hedged(measured, logons.hedge_after, Confidence.LOW, against=False)
+    assert said == "Applications probably log on 112 times a second"
+    assert catalogue()["spin-only"].title == "The latch is busy, and nobody waits for it"

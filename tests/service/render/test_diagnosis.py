@@ -157,7 +157,7 @@ def test_markdown_has_the_same_steps_as_the_diagnosis(told: list[DiagnosedInput]
     text = as_markdown(told)
     steps = [one.step for one in told[0].diagnosis.steps]
     assert re.findall(r"^\d+\. \*\*(.+?)\*\*:", text, re.M) == [one for one in steps if one not in OF_A_FINDING]
-    assert text.index("**Do**: Check that undo segment numbers") < text.index("**hot child**"), (
+    assert text.index("**Do**: Switch to a new undo tablespace.") < text.index("**hot child**"), (
         "the way out comes first"
     )
     for line in (one for one in text.splitlines() if one.startswith("|")):

@@ -5,7 +5,16 @@ from pathlib import Path
 from rules.bounds import bound_of
 from rules.model import Confidence, RuledOut
 from service.intake.inputs import DiagnosedInput, diagnose_data
-from service.render.parts import COLUMNS, against, cost, nearest, to_do, without_basis, wrapped
+from service.render.parts import (
+    COLUMNS,
+    after_the_steps,
+    against,
+    before_the_steps,
+    cost,
+    nearest,
+    without_basis,
+    wrapped,
+)
 
 
 def test_wrapped_breaks_no_word_and_keeps_a_number_beside_its_unit() -> None:
@@ -33,9 +42,17 @@ def test_cost_is_that_of_the_surface_or_unknown(incident: Path, shared_data: Pat
 
 def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
-    assert [name for name, _ in to_do(finding)] == ["Do", "Risk", "Confirm", "Expected effect"]
+    assert [name for name, _ in before_the_steps(finding)] == ["Do", "Check first"]
+    assert [name for name, _ in after_the_steps(finding)] == ["Confirm", "Expected effect"]
     unsure = finding.model_copy(update={"confidence": Confidence.LOW})
-    assert [name for name, _ in to_do(unsure)] == ["Confirm first", "Do", "Risk", "Expected effect"]
+    assert [name for name, _ in before_the_steps(unsure)] == ["Confirm first", "Do", "Check first"]
+    assert [name for name, _ in after_the_steps(unsure)] == ["Expected effect"]
+
+
+def test_finding_of_an_older_release_tells_its_paragraphs(incident: Path) -> None:
+    (finding,) = incident_of(incident).diagnosis.findings
+    old = finding.model_copy(update={"do_now": "", "check_first": None, "remedy_steps": ()})
+    assert dict(before_the_steps(old)) == {"Do": finding.remedy, "Risk": finding.risk}
 
 
 def test_statements_lose_the_interval_that_the_circumstances_tell(incident: Path) -> None:

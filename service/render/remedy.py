@@ -1,0 +1,72 @@
+"""A remedy step by step, for a terminal and as Markdown. What no source tells of a change reads "not known"."""
+
+from collections.abc import Iterator, Sequence
+
+from rules.query import Texts
+from rules.remedy import RemedyStep
+from service.render.markdown import inline
+from service.render.parts import wrapped
+
+NOT_KNOWN = "not known."
+
+
+def step_lines(steps: Sequence[RemedyStep], release: str | None, indent: str = "", *, whole: bool) -> Iterator[str]:
+    """The steps with their statements for a release, as lines for a terminal; `whole` tells how to read them and the way back."""
+    for number, step in enumerate(steps, 1):
+        yield from wrapped(f"{number}. {step.do}", indent)
+        yield from _code_lines(step.text(release), f"{indent}     ")
+        yield from _beside(step, indent, whole=whole)
+
+
+def steps_of_every_release(steps: Sequence[RemedyStep]) -> Iterator[str]:
+    """The steps as the catalogue has them, with the statement for each release."""
+    for number, step in enumerate(steps, 1):
+        yield from wrapped(f"{number}. {step.do}", "  ")
+        for since, text in variants(step.sql):
+            yield from wrapped(f"from {since} on:", "     ") if since else ()
+            yield from _code_lines(text, "       " if since else "     ")
+        yield from _beside(step, "  ", whole=True)
+
+
+def steps_as_markdown(steps: Sequence[RemedyStep], release: str | None) -> Iterator[str]:
+    """The steps as a numbered list, statements as blocks of code."""
+    for number, step in enumerate(steps, 1):
+        yield f"{number}. {inline(step.do)}"
+        if text := step.text(release):
+            yield f"\n   ```sql\n   {' '.join(text.split())}\n   ```\n"
+        if step.setting:
+            yield "\n".join(["\n   ```", *(f"   {line}" for line in step.setting.splitlines()), "   ```\n"])
+        yield from (f"   - {name}: {inline(words)}" for name, words in asides(step))
+
+
+def variants(texts: Texts | None) -> list[tuple[str | None, str]]:
+    """Lowest release → text; None stands for all releases."""
+    if texts is None:
+        return []
+    return [(None, texts)] if isinstance(texts, str) else list(texts.items())
+
+
+def asides(step: RemedyStep, *, whole: bool = True) -> Iterator[tuple[str, str]]:
+    """What there is to know beside a step, a name and the words of each."""
+    acts = step.changes and bool(step.sql or step.setting)
+    if whole and step.fill_in:
+        yield "Fill in", f"{', '.join(step.fill_in)}."
+    if whole and step.reading:
+        yield "Read", step.reading
+    if step.risk or acts:
+        yield "Risk", step.risk or NOT_KNOWN
+    if whole and step.online is not None and step.changes:
+        yield "Online", "yes." if step.online else "no, plan a window."
+    if whole and (step.way_back or acts):
+        yield "Way back", step.way_back or NOT_KNOWN
+
+
+def _beside(step: RemedyStep, indent: str, *, whole: bool) -> Iterator[str]:
+    for line in (step.setting or "").splitlines():
+        yield f"{indent}     {line}"
+    for name, words in asides(step, whole=whole):
+        yield from wrapped(f"{name}: {words}", f"{indent}   ")
+
+
+def _code_lines(text: str | None, indent: str) -> list[str]:
+    return wrapped(" ".join(text.split()), indent) if text else []

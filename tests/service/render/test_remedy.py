@@ -1,0 +1,64 @@
+"""A remedy as lines and as Markdown: every step with its statement, its risk and the way back, or that it is not known."""
+
+from rules.catalogue import catalogue
+from rules.remedy import RemedyStep
+from service.render.remedy import asides, step_lines, steps_as_markdown, steps_of_every_release, variants
+
+UNDO = catalogue()["undo-segments"].remedy_steps
+KEYED = RemedyStep(
+    do="Switch it off.", sql={"12.1": "alter session set a = false", "12.2": "alter session set b = false"}
+)
+POOL = RemedyStep(do="Fix the pool.", setting="least = POOL_SIZE\nmost = POOL_SIZE", fill_in=("POOL_SIZE",))
+
+
+def test_lines_tell_each_step_its_statement_and_its_risk() -> None:
+    lines = list(step_lines(UNDO, "11.2.0.4.0", "  ", whole=True))
+    assert [line[2] for line in lines if line[2:5].strip().endswith(".") and line[2].isdigit()] == list("123456")
+    assert "     alter system set undo_tablespace = UNDO_NEW" in [line[2:] for line in lines]
+    text = " ".join(" ".join(lines).split())
+    for step in UNDO:
+        for words in filter(None, (step.do, step.reading, step.risk, step.way_back, *step.texts())):
+            assert " ".join(words.split()) in text, words
+
+
+def test_short_lines_leave_out_how_to_read_and_the_way_back() -> None:
+    text = " ".join(" ".join(step_lines(UNDO, "11.2.0.4.0", whole=False)).split())
+    assert "Risk: " in text and "undo_tablespace = UNDO_NEW" in text
+    assert not any(f"{name}: " in text for name in ("Read", "Online", "Way back", "Fill in"))
+
+
+def test_statement_is_that_of_the_release() -> None:
+    for release, name in (("12.1.0.2.0", "a"), ("19.0.0.0.0", "b"), (None, "a")):
+        assert f"alter session set {name} = false" in " ".join(step_lines((KEYED,), release, whole=False))
+    assert not any("alter" in line for line in step_lines((KEYED,), "11.2.0.4.0", whole=False))
+    assert [line.strip() for line in steps_of_every_release((KEYED,)) if "from" in line] == [
+        "from 12.1 on:",
+        "from 12.2 on:",
+    ]
+    assert variants(None) == [] and variants("select 1 from dual") == [(None, "select 1 from dual")]
+
+
+def test_what_no_source_tells_of_a_change_is_not_known() -> None:
+    assert dict(asides(POOL)) == {"Fill in": "POOL_SIZE.", "Risk": "not known.", "Way back": "not known."}
+    look = RemedyStep(do="Look.", sql="select count(*) from v$latch", online=True)
+    assert dict(asides(look)) == {}, "what only reads needs neither"
+    assert dict(asides(RemedyStep(do="Move it.", online=False))) == {"Online": "no, plan a window."}
+
+
+def test_markdown_has_a_list_with_blocks_of_code() -> None:
+    text = "\n".join(steps_as_markdown((*UNDO, POOL), "11.2.0.4.0"))
+    assert (
+        "1. Check that undo segment numbers are left.\n\n   ```sql\n   select count(*), max(us#) from sys.undo$\n   ```"
+        in text
+    )
+    assert "7. Fix the pool.\n\n   ```\n   least = POOL_SIZE\n   most = POOL_SIZE\n   ```\n" in text
+    assert text.count("```") % 2 == 0 and "   - Way back: None. Dropped undo is gone." in text
+
+
+def test_every_cause_of_the_catalogue_is_told_whole() -> None:
+    for cause in catalogue().values():
+        text = " ".join(" ".join(steps_of_every_release(cause.remedy_steps)).split())
+        for step in cause.remedy_steps:
+            assert all(" ".join(words.split()) in text for words in (step.do, *step.texts(), step.setting or "")), (
+                cause.id
+            )
