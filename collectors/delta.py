@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 
+from collectors.basis import Basis
 from collectors.granting.script import grant
 from collectors.model import (
     SCRIPT,
-    Basis,
     Changes,
     Collector,
     ColumnKind,

@@ -10,8 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from collectors.basis import Basis
 from collectors.confirmation import ConfirmationResult
-from collectors.durations import lasting
 
 Value = int | float | str | datetime | None
 """What a cell may hold. None is Oracle's NULL; a column nobody read is absent from its row instead."""
@@ -163,25 +163,6 @@ class Snapshot:
     def uptime_seconds(self) -> float | None:
         """Seconds since instance start by the database's clock, or None when unknown."""
         return number(self.instance.get("uptime_seconds"))
-
-
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """Over what a Delta speaks: an interval between polls; totals over a known uptime; totals of unknown age, which give
-    shares and ratios but never a rate. Times are UTC by the database's clock; those of a report have no zone.
-    """
-
-    kind: Literal["interval", "since_startup", "totals"]
-    begin: datetime | None
-    end: datetime | None
-    seconds: float | None
-
-    def __str__(self) -> str:
-        if self.kind == "totals":
-            return "totals since an unknown instance start"
-        if self.kind == "since_startup":
-            return f"totals since instance start, {lasting(self.seconds or 0.0)}"
-        return f"an interval of {lasting(self.seconds or 0.0)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from operator import itemgetter
 from typing import Protocol
 
@@ -54,109 +55,104 @@ def poll(
 
     Raises SessionError when the session is lost; everything else is a reading.
     """
-    readings: dict[str, Reading] = {}
-    costs: dict[str, Cost] = {}
-    together = grouping.usable() if grouping else []
-    grouped = {view for group in together for view in group.views}
-    asked = [view for view, collector in collectors().items() if not (collector.sampled or collector.on_request)]
-    for view in asked:
-        if view not in grouped:
-            _read_patiently(collectors()[view], connection, previous, readings, costs, clock, grouping)
-    for group in together:
-        if grouping is None or not _read_together(group, connection, grouping, readings, costs, clock):
-            for view in asked:
-                if view in group.views and view not in readings:
-                    _read_patiently(collectors()[view], connection, previous, readings, costs, clock, grouping)
-    return Snapshot(database, _taken_at(readings), readings, costs, release_of_login(connection))
+    return _Poll(connection, previous, clock, grouping).snapshot_of(database)
+
+
+@dataclass(frozen=True, slots=True)
+class _Poll:
+    """One poll under way: what it asks, and what it has read so far."""
+
+    connection: Connection
+    previous: Snapshot | None
+    clock: Callable[[], float]
+    grouping: Grouping | None
+    readings: dict[str, Reading] = field(default_factory=dict)
+    costs: dict[str, Cost] = field(default_factory=dict)
+
+    def snapshot_of(self, database: str) -> Snapshot:
+        """Every view, the groups after what each of them needs."""
+        together = self.grouping.usable() if self.grouping else []
+        grouped = {view for group in together for view in group.views}
+        for collector in _asked():
+            if collector.view not in grouped:
+                self._read_patiently(collector)
+        for group in together:
+            if not self._read_together(group):
+                for collector in _asked():
+                    if collector.view in group.views and collector.view not in self.readings:
+                        self._read_patiently(collector)
+        taken_at, release = _taken_at(self.readings), release_of_login(self.connection)
+        return Snapshot(database, taken_at, self.readings, self.costs, release)
+
+    def _read_patiently(self, collector: Collector) -> None:
+        """One view by its own statement, but for one that has been too slow again and again. Raises SessionError."""
+        view, grouping = collector.view, self.grouping
+        if grouping is None:
+            return self._read_alone(collector)
+        if (why := grouping.resting(view)) is not None:
+            self.readings[view] = Missing(view, "failed", why, "find out why it is slow; the other views go on")
+            return None
+        began = self.clock()
+        try:
+            self._read_alone(collector)
+        except SessionError as error:
+            if self.clock() - began > SLOW_SECONDS:
+                grouping.was_slow(view, str(error))
+            raise
+        reading = self.readings[view]
+        if isinstance(reading, Missing) and reading.kind == "failed" and self.clock() - began > SLOW_SECONDS:
+            grouping.was_slow(view, reading.why)
+        elif isinstance(reading, Rows):
+            grouping.was_quick(view)
+        return None
+
+    def _read_alone(self, collector: Collector) -> None:
+        """One view by its own statement, unless an earlier poll's reading of it still holds."""
+        view, readings = collector.view, self.readings
+        known = _carried_over(collector, readings, self.previous)
+        if known is not None:
+            readings[view] = known
+            return
+        began = self.clock()
+        readings[view], answer = read_view(collector, self.connection, readings)
+        if answer is None and collector.formerly and not _tried_before(readings[view], readings, self.previous):
+            reading, answer = read_view(collector, self.connection, readings, formerly=True)
+            readings[view] = readings[view] if answer is None else reading
+        if answer is not None:
+            self.costs[view] = _cost(answer, self.clock() - began)
+
+    def _read_together(self, group: Group) -> bool:
+        """The views of a group by one statement, the cost under the group's name; False where they are to be asked one by one."""
+        statement = group.text(text(_instance_row(self.readings).get("version")))
+        binds = _binds_of(group, self.readings)
+        if statement is None or isinstance(binds, Missing) or self.grouping is None:
+            return False
+        began = self.clock()
+        try:
+            answer = self.connection.query(statement.sql, binds)
+        except StatementError as error:
+            self.grouping.set_aside(group, str(error))
+            return False
+        except SessionError as error:
+            self.grouping.set_aside(group, str(error))  # perhaps it was the group that cost the session
+            raise
+        self.costs[group.name] = cost = _cost(answer, self.clock() - began)
+        if cost.seconds > SLOW_SECONDS:
+            self.grouping.set_aside(group, f"it took {cost.seconds:.1f} s")
+        self.readings.update((view, Rows(view, rows)) for view, rows in parted(statement, answer.rows).items())
+        return True
+
+
+@cache
+def _asked() -> tuple[Collector, ...]:
+    """What a poll asks for, in its order."""
+    return tuple(one for one in collectors().values() if not (one.sampled or one.on_request))
 
 
 def release_of_login(connection: Connection) -> str | None:
     """The release as the server said it at the login; None of a connection that knows of none."""
     told = getattr(connection, "release", None)
     return told if isinstance(told, str) else None
-
-
-def _read_patiently(
-    collector: Collector,
-    connection: Connection,
-    previous: Snapshot | None,
-    readings: dict[str, Reading],
-    costs: dict[str, Cost],
-    clock: Callable[[], float],
-    grouping: Grouping | None,
-) -> None:
-    """One view by its own statement, but for one that has been too slow again and again. Raises SessionError."""
-    view = collector.view
-    if grouping is None:
-        return _read_alone(collector, connection, previous, readings, costs, clock)
-    if (why := grouping.resting(view)) is not None:
-        readings[view] = Missing(view, "failed", why, "find out why it is slow; the other views go on")
-        return None
-    began = clock()
-    try:
-        _read_alone(collector, connection, previous, readings, costs, clock)
-    except SessionError as error:
-        if clock() - began > SLOW_SECONDS:
-            grouping.was_slow(view, str(error))
-        raise
-    reading = readings[view]
-    if isinstance(reading, Missing) and reading.kind == "failed" and clock() - began > SLOW_SECONDS:
-        grouping.was_slow(view, reading.why)
-    elif isinstance(reading, Rows):
-        grouping.was_quick(view)
-    return None
-
-
-def _read_alone(
-    collector: Collector,
-    connection: Connection,
-    previous: Snapshot | None,
-    readings: dict[str, Reading],
-    costs: dict[str, Cost],
-    clock: Callable[[], float],
-) -> None:
-    """One view by its own statement, unless an earlier poll's reading of it still holds."""
-    view = collector.view
-    known = _carried_over(collector, readings, previous)
-    if known is not None:
-        readings[view] = known
-        return
-    began = clock()
-    readings[view], answer = read_view(collector, connection, readings)
-    if answer is None and collector.formerly and not _tried_before(readings[view], readings, previous):
-        reading, answer = read_view(collector, connection, readings, formerly=True)
-        readings[view] = readings[view] if answer is None else reading
-    if answer is not None:
-        costs[view] = _cost(answer, clock() - began)
-
-
-def _read_together(
-    group: Group,
-    connection: Connection,
-    grouping: Grouping,
-    readings: dict[str, Reading],
-    costs: dict[str, Cost],
-    clock: Callable[[], float],
-) -> bool:
-    """The views of a group by one statement, the cost under the group's name; False where they are to be asked one by one."""
-    statement = group.text(text(_instance_row(readings).get("version")))
-    binds = _binds_of(group, readings)
-    if statement is None or isinstance(binds, Missing):
-        return False
-    began = clock()
-    try:
-        answer = connection.query(statement.sql, binds)
-    except StatementError as error:
-        grouping.set_aside(group, str(error))
-        return False
-    except SessionError as error:
-        grouping.set_aside(group, str(error))  # perhaps it was the group that cost the session
-        raise
-    costs[group.name] = cost = _cost(answer, clock() - began)
-    if cost.seconds > SLOW_SECONDS:
-        grouping.set_aside(group, f"it took {cost.seconds:.1f} s")
-    readings |= {view: Rows(view, rows) for view, rows in parted(statement, answer.rows).items()}
-    return True
 
 
 def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, tuple[Row, ...]]:

@@ -6,11 +6,11 @@ from functools import cached_property
 
 from collectors.mechanism import Mechanism, mechanism_of
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Row, number, text
-from collectors.release import at_least
 from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.hot import HotCaches
 from rules.impact import IDLE_SESSIONS, severity_of, severity_of_hang
+from rules.lookups import LOOKUPS, has_fast_way, with_lookups
 from rules.lost_time import ROW_CACHE_SURFACES, SURFACE_EVENTS, LostTime, lost_time
 from rules.misplaced import misplaced_latch_wait
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
@@ -22,8 +22,6 @@ from rules.waiters import SampledWaiters, cache_namer, crowd_of
 
 __all__ = ["ROW_CACHE_SURFACES", "SURFACE_EVENTS", "Known", "SignalContext", "SignalValue", "Unknown", "share"]
 
-LOOKUPS = "lookups"
-"""What a row of `SignalContext.rowcache` has beside the columns of v$rowcache."""
 MINIMUM_SLEEPS = 100
 """Fewer sleeps than this tell nothing about shares, shapes or children."""
 MINIMUM_CACHE_GETS = 10_000
@@ -130,30 +128,18 @@ class SignalContext:
 
     @cached_property
     def rowcache(self) -> tuple[Row, ...]:
-        """The rows of v$rowcache, each with what was asked of the cache as `lookups`, where that is known.
-
-        Look-ups, gets and fastgets together, are the work asked for. Gets alone are the pressure on a latch or mutex, for
-        what is looked up in the fast way is counted in fastgets alone.
-        """
-        rows = [(row, self._lookups(row)) for row in self.delta.rows("v$rowcache")]
-        return tuple(row if lookups is None else {**row, LOOKUPS: lookups} for row, lookups in rows)
+        """The rows of v$rowcache, each with its look-ups where they are known (`rules.lookups`)."""
+        return with_lookups(self.delta.rows("v$rowcache"), self.fast_way)
 
     @property
     def lists_every_cache(self) -> bool:
         """Whether it is certain that v$rowcache was captured whole: x$kqrst, which it is made from, was read beside it."""
         return bool(self.delta.rows("x$kqrst"))
 
-    def _lookups(self, row: Row) -> float | None:
-        gets, fast = number(row.get("gets")), number(row.get("fastgets"))
-        if fast is None and not self.fast_way:
-            fast = 0.0
-        return None if gets is None or fast is None else gets + fast
-
     @property
     def fast_way(self) -> bool:
-        """Whether look-ups may be counted in fastgets: not up to 12.1, where `_kqr_optimistic_reads` is off."""
-        release = self.delta.release
-        return self.mechanism != "latch" if release is None else at_least(release, "12.2")
+        """Whether look-ups may be counted in fastgets alone."""
+        return has_fast_way(self.delta.release, self.mechanism)
 
     @property
     def cpus(self) -> float | None:

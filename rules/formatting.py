@@ -2,7 +2,7 @@
 
 import re
 
-from collectors.model import Basis
+from collectors.basis import Basis
 from rules.model import Evidence, RuledOut
 
 

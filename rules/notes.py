@@ -2,9 +2,10 @@
 
 from collectors.durations import LONG_WINDOW, long_window
 from collectors.model import Missing, number
-from rules.context import LOOKUPS, SignalContext
+from rules.context import SignalContext
 from rules.formatting import count
 from rules.long_waits import long_waits
+from rules.lookups import LOOKUPS
 from rules.misplaced import misplaced_notes
 from rules.printed import REMEMBER
 

@@ -1,9 +1,9 @@
 """What to do about a cause, step by step: RemedyStep, and the steps told in one paragraph."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from collectors.release import text_for
 from rules.frozen import Frozen
@@ -59,7 +59,9 @@ class Advice(Frozen):
     """
 
     cause: str
-    name: str = Field(description="the cause in a few words, for a list")
+    name: str = Field(
+        validation_alias=AliasChoices("name", "title"), description="the cause in a few words, for a list"
+    )
     title: str = Field(description="what is wrong, as a sentence with what was measured, and with its doubt")
     lede: str = Field("", description="what happens, in at most 25 words")
     do_now: str = Field("", description="the one thing to do")
@@ -68,12 +70,6 @@ class Advice(Frozen):
     remedy_steps: tuple[RemedyStep, ...] = Field((), description="the same step by step, the least invasive first")
     risk: str = Field(description="the risks of the steps, as one paragraph")
     expected_effect: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named_by_its_title(cls, members: Any) -> Any:
-        older = isinstance(members, dict) and "name" not in members and "title" in members
-        return {**members, "name": members["title"]} if older else members
 
 
 def paragraph(steps: Iterable[RemedyStep]) -> str:

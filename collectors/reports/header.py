@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from collectors.model import Basis, Row
+from collectors.basis import Basis
+from collectors.model import Row
 from collectors.reports.numbers import count, real
 from collectors.reports.tables import Document, Table
 

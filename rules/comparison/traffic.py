@@ -7,8 +7,9 @@ from collectors.model import ROW_CACHE_LATCH, Missing, number
 from rules.comparison.figures import ComparedFigure, ComparedSides, both, counted, known, level
 from rules.comparison.model import FigureChange
 from rules.comparison.units import DB_TIME, EXECUTIONS, HARD_PARSES, LOGONS, OF_WORK, SECONDS, fitting, transactions
-from rules.context import LOOKUPS, SignalContext, SignalValue, Unknown
+from rules.context import SignalContext, SignalValue, Unknown
 from rules.formatting import function_of
+from rules.lookups import LOOKUPS
 from rules.model import Surface
 
 MOST_NAMED = 5

@@ -4,8 +4,9 @@ Work that is asked for is counted in look-ups, which are gets and fastgets toget
 """
 
 from collectors.model import SCRIPT, Missing, Row
-from rules.context import LOOKUPS, MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown, share
+from rules.context import MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count
+from rules.lookups import LOOKUPS
 from rules.signals import Subject, signal
 
 MINIMUM_MODIFICATIONS = 20

@@ -1,7 +1,8 @@
 """Signals of the work done: logons, parses, commits, and the look-ups in the dictionary that each of them takes."""
 
-from rules.context import LOOKUPS, Known, SignalContext, SignalValue, Unknown
+from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count
+from rules.lookups import LOOKUPS
 from rules.signals import EITHER_WAY, Subject, signal
 from rules.signals.caches import cache_sum
 from rules.signals.instance import db_time_share

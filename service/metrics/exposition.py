@@ -4,7 +4,8 @@ prometheus_client keeps a Python object per series and holds the interpreter for
 only our own few process metrics. Names are the contract's; a sample that could not be read is absent, never zero.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import choose_encoder
@@ -13,12 +14,12 @@ from collectors.groups.group import groups
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, number
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis
+from service.characters import visible
 from service.config.settings import DatabaseSettings
 from service.metrics import families
-from service.metrics.block import Block, Labels
 from service.metrics.families import FAMILIES
-from service.metrics.family import Family
-from service.metrics.verdict import add_verdict
+from service.metrics.family import Family, Labels
+from service.metrics.verdict import verdict_samples
 from service.state.board import MonitoredDatabase
 from service.state.episodes import Episode
 
@@ -52,6 +53,55 @@ _UNITS = ("seconds", "bytes", "ratio")
 """What OpenMetrics calls a unit: the end of the name."""
 
 
+class Block:
+    """Sample lines of one database by family; cells that are absent or NULL add no line."""
+
+    def __init__(self, database: DatabaseSettings) -> None:
+        self._common = _common_labels(database.name, database.cluster)
+        self._lines: dict[str, list[str]] = {}
+
+    def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
+        """One sample, unless there is no value."""
+        if value is not None:
+            self._add(family, value, _labels(labels))
+
+    def _add(self, family: Family, value: float, labels: str) -> None:
+        self._lines.setdefault(family.name, []).append(f"{family.name}{{{self._common}{labels}}} {_number(value)}\n")
+
+    def add_rows(
+        self, columns: Mapping[Family, tuple[str, float]], rows: Iterable[Row], labels: Callable[[Row], Labels]
+    ) -> None:
+        """A family per column, a sample per row."""
+        for row in rows:
+            named = _labels(labels(row))
+            for family, (column, unit) in columns.items():
+                if (value := number(row.get(column))) is not None:
+                    self._add(family, value / unit, named)
+
+    def text(self) -> dict[str, bytes]:
+        """Family → its lines, encoded once."""
+        return {family: "".join(lines).encode() for family, lines in self._lines.items()}
+
+
+@cache
+def _common_labels(db: str, rac: str | None) -> str:
+    """The labels that every sample of a database has; made once, for a scrape needs them a thousand times."""
+    return f'db="{_escaped(db)}"' + (f',rac="{_escaped(rac)}"' if rac else "")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+def _labels(labels: Labels) -> str:
+    return "".join([f',{name}="{_escaped(text)}"' for name, text in labels.items()])
+
+
+@lru_cache(4096)
+def _escaped(text: str) -> str:
+    return visible(text, keep="\n").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
 def render(
     database: DatabaseSettings,
     snapshot: Snapshot,
@@ -72,7 +122,8 @@ def render(
     block.add_rows(_EVENT_COLUMNS, snapshot.rows("v$system_event"), lambda row: {"event": str(row.get("event"))})
     block.add_rows(_MUTEX_COLUMNS, snapshot.rows("v$mutex_sleep"), lambda row: {"location": str(row.get("location"))})
     _time(block, snapshot)
-    add_verdict(block, diagnosis, episodes)
+    for sample in verdict_samples(diagnosis, episodes):
+        block.add(*sample)
     _collectors(block, snapshot)
     return block.text()
 

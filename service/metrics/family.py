@@ -1,5 +1,6 @@
 """What /metrics says of one metric family, and what docs/metrics.md adds."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,3 +24,8 @@ class Family:
     """What the document says beyond the help."""
     stays: bool = False
     """Whether it is exported while the database does not answer."""
+
+
+Labels = Mapping[str, str]
+FamilySample = tuple[Family, float | None, Labels]
+"""A sample that is still to be written: absent where its value is None."""

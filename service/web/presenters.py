@@ -8,8 +8,9 @@ from collectors.granting.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
 from collectors.ondemand.holders import Held, HolderProfile
 from rules.cache_map import CacheMap
-from rules.context import LOOKUPS, SignalContext
+from rules.context import SignalContext
 from rules.engine import cannot_tell
+from rules.lookups import LOOKUPS
 from rules.model import Diagnosis, DiagnosisBasis
 from rules.statistics import latch_statistics, ratio
 from service.state.board import MonitoredDatabase

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from collectors.basis import Basis
 from collectors.model import (
-    Basis,
     Changes,
     Collector,
     Column,
@@ -102,18 +102,6 @@ def test_delta_gives_one_cell_or_none() -> None:
 def test_number_and_text_convert_a_cell_or_give_none() -> None:
     assert (number(3), number(2.5), number("3"), number(None), number(NOW)) == (3.0, 2.5, None, None, None)
     assert (text("a"), text(3), text(None)) == ("a", "3", None)
-
-
-@pytest.mark.parametrize(
-    ("basis", "words"),
-    [
-        (Basis("interval", NOW, NOW, 30.04), "an interval of 30.0 s"),
-        (Basis("since_startup", NOW, NOW, 777_600.0), "totals since instance start, 777,600 s (216 h 0 min)"),
-        (Basis("totals", None, None, None), "totals since an unknown instance start"),
-    ],
-)
-def test_basis_says_what_it_is(basis: Basis, words: str) -> None:
-    assert str(basis) == words
 
 
 @pytest.mark.parametrize(

@@ -148,13 +148,14 @@ async def _visit(app: Any, script: Script, tracer: Tracer, store: Path) -> None:
 
 
 def _stored(store: Path) -> int:
-    """How many polls left the planted change in the store; where their figures are packed, how many polls with a change."""
+    """How many polls left the planted change in the store, each figure packed with the others of its poll where it is so."""
     with closing(sqlite3.connect(store)) as connection:
-        if connection.execute("select 1 from sqlite_master where name = 'deltas'").fetchone():
+        tables = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
+        if "figures" not in tables:
             found = connection.execute("select count(*) from deltas where value = ?", (float(CHANGE),))
-        else:
-            found = connection.execute("select count(*) from polls where seconds is not null")
-        return int(found.fetchone()[0])
+            return int(found.fetchone()[0])
+        unpack = importlib.import_module("service.store.figures.codec").unpack
+        return sum(CHANGE in unpack(body)[1] for (body,) in connection.execute("select body from figures"))
 
 
 async def _until(ready: Callable[[], bool], seconds: float = 60.0) -> None:

@@ -14,8 +14,9 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field
 
+from collectors.basis import Basis
 from collectors.confirmation import ConfirmationResult
-from collectors.model import Basis, Changes, Delta, Missing
+from collectors.model import Changes, Delta, Missing
 from collectors.ondemand.sampling import not_sampled
 from rules.catalogue import HOME, LOADER
 from rules.context import SignalContext

@@ -2,7 +2,7 @@
 
 import pytest
 
-from collectors.model import Basis
+from collectors.basis import Basis
 from rules.formatting import (
     count,
     exact,

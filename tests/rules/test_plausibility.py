@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from collectors.model import Basis, Delta, Oddity, Row
+from collectors.basis import Basis
+from collectors.model import Delta, Oddity, Row
 from rules.engine import diagnose
 from rules.plausibility import contradictions, db_time_is_sound
 from tests.rules.contexts import BEGIN, SICK, delta_of, with_rows

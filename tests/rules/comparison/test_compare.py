@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from collectors.model import Basis, Delta, Row
+from collectors.basis import Basis
+from collectors.model import Delta, Row
 from rules.baseline import UsualRange
 from rules.comparison.compare import compare
 from rules.comparison.model import Comparison, FigureChange

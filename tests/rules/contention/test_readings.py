@@ -5,7 +5,8 @@ from math import log
 
 import pytest
 
-from collectors.model import Basis, Changes, Delta, Missing
+from collectors.basis import Basis
+from collectors.model import Changes, Delta, Missing
 from rules.contention.calibration import NotPredictable
 from rules.contention.readings import child_named, counts_of, middle, ordinary_hold, processors
 from rules.context import SignalContext

@@ -11,7 +11,8 @@ from datetime import timedelta
 
 import pytest
 
-from collectors.model import Basis, Changes, Delta
+from collectors.basis import Basis
+from collectors.model import Changes, Delta
 from rules.engine import diagnose
 from rules.model import Diagnosis, Impact
 from rules.trends.series import ReportSeries, series

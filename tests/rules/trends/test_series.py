@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from collectors.model import Basis, Delta, Row
+from collectors.basis import Basis
+from collectors.model import Delta, Row
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
 from rules.trends.series import ReportSeries, series

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from collectors.model import Basis, Changes, Delta, NotComparable, Row
+from collectors.basis import Basis
+from collectors.model import Changes, Delta, NotComparable, Row
 from service.intake.inputs import diagnose_all
 from service.intake.report_figures import MOST, figures
 
