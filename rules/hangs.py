@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from collectors.model import Delta, Missing, Row, number
 from rules.model import Surface
 from rules.waited import LATCH_EVENT
-from rules.waiters import blocker_of
+from rules.waiters import blocker_of, tells_blocker
 
 VIEW = "waiting_sessions"
 HANGING_SECONDS = 10.0
@@ -38,6 +38,10 @@ class StillWaiting:
     background: bool
     blocker: str | None
     """The session at the end of the chain, `SID` or `SID@INSTANCE`; None where Oracle does not tell."""
+    kind_told: bool = True
+    """Whether it was captured that it is a session or a background process; where not, its wait counts as a session's."""
+    blocker_told: bool = True
+    """Whether it was captured what Oracle tells of its blocker."""
 
     @property
     def surface(self) -> Surface:
@@ -57,8 +61,8 @@ class WaitingLook:
     met: int
     before: tuple[tuple[str, float], ...]
     """Event and seconds of the waits that the interval began with and that have ended since: counted once already."""
-    untold: int = 0
-    """Sessions met of which it was not captured what they wait for, or for how long."""
+    untold: tuple[tuple[Surface, ...], ...] = ()
+    """Of each session met of which it was not captured what it waits for, or for how long, the surfaces it may wait on."""
 
     def of(self, surfaces: Iterable[Surface]) -> tuple[StillWaiting, ...]:
         """Foreground sessions on some surfaces: DB time, which costs are held against, is made of theirs alone."""
@@ -95,8 +99,19 @@ def look_of(delta: Delta, cache_of: Callable[[Row], str | None]) -> WaitingLook 
     met = _met(reading.rows)
     began = delta.at_begin.get(VIEW)
     before = _ended(began.rows, reading.rows, span) if began is not None and delta.basis.kind == "interval" else ()
-    untold = sum(1 for row in reading.rows if row.get("event") is None or number(row.get("wait_time_micro")) is None)
+    untold = tuple(surfaces for row in reading.rows if (surfaces := _perhaps_on(row)))
     return WaitingLook(sessions, max(met, len(sessions)), tuple(before), untold)
+
+
+def _perhaps_on(row: Row) -> tuple[Surface, ...]:
+    """The surfaces that a session may wait on of which not all was captured; none of a session that tells it."""
+    event = row.get("event")
+    if event is None:
+        return tuple(SURFACE_OF.values())
+    which_latch = SURFACE_OF.get(str(event)) != "result-cache" or number(row.get("p2")) is not None
+    if number(row.get("wait_time_micro")) is not None and which_latch:
+        return ()
+    return tuple(surface for name, surface in SURFACE_OF.items() if name == event)
 
 
 def _met(rows: Iterable[Row]) -> int:
@@ -118,6 +133,8 @@ def _sessions(rows: Iterable[Row], cache_of: Callable[[Row], str | None], span: 
             inside=seconds if span is None else min(seconds, span),
             background=_background(row),
             blocker=blocker_of(row),
+            kind_told=row.get("type") is not None,
+            blocker_told=tells_blocker(row),
         )
 
 

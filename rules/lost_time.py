@@ -45,10 +45,18 @@ class LostTime:
         return sum(known) if known else None
 
     def untold(self, surfaces: Iterable[Surface]) -> tuple[Surface, ...]:
-        """Those of some surfaces whose time was not captured; a report prints what had activity, so none of its own."""
+        """Those of some surfaces whose time was not captured, or not of everybody who was met waiting.
+
+        A report prints what had activity, so none of its own.
+        """
         if self.printed:
             return ()
-        return tuple(surface for surface in surfaces if surface in self.surfaces and self.by_surface[surface] is None)
+        met = {surface for perhaps in self.look.untold for surface in perhaps} if self.look else set[Surface]()
+        return tuple(
+            surface
+            for surface in surfaces
+            if surface in self.surfaces and (self.by_surface[surface] is None or surface in met)
+        )
 
     def waited(self, events: Iterable[str]) -> float | None:
         """Seconds foreground sessions waited in some events together, waits that have not ended included.

@@ -98,12 +98,24 @@ def blocker_of(row: Row) -> str | None:
     return None
 
 
+def tells_blocker(row: Row) -> bool:
+    """Whether what Oracle says of a blocker was captured; NULL says that it names none."""
+    for kind in ("final_blocking", "blocking"):
+        if f"{kind}_session" not in row or f"{kind}_instance" not in row:
+            return False
+        if row[f"{kind}_session"] is not None:
+            return True
+    return True
+
+
 def cache_namer(
     delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]
 ) -> Callable[[Row], str | None]:
     """What tells the cache that a waiting session waits for: its name, else its id, else unknown; None for other waits."""
     # Subordinates share their parent's id, and the id is called by its parent.
-    parents_last = sorted(delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row)))
+    parents_last = sorted(
+        delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row.get("parameter")))
+    )
     names = {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
     result_cache = delta.cell("v$latchname", "name", RESULT_CACHE_LATCH, "latch#")
 

@@ -75,7 +75,7 @@ def weighed(
     misses = [verdict for verdict in verdicts if isinstance(verdict, NearMiss)]
     nearly = {verdict.cause: verdict for verdict in verdicts if isinstance(verdict, OpenCause) and verdict.near}
     settled = [
-        _settled(verdict, strict, misses, causes, nearly) if isinstance(verdict, NearMiss) else verdict
+        _settled(verdict, context, strict, misses, causes, nearly) if isinstance(verdict, NearMiss) else verdict
         for verdict in verdicts
     ]
     found = {verdict.cause: verdict for verdict in settled if isinstance(verdict, Finding)}
@@ -113,6 +113,7 @@ def _without_proof(verdict: Finding, cause: Cause) -> bool:
 
 def _settled(
     miss: NearMiss,
+    context: SignalContext,
     strict: Sequence[Finding],
     misses: Sequence[NearMiss],
     causes: Mapping[str, Cause],
@@ -125,6 +126,8 @@ def _settled(
     cause, own = causes[miss.finding.cause], miss.finding
     if own.severity is Severity.INFO or any(_explains(finding, own, causes) for finding in strict):
         return _closed(miss, cause)
+    if (untold := _untold_share(miss, context)) is not None:
+        return OpenCause(cause.id, untold, len(own.evidence), near=True)
     for name, other in nearly.items():
         if _may_explain(causes[name], own, cause) and (miss.spoken_against or causes[name].caches):
             return OpenCause(cause.id, other.reading)
@@ -148,6 +151,17 @@ def _closed(miss: NearMiss, cause: Cause) -> CauseVerdict:
         if isinstance(outcome.reading, Unknown):
             return OpenCause(cause.id, outcome.reading, len(miss.finding.evidence), near=True)
     return ruled_out(cause, miss.against[0])
+
+
+def _untold_share(miss: NearMiss, context: SignalContext) -> Unknown | None:
+    """The reading without which nobody knows whether the waits of a near miss cost anything: only then may it be found.
+
+    Sessions that wait are a share of DB time that counts, or of a busy instance none; of a written report no more is asked.
+    """
+    impact, asked = miss.finding.impact, context.delta.source == "views" and context.delta.basis.kind == "interval"
+    if not asked or impact is None or impact.waiting_sessions is None or impact.share_of_db_time is not None:
+        return None
+    return context.why_unknown("v$sys_time_model", "value")
 
 
 def _distance(miss: NearMiss) -> tuple[int, int, str]:

@@ -6,7 +6,7 @@ from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue,
 from rules.formatting import count, part_of, percent
 from rules.plausibility import contradictions
 from rules.printed import another
-from rules.signals import Subject, already_enough, signal
+from rules.signals import Subject, already_enough, certain, signal
 from rules.statistics import ratio
 
 PARSING_WAITS = (
@@ -146,6 +146,8 @@ def load_per_cpu(context: SignalContext, subject: Subject) -> SignalValue:
         return context.why_unknown("v$osstat", "LOAD")
     derivation = f"load {load:g} on {cpus:g} processors"
     busy = host_busy_ratio(context, subject)
+    if isinstance(busy, Unknown) and not certain(min(load / cpus, 1.0), load / cpus, subject.needs):
+        return busy
     if load > cpus and isinstance(busy, Known) and busy.value <= 1 - IDLE_ENOUGH:
         return Known(
             1.0, f"{derivation}, which were idle for {percent(1 - busy.value)}: the rest waited for something else"

@@ -23,6 +23,8 @@ def parameter_value(context: SignalContext, subject: Subject) -> SignalValue:
     if isinstance(context.delta.read("v$parameter"), Missing):
         return context.why_unknown("v$parameter")
     name = subject.parameter or ""
+    if any("value" not in row for row in context.delta.rows("v$parameter") if row.get("name") == name):
+        return context.why_unknown("v$parameter", f"value of {name}")
     values = _values(context, name)
     if not values:
         if name.startswith("_"):

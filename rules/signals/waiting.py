@@ -1,28 +1,52 @@
-"""Signals of sessions that still wait at the moment of the poll, whose waits no counter shows yet."""
+"""Signals of sessions that still wait at the moment of the poll, whose waits no counter shows yet.
+
+Of a session of which not all was captured each of them is known within bounds; it is told where the bounds agree.
+"""
 
 from collections import Counter
+from dataclasses import dataclass
+from math import inf
 
 from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of
 from rules.hangs import HANGING_SECONDS, VIEW, StillWaiting, hanging
-from rules.signals import Subject, signal
+from rules.signals import Subject, certain, signal
 
 
-def _waiting(context: SignalContext, subject: Subject) -> tuple[StillWaiting, ...] | Unknown:
-    """Foreground sessions that wait on the cause's surfaces, for its caches where it names some."""
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Sessions that wait on the cause's surfaces, for its caches where it names some."""
+
+    sessions: tuple[StillWaiting, ...]
+    perhaps: int
+    """How many more there may be: of them it was not captured what they are, wait for, or for how long."""
+
+
+def _waiting(context: SignalContext, subject: Subject) -> _Waiting | Unknown:
     if context.look is None:
         return context.why_unknown(VIEW)
-    if context.look.untold:
+    surfaces = subject.surfaces or ROW_CACHE_SURFACES
+    met = [one for one in context.look.of(surfaces) if not subject.caches or one.cache in subject.caches]
+    sure = tuple(one for one in met if one.kind_told)
+    untold = sum(1 for perhaps in context.look.untold if set(perhaps) & set(surfaces))
+    return _Waiting(sure, len(met) - len(sure) + untold)
+
+
+def _told(context: SignalContext, subject: Subject, least: float, most: float, derivation: str = "") -> SignalValue:
+    """The least that a value may be, where whatever was not captured makes no difference to what the cause needs."""
+    if least != most and not certain(least, most, subject.needs):
         return context.why_unknown(VIEW, "wait of some sessions")
-    met = context.look.of(subject.surfaces or ROW_CACHE_SURFACES)
-    return tuple(waiter for waiter in met if not subject.caches or waiter.cache in subject.caches)
+    return Known(least, derivation)
 
 
 @signal(unit="sessions", of=VIEW)
 def waiting_now(context: SignalContext, subject: Subject) -> SignalValue:
     """Sessions that still wait at the poll, on the cause's surfaces and for its caches where it names some."""
     waiting = _waiting(context, subject)
-    return waiting if isinstance(waiting, Unknown) else Known(float(len(waiting)))
+    if isinstance(waiting, Unknown):
+        return waiting
+    least = float(len(waiting.sessions))
+    return _told(context, subject, least, least + waiting.perhaps)
 
 
 @signal(unit="s", of=VIEW)
@@ -31,7 +55,8 @@ def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValu
     waiting = _waiting(context, subject)
     if isinstance(waiting, Unknown):
         return waiting
-    return Known(max((waiter.seconds for waiter in waiting), default=0.0))
+    least = max((waiter.seconds for waiter in waiting.sessions), default=0.0)
+    return _told(context, subject, least, inf if waiting.perhaps else least)
 
 
 @signal(unit="ratio", of=VIEW)
@@ -40,9 +65,14 @@ def share_behind_one_session(context: SignalContext, subject: Subject) -> Signal
     waiting = _waiting(context, subject)
     if isinstance(waiting, Unknown):
         return waiting
-    blockers = Counter(waiter.blocker for waiter in hanging(waiting) if waiter.blocker is not None)
-    if not blockers:
+    stuck = hanging(waiting.sessions)
+    blockers = Counter(waiter.blocker for waiter in stuck if waiter.blocker_told and waiter.blocker is not None)
+    most, told = max(blockers.values(), default=0), blockers.total()
+    perhaps = waiting.perhaps + sum(1 for waiter in stuck if not waiter.blocker_told)
+    if perhaps:
+        of = told + perhaps
+        return _told(context, subject, most / of, (most + perhaps) / of, f"at least {part_of(most, of)} waiters")
+    if not told:
         why = f"no session has waited {HANGING_SECONDS:.0f} s for a session that Oracle names"
         return Unknown(VIEW, why, "ask who holds what they wait for: see the blockers of the diagnosis")
-    most = max(blockers.values())
-    return Known(most / blockers.total(), f"{part_of(most, blockers.total())} waiters")
+    return Known(most / told, f"{part_of(most, told)} waiters")

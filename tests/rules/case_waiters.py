@@ -51,6 +51,8 @@ def looked(waiting: Sequence[StillWaiting], usual: Delta) -> Changes:
             "event": one.event,
             "p1": _cache(Waiters(event=one.event, cache=one.cache, times=1), usual)[0],
             "type": "BACKGROUND" if one.background else "USER",
+            "blocking_session": None,
+            "blocking_instance": None,
             "final_blocking_session": one.blocker,
             "final_blocking_instance": None if one.blocker is None else 1,
             "wait_time_micro": round(one.seconds * 1e6),

@@ -10,28 +10,29 @@ from typing import Literal
 
 from collectors.model import Changes, Delta, Row, Value, unread
 from rules.catalogue import catalogue
-from rules.model import Diagnosis, RuledOut, Severity
+from rules.model import Finding, RuledOut, Severity
 from tests.rules.case_files import Told
+from tests.rules.concluded import Concluded
 
 MISSING_ROW_MEANS_NONE: Mapping[str, str] = {
     "row_cache_blockers": "a row for each holder that was met",
     "v$event_name": "a release does not list an event it has not",
-    "v$latch_misses": "a location where nobody slept has no row",
+    "v$latch_misses": "only locations are asked for where somebody slept",
     "v$mutex_sleep": "a location where nobody slept has no row",
     "v$session": "a row for each session that was met",
-    "v$sga_resize_ops": "a row for each operation",
-    "v$sgastat": "memory that nothing uses has no row",
+    "v$sga_resize_ops": "a row for each operation, and most hours have none",
     "v$system_event": "an event nobody waited for has no row; see the events that other views prove",
     "waiting_sessions": "a row for each session that was met",
 }
+"""Views that a row is lacking from by right, whichever it is."""
 LACKING: Mapping[str, str] = {
-    "v$latch": "of the neighbours a release has those it has; the two latches that are judged are removed",
-    "v$osstat": "OS_CPU_WAIT_TIME and the bytes that are paged are not kept on every platform",
-    "v$parameter": "a hidden parameter has no row unless somebody set it",
+    "v$latch": "of the neighbours a release lists those it has; the two latches that are judged are removed",
+    "v$osstat": "OS_CPU_WAIT_TIME is not kept on every platform, and LOAD stands for it",
+    "v$parameter": "a hidden parameter has no row unless somebody set it, nor has a container with no setting of its own",
+    "v$sgastat": "a pool of row cache objects (KQR) that holds nothing has no row",
 }
-"""Views of which some rows may be lacking by right."""
+"""Views that some rows may be lacking from by right."""
 JUDGED_LATCHES = ("row cache objects", "Result Cache: RC Latch")
-PLATFORM = ("OS_CPU_WAIT_TIME", "VM_IN_BYTES", "VM_OUT_BYTES")
 LOOKS: Mapping[str, tuple[str, ...]] = {
     "v$session": ("event",),
     "waiting_sessions": ("event", "wait_time_micro"),
@@ -55,6 +56,13 @@ class Removal:
     def whole_look(self) -> bool:
         """Whether a look is gone, or a column without which its rows say nothing."""
         return self.view in LOOKS and (self.kind == "view" or (self.kind == "column" and self.what in LOOKS[self.view]))
+
+    def unasked(self, asked: Mapping[tuple[str, int], set[str]]) -> bool:
+        """Whether nobody asked for what is taken away; `asked`: columns by view and place of the row."""
+        if self.kind == "column":
+            return all(self.what not in columns for (view, _), columns in asked.items() if view == self.view)
+        column, _, place = self.what.rpartition(" of ")
+        return self.kind == "cell" and column not in asked[self.view, int(place)]
 
     @property
     def waiters(self) -> bool:
@@ -92,9 +100,11 @@ def lacking_by_right(view: str, row: Row) -> bool:
     if view == "v$latch":
         return row.get("name") not in JUDGED_LATCHES
     if view == "v$osstat":
-        return row.get("stat_name") in PLATFORM
+        return row.get("stat_name") == "OS_CPU_WAIT_TIME"
     if view == "v$parameter":
-        return str(row.get("name")).startswith("_")
+        return str(row.get("name")).startswith("_") or bool(row.get("con_id"))
+    if view == "v$sgastat":
+        return str(row.get("name")).startswith("KQR")
     return view in MISSING_ROW_MEANS_NONE
 
 
@@ -106,7 +116,7 @@ def _with(delta: Delta, reading: Changes, rows: list[Row]) -> Delta:
     return replace(delta, readings={**delta.readings, reading.view: replace(reading, rows=tuple(rows))})
 
 
-def violations(base: Diagnosis, got: Diagnosis, removal: Removal) -> list[str]:
+def violations(base: Concluded, got: Concluded, removal: Removal) -> list[str]:
     """What was concluded from less."""
     wrong: list[str] = []
     out: Mapping[str, RuledOut] = {verdict.cause: verdict for verdict in base.ruled_out}
@@ -114,15 +124,22 @@ def violations(base: Diagnosis, got: Diagnosis, removal: Removal) -> list[str]:
     if not removal.whole_look:
         wrong += [f"{one.cause} is ruled out by {one.signal}" for one in got.ruled_out if one.cause not in out]
         wrong += [
-            f"{one.cause} appears"
-            for one in got.findings
-            if one.cause not in found and not _stands_in(one.cause, out.get(one.cause))
+            f"{one.cause} appears" for one in got.findings if one.cause not in found and not _stands_in(one, base)
         ]
     if not removal.waiters and base.severity is not Severity.INFO and got.severity is Severity.INFO:
         wrong.append(f"{base.severity} falls to Fine")
     return wrong
 
 
-def _stands_in(cause: str, was: RuledOut | None) -> bool:
-    """Whether a general cause takes the place of the special one that said the same of these waits and more."""
-    return was is not None and any(f"({name})" in was.because for name in catalogue()[cause].gives_way_to)
+def _stands_in(general: Finding, base: Concluded) -> bool:
+    """Whether a general cause takes the place of the special one that was found, of the same waits and no more severe.
+
+    Of all that is known it was true as well, and gave way because the special one says the same and more (see `weighed`).
+    """
+    gave_way = any(out.cause == general.cause and "explains these waits" in out.because for out in base.ruled_out)
+    return gave_way and any(
+        special.cause in catalogue()[general.cause].gives_way_to
+        and special.surface == general.surface
+        and special.severity.rank >= general.severity.rank
+        for special in base.findings
+    )

@@ -43,7 +43,9 @@ def snapshot(
 
 def waiters(sessions: int, seconds: float, met: int | None = None, **more: str | int) -> list[Row]:
     """Rows of the look: sessions that have waited so long for the lock on dc_objects."""
-    row: Row = {"serial#": 7, "event": LOCK, "p1": 8, "type": "USER", "wait_time_micro": seconds * 1e6, **more}
+    names = ("blocking_session", "blocking_instance", "final_blocking_session", "final_blocking_instance")
+    row: Row = {"serial#": 7, "event": LOCK, "p1": 8, "type": "USER", "wait_time_micro": seconds * 1e6}
+    row = {**row, **dict.fromkeys(names), **more}
     return [{"sid": 100 + number, **row, "met": sessions if met is None else met} for number in range(sessions)]
 
 
@@ -183,3 +185,35 @@ def test_hang_on_a_cache_that_v_rowcache_does_not_list_is_told_by_its_id() -> No
     assert f"30 sessions have waited for {nameless}, for up to" in got.headline
     assert [(finding.cause, finding.cache) for finding in got.findings] == [("row-cache-lock-hang", nameless)]
     assert [group.cache for group in got.waiting] == [nameless]
+
+
+def without(rows: Sequence[Row], column: str, place: int | None = None) -> list[Row]:
+    """The rows, one of them or all without a column."""
+    return [
+        {name: cell for name, cell in row.items() if name != column or place not in (None, at)}
+        for at, row in enumerate(rows)
+    ]
+
+
+def of_look(look: Sequence[Row]) -> tuple[list[str], str]:
+    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=650, look=look))
+    return [one.cause for one in got.findings], got.headline
+
+
+def test_one_cell_that_was_not_captured_hides_no_crowd_that_hangs() -> None:
+    crowd = waiters(38, 671, final_blocking_session=312, final_blocking_instance=1)
+    for column in ("event", "wait_time_micro", "type", "final_blocking_session", "blocking_instance"):
+        assert of_look(without(crowd, column, 7))[0] == ["row-cache-lock-hang"], column
+
+
+def test_hang_is_open_where_the_look_does_not_tell_who_waits_or_for_whom() -> None:
+    apart = [waiters(1, 90, sid=sid, final_blocking_session=sid + 9, final_blocking_instance=1)[0] for sid in (1, 2, 3)]
+    assert of_look(apart)[0] == []
+    for column in ("final_blocking_session", "type"):
+        assert of_look(without(apart, column))[0] == [], column
+
+
+def test_cost_of_a_session_that_does_not_tell_what_it_waits_for_is_unknown() -> None:
+    for column in ("event", "wait_time_micro"):
+        found, told = of_look(without(waiters(1, 40), column))
+        assert (found, told[:11]) == ([], "Cannot tell"), column

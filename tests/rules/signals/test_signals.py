@@ -16,12 +16,16 @@ USERS = Subject(("dc_users",), "kqrso")
 
 HANGING = {"waiting_now": 3, "longest_wait_seconds": 40.0, "share_behind_one_session": 0.5}
 """Signals of those who still wait, whose waits would change what everything else costs."""
+BLOCKERS = ("blocking_session", "blocking_instance", "final_blocking_session", "final_blocking_instance")
 STILL: list[Row] = [
-    {"sid": 1, "event": ROW_CACHE_LOCK_EVENT, "p1": 3, "wait_time_micro": 40_000_000, "final_blocking_session": 9},
-    {"sid": 2, "event": ROW_CACHE_LOCK_EVENT, "p1": 3, "wait_time_micro": 20_000_000, "blocking_session": 8},
-    {"sid": 3, "event": ROW_CACHE_LOCK_EVENT, "p1": 3, "wait_time_micro": 2_000, "blocking_session": 7},
-    {"sid": 4, "event": ROW_CACHE_LOCK_EVENT, "p1": 0, "wait_time_micro": 90_000_000, "blocking_session": 7},
-    {"sid": 5, "event": ROW_CACHE_LOCK_EVENT, "p1": 3, "wait_time_micro": 95_000_000, "type": "BACKGROUND"},
+    {"event": ROW_CACHE_LOCK_EVENT, "type": "USER", **dict.fromkeys(BLOCKERS), **row}
+    for row in (
+        {"sid": 1, "p1": 3, "wait_time_micro": 40_000_000, "final_blocking_session": 9},
+        {"sid": 2, "p1": 3, "wait_time_micro": 20_000_000, "blocking_session": 8},
+        {"sid": 3, "p1": 3, "wait_time_micro": 2_000, "blocking_session": 7},
+        {"sid": 4, "p1": 0, "wait_time_micro": 90_000_000, "blocking_session": 7},
+        {"sid": 5, "p1": 3, "wait_time_micro": 95_000_000, "type": "BACKGROUND"},
+    )
 ]
 
 KNOWN = {
