@@ -48,3 +48,24 @@ class PredictedEffect(Frozen):
     intervals: int = Field(1, description="intervals that the model was calibrated on")
     notes: tuple[str, ...] = ()
     refused: str | None = None
+
+
+class ScoredFigure(Frozen):
+    """One predicted figure beside what came of it."""
+
+    name: Literal["miss_ratio", "sleeps_per_second"]
+    unit: str
+    before: float
+    low: float
+    high: float
+    came: float
+    inside: bool
+
+
+class PredictionScore(Frozen):
+    """How a prediction made of the time before a change mark stood to the time after it."""
+
+    held: bool = Field(description="misses lie in their interval, and sleeps do not exceed theirs")
+    statement: str
+    intervals: int = Field(description="intervals that the prediction was calibrated on")
+    figures: tuple[ScoredFigure, ...]

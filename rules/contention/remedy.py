@@ -11,7 +11,7 @@ from rules.contention.readings import counts_of, middle, ordinary_hold, processo
 from rules.context import SignalContext
 from rules.formatting import percent, rough
 from rules.model import Finding
-from rules.predicted import PredictedEffect, PredictedFigure, RemedyEffect
+from rules.predicted import PredictedEffect, PredictedFigure, PredictionScore, RemedyEffect, ScoredFigure
 
 
 def prediction_of(
@@ -123,17 +123,23 @@ def _statement(figures: Sequence[PredictedFigure]) -> str:
     return "; ".join(parts)
 
 
-def score(effect: PredictedEffect, after: LatchCounts) -> str | None:
-    """How a prediction stood to what was counted after the change, in words; None where nothing was predicted."""
+def score(effect: PredictedEffect, after: LatchCounts) -> PredictionScore | None:
+    """How a prediction stood to what was counted after the change; None where nothing was predicted."""
     if not effect.figures:
         return None
     seen = {"miss_ratio": after.miss_ratio, "sleeps_per_second": after.sleeps / after.seconds}
-    missed = effect.figures[0]
-    held = missed.low <= seen["miss_ratio"] <= missed.high
-    words = f"{percent(seen['miss_ratio'])} of gets missed where [{percent(missed.low)}..{percent(missed.high)}] was predicted"
-    slept = next((figure for figure in effect.figures if figure.name == "sleeps_per_second"), None)
-    if slept is not None:
-        below = seen["sleeps_per_second"] <= slept.high
-        words += f", {rough(seen['sleeps_per_second'])} sleeps a second where at most {rough(slept.high)} were"
-        held = held and below
-    return f"the prediction made before {'held' if held else 'failed'}: {words}"
+    figures = tuple(_scored(figure, seen[figure.name]) for figure in effect.figures if figure.name in seen)
+    held = all(figure.inside for figure in figures)
+    missed, *slept = figures
+    words = f"{percent(missed.came)} of gets missed where [{percent(missed.low)}..{percent(missed.high)}] was predicted"
+    for figure in slept:
+        words += f", {rough(figure.came)} sleeps a second where at most {rough(figure.high)} were"
+    statement = f"the prediction made before {'held' if held else 'failed'}: {words}"
+    return PredictionScore(held=held, statement=statement, intervals=effect.intervals, figures=figures)
+
+
+def _scored(figure: PredictedFigure, came: float) -> ScoredFigure:
+    """Of sleeps only the bound is a promise: fewer are no failure."""
+    least = figure.low if figure.name == "miss_ratio" else 0.0
+    told = {"name": figure.name, "unit": figure.unit, "before": figure.now, "low": least, "high": figure.high}
+    return ScoredFigure.model_validate(told | {"came": came, "inside": least <= came <= figure.high})

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import reduce
 
 from collectors.model import Delta
 from rules.catalogue import catalogue
 from rules.comparison.model import ChangeVerification, NotVerified
 from rules.comparison.verification import verified
-from rules.contention.calibration import NotPredictable
+from rules.contention.calibration import LEAST_ROWS, NotPredictable
 from rules.contention.readings import counts_of
-from rules.contention.remedy import score
+from rules.contention.remedy import predicted_effect, score
 from rules.context import SignalContext
 from rules.engine import diagnose
+from rules.predicted import PredictedEffect, PredictionScore
 from service.history.comparison import GRACE, SPAN, CannotCompare, ComparedWindows, TooEarly, around, comparison
+from service.history.whatif import intervals_between, together
 from service.state.episodes import Episode
 from service.store.queries.marks import Mark
 from service.store.repository import Repository
@@ -31,8 +34,10 @@ class Verifier:
         """Judge every trouble that ended lately after a mark. Raises what the store does."""
         for episode in self._ended(now - LOOK_BACK, now):
             mark = mark_of(self._store, episode)
-            if mark is not None and (text := verdict(self._store, episode, mark)) not in (None, episode.verdict):
-                self._store.episodes.verdict(episode.database, episode.cause, episode.begin, str(text))
+            told = None if mark is None else verdict(self._store, episode, mark)
+            if told is not None and told != (episode.verdict, episode.prediction):
+                text, score = told
+                self._store.episodes.verdict(episode.database, episode.cause, episode.begin, text, score)
                 if is_verified(text) and not is_verified(episode.verdict):
                     self._verified(episode)
 
@@ -60,8 +65,8 @@ def mark_of(store: Repository, episode: Episode) -> Mark | None:
     return found[0] if found else None
 
 
-def verdict(store: Repository, episode: Episode, mark: Mark) -> str | None:
-    """`verified: …`, `not verified because …` or `not verified yet: …`; None for a cause that is gone."""
+def verdict(store: Repository, episode: Episode, mark: Mark) -> tuple[str, PredictionScore | None] | None:
+    """`verified: …`, `not verified because …` or `not verified yet: …`; beside it the score. None if the cause is gone."""
     cause = catalogue().get(episode.cause)
     if cause is None:
         return None
@@ -69,14 +74,14 @@ def verdict(store: Repository, episode: Episode, mark: Mark) -> str | None:
         windows = around(store, mark)
         verification = verified(comparison(store, mark.database, windows.before, windows.after), cause)
     except TooEarly:
-        return "not verified yet: too early to tell; looked at again as polls come"
+        return "not verified yet: too early to tell; looked at again as polls come", None
     except CannotCompare as error:
-        return f"not verified because there is too little to compare around the mark `{mark.text}`: {error}"
+        return f"not verified because there is too little to compare around the mark `{mark.text}`: {error}", None
     scored = prediction_score(store, mark, windows, episode.cause)
-    return in_words(verification, mark) + (f"; {scored}" if scored else "")
+    return in_words(verification, mark) + (f"; {scored.statement}" if scored else ""), scored
 
 
-def prediction_score(store: Repository, mark: Mark, windows: ComparedWindows, cause: str) -> str | None:
+def prediction_score(store: Repository, mark: Mark, windows: ComparedWindows, cause: str) -> PredictionScore | None:
     """How the prediction that the figures before a mark make of a cause's remedy stood to what came; None where none is made.
 
     It is made anew from the window before the mark and nothing later, so it is what was said then, on more intervals.
@@ -86,13 +91,28 @@ def prediction_score(store: Repository, mark: Mark, windows: ComparedWindows, ca
     )
     if not isinstance(before, Delta) or not isinstance(after, Delta):
         return None
-    prediction = diagnose(before).prediction
-    if prediction is None or prediction.cause != cause or prediction.child is None:
+    said = diagnose(before).prediction
+    if said is None or said.cause != cause or said.child is None:
         return None
     try:
-        return score(prediction, counts_of(SignalContext(after), prediction.child))
+        return score(_on_intervals(store, mark, windows, said, before), counts_of(SignalContext(after), said.child))
     except NotPredictable:
         return None
+
+
+def _on_intervals(
+    store: Repository, mark: Mark, windows: ComparedWindows, said: PredictedEffect, before: Delta
+) -> PredictedEffect:
+    """The same prediction on the intervals that were kept of the window; where there are too few, as it was said."""
+    effect = catalogue()[said.cause].remedy_effect
+    if effect is None or said.child is None:
+        return said
+    begin, end = windows.before.begin, windows.before.end
+    groups = intervals_between(store, mark.database, said.child, begin, end)
+    if len(groups) < LEAST_ROWS:
+        return said
+    earlier = [reduce(together, group) for group in groups]
+    return predicted_effect(SignalContext(before), said.cause, effect, said.child, said.cache, earlier)
 
 
 def in_words(verification: ChangeVerification | NotVerified, mark: Mark) -> str:

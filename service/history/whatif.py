@@ -80,16 +80,24 @@ def of_store(
         minutes = window.total_seconds() / 60
         raise NotPredictable(f"nothing of {database} was kept in the last {minutes:.0f} min: wait until it is polled")
     whole = of_change(database, store.changes.delta_over(database, now - window, now), cache)
+    groups = intervals_between(store, database, whole.child, now - window, now)
+    merged = tuple(reduce(together, group) for group in groups)
+    return Observed(database, whole.child, whole.cache, merged or whole.rows, whole.processors, variation(groups))
+
+
+def intervals_between(
+    store: Repository, database: str, child: int, begin: datetime, end: datetime
+) -> list[list[LatchCounts]]:
+    """What was counted of a child from poll to poll, neighbours taken together until there are enough misses."""
+    polls = [poll for poll in store.history.polls(database, begin, end + timedelta(seconds=1)) if poll.seconds]
     step = max(len(polls) // MOST_INTERVALS, 1)
     ends = [poll.at for poll in polls[::-1]][::step][::-1]
     rows = []
-    for begin, end in zip([now - window, *ends], ends, strict=False):
-        delta = store.changes.delta_over(database, begin, end)
+    for first, last in zip([begin, *ends], ends, strict=False):
+        delta = store.changes.delta_over(database, first, last)
         if isinstance(delta, Delta) and delta.basis.seconds:
-            rows.append(counts_of(SignalContext(delta), whole.child))
-    groups = grouped(rows)
-    merged = tuple(reduce(together, group) for group in groups)
-    return Observed(database, whole.child, whole.cache, merged or whole.rows, whole.processors, variation(groups))
+            rows.append(counts_of(SignalContext(delta), child))
+    return grouped(rows)
 
 
 def grouped(rows: Sequence[LatchCounts]) -> list[list[LatchCounts]]:

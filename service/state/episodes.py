@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Literal
 
 from rules.model import Diagnosis, Finding, Severity
+from rules.predicted import PredictionScore
 
 OPEN_AFTER = 2
 CLOSE_AFTER = 3
@@ -36,6 +37,8 @@ class Episode:
     """Of the peak."""
     verdict: str | None = None
     """Whether a change mark ended it, as the store has it."""
+    prediction: PredictionScore | None = None
+    """How the prediction made before that mark stood to what came, as the store has it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,7 @@ def episode_page(
     for episode in (each for on_board in watched for each in on_board.episodes.all):
         key = (episode.database, episode.cause, episode.begin)
         if key in found:
-            found[key] = replace(episode, verdict=found[key].verdict)
+            found[key] = replace(episode, verdict=found[key].verdict, prediction=found[key].prediction)
         elif episode.begin < within.end and (episode.end or within.end) >= reached:
             found[key] = episode
     ordered = sorted(

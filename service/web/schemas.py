@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from collectors.confirmation import NamedRow
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from rules.model import CacheRef, DiagnosisBasis, Severity
+from rules.predicted import PredictionScore
 from service.intake.uploads import ReportPart
 
 
@@ -115,6 +116,9 @@ class EpisodeOut(BaseModel):
     peak_share_of_db_time: float | None
     headline: str
     verdict: str | None = Field(description="whether a change mark ended it, and why; null where none was set")
+    prediction: PredictionScore | None = Field(
+        None, description="how the prediction made before that mark stood to what came; null where none was made"
+    )
 
 
 class ConfirmationIn(BaseModel):

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, and_, or_, select, update
 
 from rules.catalogue import catalogue
 from rules.model import Severity
+from rules.predicted import PredictionScore
 from service.state.confirmations import VALID_SECONDS, Confirmed
 from service.state.episodes import KEEP, Episode
 from service.store.ingest.bulk import dialect_insert, insert_new, table_of, upsert
@@ -92,12 +93,16 @@ class EpisodeStore:
         ended = query.where(table.ended.is_not(None)).order_by(table.began.desc()).limit(KEEP)
         return (*self._read(query.where(table.ended.is_(None)).order_by(table.began.desc())), *self._read(ended))
 
-    def verdict(self, database: str, cause: str, begin: datetime, text: str) -> bool:
-        """Note what a change did about an episode; False where there is no such episode."""
+    def verdict(
+        self, database: str, cause: str, begin: datetime, text: str, prediction: PredictionScore | None = None
+    ) -> bool:
+        """Note what a change did about an episode, and how its prediction stood; False where there is no such episode."""
         table = StoredEpisode
         these = (table.database == database, table.cause.in_(former(cause)), table.began == begin)
         with self._engine.begin() as connection:
-            return connection.execute(update(table).where(*these).values(verdict=text)).rowcount > 0
+            scored = None if prediction is None else prediction.model_dump_json()
+            values = {"verdict": text, "prediction": scored}
+            return connection.execute(update(table).where(*these).values(**values)).rowcount > 0
 
     def verdict_of(self, database: str, cause: str, begin: datetime) -> str | None:
         """What was noted about an episode."""
@@ -239,4 +244,5 @@ def _episode(row: Any) -> Episode:
         peak_share_of_db_time=row.peak_share,
         headline=row.headline,
         verdict=row.verdict,
+        prediction=PredictionScore.model_validate_json(row.prediction) if row.prediction else None,
     )

@@ -27,6 +27,8 @@ class StoredEpisode(Base):
     peak_share: Mapped[float | None] = mapped_column(Double)
     headline: Mapped[str] = mapped_column(Text)
     verdict: Mapped[str | None] = mapped_column(Text)
+    prediction: Mapped[str | None] = mapped_column(Text)
+    """JSON of how the prediction made before that mark stood to what came."""
 
 
 class StoredConfirmation(Base):

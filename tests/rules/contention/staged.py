@@ -4,7 +4,7 @@ What comes is the generator's own closed queue, solved for the new hold and thin
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 
@@ -13,6 +13,10 @@ import numpy as np
 from collectors.delta import between
 from collectors.model import Delta
 from rules.catalogue import catalogue
+from rules.contention.observation import LatchCounts
+from rules.contention.readings import counts_of
+from rules.contention.remedy import predicted_effect
+from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.predicted import PredictedEffect, RemedyEffect
 from tests.truth.generate import Case, case
@@ -45,8 +49,11 @@ def staged(held_back: bool = False) -> Iterator[int]:
 
 
 @cache
-def remedied(seed: int) -> Remedied | None:
-    """The instance of a seed, its prediction and its future; None where no child latch is in trouble or it is not found."""
+def remedied(seed: int, intervals: int = 1) -> Remedied | None:
+    """The instance of a seed, its prediction and its future; None where no child latch is in trouble or it is not found.
+
+    `intervals` is how many the prediction rests on: that of the instance, and earlier ones of the same latch at loads around it.
+    """
     generated = case(seed)
     it = generated.outcome.instance
     if it.release.guard != "latch" or not it.hot:
@@ -60,9 +67,41 @@ def remedied(seed: int) -> Remedied | None:
         return None
     gets, misses, sleeps = _after(it, loads[0], effect, Random(seed))
     outcome = generated.outcome  # other work asks the same child, and goes on as before
-    gets += max(outcome.child_gets[told.child] / it.seconds - loads[0].gets, 0.0)
-    misses += max(outcome.child_misses[told.child] / it.seconds - loads[0].misses, 0.0)
+    more_gets = max(outcome.child_gets[told.child] / it.seconds - loads[0].gets, 0.0)
+    more_misses = max(outcome.child_misses[told.child] / it.seconds - loads[0].misses, 0.0)
+    gets, misses = gets + more_gets, misses + more_misses
+    if intervals > 1 and not told.refused:
+        delta = between(generated.begin, generated.end)
+        assert isinstance(delta, Delta)
+        context = SignalContext(delta)
+        now = counts_of(context, told.child)
+        earlier = _earlier(seed, loads[0], now, (more_gets, more_misses), intervals - 1)
+        told = predicted_effect(context, told.cause, effect, told.child, told.cache, earlier)
     return Remedied(seed, told.cause, told, misses / gets, sleeps)
+
+
+def _earlier(
+    seed: int, load: LatchLoad, now: LatchCounts, beside: tuple[float, float], count: int
+) -> list[LatchCounts]:
+    """Intervals in which the same sessions thought up to a quarter more or less, counted with the noise of counts."""
+    processes, ratio = _queue(load)
+    dice = np.random.default_rng(seed)
+    rows = []
+    for apart in np.exp(dice.uniform(-0.25, 0.25, count)):
+        rate = float(1 - states(processes, ratio * apart)[0]) / load.hold
+        missed = rate * float(1 - states(processes - 1, ratio * apart)[0])
+        gets, misses = ((one + more) * now.seconds for one, more in zip((rate, missed), beside, strict=True))
+        sleeps = now.sleep_ratio * misses
+        rows.append(
+            replace(
+                now,
+                **{
+                    name: float(dice.poisson(mean))
+                    for name, mean in (("gets", gets), ("misses", misses), ("sleeps", sleeps))
+                },
+            )
+        )
+    return rows
 
 
 def _told(generated: Case) -> PredictedEffect | None:
@@ -101,11 +140,11 @@ def _ratio(processes: int, used: float) -> float:
     return float(np.exp(low))
 
 
-def judged(chosen: Iterable[int]) -> list[tuple[Remedied, bool, float]]:
+def judged(chosen: Iterable[int], intervals: int = 1) -> list[tuple[Remedied, bool, float]]:
     """Predictions with an interval: whether what came lies in it, and how many times its low end the high end is."""
     found = []
     for seed in chosen:
-        one = remedied(seed)
+        one = remedied(seed, intervals)
         if one is None or one.told.refused or one.told.figures[0].value is None:
             continue
         missed = one.told.figures[0]

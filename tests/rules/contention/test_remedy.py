@@ -44,8 +44,13 @@ def test_score_says_what_was_predicted_and_what_came() -> None:
     told = diagnose(demo("undo-storm", 60, 90)).prediction
     assert told is not None
     after, still = (counts_of(SignalContext(demo("undo-storm", *span)), 1) for span in ((170, 200), (90, 120)))
-    assert (score(told, after) or "").startswith("the prediction made before held: 0.6 % of gets missed where [")
-    assert (score(told, still) or "").startswith("the prediction made before failed: 21.0 % of gets missed")
+    good, bad = score(told, after), score(told, still)
+    assert good is not None and bad is not None
+    assert good.held and good.statement.startswith("the prediction made before held: 0.6 % of gets missed where [")
+    assert not bad.held and bad.statement.startswith("the prediction made before failed: 21.0 % of gets missed")
+    missed = good.figures[0]
+    assert (missed.inside, missed.before, missed.came) == (True, told.figures[0].now, after.miss_ratio)
+    assert (missed.low, missed.high) == (told.figures[0].low, told.figures[0].high)
 
 
 def test_refusal_is_said_and_has_no_score() -> None:
@@ -61,6 +66,8 @@ def test_database_in_order_has_no_prediction() -> None:
 
 def test_staged_instances_come_out_within_their_intervals() -> None:
     """A sample; `make bench-model` judges all of them."""
-    judged = staged.judged(islice(staged.staged(), 0, None, 6))
-    assert len(judged) >= 4
-    assert np.mean([held for _, held, _ in judged]) >= 0.8
+    one, six = (staged.judged(islice(staged.staged(), 0, None, 6), intervals) for intervals in (1, 6))
+    for judged in (one, six):
+        assert len(judged) >= 4
+        assert np.mean([held for _, held, _ in judged]) >= 0.8
+    assert np.median([width for *_, width in six]) < np.median([width for *_, width in one])

@@ -4,6 +4,7 @@ import pytest
 
 from service.history.verifier import Verifier, mark_of
 from service.store.repository import Repository
+from service.web.schemas import EpisodeOut
 from tests.service.marked import DB, MARKED, at, marked, polled
 from tests.service.stage import Stage
 
@@ -22,6 +23,16 @@ def test_verifier_verifies_a_trouble_that_a_change_ended(store: Repository, stag
     assert told.startswith("verified: after the mark `undo tablespace recreated`, sleeps on dc_rollback_segments fell ")
     assert "The work went on meanwhile" in told
     assert "; the prediction made before held: 0.6 % of gets missed where [" in told
+
+
+def test_score_of_the_prediction_is_kept_with_its_figures(store: Repository, stage: Stage) -> None:
+    verdict_after(store, stage, MARKED)
+    (episode,) = store.episodes.between(DB, at(0), at(999)).items
+    kept = episode.prediction
+    assert kept is not None and kept.held and kept.intervals >= 3 and kept.statement in (episode.verdict or "")
+    missed = kept.figures[0]
+    assert missed.name == "miss_ratio" and missed.inside and missed.low <= missed.came <= missed.high < missed.before
+    assert EpisodeOut(**{name: getattr(episode, name) for name in EpisodeOut.model_fields}).prediction == kept
 
 
 def test_verifier_does_not_verify_a_change_without_effect_yet(store: Repository, stage: Stage) -> None:
