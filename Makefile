@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-wire test test-live test-live-needs check format docs pictures bench bench-model soak clean
+.PHONY: help demo demo-wire test test-live test-live-needs check format docs pictures screenshots bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -51,6 +51,9 @@ docs: .venv/.ready  ## write the parts of the documents that follow from code
 
 pictures: .venv/.ready  ## draw the dashboards from live answers into docs/images
 	$(RUN) python -m docs.pictures
+
+screenshots: .venv/.ready  ## take pictures of the terminal view into docs/images
+	$(RUN) python -m docs.screenshots
 
 bench: .venv/.ready  ## figures for speed and memory
 	$(RUN) python -m bench

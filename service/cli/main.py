@@ -29,6 +29,7 @@ from service.cli.serving import serve_until_told
 from service.cli.store import store_cli
 from service.cli.study import study_cli
 from service.cli.terminal import show
+from service.cli.top import top
 from service.config import settings, sources
 from service.config.mistakes import meant
 from service.config.settings import Settings
@@ -143,6 +144,7 @@ cli.command()(script.script)
 cli.command()(compare.compare)
 cli.command()(compare.mark)
 cli.command()(whatif.whatif)
+cli.command()(top)
 
 
 @cli.command()

@@ -24,6 +24,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "__main__",
         "cli",
         "app",
+        "top",
         "web | fleet",
         "watch | history | render | notify",
         "cells",
@@ -31,7 +32,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "store",
         "state",
         "config | periodic",
-        "characters | extras | threads",
+        "characters | client | extras | threads",
     ),
     "service.store": (
         "build",

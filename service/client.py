@@ -1,0 +1,88 @@
+"""Asking a running service over REST, as `latchscope top` and `latchscope mcp` do. Every failure is one sentence."""
+
+import http.client
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+TOKEN_VARIABLE = "LATCHSCOPE_TOKEN"
+TIMEOUT_SECONDS = 10.0
+MOST_BYTES = 64 * 2**20
+
+
+class ServiceRefused(Exception):
+    """The service did not answer as asked: one sentence with the way out. `status` is None where there was no answer."""
+
+    def __init__(self, why: str, status: int | None = None) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+def token_of(file: Path | None) -> str | None:
+    """The token of a file, else of the environment, else none. Raises ServiceRefused where the file cannot be read."""
+    if file is None:
+        return os.environ.get(TOKEN_VARIABLE)
+    try:
+        token = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ServiceRefused(f"the token file {file} cannot be read: {why}") from None
+    if not token:
+        raise ServiceRefused(f"the token file {file} is empty; it holds the token itself, not its sha256")
+    return token
+
+
+class ServiceClient:
+    """A service at an address, asked with a token."""
+
+    def __init__(self, url: str, token: str | None = None, timeout: float = TIMEOUT_SECONDS) -> None:
+        """`timeout` in seconds holds for each step of an answer. Raises ServiceRefused where it is no address."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ServiceRefused(f"{url} is no address of a service; write http://127.0.0.1:8000")
+        self.url = url.rstrip("/")
+        self._token = token
+        self._timeout = timeout
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+        """The JSON at a path below /api/v1. Raises ServiceRefused."""
+        given = f"?{urlencode(query)}" if query else ""
+        headers = {"Accept": "application/json", "User-Agent": "latchscope"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        try:
+            with urlopen(Request(f"{self.url}/api/v1{path}{given}", headers=headers), timeout=self._timeout) as answer:
+                return json.loads(answer.read(MOST_BYTES))
+        except HTTPError as error:
+            raise ServiceRefused(self._refusal(error), error.code) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise ServiceRefused(
+                f"{self.url} does not answer: {_brief(error)}; is `latchscope serve` running?"
+            ) from None
+        except ValueError:
+            raise ServiceRefused(f"{self.url} answers, but not as latchscope does; is the address right?") from None
+
+    def _refusal(self, error: HTTPError) -> str:
+        detail = ""
+        try:
+            detail = str(json.loads(error.read(100_000))["detail"])
+        except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+            pass
+        finally:
+            error.close()
+        if error.code == 401:
+            return f"{self.url} asks for a token: name a file with --token-file, or set {TOKEN_VARIABLE}"
+        return detail or f"{self.url} answers {error.code}"
+
+
+def _brief(error: Exception) -> str:
+    cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
+    if isinstance(cause, TimeoutError):
+        return "it takes too long"
+    said = cause.strerror if isinstance(cause, OSError) else None
+    return said or type(cause).__name__

@@ -1,0 +1,1 @@
+"""`latchscope top`: a live view in a terminal."""

@@ -1,0 +1,190 @@
+"""What the tables of the terminal view hold: figures of REST as cells, with nothing in them that a terminal would obey."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from service.characters import visible
+from service.top.source import DatabaseView, Json
+
+COLOURS = {"critical": "bold red", "warning": "yellow", "notice": "cyan", "info": "green"}
+WORDS = {"critical": "CRITICAL", "warning": "WARNING", "notice": "NOTICE", "info": "fine"}
+RANKS = {"critical": 0, "warning": 1, "notice": 2, "info": 4}
+NO_DATA = 3
+"""Worse than fine: nobody knows."""
+LONGEST = 2000
+"""Of one text; names in a database may have any length."""
+
+FLEET = ("Severity", "Database", "Release", "Age", "Verdict")
+CHILDREN = ("Child", "Cache", "Gets/s", "Misses", "Sleeps", "% sleeps", "Hold µs")
+CACHES = ("Cache", "Gets", "% gets", "Misses", "Modified", "Used", "Entries")
+WAITERS = ("Waits for", "Cache", "Sessions", "SQL id", "Module", "Program")
+
+FLEET_ORDERS: Mapping[str, Callable[[Json], Any]] = {
+    "severity": lambda one: (fleet_rank(one), one["name"]),
+    "name": lambda one: one["name"],
+    "age": lambda one: -(one.get("data_age_seconds") or 1e12),
+}
+CHILD_ORDERS: Mapping[str, Callable[[Json], Any]] = {
+    "sleeps": lambda one: -(one.get("sleeps") or 0.0),
+    "gets": lambda one: -(one.get("gets") or 0.0),
+    "misses": lambda one: -(one.get("misses") or 0.0),
+    "child": lambda one: one["child"],
+}
+CACHE_ORDERS: Mapping[str, Callable[[Json], Any]] = {
+    "gets": lambda one: -(one.get("gets") or 0.0),
+    "misses": lambda one: -(one.get("getmisses") or 0.0),
+    "modified": lambda one: -(one.get("modifications") or 0.0),
+    "used": lambda one: -(one.get("entries_used") or 0.0),
+    "name": lambda one: one["cache"],
+}
+
+
+def plain(value: object) -> Text:
+    """Any text as a cell: no markup, no control characters, not endless."""
+    return Text(visible(str(value))[:LONGEST])
+
+
+def number(value: float | None, digits: int = 0) -> Text:
+    """A figure, to the right; a dash where it cannot be told, which is not zero."""
+    return Text("–" if value is None else f"{value:,.{digits}f}", justify="right")
+
+
+def share(value: float | None) -> Text:
+    """A ratio in percent."""
+    return Text("–" if value is None else f"{100 * value:.1f}", justify="right")
+
+
+def severity(word: str | None, up: bool = True) -> Text:
+    """A severity in its colour; no data where it is not known or old."""
+    if word is None or not up:
+        return Text("NO DATA", style="bold magenta")
+    return Text(WORDS.get(word, visible(word)), style=COLOURS.get(word, ""))
+
+
+def fleet_rank(one: Json) -> int:
+    """The worst first; what gives no data stands above what is fine."""
+    return RANKS.get(one["severity"], NO_DATA) if one["up"] and one["severity"] else NO_DATA
+
+
+def verdict(one: Json) -> Text:
+    """The sentence of a database, or why there is none."""
+    failure = one.get("failure")
+    told = failure["why"] if failure and not one["up"] else one.get("headline") or "waiting for the first two polls"
+    return plain(told)
+
+
+def fleet_rows(databases: Sequence[Json], order: str) -> list[tuple[str, list[Text]]]:
+    """Name of a database and its cells, in order."""
+
+    def cells(one: Json) -> list[Text]:
+        age = one.get("data_age_seconds")
+        aged = Text("–" if age is None else f"{age:.0f} s", justify="right")
+        return [
+            severity(one["severity"], one["up"]),
+            plain(one["name"]),
+            plain(one.get("release") or "–"),
+            aged,
+            verdict(one),
+        ]
+
+    return [(one["name"], cells(one)) for one in sorted(databases, key=FLEET_ORDERS[order])]
+
+
+def child_rows(view: DatabaseView, order: str) -> list[list[Text]]:
+    """Child latches that were used."""
+    children = [one for one in view.latches.get("children", ()) if one.get("gets") or one.get("sleeps")]
+    return [
+        [
+            number(one["child"]),
+            plain(one["cache"]),
+            number(one.get("gets_per_second")),
+            number(one.get("misses")),
+            number(one.get("sleeps")),
+            share(one.get("share_of_sleeps")),
+            number(None if one.get("hold_seconds") is None else one["hold_seconds"] * 1e6, 2),
+        ]
+        for one in sorted(children, key=CHILD_ORDERS[order])
+    ]
+
+
+def cache_rows(view: DatabaseView, order: str) -> list[list[Text]]:
+    """Dictionary caches, parents and subordinates."""
+    return [
+        [
+            plain(one["cache"] if one.get("subordinate") is None else f"  {one['cache']} #{one['subordinate']}"),
+            number(one.get("gets")),
+            share(one.get("share_of_gets")),
+            number(one.get("getmisses")),
+            number(one.get("modifications")),
+            number(one.get("entries_used")),
+            number(one.get("entries")),
+        ]
+        for one in sorted(view.caches.get("caches", ()), key=CACHE_ORDERS[order])
+    ]
+
+
+def waiter_rows(view: DatabaseView) -> list[list[Text]]:
+    """Who waits: sessions that hang first, then those that were sampled."""
+    hanging = [
+        [
+            plain(one["event"]),
+            plain(one["cache"]),
+            number(one["sessions"]),
+            plain("–"),
+            plain(f"{one['hanging']} hang, {one['longest_seconds']:.0f} s"),
+            plain("–"),
+        ]
+        for one in view.diagnosis.get("waiting", ())
+    ]
+    sampled = [
+        [
+            plain(one["event"]),
+            plain(one["cache"]),
+            number(one["sessions"], 1),
+            *(plain(one.get(name) or "–") for name in ("sql_id", "module", "program")),
+        ]
+        for one in view.diagnosis.get("who", ())
+    ]
+    return hanging + sampled
+
+
+def chain(view: DatabaseView) -> Text:
+    """The steps from the waits to the cause, as the page tells them."""
+    told = Text()
+    for step in view.diagnosis.get("steps", ()):
+        told.append(visible(step["step"].capitalize()), style="bold")
+        told.append(f"  {visible(step['statement'])[:LONGEST]}\n")
+    if not told:
+        told.append("Nothing to walk: no interval yet, or nothing that costs anything.\n")
+    return told
+
+
+def sentence(view: DatabaseView) -> Text:
+    """Severity and headline, and since when the figures are."""
+    state, diagnosis = view.state, view.diagnosis
+    told = severity(state["severity"], state["up"])
+    told.append(f"  {visible(diagnosis['headline'])[:LONGEST]}", style="bold")
+    failure = state.get("failure")
+    if failure:
+        told.append(f"\nLast poll failed: {visible(failure['why'])[:LONGEST]}", style="red")
+    return told
+
+
+def sql_of(view: DatabaseView) -> str | None:
+    """The SQL worth running next: that which confirms the first finding; None where there is none."""
+    for finding in view.diagnosis.get("findings", ()):
+        if confirm := finding.get("confirm"):
+            return str(confirm["sql"])
+    return None
+
+
+def why_empty(view: DatabaseView, part: str) -> str:
+    """Why a table has no rows, in a sentence."""
+    if part == "waiters":
+        return "Nobody was met waiting for the row cache in the last interval."
+    missing = (view.latches if part == "children" else view.caches).get("missing")
+    if part == "children" and view.diagnosis.get("mechanism") == "mutex":
+        return "Mutexes guard the row cache here; their locations stand in the chain (1)."
+    return visible(str(missing or "Nothing was used in the last interval."))

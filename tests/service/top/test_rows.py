@@ -1,0 +1,83 @@
+"""Cells of the terminal view: hostile names drive nothing, absent figures are dashes, and every order sorts."""
+
+from typing import Any
+
+from service.top import rows
+from service.top.source import DatabaseView
+
+HOSTILE = "\x1b[2J\u202eevil [bold red]" + "x" * 10_000
+
+
+def state(**more: Any) -> dict[str, Any]:
+    given = {"name": "erp1", "up": True, "severity": "info", "headline": "fine", "release": "19.0", "failure": None}
+    return {**given, "data_age_seconds": 3.0, **more}
+
+
+def view(**diagnosis: Any) -> DatabaseView:
+    given = {
+        "headline": HOSTILE,
+        "steps": [{"step": HOSTILE, "statement": HOSTILE}],
+        "findings": [],
+        "who": [],
+        "waiting": [],
+    }
+    child = {"child": 1, "cache": HOSTILE, "gets": 5.0, "sleeps": None}
+    cache = {"cache": HOSTILE, "subordinate": 2, "gets": None}
+    return DatabaseView(state(), {**given, **diagnosis}, {"children": [child]}, {"caches": [cache]})
+
+
+def test_hostile_names_are_visible_and_bounded() -> None:
+    waiter = {
+        "event": HOSTILE,
+        "cache": HOSTILE,
+        "sessions": 1.5,
+        "sql_id": None,
+        "module": HOSTILE,
+        "program": HOSTILE,
+    }
+    seen = view(who=[waiter])
+    cells = [
+        cell
+        for row in (*rows.child_rows(seen, "sleeps"), *rows.cache_rows(seen, "gets"), *rows.waiter_rows(seen))
+        for cell in row
+    ]
+    cells += [cell for _, row in rows.fleet_rows([state(headline=HOSTILE, release=HOSTILE)], "name") for cell in row]
+    for text in (*cells, rows.sentence(seen)):
+        assert "\x1b" not in text.plain and "\u202e" not in text.plain and len(text.plain) <= rows.LONGEST + 40
+    assert "[U+001B]" in rows.chain(seen).plain and "\x1b" not in rows.chain(seen).plain
+    assert any("[bold red]" in cell.plain for cell in cells), "markup of others is text"
+
+
+def test_absent_figures_are_dashes_and_not_zero() -> None:
+    (child,), (cache,) = rows.child_rows(view(), "sleeps"), rows.cache_rows(view(), "gets")
+    assert [cell.plain for cell in child][2:] == ["–"] * 5
+    assert [cell.plain for cell in cache][1:] == ["–"] * 6
+
+
+def test_every_order_sorts_figures_that_may_be_absent() -> None:
+    one, two = {"name": "a", "up": False, "severity": None}, {"name": "b", "up": True, "severity": "critical"}
+    for orders, items in (
+        (rows.FLEET_ORDERS, [one, two]),
+        (rows.CHILD_ORDERS, [{"child": 2, "gets": 1.0, "sleeps": None}, {"child": 1, "sleeps": 4.0}]),
+        (rows.CACHE_ORDERS, [{"cache": "a", "gets": None}, {"cache": "b", "gets": 2.0}]),
+    ):
+        for name, key in orders.items():
+            assert len(sorted(items, key=key)) == 2, name
+    assert [one["name"] for one in sorted([one, two], key=rows.FLEET_ORDERS["severity"])] == ["b", "a"]
+
+
+def test_database_that_fails_tells_why_in_place_of_an_old_verdict() -> None:
+    down = state(up=False, failure={"why": "ORA-01017: invalid username/password"})
+    ((_, cells),) = rows.fleet_rows([down], "severity")
+    assert cells[0].plain == "NO DATA" and cells[4].plain.startswith("ORA-01017")
+
+
+def test_sql_is_that_of_the_first_finding_that_has_one() -> None:
+    assert rows.sql_of(view()) is None
+    assert rows.sql_of(view(findings=[{"confirm": None}, {"confirm": {"sql": "select 1"}}])) == "select 1"
+
+
+def test_missing_rows_say_why() -> None:
+    empty = DatabaseView(state(), {"mechanism": "latch"}, {"missing": "v$latch_children: no grant"}, {"missing": None})
+    assert rows.why_empty(empty, "children") == "v$latch_children: no grant"
+    assert rows.why_empty(empty, "caches") == "Nothing was used in the last interval."
