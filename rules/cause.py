@@ -2,7 +2,7 @@
 
 from typing import Literal, Self
 
-from pydantic import Field, computed_field, model_validator
+from pydantic import Field, model_validator
 
 from collectors.release import parts
 from rules.frozen import Frozen
@@ -88,13 +88,11 @@ class Cause(Frozen):
     false_positives: str
     references: tuple[Reference, ...] = ()
 
-    @computed_field  # type: ignore[prop-decorator]
     @property
     def remedy(self) -> str:
         """The steps of the remedy as one paragraph."""
         return paragraph(self.remedy_steps)
 
-    @computed_field  # type: ignore[prop-decorator]
     @property
     def risk(self) -> str:
         """The risks of the steps as one paragraph."""

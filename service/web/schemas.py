@@ -2,12 +2,14 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, computed_field
 
 from collectors.confirmation import NamedRow
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
+from rules.cause import Cause
 from rules.model import CacheRef, DiagnosisBasis, Severity
 from rules.predicted import PredictionScore
+from rules.remedy import paragraph, risks
 from service.intake.uploads import ReportPart
 
 
@@ -194,9 +196,27 @@ class CauseOut(BaseModel):
     kb: str
     name: str
     title: str
+    lede: str
+    do_now: str
     status: str
     caches: tuple[str, ...]
     surfaces: tuple[str, ...]
+
+
+class CauseWholeOut(Cause):
+    """A cause of the catalogue, its remedy and risk told as paragraphs as well."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def remedy(self) -> str:
+        """What to do, as one paragraph."""
+        return paragraph(self.remedy_steps)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def risk(self) -> str:
+        """The risks of the steps, as one paragraph."""
+        return risks(self.remedy_steps)
 
 
 class ReportShortOut(BaseModel):

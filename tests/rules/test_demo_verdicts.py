@@ -12,6 +12,7 @@ from collectors.ondemand.sampling import Burst
 from collectors.poll import poll
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
+from rules.catalogue import catalogue
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
 from tests.collectors.scripted import BEGAN
@@ -68,6 +69,27 @@ def test_sick_database_gets_its_one_cause_and_its_cache(name: str) -> None:
     assert (top.cause, top.cache) == (cause, cache_name)
     assert top.name in got.headline
     assert got.notes == ()
+
+
+TITLES = {
+    "users-mutex": "Applications log on 205 times a second",
+    "nocache-sequence-1": "A sequence without a cache makes inserts queue",
+    "ads-result-cache": "Dynamic sampling floods the result cache",
+    "undo-storm": "Too many undo segments make every transaction queue",
+    "parse-storm": "Hard parsing takes 47.8 % of DB time, and the row cache follows",
+    "ddl-hang": "One session keeps the lock of dc_objects, and all others hang",
+    "busy-but-fine": "The latch is busy, and nobody waits for it",
+}
+
+
+def test_title_of_a_finding_is_a_sentence_with_what_was_measured() -> None:
+    tops = {name: diagnosed(name, SICK_AT.get(name, 30.0)).findings[0] for name in TITLES}
+    assert {name: top.title for name, top in tops.items()} == TITLES
+    assert "a list of 14,600 undo segments" in tops["undo-storm"].lede
+    assert tops["ddl-hang"].lede.startswith("The longest wait lasts 27 s so far.")
+    for name, top in tops.items():
+        about = catalogue()[top.cause]
+        assert (top.name, top.do_now, top.remedy_steps) == (about.name, about.do_now, about.remedy_steps), name
 
 
 def test_verdicts_cover_every_demo_database() -> None:

@@ -9,7 +9,6 @@ from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry, Gauge
 
 from rules.catalogue import catalogue
-from rules.cause import Cause
 from rules.hang_model import Blockers
 from rules.model import Diagnosis
 from service.metrics.exposition import exposition, probe
@@ -22,7 +21,7 @@ from service.web.api.etag import UNCHANGED, tagged
 from service.web.api.problems import NOT_FOUND, REFUSED
 from service.web.fleet_rows import database_out, overview_out
 from service.web.fleet_schemas import DatabaseOut, OverviewOut
-from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, Health, LatchesOut
+from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, CauseWholeOut, Health, LatchesOut
 
 SMALLEST = 1000
 """Bytes below which an answer is not worth compressing."""
@@ -102,11 +101,11 @@ def api(board: Board, access: Access) -> APIRouter:
         return [CauseOut(**cause.model_dump(include=set(CauseOut.model_fields))) for cause in catalogue().values()]
 
     @router.get("/causes/{id}", tags=["causes"], responses=NOT_FOUND)
-    def get_cause(id: str) -> Cause:
+    def get_cause(id: str) -> CauseWholeOut:
         """One cause with its conditions, confirming query, remedy and references."""
         if id not in catalogue():
             raise HTTPException(404, f"no cause {id}; there are: {', '.join(catalogue())}")
-        return catalogue()[id]
+        return CauseWholeOut.model_validate(catalogue()[id].model_dump())
 
     return router
 
