@@ -21,4 +21,6 @@ class ConfirmationResult:
     unnamed: str | None = None
     """Why the names that were asked for did not come."""
     refused: tuple[str, ...] = ()
+    at: float | None = None
+    """When it was asked, as Unix time; None where that was not kept."""
     """Views of which the user may not read at least one, so that there is no number."""

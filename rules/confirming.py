@@ -1,5 +1,7 @@
 """What a finding says of its confirming query: its text here, what it gave and from where, and what keeps it from running."""
 
+from datetime import UTC, datetime
+
 from collectors.confirmation import ConfirmationResult
 from collectors.model import Delta, Missing, number, text
 from rules.bounds import meets
@@ -24,6 +26,7 @@ def confirmation_of(cause: Cause, delta: Delta) -> Confirmation | None:
         needs=query.needs,
         obstacle=None if result and result.value is not None else obstacle(cause, query, delta),
         result=result.value if result else None,
+        asked_at=datetime.fromtimestamp(result.at, UTC) if result and result.at is not None else None,
         seen=None if result is None or result.value is None else seen(query, delta.release, *_place(result, delta)),
         names=result.names if result else (),
         unnamed=result.unnamed if result else None,

@@ -21,6 +21,7 @@ from rules.explanation.funnel import funnel
 from rules.explanation.hangs import waiting_groups
 from rules.explanation.headline import headline
 from rules.explanation.steps import groups, steps
+from rules.explanation.totals import waiter_totals
 from rules.finding import ranked
 from rules.judging import elsewhere, judge
 from rules.model import (
@@ -132,6 +133,7 @@ class Examination:
             "steps": steps(context, findings),
             "chain": chain(context, findings, verdict.severity, self.usual),
             "funnel": funnel(context, findings),
+            "who_totals": waiter_totals(context),
             "ruled_out": tuple(each for each in self._verdicts if isinstance(each, RuledOut)),
             "prediction": prediction_of(context, self._judged, findings),
             "candidates": _candidates(context, self._known, findings),

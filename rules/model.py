@@ -18,6 +18,7 @@ from rules.grades import Severity as Severity
 from rules.grades import State as State
 from rules.grades import worst as worst
 from rules.hang_model import Blockers, WaitingGroup
+from rules.lasting import Easing, LastingTrouble
 from rules.predicted import PredictedEffect
 from rules.query import Confirmation
 from rules.remedy import Advice
@@ -184,6 +185,24 @@ class WaiterGroup(Frozen):
     blocker: str | None
 
 
+class WaiterTotal(Frozen):
+    """Sampled waiters of one statement or one module; null is those that told none."""
+
+    name: str | None
+    waiters: int
+    share: float
+    sessions: float = Field(description="how many waited on average, over all looks of the interval")
+
+
+class WaiterTotals(Frozen):
+    """Everybody met waiting, by statement and by module, the most first."""
+
+    looks: int
+    waiters: int = Field(description="met in all looks together; who waited long was met more than once")
+    by_sql_id: tuple[WaiterTotal, ...]
+    by_module: tuple[WaiterTotal, ...]
+
+
 class Candidate(Frozen):
     """A handbook entry worth a look: it fits cache and surface, and no polled signal could find it."""
 
@@ -237,12 +256,19 @@ class Diagnosis(Frozen):
     ruled_out: tuple[RuledOut, ...]
     undetermined: tuple[Undetermined, ...]
     who: tuple[WaiterGroup, ...] = Field((), description="sampled waiters, most first; empty when nobody was sampled")
+    who_totals: WaiterTotals | None = Field(None, description="the same as totals; null when nobody was sampled")
     waiting: tuple[WaitingGroup, ...] = Field(
         (), description="sessions whose wait has not ended at the poll; empty when none was met or nobody looked"
     )
     blockers: Blockers | None = Field(None, description="who holds what sessions hang on; null where nobody hangs")
     prediction: PredictedEffect | None = Field(
         None, description="what the remedy of the first finding that names one would make of its child latch"
+    )
+    easing: Easing | None = Field(
+        None, description="what the last poll did not show any more; null where nothing eases"
+    )
+    episodes: tuple[LastingTrouble, ...] = Field(
+        (), description="troubles that lasted at the time, as whoever keeps episodes knows them"
     )
     candidates: tuple[Candidate, ...] = Field((), description="handbook entries to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -121,6 +122,7 @@ class Confirmation(Frozen):
     )
     needs: str | None = Field(None, description="the number that confirms the cause; null where no bound is known")
     result: float | None = None
+    asked_at: datetime | None = Field(None, description="when it gave the result; null where that is not known")
     seen: str | None = Field(None, description="the container the query ran in, and how much it saw from there")
     names: tuple[Mapping[str, str | float | None], ...] = Field((), description="what was counted: column → cell")
     unnamed: str | None = Field(None, description="why the names that were asked for did not come")

@@ -7,7 +7,7 @@ from collectors.basis import Basis
 from collectors.model import Delta
 from rules.baseline import UsualRange, figures
 from rules.comparison.figures import ComparedSides
-from rules.comparison.model import Comparison, FigureChange, Side
+from rules.comparison.model import Comparison, FigureChange, Side, WorkDone
 from rules.comparison.traffic import cache_changes, location_changes, work_changes, work_per_second
 from rules.comparison.waits import child_changes, cost_changes, surface_changes
 from rules.context import SignalContext
@@ -16,6 +16,9 @@ from rules.model import DiagnosisBasis, Severity
 
 UNEQUAL = 3.0
 """Windows, or loads, this many times as long or high as the other are named."""
+ALIKE = 1.2
+"""Work that differs by no more than this factor is the same."""
+WORK = ("executions", "transactions", "logons", "db_time")
 LEADING = ("child_sleeps", "latch_sleeps", "mutex_sleeps", "lock_waits", "result_cache_sleeps", "row_cache_wait_share")
 """What the one sentence speaks of: the first of these that changed, else the first that can be told."""
 
@@ -45,6 +48,8 @@ def compare(
         comparable=len(guarded) < 2,
         mark=mark,
         changes=changes,
+        deciding=None if _crosses(pair) else _deciding(changes),
+        work=_work_done(pair),
         notes=tuple(_notes(pair)),
         sentence=_sentence(pair, changes, mark),
     )
@@ -64,19 +69,37 @@ def _side(context: SignalContext) -> Side:
     )
 
 
+def _crosses(pair: ComparedSides) -> bool:
+    """Whether latches guard one side and mutexes the other."""
+    return {pair.before.mechanism, pair.after.mechanism} == {"latch", "mutex"}
+
+
+def _deciding(changes: Sequence[FigureChange]) -> FigureChange:
+    """The change to speak of: the first of those that lead which changed, else the first that can be told."""
+    return min(
+        (change for change in changes if change.name in LEADING),
+        key=lambda change: (change.verdict == "cannot tell", change.verdict != "changed", LEADING.index(change.name)),
+    )
+
+
+def _work_done(pair: ComparedSides) -> WorkDone | None:
+    first, second = work_per_second(pair.before), work_per_second(pair.after)
+    name = next((name for name in WORK if first.get(name) and name in second), None)
+    if name is None:
+        return None
+    factor = second[name] / first[name]
+    return WorkDone(name=name, before=first[name], after=second[name], factor=factor, same=1 / ALIKE <= factor <= ALIKE)
+
+
 def _sentence(pair: ComparedSides, changes: Sequence[FigureChange], mark: str | None) -> str:
     lead = f"After the mark `{mark}`, " if mark else ""
-    if {pair.before.mechanism, pair.after.mechanism} == {"latch", "mutex"}:
+    if _crosses(pair):
         cost = next(change for change in changes if change.name == "row_cache_wait_share")
         return sentence(
             f"{lead}{_guards(pair.before)} guard the row cache before and {_guards(pair.after)} after, so their sleeps "
             f"cannot be compared item by item; {_lowered(cost)}."
         )
-    ranked = sorted(
-        (change for change in changes if change.name in LEADING),
-        key=lambda change: (change.verdict == "cannot tell", change.verdict != "changed", LEADING.index(change.name)),
-    )
-    top = ranked[0]
+    top = _deciding(changes)
     if top.verdict == "cannot tell":
         return sentence(f"{lead}what changed cannot be told: {top.why}.")
     held = next((change for change in changes if change.name == "hold_anomaly" and top.name == "child_sleeps"), None)

@@ -1,6 +1,7 @@
 """The words of a comparison: Side, Change, Comparison, and whether an episode's end was verified. JSON of the REST interface."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Literal
 
 from pydantic import Field
@@ -48,6 +49,24 @@ class FigureChange(Frozen):
     sentence: str
 
 
+class WorkDone(Frozen):
+    """The work both sides did, by the first measure both have."""
+
+    name: str
+    before: float = Field(description="per second")
+    after: float
+    factor: float
+    same: bool = Field(description="whether it stayed within a fifth, so that the load is not the reason")
+
+
+class CameBack(Frozen):
+    """A trouble that a mark was about, and that began again after it."""
+
+    cause: str
+    name: str
+    at: datetime
+
+
 class Comparison(Frozen):
     """Before against after, figure by figure."""
 
@@ -57,6 +76,13 @@ class Comparison(Frozen):
     comparable: bool = Field(description="false where latches guard one side and mutexes the other")
     mark: str | None
     changes: tuple[FigureChange, ...]
+    deciding: FigureChange | None = Field(
+        None, description="the change that the sentence speaks of; null where the sides cannot be compared item by item"
+    )
+    work: WorkDone | None = Field(None, description="whether the work stayed the same; null where it cannot be told")
+    came_back: CameBack | None = Field(
+        None, description="when the trouble came back after the mark; null where it did not"
+    )
     notes: tuple[str, ...]
     sentence: str
 

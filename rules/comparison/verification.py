@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from rules.cause import Cause
+from rules.comparison.compare import WORK
 from rules.comparison.model import ChangeVerification, Comparison, FigureChange, NotVerified
 from rules.context import MINIMUM_SLEEPS
 from rules.formatting import count, percent, rough, whole_percent
@@ -20,7 +21,6 @@ SLEEPS: dict[Surface, Sequence[str]] = {
     "result-cache": ("result_cache_sleeps",),
 }
 """What to look at on each surface, the closest to the cache first."""
-WORK = ("executions", "transactions", "logons", "db_time")
 ASKING = {"dc_rollback_segments": "transactions", "dc_profiles": "logons"}
 """The work that asks for a cache, where it is not any statement."""
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from collectors.model import Delta, NotComparable
 from rules.comparison.compare import compare
-from rules.comparison.model import Comparison
+from rules.comparison.model import CameBack, Comparison
 from service.history.baselines import usual_at
 from service.state.episodes import Episode
 from service.state.window import Window
@@ -42,6 +42,7 @@ class ComparedWindows:
     before: Window
     after: Window
     notes: tuple[str, ...] = ()
+    came_back: CameBack | None = None
 
 
 def comparison(
@@ -68,7 +69,8 @@ def at_mark(
         named = "no mark yet" if which == "last" else f"no mark {which}"
         raise NoMark(f"{database} has {named}; set one as the change is made, or name two windows")
     windows = around(store, mark, span, settle)
-    return comparison(store, database, windows.before, windows.after, mark.text, windows.notes)
+    found = comparison(store, database, windows.before, windows.after, mark.text, windows.notes)
+    return found.model_copy(update={"came_back": windows.came_back})
 
 
 def around(store: Repository, mark: Mark, span: timedelta | None = None, settle: timedelta = SETTLE) -> ComparedWindows:
@@ -96,7 +98,7 @@ def around(store: Repository, mark: Mark, span: timedelta | None = None, settle:
     _enough(mark, polls, before, after, settle)
     length = min(before.length, after.length, longest)
     before, after = Window(before.end - length, before.end), Window(after.begin, after.begin + length)
-    return ComparedWindows(before, after, (*windows.notes, *_shorter(span, length)))
+    return ComparedWindows(before, after, (*windows.notes, *_shorter(span, length)), windows.came_back)
 
 
 def _shorter(span: timedelta | None, length: timedelta) -> Iterator[str]:
@@ -125,7 +127,8 @@ def _within_the_trouble(store: Repository, mark: Mark, within: ComparedWindows, 
         for episode in again[:1]
     )
     before = Window(begin if begin < until else within.before.begin, until)
-    return ComparedWindows(before, Window(within.after.begin, end), tuple(notes))
+    came_back = next((CameBack(cause=each.cause, name=each.title, at=each.begin) for each in again), None)
+    return ComparedWindows(before, Window(within.after.begin, end), tuple(notes), came_back)
 
 
 def _again(found: Sequence[Episode], causes: set[str], since: datetime) -> Iterator[Episode]:

@@ -28,11 +28,11 @@ class LastHour:
             for old in [each for each in self._minutes if each <= minute - 2 * MINUTES]:
                 del self._minutes[old]
 
-    def fill(self, kept: Mapping[int, float]) -> None:
-        """Take what was kept of minutes that this process did not see."""
+    def fill(self, kept: Mapping[int, float], *, anew: bool = False) -> None:
+        """Take what was kept of minutes that this process did not see; of all minutes where it polls none (`anew`)."""
+        read = {minute: (share, 1.0) for minute, share in kept.items()}
         with self._lock:
-            for minute, share in kept.items():
-                self._minutes.setdefault(minute, (share, 1.0))
+            self._minutes = read if anew else read | self._minutes
             self.filled = True
 
     def values(self, now: float) -> tuple[float | None, ...]:

@@ -5,21 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from collectors.model import Snapshot
-from rules.catalogue import catalogue
+from rules.formatting import within
 from rules.grades import Confidence, Severity, State
+from rules.lasting import Easing, LastingTrouble
 from rules.model import Diagnosis, Finding, Surface
 from service.state.episodes import Episode
-
-
-@dataclass(frozen=True, slots=True)
-class EasingTrouble:
-    """A trouble that the last poll did not show any more; it is over when some polls more do not."""
-
-    cause: str
-    title: str
-    cache: str | None
-    until: datetime
-    """The last poll that showed it, by the database's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +35,20 @@ class DatabaseSummary:
     surface: Surface | None = None
     cache: str | None = None
     confidence: Confidence | None = None
-    easing: EasingTrouble | None = None
+    easing: Easing | None = None
 
 
 def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episode]) -> DatabaseSummary:
     """The last poll in short. `lasting`: the episodes that are open."""
     instance = snapshot.instance.get("instance_name")
-    top, impact = _first(diagnosis), diagnosis.impact
+    top, impact, easing = _first(diagnosis), diagnosis.impact, easing_of(diagnosis, lasting)
     return DatabaseSummary(
         release=snapshot.release,
         instance=None if instance is None else str(instance),
         started_at=_started(snapshot),
         mechanism=diagnosis.mechanism,
         severity=diagnosis.severity,
-        headline=diagnosis.headline,
+        headline=with_easing(diagnosis.headline, easing),
         state=diagnosis.state,
         since=next((episode.begin for episode in lasting if top is not None and episode.cause == top.cause), None),
         share_of_db_time=impact.share_of_db_time if impact else None,
@@ -70,7 +60,7 @@ def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episo
         surface=top.surface if top else None,
         cache=top.cache if top else None,
         confidence=top.confidence if top else None,
-        easing=easing_of(diagnosis, lasting),
+        easing=easing,
     )
 
 
@@ -79,7 +69,7 @@ def _first(diagnosis: Diagnosis) -> Finding | None:
     return diagnosis.findings[0] if diagnosis.findings else None
 
 
-def easing_of(diagnosis: Diagnosis, lasting: Sequence[Episode]) -> EasingTrouble | None:
+def easing_of(diagnosis: Diagnosis, lasting: Sequence[Episode]) -> Easing | None:
     """The worst trouble that lasts by what is known of it, and that a diagnosis does not show any more."""
     if diagnosis.basis is None:
         return None  # a poll that cannot tell changes nothing
@@ -88,8 +78,20 @@ def easing_of(diagnosis: Diagnosis, lasting: Sequence[Episode]) -> EasingTrouble
     worst = max(gone, key=lambda episode: episode.peak_severity.rank, default=None)
     if worst is None:
         return None
-    known = catalogue().get(worst.cause)
-    return EasingTrouble(worst.cause, known.title if known else worst.title, worst.cache, worst.last_seen)
+    return Easing(cause=worst.cause, name=worst.title, cache=worst.cache, until=worst.last_seen)
+
+
+def with_easing(headline: str, easing: Easing | None) -> str:
+    """The headline of a poll that does not show a storm any more, which need not be over."""
+    if easing is None:
+        return headline
+    return f"Easing: {within(easing.name)} until {easing.until:%H:%M:%S} UTC; {within(headline)}"
+
+
+def lasting_trouble(episode: Episode, earlier: int | None) -> LastingTrouble:
+    """An episode as a diagnosis tells it."""
+    members = {name: getattr(episode, name) for name in LastingTrouble.model_fields if hasattr(episode, name)}
+    return LastingTrouble(name=episode.title, earlier=earlier, **members)
 
 
 def _started(snapshot: Snapshot) -> datetime | None:

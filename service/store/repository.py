@@ -29,6 +29,7 @@ from service.store.queries.episodes import Baselines, Confirmations, EpisodeStor
 from service.store.queries.history import History
 from service.store.queries.intervals import IntervalDeltas
 from service.store.queries.marks import Marks
+from service.store.queries.recent import RecentRows
 from service.store.queries.reports import Reports
 from service.store.schema.engine import StoreError, brief, close_to_others, make_engine, masked, sqlite_file
 from service.store.schema.history_tables import StoredFigures, StoredPoll, millis
@@ -58,6 +59,7 @@ class Repository:
         self.episodes = EpisodeStore(self.engine)
         self.confirmations = Confirmations(self.engine)
         self.marks = Marks(self.engine)
+        self.recent = RecentRows(self.engine)
         self.baselines = Baselines(self.engine, self.history)
         self.episode_log = EpisodeLog(self.engine)
         self.deliveries = Deliveries(self.engine)

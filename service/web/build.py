@@ -55,7 +55,7 @@ def build_web(
     cells = CellsView(settings.fleet) if settings.fleet.prometheus else None
     problems.install(app)
     routers = (
-        api(board, access),
+        api(board, repository, access),
         streams(board, feed, access),
         history_api(board, repository, access),
         episodes_api(board, repository, access),

@@ -1,22 +1,42 @@
 """Rows of the fleet: every database in short, from what the board has in memory, and the fleet as a whole."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 from rules.grades import State
 from rules.model import Impact
+from service.history.fleet_past import FleetPast, MarkOutcome
 from service.state.board import MonitoredDatabase
 from service.state.summary import DatabaseSummary
-from service.web.fleet_schemas import DatabaseOut, EasingOut, FailureOut, OverviewOut, WorstOut
+from service.store.repository import Repository
+from service.web.fleet_schemas import CauseFoundOut, DatabaseOut, FailureOut, LastMarkOut, OverviewOut, WorstOut
 
 NEW = timedelta(hours=1)
 ORDER: Sequence[State] = get_args(State)
 """The worst first; No data after what is fine."""
+TROUBLED: Sequence[State] = ORDER[:3]
 
 
-def database_out(watched: MonitoredDatabase) -> DatabaseOut:
+class FleetRows:
+    """Rows with what the store knows beside the board; without it they are drawn all the same."""
+
+    def __init__(self, store: Repository) -> None:
+        self._past = FleetPast(store)
+
+    def all(self, board: Iterable[MonitoredDatabase]) -> tuple[DatabaseOut, ...]:
+        """Every database, in the order of the configuration."""
+        watched, marks = list(board), self._past.marks()
+        self._past.fill_hours(watched)
+        return tuple(database_out(each, marks.get(each.name)) for each in watched)
+
+    def overview(self, board: Iterable[MonitoredDatabase]) -> OverviewOut:
+        """Every database, and how many stand how."""
+        return overview_out(self.all(board))
+
+
+def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) -> DatabaseOut:
     """One database in short; what the last poll told only while it may be shown as now."""
     summary = watched.summary
     shown = summary if watched.up else None
@@ -43,8 +63,8 @@ def database_out(watched: MonitoredDatabase) -> DatabaseOut:
         surface=shown.surface if shown else None,
         cache=shown.cache if shown else None,
         confidence=shown.confidence if shown else None,
-        easing=EasingOut.model_validate(shown.easing, from_attributes=True) if shown and shown.easing else None,
-        last_mark=None,
+        easing=shown.easing if shown else None,
+        last_mark=_mark(marked),
         last_hour=watched.last_hour.values(time.time()),
         failure=_failure(watched),
     )
@@ -74,11 +94,35 @@ def _failure(watched: MonitoredDatabase) -> FailureOut | None:
     )
 
 
-def overview_out(board: Iterable[MonitoredDatabase]) -> OverviewOut:
-    """Every database, and how many stand how."""
+def _mark(marked: MarkOutcome | None) -> LastMarkOut | None:
+    if marked is None:
+        return None
+    mark = marked.mark
+    return LastMarkOut(id=mark.id, at=mark.at, text=mark.text, outcome=marked.outcome, verdict=marked.verdict)
+
+
+def having(board: Iterable[MonitoredDatabase]) -> Mapping[str, tuple[CauseFoundOut, ...]]:
+    """Cause → the databases in trouble whose first finding it is, the dearest first."""
+    rows = [database_out(watched) for watched in board]
+    found: dict[str, tuple[CauseFoundOut, ...]] = {}
+    for row in sorted((row for row in rows if row.cause and row.state in TROUBLED), key=_rank):
+        impact = row.impact or Impact(share_of_db_time=None, waiting_sessions=None)
+        out = CauseFoundOut(
+            name=row.name,
+            state=row.state,
+            cache=row.cache,
+            since=row.since,
+            share_of_db_time=impact.share_of_db_time,
+            waiting_sessions=impact.waiting_sessions,
+        )
+        found[str(row.cause)] = (*found.get(str(row.cause), ()), out)
+    return found
+
+
+def overview_out(rows: Sequence[DatabaseOut]) -> OverviewOut:
+    """How many of these databases stand how."""
     now = datetime.fromtimestamp(time.time(), UTC)
-    rows = tuple(database_out(watched) for watched in board)
-    troubled = [row for row in rows if row.state in ("Critical", "Warning", "Notice")]
+    troubled = [row for row in rows if row.state in TROUBLED]
     worst = min(troubled, key=_rank, default=None)
     return OverviewOut(
         at=now,
@@ -93,7 +137,7 @@ def overview_out(board: Iterable[MonitoredDatabase]) -> OverviewOut:
         ),
         new=tuple(row.name for row in troubled if row.since is not None and now - row.since < NEW),
         easing=tuple(row.name for row in rows if row.easing),
-        databases=rows,
+        databases=tuple(rows),
     )
 
 

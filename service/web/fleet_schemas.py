@@ -1,12 +1,15 @@
-"""The JSON of watched databases in short and of the fleet as a whole; field names are a contract."""
+"""The JSON of watched databases in short, of the fleet as a whole and of causes with who has them; names are a contract."""
 
 from datetime import datetime
-from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, computed_field
 
+from rules.cause import Cause
 from rules.grades import Confidence, Severity, State
+from rules.lasting import Easing
 from rules.model import Impact, Surface
+from rules.remedy import paragraph, risks
+from service.history.fleet_past import Outcome
 
 
 class FailureOut(BaseModel):
@@ -18,22 +21,13 @@ class FailureOut(BaseModel):
     next_attempt: datetime | None
 
 
-class EasingOut(BaseModel):
-    """A trouble that eases: the last poll did not show it, and some more will tell whether it is over."""
-
-    cause: str
-    title: str
-    cache: str | None
-    until: datetime = Field(description="the last poll that showed it")
-
-
 class LastMarkOut(BaseModel):
     """The last change mark of a database, and what became of the trouble it was about."""
 
     id: str
     at: datetime
     text: str
-    outcome: Literal["helped", "helped, then came back", "did not help", "too early to tell", "not judged"]
+    outcome: Outcome
     verdict: str | None = Field(description="the same as a sentence; null where no trouble lasted at the mark")
 
 
@@ -64,7 +58,7 @@ class DatabaseOut(BaseModel):
     surface: Surface | None
     cache: str | None = Field(description="the cache in trouble; null where it is none or not known")
     confidence: Confidence | None
-    easing: EasingOut | None = Field(
+    easing: Easing | None = Field(
         description="a trouble that the last poll did not show any more; null where there is none"
     )
     last_mark: LastMarkOut | None = Field(description="the last change mark; null where none was set")
@@ -93,3 +87,47 @@ class OverviewOut(BaseModel):
     new: tuple[str, ...] = Field(description="databases whose trouble began within the last hour")
     easing: tuple[str, ...] = Field(description="databases whose trouble eases")
     databases: tuple[DatabaseOut, ...] = Field(description="in the order of the configuration")
+
+
+class CauseOut(BaseModel):
+    """A cause of the catalogue, in short."""
+
+    id: str
+    kb: str
+    name: str
+    title: str
+    lede: str
+    do_now: str
+    status: str
+    caches: tuple[str, ...]
+    surfaces: tuple[str, ...]
+    databases: tuple[str, ...] = Field((), description="databases that have it now")
+
+
+class CauseFoundOut(BaseModel):
+    """A database that has a cause now, and what its first finding of it says."""
+
+    name: str
+    state: State
+    cache: str | None
+    since: datetime | None
+    share_of_db_time: float | None
+    waiting_sessions: float | None
+
+
+class CauseWholeOut(Cause):
+    """A cause of the catalogue, its remedy and risk told as paragraphs as well, and the databases that have it now."""
+
+    found_at: tuple[CauseFoundOut, ...] = Field((), description="the dearest first")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def remedy(self) -> str:
+        """What to do, as one paragraph."""
+        return paragraph(self.remedy_steps)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def risk(self) -> str:
+        """The risks of the steps, as one paragraph."""
+        return risks(self.remedy_steps)

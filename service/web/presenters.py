@@ -10,11 +10,15 @@ from collectors.ondemand.holders import Held, HolderProfile
 from rules.cache_map import CacheMap
 from rules.context import SignalContext
 from rules.engine import cannot_tell
+from rules.lasting import LastingTrouble
 from rules.lookups import LOOKUPS
 from rules.model import Diagnosis, DiagnosisBasis
 from rules.statistics import latch_statistics, ratio
+from service.history.comparison import GRACE
+from service.history.past_diagnosis import diagnosis_at
 from service.state.board import MonitoredDatabase
 from service.state.episodes import Episode
+from service.state.summary import easing_of, lasting_trouble, with_easing
 from service.state.window import Window
 from service.store.queries.episodes import EpisodePage, paged
 from service.store.repository import Repository
@@ -41,6 +45,31 @@ def diagnosis_of(watched: MonitoredDatabase) -> Diagnosis:
         return cannot_tell(NotComparable(watched.name, release, why, "restore the connection; polling goes on"))
     why = "no poll has come back yet" if watched.published is None else "the last poll is too old to speak of now"
     return cannot_tell(NotComparable(watched.name, release, why, "wait for the next poll"))
+
+
+def told_now(store: Repository, watched: MonitoredDatabase) -> Diagnosis:
+    """The current diagnosis with its episodes, and with what eases said first."""
+    diagnosis, lasting = diagnosis_of(watched), watched.episodes.open
+    easing = easing_of(diagnosis, lasting)
+    more = {"easing": easing, "headline": with_easing(diagnosis.headline, easing)}
+    return diagnosis.model_copy(update={**more, "episodes": _lasting(store, lasting)})
+
+
+def told_at(store: Repository, watched: MonitoredDatabase, at: datetime) -> Diagnosis:
+    """The diagnosis of a past time with the episodes that lasted then. Raises what the store does."""
+    diagnosis = diagnosis_at(store, watched.name, at)
+    found = episode_page(store, [watched], watched.name, Window(at - GRACE, at + GRACE), None, limit=100).items
+    return diagnosis.model_copy(update={"episodes": _lasting(store, [one for one in found if _lasted(one, at)])})
+
+
+def _lasted(episode: Episode, at: datetime) -> bool:
+    return episode.begin <= at and (episode.end is None or at <= episode.end)
+
+
+def _lasting(store: Repository, episodes: Iterable[Episode]) -> tuple[LastingTrouble, ...]:
+    return tuple(
+        lasting_trouble(each, store.recent.earlier(each.database, each.cause, each.begin)) for each in episodes
+    )
 
 
 def latches_out(watched: MonitoredDatabase) -> LatchesOut:

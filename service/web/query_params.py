@@ -7,13 +7,14 @@ from urllib.parse import urlencode
 
 from fastapi import HTTPException, Query, Request, Response
 
-from service.state.window import BadWindow, Window, iso, window
+from service.state.window import BadWindow, Window, iso, moment, window
 from service.store.queries.history import BadCursor
 
 T = TypeVar("T")
 
 BeginQuery = Annotated[str, Query(description="RFC 3339 with a zone, or relative to now such as -6h")]
 EndQuery = Annotated[str, Query(description="as begin; without it, now")]
+AtQuery = Annotated[str | None, Query(description="a past time, as begin; without it, now")]
 CursorQuery = Annotated[str | None, Query(min_length=1, description="from the address of the next page")]
 LimitQuery = Annotated[int, Query(ge=1, le=1000)]
 
@@ -21,6 +22,11 @@ LimitQuery = Annotated[int, Query(ge=1, le=1000)]
 def requested_window(begin: str, end: str) -> Window:
     """The window between two times of a query."""
     return understood(lambda: window(begin, end, datetime.now(UTC)))
+
+
+def requested_time(at: str) -> datetime:
+    """The time of a query."""
+    return understood(lambda: moment(at, datetime.now(UTC)))
 
 
 def understood(read: Callable[[], T]) -> T:

@@ -2,14 +2,13 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field, computed_field
+from pydantic import BaseModel, Field
 
 from collectors.confirmation import NamedRow
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
-from rules.cause import Cause
+from rules.baseline import UsualRange
 from rules.model import CacheRef, DiagnosisBasis, Severity
 from rules.predicted import PredictionScore
-from rules.remedy import paragraph, risks
 from service.intake.uploads import ReportPart
 
 
@@ -189,36 +188,6 @@ class SamplesOut(BaseModel):
     asked: bool
 
 
-class CauseOut(BaseModel):
-    """A cause of the catalogue, in short."""
-
-    id: str
-    kb: str
-    name: str
-    title: str
-    lede: str
-    do_now: str
-    status: str
-    caches: tuple[str, ...]
-    surfaces: tuple[str, ...]
-
-
-class CauseWholeOut(Cause):
-    """A cause of the catalogue, its remedy and risk told as paragraphs as well."""
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def remedy(self) -> str:
-        """What to do, as one paragraph."""
-        return paragraph(self.remedy_steps)
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def risk(self) -> str:
-        """The risks of the steps, as one paragraph."""
-        return risks(self.remedy_steps)
-
-
 class ReportShortOut(BaseModel):
     """An uploaded report; `severity` and `headline` are those of its worst Diagnosis."""
 
@@ -277,6 +246,22 @@ class HistoryOut(BaseModel):
     seconds: tuple[float | None, ...] = Field(description="seconds watched for each time; null in a gap")
     series: tuple[SeriesOut, ...]
     next: str | None = Field(description="where the rest is; null where this is all")
+
+
+class UsualFigureOut(BaseModel):
+    """What is usual for one figure, a value for each of `hours`."""
+
+    figure: str
+    metric: str | None = Field(description="the metric of the history that it stands beside; null where there is none")
+    values: tuple[UsualRange | None, ...] = Field(description="null in an hour without enough history")
+
+
+class UsualOut(BaseModel):
+    """What is usual for a database, hour by hour, from its own last twelve weeks."""
+
+    database: str
+    hours: tuple[datetime, ...] = Field(description="the begin of each hour")
+    figures: tuple[UsualFigureOut, ...] = Field(description="those with enough history")
 
 
 class MarkIn(BaseModel):

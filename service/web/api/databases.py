@@ -15,13 +15,15 @@ from service.metrics.exposition import exposition, probe
 from service.metrics.families import EXPOSITION_BYTES
 from service.state.board import Board, MonitoredDatabase
 from service.state.readiness import Readiness
+from service.store.repository import Repository
 from service.web import presenters
 from service.web.access import Access
 from service.web.api.etag import UNCHANGED, tagged
 from service.web.api.problems import NOT_FOUND, REFUSED
-from service.web.fleet_rows import database_out, overview_out
-from service.web.fleet_schemas import DatabaseOut, OverviewOut
-from service.web.schemas import CachesOut, CapabilitiesOut, CauseOut, CauseWholeOut, Health, LatchesOut
+from service.web.fleet_rows import FleetRows, having
+from service.web.fleet_schemas import CauseOut, CauseWholeOut, DatabaseOut, OverviewOut
+from service.web.query_params import AtQuery, requested_time
+from service.web.schemas import CachesOut, CapabilitiesOut, Health, LatchesOut
 
 SMALLEST = 1000
 """Bytes below which an answer is not worth compressing."""
@@ -43,8 +45,9 @@ def watched_in(board: Board, db: str) -> MonitoredDatabase:
     return found
 
 
-def api(board: Board, access: Access) -> APIRouter:
+def api(board: Board, store: Repository, access: Access) -> APIRouter:
     """The routes below /api/v1."""
+    rows = FleetRows(store)
     readers = [Depends(access.reader)]
     router = APIRouter(
         prefix="/api/v1", generate_unique_id_function=operation_id, dependencies=readers, responses=REFUSED
@@ -56,24 +59,28 @@ def api(board: Board, access: Access) -> APIRouter:
     @router.get("/databases", tags=["databases"])
     def list_databases() -> list[DatabaseOut]:
         """Every watched database: whether it answers, and its verdict in one sentence."""
-        return [database_out(database) for database in board]
+        return list(rows.all(board))
 
     @router.get("/overview", tags=["databases"])
     def get_overview() -> OverviewOut:
         """Every watched database in one call, as a page of the fleet shows them, and how many are in which state."""
-        return overview_out(board)
+        return rows.overview(board)
 
     @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
     def get_database(db: str) -> DatabaseOut:
         """One watched database."""
-        return database_out(watched(db))
+        return rows.all([watched(db)])[0]
 
     @router.get(
         "/databases/{db}/diagnosis", tags=["diagnosis"], response_model=Diagnosis, responses=NOT_FOUND | UNCHANGED
     )
-    def get_diagnosis(request: Request, db: str) -> Response:
-        """What is found, ruled out and undetermined over the last interval. Before the first, `basis` is null."""
-        return tagged(request, presenters.diagnosis_of(watched(db)).model_dump_json())
+    def get_diagnosis(request: Request, db: str, at: AtQuery = None) -> Response:
+        """What is found, ruled out and undetermined over the last interval, or at a past time; `basis` is null without one."""
+        found = watched(db)
+        if at is None:
+            return tagged(request, presenters.told_now(store, found).model_dump_json())
+        moment = requested_time(at)
+        return tagged(request, presenters.told_at(store, found, moment).model_dump_json())
 
     @router.get("/databases/{db}/blockers", tags=["diagnosis"], responses=NOT_FOUND)
     def list_blockers(db: str) -> Blockers:
@@ -97,15 +104,20 @@ def api(board: Board, access: Access) -> APIRouter:
 
     @router.get("/causes", tags=["causes"])
     def list_causes() -> list[CauseOut]:
-        """The knowledge base."""
-        return [CauseOut(**cause.model_dump(include=set(CauseOut.model_fields))) for cause in catalogue().values()]
+        """The knowledge base, with the databases that have a cause now."""
+        members = set(CauseOut.model_fields) - {"databases"}
+        found = having(board)
+        return [
+            CauseOut(**cause.model_dump(include=members), databases=tuple(row.name for row in found.get(cause.id, ())))
+            for cause in catalogue().values()
+        ]
 
     @router.get("/causes/{id}", tags=["causes"], responses=NOT_FOUND)
     def get_cause(id: str) -> CauseWholeOut:
-        """One cause with its conditions, confirming query, remedy and references."""
+        """One cause with its conditions, confirming query, remedy and references, and the databases that have it now."""
         if id not in catalogue():
             raise HTTPException(404, f"no cause {id}; there are: {', '.join(catalogue())}")
-        return CauseWholeOut.model_validate(catalogue()[id].model_dump())
+        return CauseWholeOut.model_validate(catalogue()[id].model_dump() | {"found_at": having(board).get(id, ())})
 
     return router
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from service.characters import plain_cell
 from service.history.metric_catalog import NAMED
 from service.history.timeseries import RequestedResolution, TimeSeriesSet, is_of, time_series
+from service.history.usual_hours import METRICS, hours_of, usual_over
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import iso
 from service.store.repository import Repository
@@ -18,14 +19,14 @@ from service.web.api.databases import watched_in
 from service.web.api.problems import NOT_FOUND
 from service.web.api.store_router import store_router
 from service.web.query_params import BeginQuery, CursorQuery, EndQuery, link_next, requested_window, understood
-from service.web.schemas import HistoryOut, SeriesOut
+from service.web.schemas import HistoryOut, SeriesOut, UsualFigureOut, UsualOut
 
 CSV = "text/csv"
 AS_CSV: dict[int | str, dict[str, Any]] = {200: {"content": {CSV: {"schema": {"type": "string"}}}}}
 
 
 def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
-    """GET …/history."""
+    """GET …/history and GET …/usual."""
     router = store_router(access)
 
     @router.get("/databases/{db}/history", response_model=HistoryOut, responses=NOT_FOUND | AS_CSV)
@@ -71,6 +72,17 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
             headers = {name: value for name, value in response.headers.items() if name == "link"}
             return Response(_csv(found), media_type=CSV, headers=headers)
         return _history_out(found, more)
+
+    @router.get("/databases/{db}/usual", responses=NOT_FOUND)
+    def get_usual(db: str, begin: BeginQuery = "-1h", end: EndQuery = "now") -> UsualOut:
+        """What is usual for this database in each hour of a window, learned from its own history; a quiet line for charts."""
+        watched_in(board, db)
+        hours = hours_of(requested_window(begin, end))
+        figures = [
+            UsualFigureOut(figure=figure, metric=METRICS.get(figure), values=values)
+            for figure, values in usual_over(store, db, hours).items()
+        ]
+        return UsualOut(database=db, hours=hours, figures=tuple(figures))
 
     return router
 

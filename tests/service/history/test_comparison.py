@@ -34,6 +34,9 @@ def test_comparison_at_a_mark_shows_sleeps_and_anomaly_fell_in_part(store: Repos
     assert (held.direction, held.verdict) == ("fell", "changed")
     assert told.sentence.startswith("After the mark `undo tablespace recreated`, sleeps on dc_rollback_segments fell ")
     assert "hold anomaly index from" in told.sentence and "some remain" in told.sentence
+    assert told.deciding == slept
+    assert told.work is not None and told.work.same and told.work.name == "executions"
+    assert told.came_back is None
 
 
 @pytest.mark.parametrize("asked", [172.0, 240.0, 400.0])
@@ -98,6 +101,8 @@ def test_windows_end_where_a_trouble_returns_and_a_note_says_so(store: Repositor
     again = sorted(one.begin for one in store.episodes.between(DB, at(0), at(999)).items)
     assert len(again) == 2 and windows.after.end <= again[1]
     assert told is not None and any("came back at" in one for one in told.notes)
+    assert told.came_back is not None and told.came_back.cause == "undo-segments"
+    assert told.came_back.at > at(MARKED)
 
 
 def test_comparison_that_is_impossible_says_why_and_what_to_do(store: Repository, stage: Stage) -> None:

@@ -31,3 +31,5 @@ def test_what_was_kept_fills_minutes_that_were_not_seen() -> None:
     hour.fill({1_000_000: 0.9, 999_999: 0.4})
     assert hour.filled
     assert hour.values(NOW)[-2:] == (0.4, 0.1)
+    hour.fill({1_000_000: 0.7}, anew=True)
+    assert hour.values(NOW)[-2:] == (None, 0.7)

@@ -1,7 +1,7 @@
 """A database in short: what eases is told until it is over, and a poll that cannot tell says nothing of it."""
 
 from service.state.board import MonitoredDatabase
-from service.state.summary import easing_of
+from service.state.summary import easing_of, with_easing
 from tests.service.stage import Stage
 
 
@@ -21,5 +21,9 @@ def test_storm_that_the_last_poll_did_not_show_is_easing_until_the_last_that_did
     easing = easing_of(calm, watched.episodes.open)
     assert easing is not None
     assert (easing.cause, easing.until) == ("undo-segments", lasting.last_seen)
+    said = with_easing("Nothing to do about the row cache", easing)
+    assert said.startswith("Easing: too many undo segments until 12:01:30 UTC; ")
+    assert said.endswith("; nothing to do about the row cache")
+    assert with_easing("Nothing to do", None) == "Nothing to do"
     blind = calm.model_copy(update={"basis": None})
     assert easing_of(blind, watched.episodes.open) is None

@@ -3,7 +3,7 @@
 from datetime import UTC, timedelta
 
 from service.state.board import Failure
-from service.web.fleet_rows import database_out, overview_out
+from service.web.fleet_rows import database_out, having, overview_out
 from tests.service.stage import BEGAN, Stage
 
 
@@ -49,7 +49,7 @@ def test_last_hour_has_sixty_values_of_which_the_unwatched_are_unknown(stage: St
 
 def test_overview_counts_states_and_names_the_worst_and_what_is_new(stage: Stage) -> None:
     stage.poll_all(60, 75, 90)
-    told = overview_out(stage.board)
+    told = overview_out([database_out(watched) for watched in stage.board])
     assert sum(told.states.values()) == len(told.databases) == len(list(stage.board))
     assert told.states["Fine"] >= 2 and told.states["Critical"] >= 3 and told.states["No data"] == 0
     assert told.worst is not None and told.worst.state == "Critical"
@@ -68,3 +68,11 @@ def test_failure_times_are_in_utc(stage: Stage) -> None:
     told = database_out(watched).failure
     assert told is not None
     assert told.next_attempt is None
+
+
+def test_causes_have_the_databases_in_trouble_by_them_the_dearest_first(stage: Stage) -> None:
+    stage.poll_all(60, 75)
+    found = having(stage.board)
+    assert {one.name for one in found["sequence-nocache"]} == {"nocache-sequence-1", "nocache-sequence-2"}
+    assert [one.state for one in found["undo-segments"]] == ["Critical"]
+    assert "spin-only" not in found, "what costs nothing is no trouble"

@@ -13,10 +13,10 @@ from service.state.board import Failure
 from service.state.window import iso
 from service.store.repository import Repository
 from service.watch.scheduler import PollScheduler
-from service.web.fleet_schemas import DatabaseOut
-from service.web.schemas import CachesOut, CauseOut, LatchesOut, Problem
+from service.web.fleet_schemas import CauseOut, DatabaseOut, OverviewOut
+from service.web.schemas import CachesOut, LatchesOut, Problem
 from tests.service.conftest import INCIDENT
-from tests.service.stage import Client, Stage
+from tests.service.stage import BEGAN, Client, Stage
 
 DB = "/api/v1/databases/undo-storm"
 
@@ -59,6 +59,38 @@ def test_diagnosis_is_the_published_one(app: Client, still: Stage) -> None:
     text = answer.text
     assert all(word in text for word in ("dc_rollback_segments", "kqrpre: find obj", "undo-segments"))
     assert answer.json()["basis"]["end"].endswith("Z")
+
+
+def test_diagnosis_at_a_past_time_is_that_of_the_poll_then_with_its_episodes(stage: Stage) -> None:
+    for at in (60, 62, 64, 66):
+        stage.poll("undo-storm", at=at)
+    app = stage.app()
+    then = Diagnosis.model_validate(
+        app.get(f"{DB}/diagnosis", params={"at": iso(BEGAN + timedelta(seconds=65))}).json()
+    )
+    assert then.basis is not None and then.basis.end == BEGAN + timedelta(seconds=64)
+    assert (then.state, [one.cause for one in then.episodes]) == ("Critical", ["undo-segments"])
+    assert [one.earlier for one in then.episodes] == [0]
+    assert app.get(f"{DB}/diagnosis", params={"at": "yesterday"}).status_code == 422
+    before = Diagnosis.model_validate(app.get(f"{DB}/diagnosis", params={"at": iso(BEGAN - timedelta(days=9))}).json())
+    assert (before.basis, before.state, before.episodes) == (None, "No data", ())
+
+
+def test_overview_draws_the_fleet_in_one_call_with_the_last_mark(own: Client) -> None:
+    own.get(f"{DB}/marks", "POST", json={"text": "undo tablespace recreated"})
+    told = OverviewOut.model_validate(own.get("/api/v1/overview").json())
+    assert sum(told.states.values()) == len(told.databases)
+    row = next(one for one in told.databases if one.name == "undo-storm")
+    assert row.last_mark is not None and row.last_mark.text == "undo tablespace recreated"
+    assert row.cause_name == "Too many undo segments" and row.do_now
+    assert len(row.last_hour) == 60
+
+
+def test_causes_tell_the_databases_that_have_them_now(app: Client) -> None:
+    found = {one["id"]: one["databases"] for one in app.get("/api/v1/causes").json()}
+    assert "undo-storm" in found["undo-segments"] and found["upgrade-parse-volume"] == []
+    (here,) = app.get("/api/v1/causes/undo-segments").json()["found_at"]
+    assert (here["name"], here["state"]) == ("undo-storm", "Critical")
 
 
 def test_diagnosis_before_the_second_poll_is_200_and_undetermined(stage: Stage) -> None:

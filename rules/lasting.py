@@ -1,0 +1,34 @@
+"""What the past adds to a Diagnosis: troubles that lasted at the time, and what eases. Filled by whoever keeps episodes."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from rules.frozen import Frozen
+from rules.grades import Severity
+
+
+class LastingTrouble(Frozen):
+    """An episode that lasted at the time of a diagnosis; `end` is null while it lasts."""
+
+    cause: str
+    name: str
+    cache: str | None
+    begin: datetime
+    last_seen: datetime
+    end: datetime | None
+    severity: Severity = Field(description="of the latest poll that showed it")
+    peak_severity: Severity
+    peak_at: datetime
+    peak_share_of_db_time: float | None
+    earlier: int | None = Field(description="episodes of this cause before it; null where they cannot be counted")
+    verdict: str | None = Field(description="whether a change mark ended it, and why")
+
+
+class Easing(Frozen):
+    """A trouble that the last poll did not show any more; some polls more tell whether it is over."""
+
+    cause: str
+    name: str
+    cache: str | None
+    until: datetime = Field(description="the last poll that showed it")

@@ -1,0 +1,77 @@
+"""What the fleet shows of the past: what became of the last mark of each database, and the hour before this process began."""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from service.history.comparison import GRACE
+from service.history.verifier import is_verified
+from service.state.board import MonitoredDatabase
+from service.state.last_hour import MINUTES
+from service.store.queries.marks import Mark
+from service.store.queries.recent import EpisodeAtMark, LastMark
+from service.store.repository import Repository
+
+Outcome = Literal[
+    "helped", "helped, then came back", "did not help", "too early to tell", "trouble lasts", "not judged"
+]
+AGAIN_SECONDS = 60.0
+"""What others poll is read again after this time."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkOutcome:
+    """A mark, and what became of the trouble it was about; `verdict` is the sentence kept with that, None without one."""
+
+    mark: Mark
+    outcome: Outcome
+    verdict: str | None
+
+
+class FleetPast:
+    """Asks the store for all databases at once; without an answer the fleet is drawn without it."""
+
+    def __init__(self, store: Repository) -> None:
+        self._store = store
+        self._read_at: dict[str, float] = {}
+
+    def marks(self) -> Mapping[str, MarkOutcome]:
+        """What became of the last mark of each database."""
+        return {name: outcome_of(last) for name, last in self._store.recent.last_marks().items()}
+
+    def fill_hours(self, databases: Iterable[MonitoredDatabase]) -> None:
+        """Give each database the minutes that this process did not see: ours once, those polled elsewhere by the minute."""
+        now = time.monotonic()
+        due = [
+            watched
+            for watched in databases
+            if not (watched.last_hour.filled and watched.owned)
+            and now - self._read_at.get(watched.name, float("-inf")) >= AGAIN_SECONDS
+        ]
+        if not due:
+            return
+        since = datetime.now(UTC) - timedelta(minutes=MINUTES)
+        kept = self._store.recent.minutes([watched.name for watched in due], since)
+        for watched in due:
+            self._read_at[watched.name] = now
+            if kept is not None:
+                watched.last_hour.fill(kept[watched.name], anew=not watched.owned)
+
+
+def outcome_of(last: LastMark) -> MarkOutcome:
+    """What became of the trouble that lasted at a mark; of several the one that began last."""
+    lasting = [one for one in last.before if one.end is None or one.end >= last.mark.at - GRACE]
+    episode = max(lasting, key=lambda one: one.begin, default=None)
+    if episode is None:
+        return MarkOutcome(last.mark, "not judged", None)
+    return MarkOutcome(last.mark, _outcome(episode, last.after), episode.verdict)
+
+
+def _outcome(episode: EpisodeAtMark, began_after: frozenset[str]) -> Outcome:
+    if is_verified(episode.verdict):
+        return "helped, then came back" if episode.cause in began_after else "helped"
+    if episode.verdict is None:
+        return "trouble lasts" if episode.end is None else "not judged"
+    return "too early to tell" if episode.verdict.startswith("not verified yet") else "did not help"
