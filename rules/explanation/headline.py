@@ -119,12 +119,15 @@ def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:
 
 def _why_unexplained(context: SignalContext, open_causes: OpenCauses) -> str:
     """That nothing known explains it, where every cause that fits was judged; else the likeliest that is open."""
+    likely = _likeliest(context, open_causes)
     names = context.delta.read("v$rowcache")
     if isinstance(names, Missing):
-        return f"cannot tell which cache: {names.way_out}"
+        nearest = (
+            f"; what was captured fits {likely[0].id} best" if likely and likely[1].near and likely[1].held else ""
+        )
+        return f"cannot tell which cache: {names.way_out}{nearest}"
     if context.hot_spot.doubt:
         return "cannot tell which cache: the map of child latches does not fit their gets"
-    likely = _likeliest(context, open_causes)
     if likely is None:
         return "no known cause explains it"
     cause, verdict = likely

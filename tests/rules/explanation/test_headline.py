@@ -5,10 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from collectors.confirmation import ConfirmationResult
-from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Row
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Changes, Row
 from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.engine import diagnose
+from rules.model import Diagnosis
+from tests.rules.case_files import delta_of_case
 from tests.rules.contexts import TOTALS, delta_of
 from tests.rules.rich import RICH, waiters
 
@@ -126,3 +128,18 @@ def test_headline_names_the_likeliest_open_cause_and_what_it_needs() -> None:
     )
     judged = {name: cause for name, cause in known.items() if name != "undo-retention-runaway"}
     assert diagnose(delta_of(blind), judged).headline.endswith("no known cause explains it")
+
+
+def nameless(case: str) -> Diagnosis:
+    """A case of undo segments without the row of their cache in v$rowcache."""
+    delta = delta_of_case(f"undo-segments: {case}")
+    rows = tuple(row for row in delta.rows("v$rowcache") if row.get("parameter") != "dc_rollback_segments")
+    return diagnose(replace(delta, readings={**delta.readings, "v$rowcache": Changes("v$rowcache", rows)}))
+
+
+def test_headline_names_what_fits_best_where_no_cache_has_a_name() -> None:
+    storm = nameless("thousands of undo segments under a parallel load")
+    assert "most at child 1; cannot tell which cache: capture every row of v$rowcache; " in storm.headline
+    assert storm.headline.endswith("what was captured fits undo-segments best")
+    few = nameless("many short transactions on an ordinary number of undo segments")
+    assert (few.headline, few.findings) == (storm.headline, ()), "without that row nothing tells the one from the other"
