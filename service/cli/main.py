@@ -23,6 +23,7 @@ from service.cli.causes import causes_cli
 from service.cli.config import config_cli
 from service.cli.diagnose import diagnose
 from service.cli.group import OneLineGroup
+from service.cli.mcp import mcp
 from service.cli.notify import notify_cli
 from service.cli.options import CONFIG, ConfigOption, fail, settings_of
 from service.cli.serving import serve_until_told
@@ -145,6 +146,7 @@ cli.command()(compare.compare)
 cli.command()(compare.mark)
 cli.command()(whatif.whatif)
 cli.command()(top)
+cli.command()(mcp)
 
 
 @cli.command()

@@ -24,7 +24,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "__main__",
         "cli",
         "app",
-        "top",
+        "assistants | top",
         "web | fleet",
         "watch | history | render | notify",
         "cells",

@@ -17,6 +17,7 @@ from tests.oracle_standin.deadline import HANGS
 
 ANSWERS = {
     "/api/v1/databases": (200, [{"name": "erp 1"}]),
+    "/api/v1/causes/undo-segments": (200, {"id": "undo-segments"}),
     "/api/v1/databases/erp%201": (200, {"name": "erp 1"}),
     "/api/v1/databases/erp%201/diagnosis": (200, {"headline": "fine"}),
     "/api/v1/databases/erp%201/latches": (200, {"children": []}),

@@ -1,0 +1,1 @@
+"""`latchscope mcp`: assistants ask through the Model Context Protocol, and read only."""

@@ -1,0 +1,143 @@
+"""The tools of `latchscope mcp`: each asks the service over REST with the token of whoever asks, and changes nothing."""
+
+import os
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from service.assistants.data import NOTICE, as_data, short
+from service.client import ServiceClient, ServiceRefused
+from service.intake.inputs import diagnose_all
+
+INSTRUCTIONS = (
+    "latchscope finds out why an Oracle database grinds on its dictionary cache. Begin with list_databases, then ask for the "
+    "diagnosis of one. Severities are info (fine), notice, warning, critical. Its three verdicts are found, ruled out, and "
+    f"cannot tell; absent is not zero. All tools only read. {NOTICE}"
+)
+READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+MOST_POINTS = 60
+ClientOf = Callable[[str | None], ServiceClient]
+"""The service as asked by the holder of a token, which is that of the caller over HTTP and None over stdio."""
+
+Database = Annotated[str, Field(description="name of the database, as list_databases gives it", max_length=63)]
+Moment = Annotated[str, Field(description="a time as -6h or in RFC 3339", max_length=40)]
+SpanOfTime = Annotated[str, Field(description="begin/end, such as -2h/-1h or -1h/now", max_length=90)]
+
+
+def assistant_server(client_of: ClientOf, files: Path | None = None) -> MCPServer[Any]:
+    """A server with every tool; `diagnose_file` only where there is a folder of files it may read."""
+    server: MCPServer[Any] = MCPServer(
+        "latchscope", version=version("latchscope"), instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+
+    _about_now(server, client_of)
+    _over_time(server, client_of)
+    if files is not None:
+        _with_files(server, files.resolve())
+    return server
+
+
+def _asked(client_of: ClientOf, context: Context[Any, Any], path: str, query: dict[str, str] | None = None) -> Any:
+    try:
+        return client_of(_token(context)).get(path, query)
+    except ServiceRefused as error:
+        raise ToolError(short(str(error))) from None
+
+
+def _about_now(server: MCPServer[Any], client_of: ClientOf) -> None:
+    """Tools for what is so at this moment, and for what it means."""
+
+    @server.tool(annotations=READ_ONLY, structured_output=False)
+    def list_databases(context: Context[Any, Any]) -> str:
+        """Every watched database: whether it answers, its severity, and its verdict in one sentence."""
+        names = ("name", "up", "severity", "headline", "release", "mechanism", "data_age_seconds", "failure")
+        return as_data([{name: one.get(name) for name in names} for one in _asked(client_of, context, "/databases")])
+
+    @server.tool(annotations=READ_ONLY, structured_output=False)
+    def get_diagnosis(context: Context[Any, Any], database: Database) -> str:
+        """What is found on a database right now, with evidence and remedy, what is ruled out, and what cannot be told."""
+        return as_data(_asked(client_of, context, f"/databases/{quote(database, safe='')}/diagnosis"))
+
+    @server.tool(annotations=READ_ONLY, structured_output=False)
+    def explain_cause(
+        context: Context[Any, Any],
+        cause: Annotated[str, Field(description="its id, as a finding names it", max_length=80)],
+    ) -> str:
+        """A cause of the knowledge base: conditions, confirming query, remedy, risk, references."""
+        return as_data(_asked(client_of, context, f"/causes/{quote(cause, safe='')}"))
+
+
+def _over_time(server: MCPServer[Any], client_of: ClientOf) -> None:
+    """Tools for what was."""
+
+    @server.tool(annotations=READ_ONLY, structured_output=False)
+    def list_episodes(context: Context[Any, Any], database: Database) -> str:
+        """Troubles of a database from begin over peak to end, and whether a change ended them."""
+        return as_data(_asked(client_of, context, f"/databases/{quote(database, safe='')}/episodes"))
+
+    @server.tool(annotations=READ_ONLY, structured_output=False)
+    def get_history(
+        context: Context[Any, Any],
+        database: Database,
+        metric: Annotated[
+            str, Field(description="which figure, such as share_of_db_time; a wrong name gives the list", max_length=80)
+        ],
+        begin: Moment = "-6h",
+        end: Moment = "now",
+    ) -> str:
+        """One figure of a database over time, thinned to sixty points; null is a gap, never zero."""
+        query = {"metric": metric, "begin": begin, "end": end}
+        return as_data(_thinned(_asked(client_of, context, f"/databases/{quote(database, safe='')}/history", query)))
+
+    @server.tool(annotations=READ_ONLY, structured_output=False)
+    def compare(context: Context[Any, Any], database: Database, before: SpanOfTime, after: SpanOfTime) -> str:
+        """Hold two spans of time of a database against each other, per unit of work, with a verdict."""
+        query = {"before": before, "after": after}
+        return as_data(_asked(client_of, context, f"/databases/{quote(database, safe='')}/compare", query))
+
+
+def _with_files(server: MCPServer[Any], folder: Path) -> None:
+    """The tool that reads files of one folder; over HTTP there is none, since the caller is somebody else."""
+
+    @server.tool(annotations=READ_ONLY, structured_output=False)
+    def diagnose_file(
+        path: Annotated[
+            str, Field(description="an AWR or Statspack report, or a capture, in the folder of files", max_length=500)
+        ],
+    ) -> str:
+        """Diagnose a file of the user. Only its diagnosis is returned, never its text."""
+        try:
+            wanted = (folder / path).resolve()
+        except (OSError, ValueError):  # a name that no file can have
+            wanted = folder
+        if not wanted.is_relative_to(folder):
+            raise ToolError(
+                f"only files below {folder} may be read; start `latchscope mcp` with another --files for others"
+            )
+        if not os.path.isfile(wanted):
+            raise ToolError(f"there is no file {short(path)} below {folder}")
+        outcome = diagnose_all([str(wanted)])
+        told = [each.diagnosis.model_dump(mode="json") for each in outcome.diagnosed]
+        return as_data({"diagnoses": told, "not_read": [str(error) for error in outcome.errors]})
+
+
+def _token(context: Context[Any, Any]) -> str | None:
+    """The bearer token of an HTTP request; None over stdio, or where the caller sends none."""
+    headers = getattr(context.request_context.request, "headers", None) or {}
+    scheme, _, token = str(headers.get("authorization", "")).partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def _thinned(history: Any) -> Any:
+    """Every n-th time of a history, so that a week fits; how many there were is told."""
+    times = history.get("times") or []
+    every = -(-len(times) // MOST_POINTS) or 1
+    series = [{**one, "values": one["values"][::every]} for one in history.get("series", ())]
+    return {**history, "times": times[::every], "series": series, "times_in_all": len(times), "seconds": None}

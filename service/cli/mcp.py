@@ -1,0 +1,81 @@
+"""`latchscope mcp`: assistants ask a running service through the Model Context Protocol, and read only."""
+
+import ipaddress
+import logging
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from service.cli.options import fail, say
+from service.client import TOKEN_VARIABLE, ServiceClient, ServiceRefused, token_of
+from service.extras import MissingExtra, require
+
+SERVICE = "http://127.0.0.1:8000"
+
+
+def mcp(
+    url: Annotated[str, typer.Option(help="address of the running service")] = SERVICE,
+    token_file: Annotated[Path | None, typer.Option(help=f"file with a token for it; else {TOKEN_VARIABLE}")] = None,
+    files: Annotated[Path, typer.Option(help="the folder whose files may be diagnosed")] = Path(),
+    http: Annotated[
+        str | None, typer.Option(metavar="ADDRESS:PORT", help="serve streamable HTTP at /mcp there, in place of stdio")
+    ] = None,
+) -> None:
+    """Let an assistant read: databases, diagnoses, history, comparisons, causes, files."""
+    try:
+        require("mcp", "mcp", "assistants")
+        if http is not None:
+            _serve(http, url, token_file)
+            return
+        _speak(ServiceClient(url, token_of(token_file)), files)
+    except (MissingExtra, ServiceRefused) as error:
+        fail(str(error))
+
+
+def _speak(client: ServiceClient, files: Path) -> None:
+    """Over stdin and stdout, for as long as the assistant keeps them open."""
+    from service.assistants.server import assistant_server  # loads the protocol's library, which no other command needs
+
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    assistant_server(lambda token: client, files).run("stdio")
+
+
+def _serve(address: str, url: str, token_file: Path | None) -> None:
+    """Over HTTP, each caller with a token of their own."""
+    import uvicorn
+
+    from service.assistants.http import http_app
+    from service.assistants.server import assistant_server
+
+    if token_file is not None:
+        fail("over HTTP each caller sends a token of their own; --token-file is for stdio")
+    host, _, port = address.rpartition(":")
+    try:
+        loopback = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+        number = int(port)
+    except ValueError:
+        fail(f"{address} is no address; write 127.0.0.1:8765")
+    if not loopback and _open_to_all(url):
+        fail(
+            f"{url} asks for no token, so everybody who reaches {address} could read; set auth.tokens_file there first"
+        )
+
+    def client_of(token: str | None) -> ServiceClient:
+        return ServiceClient(url, token)
+
+    say(f"latchscope mcp: http://{address}/mcp, asking {url}")
+    app = http_app(assistant_server(client_of), client_of, host.strip("[]"))
+    uvicorn.run(app, host=host.strip("[]"), port=number, log_level="warning")
+
+
+def _open_to_all(url: str) -> bool:
+    """Whether the service answers without a token. Raises ServiceRefused where it does not answer at all."""
+    try:
+        ServiceClient(url).get("/causes/undo-segments")
+    except ServiceRefused as error:
+        if error.status in (401, 403):
+            return False
+        raise
+    return True

@@ -1,0 +1,36 @@
+"""`latchscope mcp`: every mistake is one line, and nothing but the protocol goes to stdout."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from service.cli.main import cli
+from tests.service.top.test_source import service
+
+
+def test_mistakes_are_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    nobody, token = "http://127.0.0.1:1", str(tmp_path / "none")
+    expected = {
+        ("--url", "127.0.0.1:8000"): "is no address of a service",
+        ("--token-file", token): "cannot be read: No such file or directory",
+        ("--http", "here"): "here is no address; write 127.0.0.1:8765",
+        ("--http", "127.0.0.1:0", "--token-file", token): "each caller sends a token of their own",
+        ("--http", "0.0.0.0:0", "--url", nobody): "does not answer: Connection refused",
+    }
+    for arguments, said in expected.items():
+        told = CliRunner().invoke(cli, ["mcp", *arguments])
+        assert told.exit_code == 2 and said in told.stderr, (arguments, told.output)
+        assert told.stderr.count("\n") == 1 and told.stdout == "", arguments
+    monkeypatch.setattr("service.extras.find_spec", lambda name: None)
+    told = CliRunner().invoke(cli, ["mcp"])
+    assert told.exit_code == 2 and "the extra `mcp`" in told.stderr and told.stderr.count("\n") == 1
+
+
+def test_service_without_tokens_is_not_opened_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("service.cli.mcp._open_to_all", lambda url: True)
+    with service() as url:
+        told = CliRunner().invoke(cli, ["mcp", "--http", "0.0.0.0:0", "--url", url])
+    assert told.exit_code == 2 and "asks for no token, so everybody who reaches 0.0.0.0:0 could read" in told.stderr
