@@ -99,6 +99,16 @@ def test_statements_are_single_and_pasted_as_they_are() -> None:
     assert wrong == [], "a client adds the semicolon"
 
 
+def test_no_step_repeats_the_confirming_query() -> None:
+    for one in catalogue().values():
+        given = [text for text in (one.confirm.sql, one.confirm.names) if text] if one.confirm else []
+        texts = {
+            " ".join(text.split()) for each in given for text in ([each] if isinstance(each, str) else each.values())
+        }
+        steps = {" ".join(text.split()) for step in one.remedy_steps for text in step.texts()}
+        assert steps & texts == set(), f"{one.id}: let the step point to the query"
+
+
 def test_names_to_fill_in_stand_in_every_statement_in_capitals_or_are_a_size() -> None:
     for cause, place, step in STEPS:
         for name in step.fill_in:
