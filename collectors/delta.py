@@ -172,6 +172,8 @@ def _changes(collector: Collector, before: Reading | None, after: Reading, oddit
         return _missing_before(old)
     if not collector.once and _has(collector, ColumnKind.COUNTER):
         oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in old.keys() - new.keys())
+    if not collector.counters:
+        return Changes(collector.view, tuple(new.values()), after.notes)
     rows = [_change(collector, key, old.get(key), row, oddities) for key, row in new.items()]
     return Changes(collector.view, tuple(rows), after.notes)
 

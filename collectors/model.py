@@ -270,9 +270,12 @@ def unread(view: str) -> Missing:
     return Missing(view, "unread", f"{view} was not read", f"capture {view} as well")
 
 
+_NUMBERS = (int, float)
+
+
 def number(value: Value) -> float | None:
     """The cell as a number, or None when it is NULL, absent or text."""
-    return float(value) if isinstance(value, int | float) else None
+    return float(value) if isinstance(value, _NUMBERS) else None
 
 
 def text(value: Value) -> str | None:

@@ -7,6 +7,7 @@ subordinate get) both checks a map that was read and stands in for one that coul
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 from collectors.model import Delta, Row, number, text
 from rules.model import CacheRef, Identity
@@ -76,7 +77,7 @@ class HotSpot:
         return f"child {self.child}" + (f" ({named})" if named else "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CacheMap:
     """Child number → what it guards; a child that is not here is unknown."""
 
@@ -96,14 +97,16 @@ class CacheMap:
 
     def guarding(self, names: Iterable[str]) -> tuple[int, ...]:
         """Children that guard any cache of these names, lowest first."""
-        wanted = set(names)
-        return tuple(
-            sorted(
-                child
-                for child, guarded in self.children.items()
-                if any(cache.parameter in wanted for cache in guarded.caches)
-            )
-        )
+        return tuple(sorted({child for name in names for child in self._by_name.get(name, ())}))
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Sequence[int]]:
+        found: dict[str, list[int]] = {}
+        for child, guarded in self.children.items():
+            for cache in guarded.caches:
+                if cache.parameter is not None:
+                    found.setdefault(cache.parameter, []).append(child)
+        return found
 
 
 def cache_map(delta: Delta) -> CacheMap:
@@ -139,7 +142,12 @@ def predicted_latch_gets(rows: Iterable[Row]) -> float | None:
 
 def cache_ref(row: Row, parameter: str | None) -> CacheRef:
     """A row of x$kqrst or v$rowcache as a reference to its cache."""
-    cache, kind, subordinate = identifier(row)
+    return _cache_ref(*identifier(row), parameter)
+
+
+@lru_cache(4096)
+def _cache_ref(cache: int, kind: str, subordinate: int | None, parameter: str | None) -> CacheRef:
+    """Made once: the same caches come with every poll of every database."""
     return CacheRef(cache_id=cache, parameter=parameter, type=kind, subordinate=subordinate)
 
 

@@ -23,11 +23,12 @@ def judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
     other = elsewhere(cause, context)
     if other is not None:
         return other
-    outcomes = [outcome for condition in cause.when for outcome in outcomes_of(condition, cause, context)]
-    outcomes = [as_known(outcome, context) for outcome in outcomes]
+    outcomes = _outcomes(cause, context)
+    if isinstance(outcomes, RuledOut):
+        return outcomes
     naming = [outcome for outcome in outcomes if outcome.condition.signal in NAMING]
     known = any(outcome.holds for outcome in naming)
-    against = [outcome for outcome in outcomes if outcome.holds is False and outcome.condition.role != "supporting"]
+    against = [outcome for outcome in outcomes if _against(outcome)]
     unnamed = None if known or not any(map(_diluted, against)) else _unnamed(cause, naming, context)
     for outcome in against:
         if not (_diluted(outcome) and (known or unnamed)):
@@ -41,6 +42,22 @@ def judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
     found = finding(cause, context, outcomes)
     backed = any(outcome.holds and outcome.condition.role in ("discriminating", "shape") for outcome in outcomes)
     return NearMiss(found, (*against, *doubts), backed) if against or doubts else found
+
+
+def _outcomes(cause: Cause, context: SignalContext) -> list[ConditionResult] | RuledOut:
+    """The outcome of every condition; or the verdict at the first that speaks against the cause whatever the others say."""
+    outcomes: list[ConditionResult] = []
+    for condition in cause.when:
+        for outcome in outcomes_of(condition, cause, context):
+            known = as_known(outcome, context)
+            if _against(known) and not _diluted(known) and not any(map(_against, outcomes)):
+                return ruled_out(cause, known)
+            outcomes.append(known)
+    return outcomes
+
+
+def _against(outcome: ConditionResult) -> bool:
+    return outcome.holds is False and outcome.condition.role != "supporting"
 
 
 def _unnamed(cause: Cause, naming: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:

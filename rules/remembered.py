@@ -9,8 +9,8 @@ Asked = TypeVarTuple("Asked")
 
 
 def remembered(method: Callable[[Any, *Asked], Kept]) -> Callable[[Any, *Asked], Kept]:
-    """A method of an object that never changes: asked again with equal arguments, it gives the answer it gave."""
-    name = f"_{method.__name__}_remembered"
+    """A method or function of an object that never changes: asked again with equal arguments, it gives the answer it gave."""
+    name = f"{method.__module__}.{method.__qualname__}"
 
     @wraps(method)
     def ask(self: Any, *question: *Asked) -> Kept:

@@ -7,12 +7,14 @@ from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
 from rules.cache_map import why_not_inferred
 from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, part_of
+from rules.remembered import remembered
 from rules.signals import Subject, certain, enough_sleeps, signal
 from rules.signals.caches import all_dictionary_gets
 
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 
 
+@remembered
 def _total_sleeps(context: SignalContext) -> SignalValue:
     """Sleeps of all children, or Unknown: not readable, or fewer than a share can be made of."""
     sleeps = context.sum_of(context.children, "sleeps")
@@ -50,14 +52,21 @@ def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
 
 def _unsure(context: SignalContext, subject: Subject) -> set[int]:
     """Children that may guard the cause's caches, because not all that they guard was captured."""
-    guarded = context.map.children
-    children = {int(child) for row in context.children if (child := number(row.get("child#"))) is not None}
-    named = {cache.parameter for caches in guarded.values() for cache in caches.caches}
     here = {row.get("parameter") for row in context.delta.rows("v$rowcache")} & set(subject.caches)
-    if context.delta.rows("x$kqrst") and here - named:
-        return children
+    named = {cache.parameter for caches in context.map.children.values() for cache in caches.caches}
+    return _numbers(context) if context.delta.rows("x$kqrst") and here - named else _partly_known(context)
+
+
+@remembered
+def _partly_known(context: SignalContext) -> set[int]:
+    """Children that guard a cache without a name, or of which nobody knows what they guard."""
+    guarded = context.map.children
     nameless = {child for child, caches in guarded.items() if any(cache.parameter is None for cache in caches.caches)}
-    return nameless | (children - set(guarded))
+    return nameless | (_numbers(context) - set(guarded))
+
+
+def _numbers(context: SignalContext) -> set[int]:
+    return {int(child) for row in context.children if (child := number(row.get("child#"))) is not None}
 
 
 def _sleeps_of(context: SignalContext, children: Collection[object]) -> float:

@@ -63,24 +63,26 @@ class Block:
     def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
         """One sample, unless there is no value."""
         if value is not None:
-            self._add(family, value, _labels(labels))
-
-    def _add(self, family: Family, value: float, labels: str) -> None:
-        self._lines.setdefault(family.name, []).append(f"{family.name}{{{self._common}{labels}}} {_number(value)}\n")
+            line = f"{family.name}{{{self._common}{_labels(labels)}}} {_number(value)}\n"
+            self._lines.setdefault(family.name, []).append(line)
 
     def add_rows(
         self, columns: Mapping[Family, tuple[str, float]], rows: Iterable[Row], labels: Callable[[Row], Labels]
     ) -> None:
         """A family per column, a sample per row."""
+        written = [
+            (self._lines.setdefault(family.name, []), f"{family.name}{{{self._common}", column, unit)
+            for family, (column, unit) in columns.items()
+        ]
         for row in rows:
             named = _labels(labels(row))
-            for family, (column, unit) in columns.items():
+            for lines, head, column, unit in written:
                 if (value := number(row.get(column))) is not None:
-                    self._add(family, value / unit, named)
+                    lines.append(f"{head}{named}}} {_number(value / unit)}\n")
 
     def text(self) -> dict[str, bytes]:
         """Family → its lines, encoded once."""
-        return {family: "".join(lines).encode() for family, lines in self._lines.items()}
+        return {family: "".join(lines).encode() for family, lines in self._lines.items() if lines}
 
 
 @cache
@@ -94,7 +96,13 @@ def _number(value: float) -> str:
 
 
 def _labels(labels: Labels) -> str:
-    return "".join([f',{name}="{_escaped(text)}"' for name, text in labels.items()])
+    return _label_text(tuple(labels.items()))
+
+
+@lru_cache(16384)
+def _label_text(labels: tuple[tuple[str, str], ...]) -> str:
+    """Made once: the same caches, children and events come with every poll of every database."""
+    return "".join([f',{name}="{_escaped(text)}"' for name, text in labels])
 
 
 @lru_cache(4096)
