@@ -3,7 +3,7 @@
 These are the JSON objects of the REST interface and of `latchscope diagnose --format json`; field names are a contract.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -30,9 +30,9 @@ class Known:
 
     value: float
     derivation: str = ""
-    part: float | None = None
+    part: float | None = field(default=None, compare=False)
     """Of a share or a rate by something: what was counted,"""
-    whole: float | None = None
+    whole: float | None = field(default=None, compare=False)
     """and what it was held against."""
 
 

@@ -41,11 +41,8 @@ class Signal:
     """Where its events happen, for a signal that means nothing elsewhere; None for one that speaks of the instance."""
     diluted: tuple[str, ...] = ()
     """Comparisons that other work beside the trouble can make fail, which then proves nothing: see EITHER_WAY."""
-
-    @property
-    def called(self) -> str:
-        """What people call it."""
-        return self.name.replace("_", " ").replace("db time", "DB time")
+    called: str = ""
+    """What people call it."""
 
 
 EITHER_WAY = (">=", "<=")
@@ -55,9 +52,9 @@ SIGNALS: dict[str, Signal] = {}
 
 
 def signal(
-    unit: str, of: str, surface: Surface | None = None, diluted: tuple[str, ...] = ()
+    unit: str, of: str, surface: Surface | None = None, diluted: tuple[str, ...] = (), called: str = ""
 ) -> Callable[[Callable[[SignalContext, Subject], SignalValue]], Callable[[SignalContext, Subject], SignalValue]]:
-    """Register a function as the signal of its name; its docstring is what people read about it."""
+    """Register a function as the signal of its name; its docstring is what people read about it, `called` its name for them."""
 
     def register(
         read: Callable[[SignalContext, Subject], SignalValue],
@@ -65,10 +62,17 @@ def signal(
         name = read.__name__
         if name in SIGNALS:
             raise ValueError(f"two signals are named {name}")
-        SIGNALS[name] = Signal(name, unit, of, " ".join((read.__doc__ or "").split()), read, surface, diluted)
+        SIGNALS[name] = Signal(
+            name, unit, of, " ".join((read.__doc__ or "").split()), read, surface, diluted, called or _plain(name)
+        )
         return read
 
     return register
+
+
+def _plain(name: str) -> str:
+    """The name of a signal that reads well as it is: logons_per_second → logons per second."""
+    return name.replace("_", " ").replace("db time", "DB time").replace("lookups", "look-ups")
 
 
 def already_enough(least: float, needs: str) -> bool:

@@ -22,7 +22,7 @@ def _average_wait(context: SignalContext, event: str) -> SignalValue:
     if waits < MINIMUM_WAITERS and (not waits or micro < waits * LONG_WAIT_MICRO):
         why = f"too few events: {waits:.0f} waits for {event}, at least {MINIMUM_WAITERS} are needed"
         return Unknown("v$system_event", why, context.busier)
-    return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits")
+    return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits", micro / 1000, waits)
 
 
 def _or(waited: SignalValue, slept: SignalValue) -> SignalValue:

@@ -56,7 +56,7 @@ def _enough(context: SignalContext, column: str, words: str) -> SignalValue:
     return Known(total)
 
 
-@signal(unit="ratio", of="v$rowcache", diluted=(">=",))
+@signal(unit="ratio", of="v$rowcache", diluted=(">=",), called="look-ups of the cache")
 def share_of_lookups(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the dictionary look-ups, gets and fastgets together, that went to the cause's caches.
 
@@ -78,19 +78,19 @@ def _per_lookup(context: SignalContext, subject: Subject, column: str) -> Signal
     return share(part, lookups)
 
 
-@signal(unit="ratio", of="v$rowcache", diluted=(">=",))
+@signal(unit="ratio", of="v$rowcache", diluted=(">=",), called="changes for each look-up")
 def modification_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Modifications per look-up in the cause's caches: DDL, sequences, undo segments going online."""
     return _per_lookup(context, subject, "modifications")
 
 
-@signal(unit="ratio", of="v$rowcache")
+@signal(unit="ratio", of="v$rowcache", called="look-ups that had to load the entry")
 def getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Look-ups in the cause's caches that had to load the entry, per look-up."""
     return _per_lookup(context, subject, "getmisses")
 
 
-@signal(unit="entries", of="v$rowcache")
+@signal(unit="entries", of="v$rowcache", called="entries in the cache")
 def entries_used(context: SignalContext, subject: Subject) -> SignalValue:
     """Entries with valid data in the cause's caches; for dc_rollback_segments about the number of undo segments."""
     return cache_sum(context, subject, "usage")
@@ -105,10 +105,15 @@ def lookups_per_execution(context: SignalContext, subject: Subject) -> SignalVal
         return lookups
     if not executions:
         return context.why_unknown("v$sysstat", "execute count")
-    return Known(lookups.value / executions, f"{count(lookups.value)} look-ups in {count(executions)} executions")
+    return Known(
+        lookups.value / executions,
+        f"{count(lookups.value)} look-ups in {count(executions)} executions",
+        lookups.value,
+        executions,
+    )
 
 
-@signal(unit="ratio", of="v$rowcache", diluted=(">=",))
+@signal(unit="ratio", of="v$rowcache", diluted=(">=",), called="changes of the cache")
 def share_of_modifications(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of all changes of dictionary entries that were made in the cause's caches."""
     total = context.sum_of(context.delta.rows("v$rowcache"), "modifications")
@@ -153,4 +158,4 @@ def modifications_per_second(context: SignalContext, subject: Subject) -> Signal
         return changes
     if not seconds:
         return Unknown("v$instance", f"{context.delta.basis} give no rate", "take two snapshots some seconds apart")
-    return Known(changes.value / seconds, f"{count(changes.value)} in {seconds:,.1f} s")
+    return Known(changes.value / seconds, f"{count(changes.value)} in {seconds:,.1f} s", changes.value, seconds)

@@ -23,7 +23,7 @@ def share_of_cluster_requests(context: SignalContext, subject: Subject) -> Signa
     return share(cache_sum(context, subject, "dlm_requests"), total)
 
 
-@signal(unit="value", of="v$instance")
+@signal(unit="value", of="v$instance", called="instance of a cluster")
 def in_cluster(context: SignalContext, subject: Subject) -> SignalValue:
     """1 where the instance is one of a cluster (RAC), 0 where it stands alone."""
     parallel = next((text(row.get("parallel")) for row in context.delta.rows("v$instance")), None)
@@ -32,7 +32,7 @@ def in_cluster(context: SignalContext, subject: Subject) -> SignalValue:
     return Known(float(parallel == "YES"), f"v$instance.parallel = {parallel}")
 
 
-@signal(unit="ratio", of=VIEW)
+@signal(unit="ratio", of=VIEW, called="sessions that wait for LCK0")
 def share_behind_cluster_process(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of those who hang that wait for LCK0, which carries the locks of a cluster, as the look for blockers met it."""
     found = blockers_of(context)

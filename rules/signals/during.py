@@ -16,7 +16,7 @@ def _time_to_waits(context: SignalContext, subject: Subject, statistic: str) -> 
         return context.why_unknown("v$system_event", "time_waited_micro")
     if waited == 0:
         return Unknown("v$system_event", "nobody waited for the row cache", context.busier)
-    ratio = Known(spent / waited, f"{spent:,.1f} s against {waited:,.1f} s of waits")
+    ratio = Known(spent / waited, f"{spent:,.1f} s against {waited:,.1f} s of waits", spent, waited)
     if _parts_are_known(context, subject) or already_enough(ratio.value, subject.needs):
         return ratio
     return context.why_unknown("v$latch_children", "sleeps")  # of the waits of all caches it is at least this much
@@ -30,31 +30,56 @@ def _parts_are_known(context: SignalContext, subject: Subject) -> bool:
     return context.knows_sleeps and bool(context.map.guarding(names))
 
 
-@signal(unit="ratio", of="v$sys_time_model, v$system_event", diluted=("<=",))
+@signal(
+    unit="ratio",
+    of="v$sys_time_model, v$system_event",
+    diluted=("<=",),
+    called="time of parsing for each second waited",
+)
 def parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time spent parsing per time waited for the cause's caches; well below 1 they are not waited for while parsing."""
     return _time_to_waits(context, subject, "parse time elapsed")
 
 
-@signal(unit="ratio", of="v$sys_time_model, v$system_event", diluted=("<=",))
+@signal(
+    unit="ratio",
+    of="v$sys_time_model, v$system_event",
+    diluted=("<=",),
+    called="time of hard parsing for each second waited",
+)
 def hard_parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time spent in hard parses per time waited for the cause's caches; well below 1 they are not waited for in these."""
     return _time_to_waits(context, subject, "hard parse elapsed time")
 
 
-@signal(unit="ratio", of="v$sys_time_model, v$system_event", diluted=("<=",))
+@signal(
+    unit="ratio",
+    of="v$sys_time_model, v$system_event",
+    diluted=("<=",),
+    called="time of failed parses for each second waited",
+)
 def failed_parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time spent in parses that failed per time waited for the cause's caches."""
     return _time_to_waits(context, subject, "failed parse elapsed time")
 
 
-@signal(unit="ratio", of="v$sys_time_model, v$system_event", diluted=("<=",))
+@signal(
+    unit="ratio",
+    of="v$sys_time_model, v$system_event",
+    diluted=("<=",),
+    called="time of logging on for each second waited",
+)
 def connection_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time spent logging on and off per time waited for the cause's caches."""
     return _time_to_waits(context, subject, "connection management call elapsed time")
 
 
-@signal(unit="ratio", of="v$sys_time_model, v$system_event", diluted=("<=",))
+@signal(
+    unit="ratio",
+    of="v$sys_time_model, v$system_event",
+    diluted=("<=",),
+    called="time of fetching sequence ranges for each second waited",
+)
 def sequence_load_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time spent fetching ranges of sequence numbers per time waited for the cause's caches."""
     return _time_to_waits(context, subject, "sequence load elapsed time")

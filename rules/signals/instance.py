@@ -38,22 +38,22 @@ def db_time_share(context: SignalContext, statistic: str) -> SignalValue:
     spent, db_time = context.seconds_of(statistic), context.seconds_of("DB time")
     if spent is None or not db_time:
         return context.why_unknown("v$sys_time_model", statistic) if spent is None else no_db_time(context)
-    return Known(spent / db_time, f"{spent:,.1f} s of {db_time:,.1f} s")
+    return Known(spent / db_time, f"{spent:,.1f} s of {db_time:,.1f} s", spent, db_time)
 
 
-@signal(unit="ratio", of="v$sys_time_model")
+@signal(unit="ratio", of="v$sys_time_model", called="parsing, share of DB time")
 def parse_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time spent parsing."""
     return db_time_share(context, "parse time elapsed")
 
 
-@signal(unit="ratio", of="v$sys_time_model")
+@signal(unit="ratio", of="v$sys_time_model", called="hard parsing, share of DB time")
 def hard_parse_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time spent in hard parses."""
     return db_time_share(context, "hard parse elapsed time")
 
 
-@signal(unit="ratio", of="v$sys_time_model")
+@signal(unit="ratio", of="v$sys_time_model", called="fetching sequence ranges, share of DB time")
 def sequence_load_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time spent fetching the next range of sequence numbers from the dictionary."""
     return db_time_share(context, "sequence load elapsed time")
@@ -66,7 +66,7 @@ def waited_share_of_db_time(context: SignalContext, waited: float | None, view: 
         return context.why_unknown(view, column)
     if not db_time:
         return no_db_time(context)
-    return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s")
+    return Known(waited / db_time, f"{waited:,.2f} s of {db_time:,.1f} s", waited, db_time)
 
 
 def waits_to_row_cache(context: SignalContext, events: Iterable[str]) -> SignalValue:
@@ -77,16 +77,20 @@ def waits_to_row_cache(context: SignalContext, events: Iterable[str]) -> SignalV
         return context.why_unknown("v$system_event", "time_waited_micro")
     if own == 0:
         return Unknown("v$system_event", "nobody waited for the row cache", context.busier)
-    return Known(others / own, f"{others:,.2f} s against {own:,.2f} s of row cache waits")
+    return Known(others / own, f"{others:,.2f} s against {own:,.2f} s of row cache waits", others, own)
 
 
-@signal(unit="ratio", of="v$system_event")
+@signal(unit="ratio", of="v$system_event", called="waits of parsing for each second of row cache waits")
 def parsing_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for library cache, cursors and shared pool, per time waited for the row cache."""
     return waits_to_row_cache(context, PARSING_WAITS)
 
 
-@signal(unit="ratio", of="v$system_event")
+@signal(
+    unit="ratio",
+    of="v$system_event",
+    called="waits for undo segments to come online for each second of row cache waits",
+)
 def undo_enqueue_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for `enq: US - contention`, per time waited for the row cache."""
     return waits_to_row_cache(context, ("enq: US - contention",))
@@ -98,7 +102,7 @@ def row_cache_lock_share_of_waits(context: SignalContext, subject: Subject) -> S
     return waits_to_row_cache(context, ("row cache lock",))
 
 
-@signal(unit="ratio", of="v$system_event, v$sys_time_model")
+@signal(unit="ratio", of="v$system_event, v$sys_time_model", called="row cache waits, share of DB time")
 def row_cache_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time lost in row cache waits, which is what the impact gate weighs."""
     share = waited_share_of_db_time(context, context.row_cache_wait_seconds, "v$system_event", "time_waited_micro")
@@ -111,13 +115,13 @@ def row_cache_share_of_db_time(context: SignalContext, subject: Subject) -> Sign
     )
 
 
-@signal(unit="ratio", of="v$osstat")
+@signal(unit="ratio", of="v$osstat", called="processor time of the host in use")
 def host_busy_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the host's processor time in use."""
     busy, idle = context.host("BUSY_TIME"), context.host("IDLE_TIME")
     if busy is None or idle is None or busy + idle == 0:
         return context.why_unknown("v$osstat", "BUSY_TIME")
-    return Known(busy / (busy + idle), part_of(busy, busy + idle) + " cs")
+    return Known(busy / (busy + idle), part_of(busy, busy + idle) + " cs", busy, busy + idle)
 
 
 @signal(unit="bytes per second", of="v$osstat")
@@ -135,7 +139,7 @@ IDLE_ENOUGH = 0.2
 """A host that was idle for this share of its processor time had no lasting queue of processes that wanted to run."""
 
 
-@signal(unit="runnable per processor", of="v$osstat")
+@signal(unit="runnable per processor", of="v$osstat", called="runnable processes for each processor")
 def load_per_cpu(context: SignalContext, subject: Subject) -> SignalValue:
     """Runnable processes per processor of the host at the end of the interval; 1 at most where processors were idle.
 
@@ -152,4 +156,4 @@ def load_per_cpu(context: SignalContext, subject: Subject) -> SignalValue:
         return Known(
             1.0, f"{derivation}, which were idle for {percent(1 - busy.value)}: the rest waited for something else"
         )
-    return Known(load / cpus, derivation)
+    return Known(load / cpus, derivation, load, cpus)

@@ -23,7 +23,7 @@ def _total_sleeps(context: SignalContext) -> SignalValue:
     return enough_sleeps(context, sleeps, "v$latch_children")
 
 
-@signal(unit="ratio", of="v$latch_children", surface="latch")
+@signal(unit="ratio", of="v$latch_children", surface="latch", called="sleeps on the cache")
 def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the row cache latch sleeps that fell on the children guarding the cause's caches.
 
@@ -47,7 +47,7 @@ def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     if not others or isinstance(of, Unknown):
         return of
     names = " and ".join(sorted(context.map.name(child) for child in others))
-    return Known(of.value, f"{of.derivation}, beside {count(elsewhere)} for {names}")
+    return Known(of.value, f"{of.derivation}, beside {count(elsewhere)} for {names}", of.part, of.whole)
 
 
 def _unsure(context: SignalContext, subject: Subject) -> set[int]:
@@ -89,7 +89,7 @@ def hottest_child_share_of_sleeps(context: SignalContext, subject: Subject) -> S
     return share(Known(hottest), total)
 
 
-@signal(unit="ratio", of="v$latch_misses", surface="latch")
+@signal(unit="ratio", of="v$latch_misses", surface="latch", called="sleeps with a holder at this place")
 def share_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of row cache latch sleeps whose holder was at the location; over all children, for the view knows none."""
     rows = [row for row in context.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
@@ -102,7 +102,12 @@ def share_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
     return share(Known(here), enough_sleeps(context, total, "v$latch_misses"))
 
 
-@signal(unit="ratio", of="v$latch_children, v$rowcache", surface="latch")
+@signal(
+    unit="ratio",
+    of="v$latch_children, v$rowcache",
+    surface="latch",
+    called="sleeps for each get, times those of other caches",
+)
 def hold_anomaly_index(context: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps per dictionary get of the hot child, over the median of the other children with ≥ 1 % of the gets.
 
@@ -161,7 +166,7 @@ def misses_per_get(context: SignalContext, latch: Row) -> SignalValue:
     if gets < MINIMUM_CACHE_GETS:
         why = f"too few events: {count(gets)} latch gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
         return Unknown("v$latch", why, context.busier)
-    return Known(misses / gets, part_of(misses, gets))
+    return Known(misses / gets, part_of(misses, gets), misses, gets)
 
 
 def sleeps_of_a_miss(context: SignalContext, latch: Row) -> SignalValue:
@@ -172,7 +177,7 @@ def sleeps_of_a_miss(context: SignalContext, latch: Row) -> SignalValue:
     if misses < MINIMUM_SLEEPS:
         why = f"too few events: {count(misses)} misses, at least {MINIMUM_SLEEPS} are needed"
         return Unknown("v$latch", why, context.busier)
-    return Known(sleeps / misses, part_of(sleeps, misses))
+    return Known(sleeps / misses, part_of(sleeps, misses), sleeps, misses)
 
 
 def time_of_a_sleep(context: SignalContext, latch: Row) -> SignalValue:
@@ -183,7 +188,7 @@ def time_of_a_sleep(context: SignalContext, latch: Row) -> SignalValue:
     enough = enough_sleeps(context, sleeps, "v$latch")
     if isinstance(enough, Unknown):
         return enough
-    return Known(waited / 1000 / sleeps, f"{waited / 1e6:,.1f} s in {count(sleeps)} sleeps")
+    return Known(waited / 1000 / sleeps, f"{waited / 1e6:,.1f} s in {count(sleeps)} sleeps", waited / 1000, sleeps)
 
 
 @signal(unit="sleeps", of="v$latch", surface="latch")
@@ -193,7 +198,7 @@ def row_cache_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     return context.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps)
 
 
-@signal(unit="ratio", of="v$latch", surface="latch")
+@signal(unit="ratio", of="v$latch", surface="latch", called="gets that found the latch busy")
 def miss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Misses per get of the row cache latch: how often it was busy at the first try."""
     return misses_per_get(context, context.latch_row)
@@ -211,7 +216,7 @@ def average_sleep(context: SignalContext, subject: Subject) -> SignalValue:
     return time_of_a_sleep(context, context.latch_row)
 
 
-@signal(unit="ratio", of="v$latch", surface="latch")
+@signal(unit="ratio", of="v$latch", surface="latch", called="sleeps that repeat one of the same get")
 def recurrent_sleep_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of sleeps that repeat an earlier one of the same get; above 0.3 the holder itself did not run."""
     repeated = context.latch.recurrent_sleep_ratio

@@ -9,7 +9,7 @@ from rules.waiters import MINIMUM_WAITERS
 LIBRARY_CACHE_LOCK = "library cache lock"
 
 
-@signal(unit="ratio", of="v$system_event, v$sys_time_model")
+@signal(unit="ratio", of="v$system_event, v$sys_time_model", called="library cache lock waits, share of DB time")
 def library_cache_lock_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for `library cache lock`."""
     waited = context.waited_seconds((LIBRARY_CACHE_LOCK,))
@@ -26,16 +26,16 @@ def average_library_cache_lock_wait(context: SignalContext, subject: Subject) ->
     if waits < MINIMUM_WAITERS:
         why = f"too few events: {waits:.0f} waits for {LIBRARY_CACHE_LOCK}, at least {MINIMUM_WAITERS} are needed"
         return Unknown("v$system_event", why, context.busier)
-    return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits")
+    return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits", micro / 1000, waits)
 
 
-@signal(unit="ratio", of="v$system_event")
+@signal(unit="ratio", of="v$system_event", called="waits for the mutex of a cursor for each second of row cache waits")
 def cursor_mutex_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for `cursor: mutex X`, per time waited for the row cache."""
     return waits_to_row_cache(context, ("cursor: mutex X",))
 
 
-@signal(unit="ratio", of="v$system_event")
+@signal(unit="ratio", of="v$system_event", called="waits for a place in a block for each second of row cache waits")
 def itl_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for `enq: TX - allocate ITL entry`, per time waited for the row cache: inserts into the same blocks."""
     return waits_to_row_cache(context, ("enq: TX - allocate ITL entry",))

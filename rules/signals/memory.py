@@ -60,4 +60,8 @@ def overall_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalVal
     if misses is None:
         return context.why_unknown("v$rowcache", "getmisses")
     lookups = all_lookups(context)
-    return lookups if isinstance(lookups, Unknown) else Known(misses / lookups.value, part_of(misses, lookups.value))
+    return (
+        lookups
+        if isinstance(lookups, Unknown)
+        else Known(misses / lookups.value, part_of(misses, lookups.value), misses, lookups.value)
+    )

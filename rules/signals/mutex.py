@@ -33,7 +33,12 @@ def average_mutex_sleep(context: SignalContext, subject: Subject) -> SignalValue
     enough = enough_sleeps(context, sleeps.value, "v$mutex_sleep")
     if isinstance(enough, Unknown):
         return enough
-    return Known(waited.value / 1000 / sleeps.value, f"{waited.value / 1e6:,.1f} s in {count(sleeps.value)} sleeps")
+    return Known(
+        waited.value / 1000 / sleeps.value,
+        f"{waited.value / 1e6:,.1f} s in {count(sleeps.value)} sleeps",
+        waited.value / 1000,
+        sleeps.value,
+    )
 
 
 @signal(unit="ratio", of="v$session", surface="mutex")
@@ -44,4 +49,4 @@ def hottest_cache_share_of_mutex_waiters(context: SignalContext, subject: Subjec
         return waiters
     caches = [waiter.cache for waiter in waiters]
     most = max(caches.count(cache) for cache in set(caches))
-    return Known(most / len(caches), f"{part_of(most, len(caches))} waiters")
+    return Known(most / len(caches), f"{part_of(most, len(caches))} waiters", most, len(caches))

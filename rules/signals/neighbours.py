@@ -12,7 +12,7 @@ ROUNDING_US = 500_000.0
 """A report prints the time waited for a latch in whole seconds; of a few sleeps that is most of it."""
 
 
-@signal(unit="latches", of="v$latch")
+@signal(unit="latches", of="v$latch", called="other latches that are slow")
 def slow_neighbours(context: SignalContext, subject: Subject) -> SignalValue:
     """Other latches, of a handful that is watched, with at least ten sleeps and 50 ms or more for each of them."""
     others = [

@@ -18,7 +18,7 @@ def _per_processor(context: SignalContext, rate: float, words: str, needs: str) 
         if rate / MOST_PROCESSORS >= bound:
             return Known(rate / MOST_PROCESSORS, f"{words}, too many for {MOST_PROCESSORS:g} processors")
         return context.why_unknown("v$osstat", "NUM_CPUS")
-    return Known(rate / context.cpus, f"{words}, {context.cpus:g} processors")
+    return Known(rate / context.cpus, f"{words}, {context.cpus:g} processors", rate, context.cpus)
 
 
 @signal(unit="per second and processor", of="v$sysstat, v$osstat")
@@ -28,7 +28,11 @@ def logons_per_processor(context: SignalContext, subject: Subject) -> SignalValu
     return rate if isinstance(rate, Unknown) else _per_processor(context, rate.value, rate.derivation, subject.needs)
 
 
-@signal(unit="sessions per processor", of="v$sys_time_model, v$osstat")
+@signal(
+    unit="sessions per processor",
+    of="v$sys_time_model, v$osstat",
+    called="sessions in a hard parse, for each processor",
+)
 def hard_parsing_sessions_per_processor(context: SignalContext, subject: Subject) -> SignalValue:
     """Sessions in a hard parse at any one time, on average, per processor of the host."""
     spent, seconds = context.seconds_of("hard parse elapsed time"), context.delta.basis.seconds
@@ -39,20 +43,20 @@ def hard_parsing_sessions_per_processor(context: SignalContext, subject: Subject
     return _per_processor(context, spent / seconds, f"{spent:,.1f} s in {seconds:,.1f} s", subject.needs)
 
 
-@signal(unit="ratio", of="v$system_event, v$sys_time_model")
+@signal(unit="ratio", of="v$system_event, v$sys_time_model", called="waits under a resource plan, share of DB time")
 def resource_manager_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time in which sessions were kept off the processors by a resource plan (`resmgr:cpu quantum`)."""
     waited = context.waited_seconds(("resmgr:cpu quantum",))
     return waited_share_of_db_time(context, waited, "v$system_event", "time_waited_micro")
 
 
-@signal(unit="ratio", of="v$system_event")
+@signal(unit="ratio", of="v$system_event", called="waits under a resource plan for each second of row cache waits")
 def resource_manager_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time sessions were kept off the processors by a resource plan, per time waited for the row cache."""
     return waits_to_row_cache(context, ("resmgr:cpu quantum",))
 
 
-@signal(unit="processes per processor", of="v$osstat")
+@signal(unit="processes per processor", of="v$osstat", called="processes that want a processor, for each one")
 def processor_demand(context: SignalContext, subject: Subject) -> SignalValue:
     """Processes that ran or waited for a processor, per processor: by OS_CPU_WAIT_TIME over the interval, by LOAD at its end.
 

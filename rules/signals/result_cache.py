@@ -28,7 +28,7 @@ def result_cache_sleeps(context: SignalContext, subject: Subject) -> SignalValue
     return _listed(context, context.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps))
 
 
-@signal(unit="ratio", of="v$latch", surface="result-cache")
+@signal(unit="ratio", of="v$latch", surface="result-cache", called="gets that found the result cache latch busy")
 def result_cache_miss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Misses per get of the result cache latch: how often it was busy at the first try."""
     return _listed(context, misses_per_get(context, _latch(context)))
@@ -46,7 +46,9 @@ def average_result_cache_sleep(context: SignalContext, subject: Subject) -> Sign
     return _listed(context, time_of_a_sleep(context, _latch(context)))
 
 
-@signal(unit="ratio", of="v$latch, v$sys_time_model", surface="result-cache")
+@signal(
+    unit="ratio", of="v$latch, v$sys_time_model", surface="result-cache", called="result cache waits, share of DB time"
+)
 def result_cache_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time slept for the result cache latch."""
     waited = context.surface_wait_seconds("result-cache")
@@ -64,4 +66,4 @@ def share_of_result_cache_holders(context: SignalContext, subject: Subject) -> S
     if isinstance(enough, Unknown):
         return enough
     here = sum(number(row.get("sleep_count")) or 0.0 for row in rows if row.get("location") == subject.location)
-    return Known(here / total, part_of(here, total))
+    return Known(here / total, part_of(here, total), here, total)

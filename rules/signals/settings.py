@@ -14,7 +14,7 @@ INHERITED = 0
 MOST_CONTAINERS = 5
 
 
-@signal(unit="value", of="v$parameter")
+@signal(unit="value", of="v$parameter", called="value of the parameter")
 def parameter_value(context: SignalContext, subject: Subject) -> SignalValue:
     """Value of the condition's parameter as a number; TRUE and FORCE are 1, FALSE and MANUAL 0, a hidden one nobody set 0.
 
@@ -86,7 +86,7 @@ def _of(row: Row, rows: Sequence[Row]) -> str:
     return f" in container {row.get('con_id')}" if len(rows) > 1 else ""
 
 
-@signal(unit="ratio", of="v$undostat, v$parameter")
+@signal(unit="ratio", of="v$undostat, v$parameter", called="tuned undo retention, times what was asked for")
 def tuned_retention_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Undo retention Oracle tuned for, per second of the undo_retention that was asked for; of the container with the most."""
     rows, asked = _newest_undo(context), _values(context, "undo_retention")
@@ -129,4 +129,6 @@ def undo_segments_per_transaction(context: SignalContext, subject: Subject) -> S
         return segments
     if not most:
         return context.why_unknown("v$undostat", "maxconcurrency")
-    return Known(segments.value / most, f"{segments.value:,.0f} entries, {most:,.0f} transactions at most")
+    return Known(
+        segments.value / most, f"{segments.value:,.0f} entries, {most:,.0f} transactions at most", segments.value, most
+    )

@@ -20,7 +20,7 @@ def failed_share_of_parses(context: SignalContext, subject: Subject) -> SignalVa
     failed, parses = context.work("parse count (failures)"), context.work("parse count (total)")
     if failed is None or not parses:
         return context.why_unknown("v$sysstat", "parse count (failures)")
-    return Known(failed / parses, f"{part_of(failed, parses)} parses")
+    return Known(failed / parses, f"{part_of(failed, parses)} parses", failed, parses)
 
 
 @signal(unit="ratio", of="v$session", surface="lock")
@@ -33,7 +33,7 @@ def lock_waiters_without_statement(context: SignalContext, subject: Subject) -> 
         why = f"too few waiters: {len(rows)} met waiting for row cache lock, at least {MINIMUM_WAITERS} are needed"
         return Unknown("v$session", why, "ask for a longer burst, or wait for a busier interval")
     without = sum(1 for row in rows if not row.get("sql_id"))
-    return Known(without / len(rows), f"{part_of(without, len(rows))} waiters")
+    return Known(without / len(rows), f"{part_of(without, len(rows))} waiters", without, len(rows))
 
 
 @signal(unit="release update", of="v$instance")

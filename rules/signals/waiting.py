@@ -39,7 +39,7 @@ def _told(context: SignalContext, subject: Subject, least: float, most: float, d
     return Known(least, derivation)
 
 
-@signal(unit="sessions", of=VIEW)
+@signal(unit="sessions", of=VIEW, called="sessions that still wait")
 def waiting_now(context: SignalContext, subject: Subject) -> SignalValue:
     """Sessions that still wait at the poll, on the cause's surfaces and for its caches where it names some."""
     waiting = _waiting(context, subject)
@@ -49,7 +49,7 @@ def waiting_now(context: SignalContext, subject: Subject) -> SignalValue:
     return _told(context, subject, least, least + waiting.perhaps)
 
 
-@signal(unit="s", of=VIEW)
+@signal(unit="s", of=VIEW, called="longest wait that has not ended")
 def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValue:
     """How long the longest of the waits has lasted that have not ended, on the cause's surfaces and for its caches."""
     waiting = _waiting(context, subject)
@@ -59,7 +59,7 @@ def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValu
     return _told(context, subject, least, inf if waiting.perhaps else least)
 
 
-@signal(unit="ratio", of=VIEW)
+@signal(unit="ratio", of=VIEW, called="sessions that wait for the same session")
 def share_behind_one_session(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sessions that hang which wait for one and the same session, of those whose blocker Oracle tells."""
     waiting = _waiting(context, subject)
@@ -75,4 +75,4 @@ def share_behind_one_session(context: SignalContext, subject: Subject) -> Signal
     if not told:
         why = f"no session has waited {HANGING_SECONDS:.0f} s for a session that Oracle names"
         return Unknown(VIEW, why, "ask who holds what they wait for: see the blockers of the diagnosis")
-    return Known(most / told, f"{part_of(most, told)} waiters")
+    return Known(most / told, f"{part_of(most, told)} waiters", most, told)

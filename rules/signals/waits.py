@@ -48,16 +48,16 @@ def _share_of_waiters(context: SignalContext, subject: Subject, surface: Surface
             "v$session", f"{unnamed} of {len(rest)} waiters name no cache that is known", LISTED, absent=True
         )
     beside = f", beside {len(caches) - len(rest)} for {' and '.join(sorted(others))}" if others else ""
-    return Known(own / len(rest), f"{part_of(own, len(rest))} waiters{beside}")
+    return Known(own / len(rest), f"{part_of(own, len(rest))} waiters{beside}", own, len(rest))
 
 
-@signal(unit="ratio", of="v$session", surface="mutex")
+@signal(unit="ratio", of="v$session", surface="mutex", called="mutex waiters that name the cache")
 def share_of_mutex_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache mutexes that name one of the cause's caches in P1."""
     return _share_of_waiters(context, subject, "mutex")
 
 
-@signal(unit="ratio", of="v$session", surface="lock")
+@signal(unit="ratio", of="v$session", surface="lock", called="lock waiters that name the cache")
 def share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that name one of the cause's caches in P1."""
     return _share_of_waiters(context, subject, "lock")
@@ -73,10 +73,10 @@ def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) ->
     if any("p3" not in row for row in met):
         return context.why_unknown("v$session", "p3")
     exclusive = sum(1 for waiter in waiters if waiter.exclusive)
-    return Known(exclusive / len(waiters), f"{part_of(exclusive, len(waiters))} waiters")
+    return Known(exclusive / len(waiters), f"{part_of(exclusive, len(waiters))} waiters", exclusive, len(waiters))
 
 
-@signal(unit="ratio", of="v$mutex_sleep", surface="mutex")
+@signal(unit="ratio", of="v$mutex_sleep", surface="mutex", called="mutex sleeps at this place")
 def share_of_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the row cache mutex sleeps at the location's function; its number differs by release and is ignored."""
     rows = context.delta.rows("v$mutex_sleep")
@@ -95,13 +95,20 @@ def _event_share(context: SignalContext, event: str) -> SignalValue:
     return waited_share_of_db_time(context, context.waited_seconds((event,)), "v$system_event", "time_waited_micro")
 
 
-@signal(unit="ratio", of="v$system_event, v$sys_time_model", surface="mutex")
+@signal(
+    unit="ratio",
+    of="v$system_event, v$sys_time_model",
+    surface="mutex",
+    called="row cache mutex waits, share of DB time",
+)
 def mutex_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache mutexes."""
     return _event_share(context, ROW_CACHE_MUTEX_EVENT)
 
 
-@signal(unit="ratio", of="v$system_event, v$sys_time_model", surface="lock")
+@signal(
+    unit="ratio", of="v$system_event, v$sys_time_model", surface="lock", called="row cache lock waits, share of DB time"
+)
 def lock_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache lock."""
     return _event_share(context, ROW_CACHE_LOCK_EVENT)

@@ -14,7 +14,7 @@ def _rate(context: SignalContext, statistic: str) -> SignalValue:
         return context.why_unknown("v$sysstat", statistic)
     if not seconds:
         return Unknown("v$instance", f"{context.delta.basis} give no rate", "take two snapshots some seconds apart")
-    return Known(done / seconds, f"{count(done)} in {seconds:,.1f} s")
+    return Known(done / seconds, f"{count(done)} in {seconds:,.1f} s", done, seconds)
 
 
 def lookups_per(context: SignalContext, subject: Subject, statistic: str) -> SignalValue:
@@ -24,7 +24,9 @@ def lookups_per(context: SignalContext, subject: Subject, statistic: str) -> Sig
         return lookups
     if not done:
         return context.why_unknown("v$sysstat", statistic)
-    return Known(lookups.value / done, f"{count(lookups.value)} look-ups, {count(done)} {statistic}")
+    return Known(
+        lookups.value / done, f"{count(lookups.value)} look-ups, {count(done)} {statistic}", lookups.value, done
+    )
 
 
 @signal(unit="per second", of="v$sysstat")
@@ -63,7 +65,7 @@ def parses_per_execution(context: SignalContext, subject: Subject) -> SignalValu
     parses, executions = context.work("parse count (total)"), context.work("execute count")
     if parses is None or not executions:
         return context.why_unknown("v$sysstat", "parse count (total)")
-    return Known(parses / executions, f"{count(parses)} parses, {count(executions)} executions")
+    return Known(parses / executions, f"{count(parses)} parses, {count(executions)} executions", parses, executions)
 
 
 @signal(unit="ratio", of="v$sysstat", diluted=EITHER_WAY)
@@ -72,16 +74,16 @@ def hard_share_of_parses(context: SignalContext, subject: Subject) -> SignalValu
     hard, parses = context.work("parse count (hard)"), context.work("parse count (total)")
     if hard is None or not parses:
         return context.why_unknown("v$sysstat", "parse count (hard)")
-    return Known(hard / parses, f"{count(hard)} of {count(parses)} parses")
+    return Known(hard / parses, f"{count(hard)} of {count(parses)} parses", hard, parses)
 
 
-@signal(unit="ratio", of="v$sys_time_model")
+@signal(unit="ratio", of="v$sys_time_model", called="failed parses, share of DB time")
 def failed_parse_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time spent in parses that failed."""
     return db_time_share(context, "failed parse elapsed time")
 
 
-@signal(unit="ratio", of="v$sys_time_model")
+@signal(unit="ratio", of="v$sys_time_model", called="logging on and off, share of DB time")
 def connection_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time spent connecting and disconnecting sessions."""
     return db_time_share(context, "connection management call elapsed time")

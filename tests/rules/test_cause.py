@@ -3,6 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
+from rules.bounds import meets
+from rules.catalogue import catalogue, conditions
 from rules.cause import Condition, Releases
 
 
@@ -40,3 +42,12 @@ def test_releases_include_a_partial_release_that_may_match(told: str) -> None:
     assert Releases(since="11.2.0.4").include(told)
     assert not Releases(since="12.1").include(told)
     assert not Releases(until="10.2").include(told)
+
+
+def test_usual_values_never_meet_the_condition_they_stand_beside() -> None:
+    usual = [
+        (cause.id, one, end) for cause in catalogue().values() for one in conditions(cause) for end in one.usual or ()
+    ]
+    assert len(usual) >= 20
+    wrong = [(name, one.signal) for name, one, end in usual if end is not None and meets(end, one.needs)]
+    assert wrong == []

@@ -100,6 +100,9 @@ def _wait_link(context: SignalContext, surface: Surface, usual: Mapping[str, Usu
         bound=Bound(operator=">=", value=NOTICEABLE_SHARE) if by_share else None,
         bars=_wait_bars(context, surface, db_time),
         measured=words,
+        unknown=None
+        if seconds is not None or many is not None
+        else "how long they wait, in a figure with a known begin",
         views=("v$latch", "v$sys_time_model") if surface == "result-cache" else ("v$system_event", "v$sys_time_model"),
         sql=None if context.printed else _wait_sql(surface, name),
     )

@@ -6,9 +6,10 @@ import pytest
 
 from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Row
 from rules.context import Known, SignalValue, Unknown
+from rules.engine import diagnose
 from rules.signals import SIGNALS, Signal, Subject, signal
 from tests.each import each
-from tests.rules.contexts import SICK, TOTALS, context_of, with_rows
+from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
 from tests.rules.rich import RICH
 
 UNDO = Subject(("dc_rollback_segments",), "kqrpre: find obj")
@@ -293,3 +294,17 @@ def test_signals_of_totals_give_shares_but_no_rate() -> None:
 def test_ratio_whose_parts_were_not_read_is_unknown_even_without_gets(name: str) -> None:
     bare = {"cache#": 3, "type": "PARENT", "parameter": "dc_rollback_segments", "gets": 0}
     assert isinstance(read(name, views=with_rows("v$rowcache", bare)), Unknown)
+
+
+def test_signals_each_have_a_plain_name_of_their_own() -> None:
+    names = [signal.called for signal in SIGNALS.values()]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if "_" in name or not name or name[0].isupper()] == []
+
+
+def test_evidence_counts_as_numbers_what_its_derivation_says_in_words() -> None:
+    evidence = {one.signal: one for one in diagnose(delta_of(SICK)).findings[0].evidence}
+    sleeps = evidence["share_of_sleeps"]
+    assert (sleeps.numerator, sleeps.denominator, sleeps.derivation) == (990, 1_000, "990 of 1,000")
+    assert sleeps.bound is not None and f"{sleeps.bound.operator} {sleeps.bound.value:g}" == sleeps.needs
+    assert sleeps.name == "sleeps on the cache"
