@@ -3,15 +3,20 @@ FROM python:3.13.16-slim-bookworm AS build
 ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/latchscope
 RUN ["pip", "install", "--no-cache-dir", "--disable-pip-version-check", "uv==0.13.8"]
 WORKDIR /src
-# First what changes rarely: the dependencies, with the hashes of the lock file.
+# First what changes rarely: the dependencies, with the hashes of the lock file, and the extras that serve: the terminal view is
+# for a person's own machine.
 COPY pyproject.toml uv.lock ./
-RUN ["uv", "sync", "--frozen", "--no-dev", "--no-cache", "--no-install-project"]
+RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=otel", "--extra=mcp", "--no-cache", "--no-install-project"]
 COPY README.md LICENSE ./
 COPY collectors ./collectors
 COPY rules ./rules
 COPY service ./service
 COPY dashboards/runbooks ./dashboards/runbooks
-RUN ["uv", "sync", "--frozen", "--no-dev", "--no-cache", "--no-editable"]
+COPY dashboards/grafana/dashboards ./dashboards/grafana/dashboards
+COPY dashboards/grafana/provisioning ./dashboards/grafana/provisioning
+COPY dashboards/prometheus ./dashboards/prometheus
+COPY dashboards/mixin ./dashboards/mixin
+RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=otel", "--extra=mcp", "--no-cache", "--no-editable"]
 RUN ["install", "--directory", "--owner=10001", "--group=10001", "/var/lib/latchscope"]
 
 FROM python:3.13.16-slim-bookworm

@@ -6,10 +6,18 @@ from dataclasses import dataclass, field
 from rules.baseline import UsualRange
 from rules.comparison.model import ChangeVerdict, Direction, FigureChange
 from rules.comparison.significance import beyond_noise, factor_apart
-from rules.comparison.units import CommonUnit, Unit, common
+from rules.comparison.units import DB_TIME, CommonUnit, Unit, common
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import percent, rough, sentence
 from rules.model import Surface
+
+TOO_LITTLE = "too little to compare"
+LITTLE_DB_TIME = 60.0
+"""Seconds of DB time below which a share of it says nothing: one wait more or less would change it."""
+NOTICED_SHARE = 0.005
+"""A share of DB time below this is worth no word, see the severities."""
+TWICE, UNEQUAL, MANY_EVENTS = 2.0, 3.0, 20.0
+"""Rates so many times apart, over sides so many times as large, of so many events, differ by more than they show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,29 @@ def counted(
     rates = before.value / measure.before * scale, after.value / measure.after * scale
     beyond = beyond_noise(before.value / size, after.value / size, measure.before, measure.after)
     due = before.value / measure.before * measure.after
-    return _judged(item, pair, readings, rates, measure.unit, beyond, due)
+    found = _judged(item, pair, readings, rates, measure.unit, beyond, due)
+    why = None if beyond else _too_little(measure, (before.value / size, after.value / size), rates)
+    return found if why is None else _unjudged(found, why)
+
+
+def _too_little(measure: CommonUnit, counts: tuple[float, float], rates: tuple[float, float]) -> str | None:
+    """Which side is too small for a change that may well be one: a rate at least twice the other's is then no noise."""
+    low, high = sorted(rates)
+    if high < TWICE * low or high == low or (measure.unit is DB_TIME and high < NOTICED_SHARE):
+        return None
+    short, long = sorted((measure.before, measure.after))
+    little_time = measure.unit is DB_TIME and short < LITTLE_DB_TIME
+    if not little_time and not (long >= UNEQUAL * short and max(counts) >= MANY_EVENTS):
+        return None
+    side = "before" if measure.before == short else "after"
+    return f"{measure.unit.amount_in_words(short)} {side}: {TOO_LITTLE}"
+
+
+def _unjudged(found: FigureChange, why: str) -> FigureChange:
+    """A change whose sides are known and that cannot be told from chance."""
+    words = sentence(f"{found.title} cannot be compared: {why}.")
+    told = {"verdict": "cannot tell", "direction": "cannot tell", "factor": None, "why": why, "sentence": words}
+    return found.model_copy(update=told)
 
 
 def level(

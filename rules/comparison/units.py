@@ -19,6 +19,12 @@ class Unit:
     least: float
     amount: Callable[[SignalContext], float | None]
 
+    def amount_in_words(self, amount: float) -> str:
+        """So much of it: 31 s of DB time, 120 executions."""
+        if self.words in ("of DB time", "per second"):
+            return f"{amount:,.0f} s{' of DB time' if self.words == 'of DB time' else ''}"
+        return f"{amount:,.0f} {self.words.removeprefix('per 1,000 ').removeprefix('per ').removesuffix('s')}s"
+
 
 def transactions(context: SignalContext) -> float | None:
     """Commits and rollbacks by users, or None when either is not known."""

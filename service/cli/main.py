@@ -12,7 +12,6 @@ import typer
 
 from collectors.capture import dump
 from collectors.errors import CollectError
-from collectors.granting.kinds import KINDS, DatabaseKind, UnknownKind, kind_named
 from collectors.granting.script import confirming_script, grants_script
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from collectors.scenarios import scenarios
@@ -20,20 +19,20 @@ from rules.catalogue import catalogue
 from rules.confirming_views import views_before_containers, views_since_containers
 from service.cli import compare, preflight, script, whatif
 from service.cli.causes import causes_cli
+from service.cli.check import KIND_HELP, check, chosen_kind, named_databases
 from service.cli.config import config_cli
+from service.cli.dashboards import dashboards_cli
 from service.cli.diagnose import diagnose
 from service.cli.group import OneLineGroup
+from service.cli.init import init
 from service.cli.mcp import mcp
 from service.cli.notify import notify_cli
 from service.cli.options import CONFIG, ConfigOption, fail, settings_of
 from service.cli.serving import serve_until_told
 from service.cli.store import store_cli
 from service.cli.study import study_cli
-from service.cli.terminal import show
 from service.cli.top import top
-from service.config import settings, sources
-from service.config.mistakes import meant
-from service.config.settings import Settings
+from service.config import sources
 
 cli = typer.Typer(
     no_args_is_help=True,
@@ -42,7 +41,6 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-KIND_HELP = f"kind of database: {', '.join(KINDS)}; or a release, such as 11g or 19c"
 DEMO = "latchscope demo: http://{address}/ (the undo storm builds up after 20 s); its store: STORE"
 
 
@@ -85,24 +83,6 @@ def serve(
 
 
 @cli.command()
-def check(
-    databases: Annotated[list[str] | None, typer.Argument(help="names of the configuration; all without one")] = None,
-    config: ConfigOption = CONFIG,
-    kind: Annotated[
-        str | None, typer.Option("--for", metavar="KIND", help=f"{KIND_HELP}; found out without it")
-    ] = None,
-) -> None:
-    """Try what can be read on each database, and print the SQL for what cannot. Exit 1 when something is missing."""
-    chosen, known = settings_of(config), _kind(kind) if kind else None
-    reports = [preflight.check(database, chosen, known) for database in _named(chosen, databases)]
-    show("\n".join(preflight.as_text(report) for report in reports))
-    if any(report.error for report in reports):
-        raise typer.Exit(2)
-    if any(report.lacking for report in reports):
-        raise typer.Exit(1)
-
-
-@cli.command()
 def grants(
     user: Annotated[str, typer.Option(help="the user latchscope logs in as")] = "LATCHSCOPE",
     kind: Annotated[str, typer.Option("--for", metavar="KIND", help=KIND_HELP)] = "cdb",
@@ -111,7 +91,7 @@ def grants(
     """Print the whole least-privilege script for a user."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
         fail(f"{user!r} is no Oracle user name")
-    chosen, causes = _kind(kind), catalogue().values()
+    chosen, causes = chosen_kind(kind), catalogue().values()
     typer.echo(grants_script(user, chosen), nl=False)
     if confirm:
         before, since = views_before_containers(causes), views_since_containers(causes)
@@ -127,7 +107,7 @@ def capture(
 ) -> None:
     """Write a capture of a database: two snapshots some seconds apart, to be diagnosed anywhere."""
     chosen = settings_of(config)
-    (target,) = _named(chosen, [database])
+    (target,) = named_databases(chosen, [database])
     if seconds:
         typer.echo(f"{database}: two snapshots, {seconds:g} s apart …", err=True)
     try:
@@ -140,6 +120,8 @@ def capture(
     typer.echo(f"{output}: {len(taken.snapshots)} snapshots of {database}", err=True)
 
 
+cli.command()(check)
+cli.command()(init)
 cli.command()(diagnose)
 cli.command()(script.script)
 cli.command()(compare.compare)
@@ -158,7 +140,7 @@ def holders(
 ) -> None:
     """Profile who holds the row cache latch right now, and how long: many looks in one statement, on request only."""
     chosen = settings_of(config)
-    (target,) = _named(chosen, [database])
+    (target,) = named_databases(chosen, [database])
     try:
         typer.echo(preflight.holders_as_text(preflight.holders(target, chosen, seconds, looks)))
     except CollectError as error:
@@ -167,21 +149,7 @@ def holders(
 
 cli.add_typer(causes_cli, name="causes")
 cli.add_typer(config_cli, name="config")
+cli.add_typer(dashboards_cli, name="dashboards")
 cli.add_typer(store_cli, name="store")
 cli.add_typer(study_cli, name="study")
 cli.add_typer(notify_cli, name="notify")
-
-
-def _kind(word: str) -> DatabaseKind:
-    try:
-        return kind_named(word)
-    except UnknownKind as error:
-        fail(str(error))
-
-
-def _named(chosen: Settings, names: list[str] | None) -> list[settings.DatabaseSettings]:
-    known = {database.name: database for database in chosen.databases}
-    for name in names or ():
-        if name not in known:
-            fail(f"no database named {name} in the configuration{meant(name, known)}")
-    return [known[name] for name in names] if names else list(known.values())

@@ -14,29 +14,38 @@ RIGHT = (1, 2, 4)
 
 
 def as_text(comparison: Comparison) -> str:
-    """The sentence, what the sides are, a table, and what to remember."""
+    """The sentence, what makes the sides hard to compare, what they are, what changed in a table, the rest in a line."""
     table = [HEADER, *rows(comparison)]
     widths = [max(len(row[column]) for row in table) for column in range(len(HEADER))]
-    lines = [comparison.sentence, "", *_sides(comparison), ""]
-    lines += [
-        "  ".join(
-            cell.rjust(w) if i in RIGHT else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
+    lines = [comparison.sentence, *_warnings(comparison), "", *_sides(comparison), ""]
+    if len(table) > 1:
+        lines += [
+            "  ".join(
+                cell.rjust(w) if i in RIGHT else cell.ljust(w)
+                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in table
+        ]
     return "\n".join(map(visible, [*lines, *_remarks(comparison)]))
 
 
 def as_markdown(comparison: Comparison) -> str:
-    lines = [f"**{inline(comparison.sentence)}**", "", *(f"- {inline(side)}" for side in _sides(comparison)), ""]
-    lines += [row(HEADER), "| --- | ---: | ---: | --- | ---: | --- |", *map(row, rows(comparison))]
+    lines = [f"**{inline(comparison.sentence)}**", "", *(f"- {inline(each)}" for each in _warnings(comparison))]
+    lines += [*(f"- {inline(side)}" for side in _sides(comparison)), ""]
+    table = [row(each) for each in rows(comparison)]
+    lines += [row(HEADER), "| --- | ---: | ---: | --- | ---: | --- |", *table] if table else []
     remarks = list(_remarks(comparison))
     return "\n".join([*lines, *([""] if remarks else []), *(f"- {inline(remark)}" for remark in remarks if remark)])
 
 
 def rows(comparison: Comparison) -> Iterator[Cells]:
-    """One row for each figure that can be compared, in the order of the Comparison."""
-    yield from (cells(change) for change in comparison.changes if change.verdict != "cannot tell")
+    """One row for each figure that changed, in the order of the Comparison."""
+    yield from (cells(change) for change in comparison.changes if change.verdict == "changed")
+
+
+def unchanged(comparison: Comparison) -> list[FigureChange]:
+    """What can be told and did not change, or no more than chance and custom allow."""
+    return [change for change in comparison.changes if change.verdict in ("within noise", "within the usual")]
 
 
 def cells(change: FigureChange) -> Cells:
@@ -86,13 +95,20 @@ def _side(side: Side) -> str:
     )
 
 
+def _warnings(comparison: Comparison) -> Iterator[str]:
+    """What to know about the sides before any figure is read."""
+    yield from (f"Note: {note}" for note in comparison.notes)
+
+
 def _remarks(comparison: Comparison) -> Iterator[str]:
-    """What cannot be told, by the reason, and the notes; an empty line before them."""
+    """What did not change, in one line, and what cannot be told, by the reason; an empty line before them."""
     untold: dict[str, list[str]] = {}
     for change in comparison.changes:
         if change.verdict == "cannot tell":
             untold.setdefault(change.why, []).append(change.title)
-    if comparison.notes or untold:
+    same = [change.title for change in unchanged(comparison)]
+    if same or untold:
         yield ""
+    if same:
+        yield f"Unchanged, or within noise or the usual ({len(same)}): {', '.join(same)}"
     yield from (f"Cannot tell: {', '.join(names)}, because {why}" for why, names in untold.items())
-    yield from (f"Note: {note}" for note in comparison.notes)

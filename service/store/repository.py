@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.config.settings import HistorySettings
+from service.extras import MissingExtra
 from service.state.board import PollRecord
 from service.store.figures.codec import pack
 from service.store.ingest.bulk import insert_new, insert_raw, table_of, upsert
@@ -199,6 +200,8 @@ def _opened(url: str) -> Engine:
         # Its text may hold a piece of the password.
         why = "its port is no number; write special characters of a password as %XX"
         refusal = StoreError(f"store {masked(url)} cannot be opened: {why}")
+    except MissingExtra as error:
+        refusal = StoreError(f"store {masked(url)} cannot be opened: {error}")
     except (SQLAlchemyError, ModuleNotFoundError) as error:
         refusal = StoreError(f"store {masked(url)} cannot be opened: {brief(error)}; set `store` in latchscope.yaml")
     if engine is not None:

@@ -10,6 +10,8 @@ from typing import Any
 from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError, StatementError
 
+from service.extras import require
+
 log = logging.getLogger("latchscope.store")
 
 CONNECT_SECONDS = 5
@@ -39,8 +41,12 @@ def unavailable_as_one_line() -> Iterator[None]:
 
 
 def make_engine(url: str) -> Engine:
-    """An engine for this URL. Raises SQLAlchemyError, ModuleNotFoundError or ValueError; connects to nothing yet."""
-    timeout = {"connect_timeout": CONNECT_SECONDS} if make_url(url).get_backend_name() == "postgresql" else {}
+    """An engine for this URL, not connected yet. Raises SQLAlchemyError, MissingExtra, ModuleNotFoundError or ValueError."""
+    timeout: dict[str, int] = {}
+    if make_url(url).get_backend_name() == "postgresql":
+        timeout = {"connect_timeout": CONNECT_SECONDS}
+        if make_url(url).get_driver_name() == "psycopg":
+            require("psycopg", "postgresql", "stores in PostgreSQL")
     engine = create_engine(url, pool_pre_ping=True, connect_args=timeout)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _durable_sqlite)

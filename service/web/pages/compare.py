@@ -11,10 +11,10 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.catalogue import catalogue
-from rules.comparison.model import ChangeVerification, Comparison, FigureChange, NotVerified
+from rules.comparison.model import ChangeVerification, Comparison, NotVerified
 from rules.comparison.verification import verified
 from service.history.comparison import CannotCompare, ComparedWindows, NoMark, around, comparison
-from service.render.comparison import cells
+from service.render.comparison import cells, unchanged
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, Window, parse_window
 from service.store.queries.marks import Mark
@@ -99,11 +99,8 @@ def _shown(
         "after": windows.after.dots,
         "pairs": list(_pairs(store, watched, windows)),
         "verdicts": _verdicts(store, watched.name, windows, compared),
-        "changes": [
-            (change, cells(change))
-            for change in sorted(compared.changes, key=_interest)
-            if change.verdict != "cannot tell"
-        ],
+        "changes": [(change, cells(change)) for change in compared.changes if change.verdict == "changed"],
+        "unchanged": [(change, cells(change)) for change in unchanged(compared)],
         "untold": [change for change in compared.changes if change.verdict == "cannot tell"],
         "home": f"/db/{quote(watched.name)}/history",
     }
@@ -116,10 +113,6 @@ def _verdicts(
     found = store.episodes.between(database, windows.before.begin, windows.before.end).items
     causes = {episode.cause: episode.title for episode in found if episode.cause in catalogue()}
     return [(title, verified(compared, catalogue()[cause])) for cause, title in causes.items()]
-
-
-def _interest(change: FigureChange) -> bool:
-    return change.verdict != "changed"
 
 
 def _pairs(store: Repository, watched: MonitoredDatabase, windows: ComparedWindows) -> Iterator[tuple[Markup, Markup]]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-_HERE = Path(__file__).parents[1]
-PLACES = (_HERE / "runbooks", _HERE.parents[1] / "dashboards" / "runbooks")
+_HERE = Path(__file__).parents[2]
+PLACES = (_HERE / "dashboards" / "runbooks", _HERE.parent / "dashboards" / "runbooks")
 """In an installed package, in a checkout."""
 _NAME = re.compile(r"^[A-Za-z0-9]+$")
 

@@ -3,9 +3,9 @@
 import pytest
 
 from rules.comparison.figures import ComparedFigure, ComparedSides, counted, known, level, untold
-from rules.comparison.units import EXECUTIONS, OF_WORK, SECONDS
-from rules.context import Known, Unknown
-from tests.rules.contexts import TOTALS, context_of
+from rules.comparison.units import DB_TIME, EXECUTIONS, OF_WORK, SECONDS
+from rules.context import Known, SignalContext, Unknown
+from tests.rules.contexts import TOTALS, context_of, delta_of, with_rows
 
 PAIR = ComparedSides(context_of(), context_of())
 ITEM = ComparedFigure("sleeps", "sleeps on dc_users", of="dc_users")
@@ -70,3 +70,18 @@ def test_untold_says_which_side_is_unknown_and_why() -> None:
     assert got.sentence == ("Sleeps on dc_users cannot be compared: not known before: v$latch: ORA-00942.")
     assert "; not known after: " in untold(ITEM, UNKNOWN, UNKNOWN).why
     assert known(context_of(), None, "v$latch", "misses_of_old") == context_of().why_unknown("v$latch", "misses_of_old")
+
+
+def test_side_that_is_too_small_is_said_to_be_so_and_never_called_noise() -> None:
+    def db_time(seconds: float) -> SignalContext:
+        return SignalContext(delta_of(with_rows("v$sys_time_model", {"stat_name": "DB time", "value": seconds * 1e6})))
+
+    item = ComparedFigure("row_cache_wait_share", "row cache waits")
+    for before, after in ((31, 31), (31, 4_000)):
+        pair = ComparedSides(db_time(before), db_time(after))
+        share = counted(item, pair, (Known(0.0), Known(0.145 * after)), (DB_TIME,), size=after / 20)
+        assert (share.verdict, share.before, share.after) == ("cannot tell", 0.0, pytest.approx(0.145)), before
+        assert share.why == "31 s of DB time before: too little to compare"
+        assert "noise" not in share.sentence
+    like = counted(item, ComparedSides(db_time(31), db_time(31)), (Known(5.0), Known(5.1)), (DB_TIME,))
+    assert like.verdict == "within noise"

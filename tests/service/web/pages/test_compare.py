@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from service.history.comparison import comparison
-from service.render.comparison import cells, rows
+from service.render.comparison import cells, rows, unchanged
 from service.state.window import Window
 from tests.service.stage import Client, Stage
 from tests.service.web.pages.test_database import HOSTILE, no_inline
@@ -64,7 +64,7 @@ def test_compare_page_has_the_same_rows_as_the_command(app: Client, still: Stage
     told = comparison(stored(still), DB, Window(at(1), at(19)), Window(at(45), at(89)))
     table = re.findall(r"<tr>(<td>.*?)</tr>", compared(app, (1, 19), (45, 89)))
     shown = [[unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in table]
-    said = [list(row) for row in rows(told)]
+    said = [list(row) for row in (*rows(told), *map(cells, unchanged(told)))]
     assert sorted(row[1:] for row in shown) == sorted(row[1:] for row in said)
     assert any("%" in row[1] for row in said) and any("×" in row[4] for row in said)
 

@@ -1,0 +1,46 @@
+"""`latchscope check`: what can be read on each database; and how commands name kinds and databases."""
+
+from typing import Annotated
+
+import typer
+
+from collectors.granting.kinds import KINDS, DatabaseKind, UnknownKind, kind_named
+from service.cli import preflight
+from service.cli.options import CONFIG, ConfigOption, fail, settings_of
+from service.cli.terminal import show
+from service.config.mistakes import meant
+from service.config.settings import DatabaseSettings, Settings
+
+KIND_HELP = f"kind of database: {', '.join(KINDS)}; or a release, such as 11g or 19c"
+
+
+def check(
+    databases: Annotated[list[str] | None, typer.Argument(help="names of the configuration; all without one")] = None,
+    config: ConfigOption = CONFIG,
+    kind: Annotated[
+        str | None, typer.Option("--for", metavar="KIND", help=f"{KIND_HELP}; found out without it")
+    ] = None,
+) -> None:
+    """Try what can be read on each database, and print the SQL for what cannot. Exit 1 when something is missing."""
+    chosen, known = settings_of(config), chosen_kind(kind) if kind else None
+    reports = [preflight.check(database, chosen, known) for database in named_databases(chosen, databases)]
+    show("\n".join(preflight.as_text(report) for report in reports))
+    if any(report.error for report in reports):
+        raise typer.Exit(2)
+    if any(report.lacking for report in reports):
+        raise typer.Exit(1)
+
+
+def chosen_kind(word: str) -> DatabaseKind:
+    try:
+        return kind_named(word)
+    except UnknownKind as error:
+        fail(str(error))
+
+
+def named_databases(chosen: Settings, names: list[str] | None) -> list[DatabaseSettings]:
+    known = {database.name: database for database in chosen.databases}
+    for name in names or ():
+        if name not in known:
+            fail(f"no database named {name} in the configuration{meant(name, known)}")
+    return [known[name] for name in names] if names else list(known.values())

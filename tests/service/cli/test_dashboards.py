@@ -1,0 +1,39 @@
+"""`latchscope dashboards export`: what belongs to this version, as files; the wheel has all of it."""
+
+import json
+import tomllib
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from service.cli.dashboards import EXPORTED
+from service.cli.main import cli
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_export_writes_dashboards_rules_and_runbooks_and_replaces_nothing(tmp_path: Path) -> None:
+    told = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new")])
+    assert told.exit_code == 0, told.output
+    written = {str(path.relative_to(tmp_path / "new")) for path in (tmp_path / "new").rglob("*") if path.is_file()}
+    assert {"prometheus/alerts.yml", "prometheus/recording.yml", "mixin/mixin.libsonnet"} <= written
+    assert {f"runbooks/{path.name}" for path in (ROOT / "dashboards/runbooks").glob("*.md")} <= written
+    assert not [name for name in written if name.endswith((".py", ".test.yml"))]
+    for name in written:
+        if name.endswith(".json"):
+            assert json.loads((tmp_path / "new" / name).read_text(encoding="utf-8"))["title"]
+    again = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new")])
+    assert again.exit_code == 2 and "is there already; name another folder, or replace it with --force" in again.stderr
+    assert CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new"), "--force"]).exit_code == 0
+
+
+def test_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    told = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "file")])
+    assert told.exit_code == 2 and "cannot be written" in told.stderr and told.stderr.count("\n") == 1
+
+
+def test_wheel_holds_everything_that_is_exported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert included == {f"dashboards/{part}": f"service/dashboards/{part}" for part in EXPORTED}

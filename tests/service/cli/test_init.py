@@ -1,0 +1,69 @@
+"""`latchscope init`: a file that can be used at once, by options or by asking; nothing is replaced in silence."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from service.cli.main import cli
+from service.config import sources
+
+
+def init(*words: object, typed: str | None = None) -> Result:
+    return CliRunner().invoke(cli, ["init", *map(str, words)], input=typed)
+
+
+def test_options_write_a_file_that_is_checked_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "latchscope.yaml"
+    told = init("--dsn", "demo:undo-storm", "-o", path)
+    assert told.exit_code == 0, told.output
+    assert "undo-storm: Oracle 11.2.0.4.0" in told.stdout and "can be read" in told.stdout
+    (database,) = sources.read(path).databases
+    assert (database.name, database.scripted) == ("undo-storm", "undo-storm")
+    text = path.read_text(encoding="utf-8")
+    whole = "\n".join(
+        line.removeprefix("# ") for line in text.splitlines() if not line.endswith(("reason.", "change."))
+    )
+    path.write_text(whole, encoding="utf-8")
+    assert [str(mistake) for mistake in sources.checked(path).mistakes] == [], "what is commented out can be used too"
+
+
+def test_database_without_its_password_file_is_written_and_says_what_is_next(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    told = init("--dsn", "host:1521/erp.world", "--password-file", tmp_path / "secret", "-o", path)
+    assert told.exit_code == 0, told.output
+    assert f"put the password into {tmp_path / 'secret'}, then run `latchscope check --config {path}`" in told.stderr
+    (database,) = sources.read(path).databases
+    assert (database.name, database.dsn, database.user) == ("erp", "host:1521/erp.world", "LATCHSCOPE")
+
+
+def test_answers_of_a_person_write_the_file_and_the_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("service.cli.init._can_ask", lambda: True)
+    monkeypatch.setattr("getpass.getpass", lambda *_, **__: "geheim")
+    told = init("--no-check", typed="host:1521\nhost:1521/erp\nerp1\n\n\ngeheim\n")
+    assert told.exit_code == 0, told.output
+    assert "names no service; write host:1521/service" in told.stderr, "a bad answer is asked again"
+    (database,) = sources.read(tmp_path / "latchscope.yaml").databases
+    assert (database.name, str(database.password_file)) == ("erp1", "erp1.password")
+    secret = tmp_path / "erp1.password"
+    assert secret.read_text(encoding="utf-8") == "geheim\n" and secret.stat().st_mode & 0o077 == 0
+    assert "geheim" not in (tmp_path / "latchscope.yaml").read_text(encoding="utf-8")
+
+
+def test_mistakes_are_one_line_and_write_nothing(tmp_path: Path) -> None:
+    there = tmp_path / "there.yaml"
+    there.write_text("kept", encoding="utf-8")
+    new = tmp_path / "new.yaml"
+    for words, said in (
+        (("-o", there, "--dsn", "demo:undo-storm"), "is there already; name another with --output"),
+        (("-o", new), "--dsn and --password-file or --password-env must be given where nobody can be asked"),
+        (("-o", new, "--dsn", "h:1:X", "--password-env", "P"), "names a SID"),
+        (("-o", new, "--dsn", "demo:undo-strom"), "did you mean undo-storm?"),
+        (("-o", new, "--dsn", "h/s", "--name", "a b", "--password-env", "P"), "cannot be a name"),
+        (("-o", new, "--dsn", "h/s", "--password-file", "f", "--password-env", "P"), "keep one"),
+        (("-o", tmp_path / "no/folder.yaml", "--dsn", "demo:undo-storm"), "cannot be written"),
+    ):
+        told = init(*words)
+        assert (told.exit_code, told.stderr.count("\n")) == (2, 1) and said in told.stderr, (words, told.stderr)
+    assert there.read_text(encoding="utf-8") == "kept" and not new.exists()
