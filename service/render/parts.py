@@ -66,11 +66,9 @@ def _of(basis: DiagnosisBasis) -> Basis:
 
 
 def titled(finding: Finding) -> str:
-    """The cause of a finding with its cache and id."""
-    where = (
-        "" if finding.cache is None else f"{', perhaps' if finding.identity == 'candidate' else ' on'} {finding.cache}"
-    )
-    return f"{finding.name}{where} ({finding.cause})"
+    """What a finding says is wrong, with its cause's id and its cache."""
+    perhaps = "perhaps " if finding.identity == "candidate" else ""
+    return f"{finding.title} ({', '.join([finding.cause, *([perhaps + finding.cache] if finding.cache else [])])})"
 
 
 def cost(diagnosed: DiagnosedInput, finding: Finding) -> str:

@@ -55,7 +55,7 @@ def asides(step: RemedyStep, *, whole: bool = True) -> Iterator[tuple[str, str]]
         yield "Read", step.reading
     if step.risk or acts:
         yield "Risk", step.risk or NOT_KNOWN
-    if whole and step.online is not None and step.changes:
+    if whole and step.online is not None and (acts or not step.online):
         yield "Online", "yes." if step.online else "no, plan a window."
     if whole and (step.way_back or acts):
         yield "Way back", step.way_back or NOT_KNOWN
