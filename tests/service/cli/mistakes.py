@@ -1,0 +1,143 @@
+"""Mistakes that people make, and what latchscope says to each: `python -m tests.service.cli.mistakes` prints the table."""
+
+import os
+import shlex
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from unittest.mock import patch
+
+from typer.testing import CliRunner, Result
+
+from service.cli.main import cli
+
+DEMO = "databases: [{name: a, dsn: 'demo:undo-storm'}]\n"
+GOOD = f"listen: 127.0.0.1:0\n{DEMO}"
+
+
+@dataclass(frozen=True)
+class CommonMistake:
+    """A line of a shell, the files it meets, and words that the answer must have."""
+
+    what: str
+    line: str
+    said: str
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+def in_file(what: str, text: str, said: str) -> CommonMistake:
+    """A mistake within latchscope.yaml."""
+    return CommonMistake(what, "config validate c.yaml", said, {"c.yaml": text})
+
+
+def of_database(what: str, entry: str, said: str) -> CommonMistake:
+    """A database that cannot be logged in to."""
+    return CommonMistake(
+        what,
+        "capture a -o out.json --seconds 0 --config c.yaml",
+        said,
+        {"c.yaml": f"databases: [{{name: a, {entry}}}]"},
+    )
+
+
+MISTAKES = (
+    CommonMistake("misspelt command", "diagnos x", "did you mean diagnose?"),
+    CommonMistake("misspelt option", "diagnose x --formt json", "did you mean --format?"),
+    CommonMistake("no file named", "diagnose", "FILE… is missing"),
+    CommonMistake("unknown format", "diagnose x --format pdf", "is none of 'text', 'json'"),
+    CommonMistake("port that is no number", "demo --port x", "'x' is not a number"),
+    CommonMistake("port out of range", "demo --port 99999", "out of range: 0 to 65535"),
+    CommonMistake("file that is not there", "diagnose none.html", "none.html does not exist"),
+    CommonMistake("empty file", "diagnose f", "is empty", {"f": ""}),
+    CommonMistake("wrong file", "diagnose f", "is not an AWR or Statspack report", {"f": "nothing of ours"}),
+    CommonMistake("half a capture", "diagnose f", "it ends too early", {"f": '{"format": "latchscope-capture", "ver'}),
+    CommonMistake("empty folder", "diagnose .", "is a directory without files"),
+    CommonMistake("output that cannot be written", "diagnose {incident} -o no/folder/x", "cannot be written"),
+    CommonMistake("no configuration", "check", "latchscope.yaml does not exist; `latchscope init` writes one"),
+    in_file("bad YAML: bracket", "listen: [", "the file ends before something is closed"),
+    in_file("bad YAML: tab", "listen:\n\t- x", "YAML is indented with spaces"),
+    in_file("bad YAML: colon", "store: a: b", "a colon too many"),
+    in_file("no settings at all", "- just a list", "holds no settings by name"),
+    in_file("no databases", "listen: 127.0.0.1:0", "list them under `databases`"),
+    in_file("misspelt setting", f"lisen: x\n{DEMO}", "did you mean listen?"),
+    in_file(
+        "setting in the wrong group",
+        f"interval: 30s\n{DEMO}",
+        "did you mean defaults.interval or databases[].interval?",
+    ),
+    in_file("unknown choice", f"oracle: {{mode: thik}}\n{DEMO}", "did you mean thick?"),
+    in_file("bad address", f"listen: everywhere\n{DEMO}", "write 127.0.0.1:8000"),
+    in_file("bad duration", f"defaults: {{interval: soon}}\n{DEMO}", "write 15s, 500ms or 2m"),
+    in_file("polled too often", f"defaults: {{interval: 1s}}\n{DEMO}", "polled every 10 s at most"),
+    in_file("setting twice", f"listen: 127.0.0.1:1\n{GOOD}", "stands on line 1 already; keep one"),
+    in_file("database twice", "databases: [{name: a, dsn: h/s}, {name: a, dsn: h/s}]", "two databases are named a"),
+    in_file("database without dsn", "databases: [{name: a}]", "is missing; every entry of `databases` needs it"),
+    in_file("name with a space", "databases: [{name: a b, dsn: h/s}]", "cannot be a name; use letters"),
+    in_file("dsn for JDBC", "databases: [{name: a, dsn: 'jdbc:oracle:thin:@h:1521/s'}]", "is an address for JDBC"),
+    in_file("dsn with a SID", "databases: [{name: a, dsn: 'h:1521:ORCL'}]", "names a SID"),
+    in_file("dsn with a password", "databases: [{name: a, dsn: 'u/tiger@h/s'}]", "set `user` and `password_file`"),
+    in_file("dsn without service", "databases: [{name: a, dsn: 'h:1521'}]", "write h:1521/service"),
+    in_file("unknown script", "databases: [{name: a, dsn: 'demo:undostorm'}]", "did you mean undo-storm?"),
+    in_file("webhook to nowhere", f"{DEMO}webhooks: [{{url: 'ftp://x'}}]", "is no address to post to"),
+    of_database("missing password file", "dsn: 'h:1/s', password_file: /none/secret", "/none/secret cannot be read"),
+    of_database("missing password variable", "dsn: 'h:1/s', password_env: NOT_SET", "the environment has no NOT_SET"),
+    of_database("no password named", "dsn: 'h:1/s'", "set password_file, password_env or password_command"),
+    of_database("alias without tnsnames.ora", "dsn: erp, password_env: PATH", "the dsn is an alias, and no folder"),
+    of_database("nothing listens", "dsn: '127.0.0.1:1/s', password_env: PATH", "nothing listens at host and port"),
+    CommonMistake("unknown database", "check b --config c.yaml", "no database named b", {"c.yaml": DEMO}),
+    CommonMistake(
+        "port in use", "serve --config c.yaml", "choose another port", {"c.yaml": f"listen: 127.0.0.1:{{port}}\n{DEMO}"}
+    ),
+    CommonMistake(
+        "open to all", "serve --config c.yaml", "set auth.tokens_file", {"c.yaml": f"listen: 0.0.0.0:0\n{DEMO}"}
+    ),
+    CommonMistake(
+        "store nowhere",
+        "serve --config c.yaml",
+        "cannot be opened",
+        {"c.yaml": f"{GOOD}store: sqlite:////no/such/x.db"},
+    ),
+    CommonMistake("unknown kind", "grants --for autonomus", "did you mean autonomous?"),
+    CommonMistake("bad user", "grants --user 'a;b'", "is no Oracle user name"),
+    CommonMistake("unknown cause", "causes show undo-segmets", "did you mean undo-segments?"),
+    CommonMistake("compare without sides", "compare a.json", "name two files, BEFORE and AFTER"),
+    CommonMistake("study of no table", "study scaling none.csv", "there is no file none.csv; name a table"),
+    CommonMistake(
+        "init over a file", "init -o c.yaml --dsn demo:undo-storm", "replace it with --force", {"c.yaml": DEMO}
+    ),
+)
+INCIDENT = Path(__file__).parents[2] / "recordings/undo-segments/incident-2010.json"
+
+
+def tell(mistake: CommonMistake) -> Result:
+    """What latchscope answers, in a folder that holds only the files of the mistake."""
+    home = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        for name, text in mistake.files.items():
+            (Path(folder) / name).write_text(text.replace("{port}", str(taken.getsockname()[1])), encoding="utf-8")
+        os.chdir(folder)
+        try:
+            words = shlex.split(mistake.line.replace("{incident}", str(INCIDENT)))
+            with (
+                patch("service.cli.serving.configure_logging"),
+                patch("service.cli.serving.faulthandler.enable"),
+                patch.dict(os.environ, {"TNS_ADMIN": ""}),
+            ):
+                return CliRunner().invoke(cli, words, prog_name="latchscope")
+        finally:
+            os.chdir(home)
+
+
+def table() -> Iterator[str]:
+    """Each mistake with the first line of the answer."""
+    for mistake in MISTAKES:
+        yield f"{mistake.what:28} $ latchscope {mistake.line}\n    {tell(mistake).stderr.splitlines()[0]}"
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(table()) + "\n")

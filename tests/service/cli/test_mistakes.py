@@ -1,0 +1,21 @@
+"""Forty-odd mistakes that people make: each is one line that says what, where and the way out, in words of our own."""
+
+import re
+
+from tests.service.cli.mistakes import MISTAKES, tell
+
+LIBRARY = re.compile(r"Value error|Extra inputs|Input should|Field required|DPY-|pydantic|Errno|Traceback|Usage:|Error")
+WAY_OUT = re.compile(r"; |did you mean|`latchscope |: ")
+
+
+def test_each_common_mistake_is_one_line_with_the_way_out() -> None:
+    assert len(MISTAKES) >= 45
+    for mistake in MISTAKES:
+        told = tell(mistake)
+        assert told.exit_code == 2 and told.stdout == "", (mistake.what, told.output)
+        assert isinstance(told.exception, SystemExit), (mistake.what, told.exception)
+        first, *more = told.stderr.splitlines()
+        assert mistake.said in first and WAY_OUT.search(first), (mistake.what, first)
+        assert not LIBRARY.search(told.stderr) and "tiger" not in told.stderr, (mistake.what, told.stderr)
+        closing = mistake.line.startswith("config validate")
+        assert len(more) <= closing, (mistake.what, told.stderr)
