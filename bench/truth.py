@@ -81,6 +81,10 @@ def _alarmed(score: Score) -> bool:
     return bool(score.false) or score.unexplained
 
 
+def _strong(score: Score) -> bool:
+    return score.strength == "strong"
+
+
 def _summary(found: list[Score]) -> Table:
     """The figures people ask for first."""
     table = _table(f"{len(found):,} instances with known truth", "what", "even seeds", "held back")
@@ -92,6 +96,8 @@ def _summary(found: list[Score]) -> Table:
     row("single trouble: first finding is it", "single", lambda one: one.top)
     row("single trouble: first finding is true", "single", lambda one: one.true_on_top)
     row("single trouble: among the findings", "single", _some_found)
+    row("single trouble, strong: first finding is it", "single", lambda one: one.top, _strong)
+    row("single trouble, strong: among the findings", "single", _some_found, _strong)
     row("single trouble: ruled out", "single", lambda one: not _honest(one))
     row("found, and the right cache", "single|pair|degraded", _cache_right, _cache_known)
     row("single trouble: untrue finding at warning or above", "single", lambda one: bool(one.false))

@@ -15,7 +15,7 @@ def with_lookups(rows: Iterable[Row], fast_way: bool) -> tuple[Row, ...]:
 
     What is looked up in the fast way is counted in fastgets alone; without that way a row that lacks them has none.
     """
-    each = [(row, _lookups(row, fast_way)) for row in rows]
+    each = [(row, lookups_of(row, fast_way)) for row in rows]
     return tuple(row if lookups is None else {**row, LOOKUPS: lookups} for row, lookups in each)
 
 
@@ -24,7 +24,8 @@ def has_fast_way(release: str | None, mechanism: Mechanism | None) -> bool:
     return mechanism != "latch" if release is None else at_least(release, "12.2")
 
 
-def _lookups(row: Row, fast_way: bool) -> float | None:
+def lookups_of(row: Row, fast_way: bool) -> float | None:
+    """Gets and fastgets of a row; None where one of them counts and is not there."""
     gets, fast = number(row.get("gets")), number(row.get("fastgets"))
     if fast is None and not fast_way:
         fast = 0.0

@@ -2,7 +2,7 @@
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, number
 from rules.context import Known, SignalContext, SignalValue
-from rules.signals import Subject, signal
+from rules.signals import Subject, certain, signal
 
 LONG_SLEEP_MS = 50.0
 MINIMUM_NEIGHBOUR_SLEEPS = 10
@@ -25,6 +25,9 @@ def slow_neighbours(context: SignalContext, subject: Subject) -> SignalValue:
     if not averages:
         return context.why_unknown("v$latch", "wait_time")
     slow = sorted((name, average) for name, average in averages if average >= LONG_SLEEP_MS)
+    untold = 0 if context.printed else len(others) - len(averages)
+    if not certain(float(len(slow)), float(len(slow) + untold), subject.needs):
+        return context.why_unknown("v$latch", "wait_time of some latches")
     return Known(float(len(slow)), ", ".join(f"{name} {average:,.0f} ms" for name, average in slow))
 
 

@@ -6,10 +6,11 @@ from functools import cached_property
 
 from collectors.model import Changes, Delta, Row, Value
 from rules.catalogue import catalogue
-from rules.context import LOOKUPS, SignalContext
+from rules.context import SignalContext
 from rules.engine import severity_by_cost
 from rules.finding import ranked
 from rules.judging import judge
+from rules.lookups import LOOKUPS, lookups_of
 from rules.model import Diagnosis, Finding, RuledOut, Severity
 from rules.nameless import gaps_of
 from rules.weighing import weighed
@@ -76,7 +77,7 @@ class _Watching(SignalContext):
 
     @cached_property
     def rowcache(self) -> tuple[Row, ...]:
-        rows = [(row, self._lookups(row)) for row in self.delta.rows("v$rowcache")]
+        rows = [(row, lookups_of(row, self.fast_way)) for row in self.delta.rows("v$rowcache")]
         return tuple(
             WatchedRow(row.row, {LOOKUPS: lookups}, row.asked)
             if isinstance(row, WatchedRow) and lookups is not None

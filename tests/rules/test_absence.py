@@ -141,6 +141,10 @@ KNOWN_ONCE: Mapping[str, tuple[str, Removal]] = {
         "row-cache-lock-hang: background processes wait, and no session does",
         Removal("column", "waiting_sessions", "type"),
     ),
+    "how long one of the latches beside the row cache made sessions sleep": (
+        "starved-host: row cache lock is waited for, and every latch on this host is slow",
+        Removal("cell", "v$latch", "wait_time of 2"),
+    ),
     "whether the processors were idle while the load was high": (
         "starved-host: long sleeps and a high load on a host whose processors are idle, as where processes wait for I/O",
         Removal("row", "v$osstat", "3"),
