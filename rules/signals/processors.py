@@ -65,11 +65,11 @@ def processor_demand(context: SignalContext, subject: Subject) -> SignalValue:
     """
     waited, busy, idle = (context.host(name) for name in ("OS_CPU_WAIT_TIME", "BUSY_TIME", "IDLE_TIME"))
     by_load = load_per_cpu(context, subject)
-    if waited is None:
+    if "OS_CPU_WAIT_TIME" not in context.delta.column("v$osstat", "stat_name"):
         return by_load
-    if busy is None or idle is None or not busy + idle:
+    if waited is None or busy is None or idle is None or not busy + idle:
         enough = isinstance(by_load, Known) and already_enough(by_load.value, subject.needs)
-        return by_load if enough else context.why_unknown("v$osstat", "BUSY_TIME")
+        return by_load if enough else context.why_unknown("v$osstat", "BUSY_TIME or OS_CPU_WAIT_TIME")
     words = f"{waited / 100:,.1f} s of waiting and {busy / 100:,.1f} s on a processor in {(busy + idle) / 100:,.1f} s of them"
     by_time = Known((busy + waited) / (busy + idle), words)
     return by_load if isinstance(by_load, Known) and by_load.value > by_time.value else by_time

@@ -153,6 +153,14 @@ KNOWN_ONCE: Mapping[str, tuple[str, Removal]] = {
         "starved-host: eight processes for each processor, counted as time they waited for one",
         Removal("row", "v$osstat", "3"),
     ),
+    "how long processes waited for a processor, where the platform keeps it": (
+        "starved-host: eight processes for each processor, counted as time they waited for one",
+        Removal("cell", "v$osstat", "total of 7"),
+    ),
+    "a hidden parameter that somebody set": (
+        "undo-segment-floor: a floor of 999999, and every segment number in use",
+        Removal("cell", "v$parameter", "value of 7"),
+    ),
     "what a parameter is set to in the one container that sets it": (
         "dynamic-sampling: the same on 19c, where a single container samples",
         Removal("cell", "v$parameter", "value of 7"),
