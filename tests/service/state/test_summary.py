@@ -27,3 +27,16 @@ def test_storm_that_the_last_poll_did_not_show_is_easing_until_the_last_that_did
     assert with_easing("Nothing to do", None) == "Nothing to do"
     blind = calm.model_copy(update={"basis": None})
     assert easing_of(blind, watched.episodes.open) is None
+
+
+def test_first_poll_after_the_remedy_says_that_the_storm_eases(stage: Stage) -> None:
+    for at in (130, 132, 134, 142):
+        stage.poll("undo-storm", at=at)
+    summary = stage["undo-storm"].summary
+    assert summary is not None and summary.easing is not None
+    assert (summary.cause, summary.easing.cause, summary.easing.cache) == (
+        None,
+        "undo-segments",
+        "dc_rollback_segments",
+    )
+    assert summary.headline.startswith("Easing: too many undo segments until 12:02:14 UTC; row cache waits cost ")
