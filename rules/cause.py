@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from collectors.release import parts
 from rules.frozen import Frozen
-from rules.model import Reference, Role, Severity, Surface
+from rules.model import ConditionRole, Reference, Severity, Surface
 from rules.predicted import RemedyEffect
 from rules.query import COMPARISON, RELEASE, Query
 from rules.remedy import RemedyStep, paragraph, risks
@@ -23,7 +23,7 @@ class Condition(Frozen):
     signal: str
     needs: str = Field(pattern=COMPARISON, description="comparison with a number, in the signal's unit")
     because: str
-    role: Role = "required"
+    role: ConditionRole = "required"
     usual: tuple[float | None, float | None] | None = Field(
         None, description="between what the signal lies on ordinary databases, as far as a source tells; null: no limit"
     )

@@ -51,7 +51,7 @@ class Unknown:
 
 SignalValue = Known | Unknown
 
-Role = Literal["required", "identity", "discriminating", "shape", "supporting"]
+ConditionRole = Literal["required", "identity", "discriminating", "shape", "supporting"]
 """What a condition is for in its cause."""
 
 Surface = Literal["latch", "mutex", "lock", "result-cache"]
@@ -95,7 +95,7 @@ class Evidence(Frozen):
     needs: str
     bound: Bound | None = Field(None, description="`needs` as operator and number")
     usual: UsualBetween | None = None
-    role: Role = "required"
+    role: ConditionRole = "required"
     because: str
     derivation: str = ""
 
