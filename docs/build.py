@@ -262,7 +262,10 @@ def process_metrics() -> str:
         app = create_app(Settings(store=f"sqlite:///{folder}/store.db", databases=[], webhooks=[hook]))
         families = list(app.state.registry.collect())
         app.state.close()
-    labels = dict.fromkeys(("latchscope_webhook_attempts", "latchscope_notification_attempts"), "outcome, target")
+    labels = dict.fromkeys(
+        ("latchscope_webhook_attempts", "latchscope_notification_attempts", "latchscope_telemetry_exports"),
+        "outcome, target",
+    )
 
     def cells(one: Metric) -> tuple[str, ...]:
         name = f"{one.name}_total" if one.type == "counter" else one.name

@@ -15,16 +15,19 @@ from service.fleet.coordinator import FleetMetrics
 from service.history.jobs import build_jobs
 from service.metrics.exposition import own_registry
 from service.notify.build import Notifiers, build_notifiers
+from service.notify.sending import ReceiverThread
 from service.periodic import PeriodicJob
 from service.state.board import Board, MonitoredDatabase
 from service.state.readiness import readiness
 from service.store.build import Store, build_store
 from service.store.writer import SpoolMetrics
+from service.telemetry.build import build_telemetry
 from service.threads import ThreadMetrics
 from service.watch.connect import Connector
 from service.watch.scheduler import QueueMetrics
 from service.web.build import build_web
 
+BackgroundPart = Notifiers | PeriodicJob | ReceiverThread
 STOP_SECONDS = 1.2
 """For polls and whoever tells of them; web and store have a second or two beside it."""
 
@@ -39,6 +42,7 @@ def create_app(settings: Settings) -> FastAPI:
     registry.register(SpoolMetrics(store.writer.spool))
     jobs = build_jobs(store.repository, board, connector.began, registry)
     notifiers = build_notifiers(settings, store.repository, registry)
+    telemetry = build_telemetry(settings, board, store.repository, registry)
     fleet = build_fleet(settings, store, board, connector)
     registry.register(FleetMetrics(fleet.coordinator))
     registry.register(QueueMetrics(fleet.scheduler))
@@ -46,7 +50,7 @@ def create_app(settings: Settings) -> FastAPI:
         [
             *store.threads,
             *notifiers.threads,
-            *(job.thread for job in jobs),
+            *(part.thread for part in (*telemetry, *jobs)),
             fleet.coordinator.thread,
             fleet.scheduler.thread,
         ]
@@ -57,7 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
         title="latchscope",
         version=version("latchscope"),
         description="Why an Oracle database grinds on its dictionary cache, and what to do.",
-        lifespan=lambda _: _running(store, [notifiers, *jobs], fleet),
+        lifespan=lambda _: _running(store, [notifiers, *telemetry, *jobs], fleet),
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
@@ -78,7 +82,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 @asynccontextmanager
-async def _running(store: Store, background: Sequence[Notifiers | PeriodicJob], fleet: Fleet) -> AsyncIterator[None]:
+async def _running(store: Store, background: Sequence[BackgroundPart], fleet: Fleet) -> AsyncIterator[None]:
     """Start the threads, and after the service stop them in an order that loses nothing."""
     store.start()
     for part in background:

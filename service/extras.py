@@ -9,8 +9,15 @@ class MissingExtra(Exception):
 
 def require(package: str, extra: str, what: str) -> None:
     """Raise MissingExtra where a package cannot be found; nothing is imported. `what` needs it, in words."""
-    if find_spec(package) is None:
+    if not _there(package):
         raise MissingExtra(
             f"{what} need the package {package}, which is not installed: it is the extra `{extra}`; "
             f"in the checkout run `uv sync --extra {extra}` or `pip install -e '.[{extra}]'`"
         )
+
+
+def _there(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # the package it would stand in is not there either
+        return False

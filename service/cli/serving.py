@@ -25,7 +25,7 @@ GREETING = "latchscope: http://{address}/"
 
 def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[[], object] = lambda: None) -> None:
     """Serve until SIGTERM or SIGINT; then `tidy`, and the process ends."""
-    configure_logging()
+    configure_logging(form=chosen.telemetry.log_format)
     faulthandler.enable()  # bytes from a database can crash the driver's compiled part; then at least the place is told
     # A signal before uvicorn listens to them ends us here.
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,8 +1,9 @@
 """Logs on stderr, one line each, UTC; never a credential, for none is ever passed to a logger."""
 
+import json
 import logging
 import time
-from typing import Any
+from typing import Any, Literal
 
 from service.characters import visible
 
@@ -21,11 +22,27 @@ class OneLine(logging.Formatter):
         return visible(super().formatException(ei), keep="\n")
 
 
-def configure(level: str = "INFO") -> None:
+class JsonLine(OneLine):
+    """A record is one JSON object on one line; characters that cannot be seen are escapes of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The object of a record."""
+        told = {
+            "at": self.formatTime(record, self.datefmt),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            told["trace"] = logging.Formatter.formatException(self, record.exc_info)
+        return json.dumps(told)
+
+
+def configure(level: str = "INFO", form: Literal["text", "json"] = "text") -> None:
     """Send every log of the process to stderr."""
     logging.basicConfig(level=level, force=True)
     for handler in logging.getLogger().handlers:
-        formatter = OneLine(FORMAT, datefmt="%Y-%m-%dT%H:%M:%SZ")
+        formatter = (JsonLine if form == "json" else OneLine)(FORMAT, datefmt="%Y-%m-%dT%H:%M:%SZ")
         formatter.converter = time.gmtime
         handler.setFormatter(formatter)
     logging.getLogger("alembic").setLevel(logging.WARNING)

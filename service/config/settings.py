@@ -12,6 +12,7 @@ from service.config.dsn import plain_dsn
 from service.config.groups import AuthSettings, ReplicaSettings, ReportSettings, SpoolSettings, Strict
 from service.config.notifications import NotificationSettings
 from service.config.receivers import checked
+from service.config.telemetry import TelemetrySettings
 from service.config.units import Seconds, Switch
 from service.config.webhooks import WebhookSettings
 
@@ -181,6 +182,7 @@ class Settings(BaseSettings):
     """Who is told when an episode begins, grows worse or ends, one entry per receiver. See [below](#webhooks)."""
     notifications: list[NotificationSettings] = []
     """Who is told of episodes by chat, pager or mail, one entry per receiver. See [notifications.md](notifications.md)."""
+    telemetry: TelemetrySettings = TelemetrySettings()
     replica: ReplicaSettings = ReplicaSettings()
     fleet: FleetSettings = FleetSettings()
     databases: list[DatabaseSettings] = []

@@ -25,7 +25,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "cli",
         "app",
         "assistants | top",
-        "web | fleet",
+        "telemetry | web | fleet",
         "watch | history | render | notify",
         "cells",
         "metrics | intake",

@@ -1,0 +1,99 @@
+"""When telemetry is sent: metrics every minute, episodes as they come. Each has a thread of its own, and no poll waits."""
+
+import logging
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from prometheus_client import CollectorRegistry, Counter
+
+from service.config.settings import Settings
+from service.metrics.exposition import exposition
+from service.notify.sending import DeliveryRefused, DeliverySchedule, ReceiverThread
+from service.state.board import Board, MonitoredDatabase
+from service.state.episodes import EpisodeChange
+from service.store.repository import Repository
+
+log = logging.getLogger("latchscope.telemetry")
+
+RECORDS, METRICS = "otlp:logs", "otlp:metrics"
+"""Names that no receiver of the configuration can have."""
+AT_ONCE = 50
+"""Databases of one request, so that a large fleet is many small ones and the polls have their turns between them."""
+MOST_RECORDS = 200
+
+
+class MetricsExport:
+    """Sends what /metrics shows."""
+
+    def __init__(self, settings: Settings, board: Board, own: CollectorRegistry, exports: Counter) -> None:
+        self._settings = settings.telemetry
+        self._board = board
+        self._own = own
+        self._exports = exports
+        self._began = time.time()
+        self._why: str | None = None
+        for outcome in ("told", "failed"):
+            exports.labels(METRICS, outcome)
+
+    def do(self, now: datetime) -> None:
+        """One export of everything. A failure is said once and counted; the next export has newer figures anyway."""
+        from service.telemetry.otlp import send_metrics
+
+        owned = list(self._board.own())
+        parts: list[tuple[Sequence[MonitoredDatabase], CollectorRegistry | None]] = [([], self._own)]
+        parts += [(owned[place : place + AT_ONCE], None) for place in range(0, len(owned), AT_ONCE)]
+        try:
+            for databases, registry in parts:
+                page, _ = exposition(databases, registry)
+                send_metrics(self._settings, page.decode(), time.time(), self._began)
+        except DeliveryRefused as error:
+            self._exports.labels(METRICS, "failed").inc()
+            if str(error) != self._why:
+                log.warning("telemetry: metrics are not exported, trying on: %s", error)
+            self._why = str(error)
+            return
+        self._exports.labels(METRICS, "told").inc()
+        if self._why is not None:
+            log.info("telemetry: metrics are exported again")
+        self._why = None
+
+
+class EpisodeRecords(ReceiverThread):
+    """Sends changes of episodes as log records, once each, from the same log of deliveries as webhooks."""
+
+    def __init__(
+        self, settings: Settings, store: Repository, exports: Counter, pace: DeliverySchedule | None = None
+    ) -> None:
+        super().__init__("telemetry", RECORDS, store.deliveries, exports, pace or DeliverySchedule())
+        self._settings = settings
+        store.episode_log.recipients.append(self.recipients)
+        store.episode_log.on_news.append(self.wake)
+
+    def recipients(self, change: EpisodeChange) -> list[str]:
+        """Every change is sent."""
+        return [RECORDS]
+
+    def step(self) -> float:
+        """Send what is due; seconds until there is something to do again. Raises StoreUnavailable."""
+        from service.telemetry.otlp import send_changes
+
+        now = datetime.now(UTC)
+        waiting = self.deliveries.open_of(RECORDS, MOST_RECORDS)
+        if not waiting:
+            return self.pace.look
+        left = max((self.pace.due(each) - now).total_seconds() for each in waiting)
+        if left > 0 or self.stopping:
+            return min(self.pace.look, max(left, 0.0) or self.pace.look)
+        batch = [mine for each in waiting if (mine := self.deliveries.claim(each, now)) is not None]
+        if not batch:
+            return self.pace.look
+        try:
+            send_changes(self._settings.telemetry, [each.change for each in batch], self._settings.public_url)
+        except DeliveryRefused as error:
+            for each in batch:
+                self.was_refused(each, error, datetime.now(UTC), each.change.at)
+            return self.pace.look
+        for each in batch:
+            self.was_told(each, datetime.now(UTC))
+        return 0.0
