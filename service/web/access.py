@@ -17,7 +17,7 @@ from fastapi import HTTPException, Request
 from service.config.settings import BadSettings
 from service.intake.archives import label
 
-Role = Literal["read", "operate"]
+CallerRole = Literal["read", "operate"]
 _LINE = re.compile(r"^(?P<name>[\w.@-]+)\s+(?P<role>read|operate)\s+(?P<digest>[0-9a-f]{64})$")
 _LOOPBACK = re.compile(r"^(?:127\.\d+\.\d+\.\d+|localhost|\[::1\])(?::\d+)?$", re.ASCII | re.IGNORECASE)
 
@@ -27,7 +27,7 @@ class Caller:
     """Somebody who asks, and what they may do."""
 
     name: str
-    role: Role
+    role: CallerRole
 
 
 LOCAL = Caller("this machine", "operate")

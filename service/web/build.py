@@ -30,9 +30,12 @@ from service.web.api.whatif import whatif_api
 from service.web.pages.causes import causes_pages
 from service.web.pages.compare import compare_pages
 from service.web.pages.database import pages, static
+from service.web.pages.errors import error_pages
+from service.web.pages.export import export_pages
 from service.web.pages.fleet import fleet_pages
 from service.web.pages.history import history_pages
 from service.web.pages.marks import marks_pages
+from service.web.pages.operate import operate_pages
 from service.web.pages.reports import reports_pages
 
 
@@ -53,7 +56,7 @@ def build_web(
     repository = store.repository
     uploads = Uploads(repository.reports, settings.reports.max_bytes)
     cells = CellsView(settings.fleet) if settings.fleet.prometheus else None
-    problems.install(app)
+    problems.install(app, error_pages(board))
     routers = (
         api(board, repository, access),
         streams(board, feed, access),
@@ -66,13 +69,15 @@ def build_web(
         reports_api(uploads, access, audit),
         fleet_api(cells, access),
         outside(board, registry, ready, access),
-        causes_pages(access),
+        causes_pages(board, repository, access),
         pages(board, access, uploads, repository),
         history_pages(board, repository, access),
         compare_pages(board, repository, access),
         marks_pages(board, repository, access, audit),
+        operate_pages(board, repository, actions, access, audit),
+        export_pages(board, repository, access),
         reports_pages(board, uploads, access, audit),
-        fleet_pages(cells, access),
+        fleet_pages(board, repository, cells, access),
     )
     # Their routes are whole already; include_router would make each a second time, at the first request.
     for router in routers:

@@ -1,16 +1,19 @@
-"""One browser and one demo for each file of this folder."""
+"""One browser and one demo for each file of this folder; every test has a page of its own that may not complain."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 
-from tests.browser.chromium import Chromium
+from tests.oracle_standin.deadline import HANGS
 from tests.service.running import Running, demo
 
 BINARY = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 HASTE = "{ const slowly = setInterval; window.setInterval = (what, ms) => slowly(what, ms / 20); }"
 """Pages refresh every few seconds; nobody wants to wait for that."""
+OURS = ("http://127.0.0.1", "data:", "about:", "file:")
 
 
 @pytest.fixture(scope="module")
@@ -21,19 +24,63 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
+def browser() -> Iterator[Browser]:
     if BINARY is None:
         pytest.skip("chromium is not installed (Debian package chromium)")
-    started = Chromium(BINARY)
-    started.call("Page.addScriptToEvaluateOnNewDocument", source=HASTE)
-    yield started
-    started.close()
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=BINARY, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What console, policy and network of the pages of a test objected to."""
+    return []
+
+
+NewPage = Callable[..., Page]
+
+
+@pytest.fixture
+def new_page(browser: Browser, complaints: list[str]) -> Iterator[NewPage]:
+    """Opens pages in a context of their own, with any option of a context; what they complain of is gathered."""
+    contexts: list[BrowserContext] = []
+
+    def open_page(**options: object) -> Page:
+        context = browser.new_context(**options)  # type: ignore[arg-type]
+        contexts.append(context)
+        context.set_default_timeout(HANGS * 1000)
+        context.add_init_script(HASTE)
+        page = context.new_page()
+        page.on("console", lambda message: _note(complaints, message))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: _ask(complaints, request))
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def page(new_page: NewPage) -> Page:
+    """A wide window with scripts."""
+    return new_page(viewport={"width": 1440, "height": 900})
 
 
 @pytest.fixture(autouse=True)
-def _no_complaints(request: pytest.FixtureRequest) -> Iterator[None]:
+def _no_complaints(complaints: list[str]) -> Iterator[None]:
     """Whatever a test does, the console stays empty, unless the test says it must not."""
-    browser: Chromium = request.getfixturevalue("browser")
-    browser.complaints.clear()
     yield
-    assert browser.complaints == []
+    assert complaints == []
+
+
+def _note(complaints: list[str], message: ConsoleMessage) -> None:
+    if message.type in ("error", "warning"):
+        complaints.append(message.text)
+
+
+def _ask(complaints: list[str], request: Request) -> None:
+    if not request.url.startswith(OURS):
+        complaints.append(f"asked {request.url}")

@@ -1,232 +1,262 @@
-"""The pages in a real browser, served by a real demo: they render, refresh themselves, and their links lead somewhere.
+"""The pages in a real browser, served by a real demo: a walk from the fleet to an export, by mouse, by keyboard and live.
 
-The history and the comparison are drawn, legible and within a narrow window, and a form sets marks. All of it is one file,
-so that one browser and one demo serve it.
+Legible and accessible in light and dark, wide and narrow. All of it is one file, so that one browser and one demo serve it.
 """
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
 
 from collectors.scenarios import scenarios
 from service.intake.inputs import diagnose_all
 from service.web.pages.html_report import as_html
-from tests.browser.chromium import Chromium
+from tests.browser.conftest import NewPage
 from tests.oracle_standin.deadline import HANGS
 from tests.service.running import Running
 
 REPORT = Path(__file__).parents[1] / "recordings/reports/awr-11.2.0.4.0-undo-storm.html"
 LEAST_PIXELS = 9
-TEXTS = "[...document.querySelectorAll('svg text')].map(one => one.getBoundingClientRect().height)"
+FITS = "document.documentElement.scrollWidth <= innerWidth"
+SMALLEST = (
+    "Math.min(...[...document.querySelectorAll('svg text')].map(one => one.getBoundingClientRect())"
+    ".filter(one => one.width && !one.hidden).map(one => one.height))"
+)
+PHONE = {"viewport": {"width": 390, "height": 844}}
+COMPARE = "/db/busy-but-fine/compare?before=-8s..-4s&after=-4s..now"
 
 
-def test_fleet_page_shows_every_database_and_leads_to_it(served: Running, browser: Chromium) -> None:
-    browser.open(f"{served.url}/")
-    assert browser.run("document.title") == "Fleet · latchscope"
-    names = browser.run("[...document.querySelectorAll('td a')].map(a => a.textContent)")
-    assert sorted(names) == sorted(scenarios())
-    assert browser.run("getComputedStyle(document.querySelector('.tag')).backgroundColor") != "rgba(0, 0, 0, 0)"
-    browser.click("a[href='/db/undo-storm']")
-    assert browser.run("location.pathname") == "/db/undo-storm"
-    assert browser.run("document.querySelector('h1').textContent").startswith("undo-storm")
+@pytest.fixture(scope="module")
+def storm(served: Running) -> Running:
+    """The demo once undo-storm is in its storm, and a report is uploaded."""
+    served.wait(lambda: served.json("/api/v1/databases/undo-storm")["state"] == "Critical", 5 * HANGS)
+    return served
 
 
-def test_database_page_has_its_tables_and_charts(served: Running, browser: Chromium) -> None:
-    browser.open(f"{served.url}/db/busy-but-fine")
-    browser.until("document.querySelectorAll('svg path.line').length >= 2 || (location.reload(), false)")
-    headings = browser.run("[...document.querySelectorAll('h2')].map(h => h.textContent)")
-    for wanted in ("The walk", "Recent polls", "Dictionary caches", "Ruled out", "Could not be judged"):
-        assert wanted in headings
-    caches = browser.run("[...document.querySelectorAll('td')].map(td => td.textContent)")
-    assert "dc_users" in caches
-
-
-def test_pages_stay_within_the_window(served: Running, browser: Chromium) -> None:
-    for path in ("/", "/db/parse-storm", "/reports", "/causes", "/causes/undo-segments"):
-        browser.open(f"{served.url}{path}")
-        assert browser.run("document.documentElement.scrollWidth <= innerWidth"), path
-
-
-def test_database_page_refreshes_itself_and_keeps_its_place(served: Running, browser: Chromium) -> None:
-    browser.open(f"{served.url}/db/busy-but-fine")
-    browser.run("(window.same = true, document.getElementById('content').dataset.old = 'yes', scrollTo(0, 200))")
-    browser.until("document.getElementById('content').dataset.old === undefined")
-    assert browser.run("window.same"), "it was brought up to date in place, not loaded again"
-    assert browser.run("scrollY") == 200
-
-
-def test_causes_page_leads_to_each_cause_and_back(served: Running, browser: Chromium) -> None:
-    browser.open(f"{served.url}/")
-    browser.click("nav a[href='/causes']")
-    browser.click("a[href='/causes/undo-segments']")
-    assert browser.run("document.querySelector('h1').textContent").startswith("Too many undo segments")
-    browser.click("header a.mark")
-    assert browser.run("location.pathname") == "/"
-
-
-def test_links_of_the_pages_lead_somewhere(served: Running, browser: Chromium) -> None:
-    for path in ("/", "/db/parse-storm", "/causes"):
-        browser.open(f"{served.url}{path}")
-        statuses = browser.run(
-            "Promise.all([...new Set([...document.links].map(a => a.href))].filter(u => u.startsWith(location.origin))"
-            ".map(async u => [u, (await fetch(u)).status]))"
-        )
-        assert statuses
-        assert {status for _, status in statuses} == {200}, statuses
-
-
-def test_report_upload_leads_to_its_diagnosis(served: Running, browser: Chromium) -> None:
-    browser.open(f"{served.url}/")
-    browser.click("nav a[href='/reports']")
-    assert browser.run("document.querySelector('main').textContent").count("None was uploaded yet") == 1
-    browser.choose("input[type=file]", REPORT)
-    browser.click("button")
-    assert browser.run("location.pathname").startswith("/reports/")
-    assert browser.run("document.querySelector('h1').textContent") == REPORT.name
-    assert browser.run("document.querySelectorAll('svg.bars rect.bar').length") > 4
-    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
-    browser.open(f"{served.url}/reports")
-    browser.click("td a")
-    assert browser.run("document.querySelector('.tag').textContent") == "critical"
-
-
-def test_report_upload_names_a_refused_file_on_the_page(served: Running, browser: Chromium, tmp_path: Path) -> None:
-    (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
-    browser.open(f"{served.url}/reports")
-    browser.choose("input[type=file]", tmp_path / "alert.log")
-    browser.click("button")
-    assert "alert.log is not an AWR" in browser.run("document.querySelector('.failure').textContent")
-    assert any("415" in one for one in browser.complaints), "the browser notes the status itself"
-    browser.complaints.clear()
-
-
-def test_mail_page_opens_from_a_file_and_its_policy_allows_its_style(browser: Chromium, tmp_path: Path) -> None:
-    days = [str(REPORT.with_name(f"day-{day}.txt")) for day in range(1, 6)]
-    (tmp_path / "mailed.html").write_text(as_html(diagnose_all(days)), encoding="utf-8")
-    browser.open((tmp_path / "mailed.html").as_uri())
-    assert (
-        browser.run("getComputedStyle(document.querySelector('.tag.critical')).backgroundColor") != "rgba(0, 0, 0, 0)"
-    )
-    assert browser.run("document.querySelectorAll('rect.first').length") == 2
-    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
-    browser.complaints[:] = [one for one in browser.complaints if not one.startswith("asked file:")]
-
-
-def test_outage_keeps_the_page_and_says_so(served: Running, browser: Chromium) -> None:
-    browser.open(f"{served.url}/db/busy-but-fine")
-    browser.run("window.fetch = async () => new Response('{\"status\": 500}')")
-    browser.until("document.title === '(no answer) latchscope'")
-    assert browser.run("document.querySelector('h1').textContent").startswith("busy-but-fine")
-
-
-def test_missing_page_leads_back(served: Running, browser: Chromium, tmp_path: Path) -> None:
-    browser.open(f"{served.url}/db/nobody")
-    assert any("404" in one for one in browser.complaints), "the browser notes the 404 itself"
-    browser.complaints.clear()
-    browser.click("main a")
-    assert browser.run("location.pathname") == "/"
-
-
-@pytest.fixture
-def narrow(browser: Chromium) -> Chromium:
-    browser.call("Emulation.setDeviceMetricsOverride", width=500, height=900, deviceScaleFactor=1, mobile=False)
-    return browser
-
-
-@pytest.fixture(autouse=True)
-def _wide_again(browser: Chromium) -> object:
-    yield
-    browser.call("Emulation.clearDeviceMetricsOverride")
-
-
-def within(browser: Chromium) -> bool:
-    return bool(browser.run("document.documentElement.scrollWidth <= innerWidth"))
-
-
-def open_when(browser: Chromium, url: str, ready: str) -> None:
+def open_when(page: Page, url: str, ready: str) -> None:
     """Ask again until enough was polled for the page to show it."""
     until = time.monotonic() + HANGS
-    browser.open(url)
-    while not browser.run(ready):
+    page.goto(url)
+    while not page.evaluate(ready):
         assert time.monotonic() < until, f"never so: {ready}"
         time.sleep(0.5)
-        browser.open(url)
+        page.goto(url)
 
 
-def test_database_page_leads_to_its_history_and_on_to_any_window(served: Running, browser: Chromium) -> None:
-    browser.open(f"{served.url}/db/undo-storm")
-    browser.click("a[href='/db/undo-storm/history']")
-    open_when(
-        browser, f"{served.url}/db/undo-storm/history?begin=-1m", "document.querySelectorAll('.over svg').length >= 5"
-    )
-    assert browser.run("document.querySelectorAll('table.figures tbody tr').length") > 1
-    browser.click("a[rel=prev]")
-    assert "begin=" in browser.run("location.search")
-    browser.click("a[rel=next]")
-    assert browser.run("document.querySelector('h1').textContent") == "undo-storm over time"
-    assert within(browser)
+def test_fleet_leads_to_the_database_the_cause_a_mark_a_comparison_and_an_export(storm: Running, page: Page) -> None:
+    page.goto(f"{storm.url}/")
+    assert sorted(page.locator(".fleet .db a").all_text_contents()) == sorted(scenarios())
+    page.get_by_role("link", name="undo-storm", exact=True).first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Too many undo segments make every transaction queue")
+    link = page.locator(".chain summary", has_text="dc_rollback_segments")
+    link.click()
+    expect(page.locator(".chain details[open] .how")).to_contain_text("v$rowcache")
+    page.get_by_role("button", name="Run it").click()
+    expect(page.get_by_role("status").first).to_contain_text("The query gave")
+    page.get_by_label("What was changed").fill("undo <b>recreated</b>")
+    page.get_by_role("button", name="Set mark").click()
+    assert "/compare?mark=" in page.url
+    expect(page.locator("main")).to_contain_text("undo <b>recreated</b>")
+    page.goto(f"{storm.url}/db/undo-storm")
+    for name in ("One HTML file", "Markdown"):
+        with page.expect_download() as kept:
+            page.get_by_role("link", name=name, exact=True).click()
+        text = kept.value.path().read_text(encoding="utf-8")
+        assert "Too many undo segments" in text, name
 
 
-def test_timeline_has_its_colours_and_can_be_zoomed_without_a_script(served: Running, browser: Chromium) -> None:
-    open_when(
-        browser, f"{served.url}/db/parse-storm/history?begin=-1m", "document.querySelector('.events .band') !== null"
-    )
-    assert browser.run("getComputedStyle(document.querySelector('.events .band')).fill") != "rgb(0, 0, 0)"
-    assert browser.run("document.querySelectorAll('script').length") == 0
-    address = browser.run("document.querySelector('a.zoom').href.baseVal")
-    browser.open(f"{served.url}{address}")
-    assert browser.run("document.querySelector('h1').textContent") == "parse-storm over time"
+def test_walk_needs_nothing_but_the_keyboard(storm: Running, page: Page) -> None:
+    page.goto(f"{storm.url}/")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
+    page.keyboard.press("Enter")
+    page.keyboard.press("/")
+    page.keyboard.type("undo-storm")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=undo-storm**")
+    tab_to(page, "document.activeElement.matches('.fleet .db a')")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/db/undo-storm")
+    tab_to(page, "document.activeElement.matches('.chain summary')")
+    page.keyboard.press("Enter")
+    assert page.locator(".chain details[open]").count() == 1
+    shown = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert shown != "none", "focus can be seen"
 
 
-def test_mark_form_sets_a_mark_and_leads_to_before_and_after(served: Running, browser: Chromium) -> None:
-    browser.open(f"{served.url}/db/busy-but-fine")
-    browser.run("document.querySelector('input[name=text]').value = 'shared pool <b>doubled</b>'")
-    browser.click(".mark-form button")
-    assert browser.run("location.pathname") == "/db/busy-but-fine/compare"
-    assert "shared pool <b>doubled</b>" in browser.run("document.querySelector('main').textContent")
-    browser.open(f"{served.url}/db/busy-but-fine")
-    assert "shared pool <b>doubled</b>" in browser.run("document.querySelector('.happened').textContent")
+def tab_to(page: Page, there: str) -> None:
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate(there):
+            return
+    raise AssertionError(f"no way by Tab to {there}")
 
 
-def test_refresh_does_not_lose_what_is_being_typed(served: Running, browser: Chromium) -> None:
-    """Typing begins while the fresh page is on its way: the worst moment there is."""
-    browser.open(f"{served.url}/db/busy-but-fine")
-    browser.run(
-        "new Promise(asked => { const really = fetch; window.fetch = async (...what) => { const answer = await really(...what);"
-        " asked(); await new Promise(done => { window.release = done; }); return answer; } })"
-    )
-    browser.run("document.querySelector('input[name=text]').value = 'half a thought'")
-    age = browser.run("document.getElementById('content').textContent")
-    browser.run("release()")
-    browser.run("new Promise(done => setTimeout(done, 700))")
-    assert browser.run("document.querySelector('input[name=text]').value") == "half a thought"
-    assert browser.run("document.getElementById('content').textContent") == age
+def refreshed(page: Page, times: int = 3) -> Callable[[], None]:
+    """Waits until the page has asked for itself so many times."""
+    seen: list[str] = []
+    page.on("response", lambda answer: seen.append(answer.url) if answer.url == page.url else None)
+
+    def wait() -> None:
+        until = time.monotonic() + HANGS
+        while len(seen) < times:
+            assert time.monotonic() < until, "it does not refresh"
+            page.wait_for_timeout(50)
+
+    return wait
 
 
-def test_compare_page_shows_two_windows_side_by_side(served: Running, browser: Chromium) -> None:
-    url = f"{served.url}/db/busy-but-fine/compare?before=-8s..-4s&after=-4s..now"
-    open_when(browser, url, "document.querySelectorAll('.pair svg').length >= 8")
-    first, second = browser.run(
-        "[...document.querySelectorAll('.pair:first-of-type svg')].map(s => s.getBoundingClientRect().top)"
-    )
-    assert first == second
-    assert browser.run(f"Math.min(...{TEXTS})") >= LEAST_PIXELS
-    assert within(browser)
+def test_refresh_keeps_focus_place_selection_and_what_is_open(storm: Running, page: Page) -> None:
+    page.goto(f"{storm.url}/db/undo-storm")
+    link = page.get_by_role("link", name="Show the commands")
+    link.focus()
+    page.evaluate("window.same = true; scrollTo(0, 200)")
+    old = page.locator("[data-live=crumbs]").inner_text()
+    refreshed(page)()
+    page.wait_for_function("old => document.querySelector('[data-live=crumbs]').innerText !== old", arg=old)
+    assert page.evaluate("[window.same, document.activeElement.textContent, scrollY]") == [
+        True,
+        "Show the commands",
+        200,
+    ]
+    page.locator(".chain summary").first.click()
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('.lede'))")
+    told = page.evaluate("String(getSelection())")
+    refreshed(page)()
+    assert page.evaluate("String(getSelection())") == told
+    assert page.locator(".chain details[open]").count() == 1
 
 
-def test_pages_over_time_are_legible_in_a_narrow_window(served: Running, narrow: Chromium) -> None:
-    compare = "/db/busy-but-fine/compare?before=-8s..-4s&after=-4s..now"
-    for path in (
+def test_refresh_does_not_lose_what_is_being_typed(storm: Running, page: Page) -> None:
+    page.goto(f"{storm.url}/db/busy-but-fine")
+    page.get_by_label("What was changed").fill("half a thought")
+    refreshed(page)()
+    expect(page.get_by_label("What was changed")).to_have_value("half a thought")
+
+
+def test_page_says_when_the_connection_is_lost_and_when_it_is_back(storm: Running, page: Page) -> None:
+    page.goto(f"{storm.url}/db/busy-but-fine")
+    page.evaluate("window.really = fetch; window.fetch = async () => { throw new Error('gone'); }; 0")
+    expect(page.locator(".lost")).to_contain_text("No answer from latchscope")
+    page.evaluate("window.fetch = window.really; 0")
+    expect(page.locator(".lost")).to_have_count(0)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+def test_pages_work_without_a_script(storm: Running, new_page: NewPage) -> None:
+    page = new_page(java_script_enabled=False)
+    page.goto(f"{storm.url}/?state=critical")
+    page.get_by_role("link", name="undo-storm", exact=True).first.click()
+    page.locator(".chain summary").first.click()
+    expect(page.locator(".chain details[open]")).to_have_count(1)
+    page.get_by_label("What was changed").fill("no script")
+    page.get_by_role("button", name="Set mark").click()
+    assert "/compare?mark=" in page.url
+
+
+def test_drag_over_a_chart_zooms_to_that_time(storm: Running, page: Page) -> None:
+    open_when(page, f"{storm.url}/db/undo-storm", "document.querySelectorAll('.chart.can-zoom').length > 2")
+    page.locator(".chart.wide.can-zoom").first.scroll_into_view_if_needed()
+    box = page.locator(".chart.wide.can-zoom").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 200, box["y"] + 80)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 900, box["y"] + 80)
+    page.mouse.up()
+    page.wait_for_url("**/history?begin=*")
+    assert page.get_by_role("heading", level=1).inner_text().endswith("UTC")
+
+
+def test_timeline_can_be_zoomed_and_moved_by_links(storm: Running, page: Page) -> None:
+    open_when(page, f"{storm.url}/db/undo-storm/history?begin=-1m", "document.querySelector('.events .lane') !== null")
+    assert page.evaluate("getComputedStyle(document.querySelector('.events .lane')).fill") != "rgb(0, 0, 0)"
+    assert page.locator("table.figures tbody tr").count() > 1
+    page.goto(storm.url + page.evaluate("document.querySelector('a.zoom').href.baseVal"))
+    page.locator("a[rel=prev]").click()
+    page.locator("a[rel=next]").click()
+    assert page.evaluate(FITS)
+
+
+def test_report_upload_leads_to_its_diagnosis_and_names_what_is_refused(
+    storm: Running, page: Page, tmp_path: Path, complaints: list[str]
+) -> None:
+    page.goto(f"{storm.url}/reports")
+    page.locator("input[type=file]").set_input_files(REPORT)
+    page.get_by_role("button", name="Diagnose").click()
+    assert page.get_by_role("heading", level=1).inner_text() == REPORT.name
+    expect(page.locator(".verdict .state").first).to_contain_text("Critical")
+    assert page.evaluate(FITS)
+    (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
+    page.goto(f"{storm.url}/reports")
+    page.locator("input[type=file]").set_input_files(tmp_path / "alert.log")
+    page.get_by_role("button", name="Diagnose").click()
+    expect(page.get_by_role("alert")).to_contain_text("alert.log is not an AWR")
+    assert any("415" in one for one in complaints), "the browser notes the status itself"
+    complaints.clear()
+
+
+def test_mail_page_opens_from_a_file_and_its_policy_allows_its_style(page: Page, tmp_path: Path) -> None:
+    days = [str(REPORT.with_name(f"day-{day}.txt")) for day in range(1, 6)]
+    (tmp_path / "mailed.html").write_text(as_html(diagnose_all(days)), encoding="utf-8")
+    page.goto((tmp_path / "mailed.html").as_uri())
+    assert page.evaluate("getComputedStyle(document.querySelector('.state.critical')).color") != "rgb(0, 0, 0)"
+    assert page.locator("rect.first").count() == 2
+    assert page.evaluate(FITS)
+
+
+def test_missing_page_names_what_is_nearest(storm: Running, page: Page, complaints: list[str]) -> None:
+    page.goto(f"{storm.url}/db/undo-strom")
+    page.get_by_role("link", name="undo-storm").click()
+    assert page.url.endswith("/db/undo-storm")
+    assert any("404" in one for one in complaints), "the browser notes the 404 itself"
+    complaints.clear()
+
+
+def pages_of(storm: Running) -> list[str]:
+    """Every kind of page there is."""
+    reports = storm.json("/api/v1/reports")
+    return [
         "/",
-        "/db/undo-storm",
+        *(f"/db/{name}" for name in ("undo-storm", "ddl-hang", "busy-but-fine", "healthy-19c", "users-mutex")),
         "/db/undo-storm/history?begin=-1m",
-        "/db/undo-storm/history?begin=-90d",
-        compare,
-    ):
-        open_when(narrow, f"{served.url}{path}", "document.querySelectorAll('svg text').length > 3")
-        assert within(narrow), path
-        assert narrow.run(f"Math.min(...{TEXTS})") >= LEAST_PIXELS, path
-        headed = "[...document.querySelectorAll('.scroll thead')].map(one => one.getBoundingClientRect().height)"
-        heights = narrow.run(headed)
-        assert all(heights) and len(heights) == ("/history" in path or "/compare" in path), (path, heights)
+        COMPARE,
+        "/causes",
+        "/causes/undo-segments",
+        "/runbooks",
+        "/runbooks/RowCacheObjectsSleepsHigh",
+        "/reports",
+        *(f"/reports/{one['id']}" for one in reports[:1]),
+        "/db/nobody",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("light", {"viewport": {"width": 1440, "height": 900}}),
+        ("dark", {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"}),
+        ("phone", PHONE),
+    ],
+)
+def test_every_page_is_accessible_and_fits(
+    storm: Running, new_page: NewPage, complaints: list[str], name: str, options: dict[str, object]
+) -> None:
+    page, axe = new_page(**options), Axe()
+    found = []
+    for path in pages_of(storm):
+        page.goto(f"{storm.url}{path}")
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.name = ''; one.open = true; })")
+        found += [
+            f"{path}: {one['id']}: {[node['target'] for node in one['nodes'][:3]]}"
+            for one in axe.run(page).response["violations"]
+        ]
+        if not page.evaluate(FITS):
+            found.append(f"{path} is wider than its window")
+        smallest = page.evaluate(SMALLEST)
+        if smallest is not None and smallest < LEAST_PIXELS:
+            found.append(f"{path} has text of {smallest:.1f} px")
+    complaints[:] = [one for one in complaints if "404" not in one]
+    assert found == []

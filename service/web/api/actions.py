@@ -47,7 +47,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     def resume_login(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> ResumeOut:
         """Try the same credential once more after a refused login stopped all further ones."""
         watched = watched_in(board, db)
-        resumed = _attempt(
+        resumed = attempt(
             audit,
             caller,
             "resume login",
@@ -61,7 +61,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     def run_sampling(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> SamplesOut:
         """Sample waiting sessions once a second from the next poll to the one after it; `who` then tells what was seen."""
         watched = watched_in(board, db)
-        _attempt(audit, caller, "sample sessions", watched, lambda: can.sample(watched), lambda _: "asked")
+        attempt(audit, caller, "sample sessions", watched, lambda: can.sample(watched), lambda _: "asked")
         return SamplesOut(database=db, asked=True)
 
     @router.post("/confirmations")
@@ -74,7 +74,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
         if cause is None or cause.confirm is None:
             raise HTTPException(404, f"no cause {wanted.cause} with a confirming query")
         query = cause.confirm
-        done = _attempt(
+        done = attempt(
             audit, caller, f"confirm {cause.id}", watched, lambda: can.confirm(watched, cause, names=wanted.names)
         )
         release = watched.published.snapshot.release if watched.published else None
@@ -96,7 +96,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     ) -> HoldersOut:
         """Look many times within one statement at who holds the row cache latch; 409 where mutexes guard the row cache."""
         watched = watched_in(board, db)
-        found = _attempt(
+        found = attempt(
             audit, caller, "profile holders", watched, lambda: can.profile(watched, wanted.seconds, wanted.looks)
         )
         return presenters.holders_out(watched, found)
@@ -104,7 +104,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     return router
 
 
-def _attempt(
+def attempt(
     audit: Audit,
     caller: Caller,
     action: str,

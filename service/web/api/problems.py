@@ -1,11 +1,12 @@
 """Errors as application/problem+json (RFC 9457): what, where, and no traceback."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
@@ -31,15 +32,20 @@ def problem(request: Request, status: int, title: str, detail: str) -> JSONRespo
     return JSONResponse(body.model_dump(), status_code=status, media_type=MEDIA)
 
 
-def install(app: FastAPI) -> None:
-    """Answer every error of the application as a problem, and document it as one."""
+ErrorPage = Callable[[Request, int, str, str], Response | None]
+"""Request, status, title and detail → the page of an error, or None where the caller wants a problem."""
+
+
+def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, detail: None) -> None:
+    """Answer every error of the application as a problem, or as a page where that is wanted; document it as a problem."""
     generate = app.openapi
     app.openapi = lambda: _documented(generate())  # type: ignore[method-assign]
 
     @app.exception_handler(HTTPException)
-    def _http(request: Request, error: HTTPException) -> JSONResponse:
+    def _http(request: Request, error: HTTPException) -> Response:
         titles = {404: "Not found", 405: "Method not allowed", 401: "Not authenticated", 403: "Not allowed"}
-        answer = problem(request, error.status_code, titles.get(error.status_code, "Refused"), str(error.detail))
+        told = (error.status_code, titles.get(error.status_code, "Refused"), str(error.detail))
+        answer = as_page(request, *told) or problem(request, *told)
         answer.headers.update(error.headers or {})
         if error.status_code == 405:
             answer.headers["Allow"] = ", ".join(_allowed(request))

@@ -8,7 +8,7 @@ from service.render.study.page import StudyLines, tick
 
 WIDTH, HEIGHT = 640, 240
 LEFT, TOP, BOTTOM, RIGHT = 56, 10, 30, 12
-COLOURS = 6
+COLOURS = 5
 """Colours of the style sheet; further curves take them again, with other marks."""
 LETTER = 6
 
@@ -20,13 +20,16 @@ def curves(chart: StudyLines) -> Markup:
     low, high = chart.span_y()
     middle = (low * high) ** 0.5 if chart.log_y else (low + high) / 2
     legend = "".join(
-        f'<li><span class="key s{i % COLOURS}"></span>{escape(curve.name)}</li>' for i, curve in enumerate(chart.curves)
+        f'<li><svg class="key" viewBox="0 0 24 8" aria-hidden="true">'
+        f'<line class="line s{i % COLOURS + 1}" x1="0" x2="24" y1="4" y2="4"/></svg>'
+        f"{escape(curve.name)}</li>"
+        for i, curve in enumerate(chart.curves)
     )
     drawn = "".join(_curve(chart, i) for i in range(len(chart.curves)))
     floor = HEIGHT - BOTTOM
     return Markup(
-        f'<figure class="over"><figcaption>{escape(chart.title)}<ul class="legend">{legend}</ul></figcaption>'
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(chart.title)}">'
+        f'<figure><figcaption>{escape(chart.title)}</figcaption><ul class="legend">{legend}</ul>'
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(chart.title)}">'
         f"{''.join(_height(chart, value) for value in (low, middle, high))}{''.join(_ticks(chart))}{drawn}"
         f'<line class="axis" x1="{LEFT}" y1="{floor}" x2="{WIDTH - RIGHT}" y2="{floor}"/>'
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - 2}" text-anchor="middle">{escape(chart.x)}</text>'
@@ -42,7 +45,7 @@ def _place(chart: StudyLines, x: float, y: float) -> tuple[float, float]:
 def _curve(chart: StudyLines, index: int) -> str:
     places = [_place(chart, x, y) for x, y in chart.drawn(chart.curves[index])]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    colour = f"line s{index % COLOURS}"
+    colour = f"line s{index % COLOURS + 1}"
     dots = "".join(
         f'<circle class="{colour}" cx="{x:.1f}" cy="{y:.1f}" r="{2 + index // COLOURS}"/>' for x, y in places
     )

@@ -8,8 +8,8 @@ import numpy as np
 
 from service.store.figures.codec import Values
 
-TOP = 5
-"""Lines of a chart beside those of all others as one."""
+TOP = 3
+"""Lines of a chart beside those of all others as one; more could not be told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,11 @@ class ChartLine:
 
     name: str
     values: tuple[float | None, ...]
+    lows: tuple[float | None, ...] = ()
+    """Where several stretches were joined into one: the lowest value among them, and in `highs` the highest."""
+    highs: tuple[float | None, ...] = ()
+    rest: bool = False
+    """Whether it stands for all other lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ def top(lines: Mapping[str, Values], weights: Sequence[float], most: int = TOP) 
     yield from (line_of(name, lines[name]) for name in first)
     if rest:
         others = f"{len(rest)} others" if len(rest) > 1 else rest[0]
-        yield line_of(others, np.sum([lines[name] for name in rest], axis=0))
+        yield replace(line_of(others, np.sum([lines[name] for name in rest], axis=0)), rest=len(rest) > 1)
 
 
 def line_of(name: str, values: Values) -> ChartLine:
@@ -60,7 +65,7 @@ def line_of(name: str, values: Values) -> ChartLine:
 def thinned(
     stretches: Sequence[WatchedStretch], panels: Iterable[ChartPanel], by: int
 ) -> tuple[list[WatchedStretch], tuple[ChartPanel, ...]]:
-    """So many stretches at a time joined into one, with the mean of what is told; never across a gap."""
+    """So many stretches at a time joined into one, with mean, lowest and highest of what is told; never across a gap."""
     if by <= 1:
         return list(stretches), tuple(panels)
     groups: list[list[int]] = []
@@ -78,9 +83,20 @@ def thinned(
     return joined, tuple(
         replace(
             panel,
-            lines=tuple(ChartLine(line.name, tuple(_mean(line, g, weights) for g in groups)) for line in panel.lines),
+            lines=tuple(_joined(line, groups, weights) for line in panel.lines),
         )
         for panel in panels
+    )
+
+
+def _joined(line: ChartLine, groups: Sequence[Sequence[int]], weights: Sequence[float]) -> ChartLine:
+    """A line over joined stretches: a peak of one poll is still seen in `highs`."""
+    lows, highs = line.lows or line.values, line.highs or line.values
+    return replace(
+        line,
+        values=tuple(_mean(line, group, weights) for group in groups),
+        lows=tuple(min((low for at in group if (low := lows[at]) is not None), default=None) for group in groups),
+        highs=tuple(max((high for at in group if (high := highs[at]) is not None), default=None) for group in groups),
     )
 
 
@@ -107,8 +123,8 @@ def together(
     chosen = list(top(both, weights[0] + weights[1]))
     cut = len(weights[0])
     return (
-        replace(before[0], lines=tuple(ChartLine(line.name, line.values[:cut]) for line in chosen)),
-        replace(after[0], lines=tuple(ChartLine(line.name, line.values[cut:]) for line in chosen)),
+        replace(before[0], lines=tuple(replace(line, values=line.values[:cut]) for line in chosen)),
+        replace(after[0], lines=tuple(replace(line, values=line.values[cut:]) for line in chosen)),
     )
 
 
@@ -119,7 +135,7 @@ def _without(panel: ChartPanel, length: int) -> ChartLine:
 
 
 def round_up(value: float) -> float:
-    """The next 1, 2 or 5 times a power of ten, so that the scale reads well and rarely moves."""
+    """The next 1, 2, 4 or 5 times a power of ten, so that the scale reads well and rarely moves."""
     if value <= 0:
         return 1.0
     power = 1.0
@@ -127,9 +143,11 @@ def round_up(value: float) -> float:
         power /= 10
     while power * 10 <= value:
         power *= 10
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= value)
+    return next(step * power for step in (1, 2, 4, 5, 10) if step * power >= value)
 
 
 def label(value: float) -> str:
-    """A value on an axis, without its unit."""
-    return f"{value:,.0f}" if value >= 10 else f"{value:g}"
+    """A value on an axis, without its unit: three digits that matter, millions as M."""
+    if value >= 1e6:
+        return f"{value / 1e6:.3g} M"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"

@@ -42,8 +42,8 @@ def spans(intervals: Sequence[ChartSpan], title: str, unit: str, mark: str) -> M
     drawn = "".join(_span(interval, begin, (end - begin).total_seconds() or 1.0, top) for interval in placed)
     legend = f' <span class="mark-bad">▼</span> {escape(mark)}' if any(interval.marked for interval in placed) else ""
     return Markup(
-        f'<figure><figcaption>{escape(title)} <span class="unit">({escape(unit)})</span>{legend}</figcaption>'
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f'<figure><figcaption>{escape(title)} <span class="quiet">{escape(unit)}</span>{legend}</figcaption>'
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
         f'<line class="grid" x1="{LEFT}" y1="8" x2="{WIDTH}" y2="8"/>'
         f'<text x="{LEFT - 6}" y="12" text-anchor="end">{label(top)}</text>'
         f'<text x="{LEFT - 6}" y="{HEIGHT - BOTTOM + 4}" text-anchor="end">0</text>'
@@ -58,26 +58,9 @@ def bars(amounts: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
     height = ROW * len(amounts)
     rows = "".join(_bar(index, name, value, value / top) for index, (name, value) in enumerate(amounts))
     return Markup(
-        f'<figure><figcaption>{escape(title)} <span class="unit">({escape(unit)})</span></figcaption>'
-        f'<svg class="bars" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{rows}</svg></figure>'
+        f'<figure><figcaption>{escape(title)} <span class="quiet">{escape(unit)}</span></figcaption>'
+        f'<svg class="amounts" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{rows}</svg></figure>'
     )
-
-
-def spark(values: Sequence[float | None], width: int = 120, height: int = 18) -> Markup:
-    """A small line without axes, its top the highest value; a gap where one is unknown. Empty without any value."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return Markup("")
-    top, step = max(known) or 1.0, width / max(len(values) - 1, 1)
-    path, drawn = [], False
-    for index, value in enumerate(values):
-        if value is not None:
-            path.append(f"{'L' if drawn else 'M'}{index * step:.1f} {height - 1 - (height - 2) * value / top:.1f}h0")
-        drawn = value is not None
-    return Markup(
-        '<svg viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="highest {}"><path class="line" d="{}" '
-        'fill="none" stroke="currentColor"/></svg>'
-    ).format(width, height, width, height, f"{100 * max(known):.1f} %", "".join(path))
 
 
 def _span(span: ChartSpan, begin: datetime, seconds: float, top: float) -> str:
@@ -88,7 +71,7 @@ def _span(span: ChartSpan, begin: datetime, seconds: float, top: float) -> str:
         return f'<line class="unknown" x1="{left:.1f}" y1="{y}" x2="{left + width:.1f}" y2="{y}"/>'
     tall = max(HAIRLINE, span.value / top * (HEIGHT - BOTTOM - 8))
     top_edge = HEIGHT - BOTTOM - tall
-    kind = f"bar {escape(span.severity)}{' first' if span.marked else ''}"
+    kind = f"fill {escape(span.severity)}{' first' if span.marked else ''}"
     mark = f'<text class="mark-bad" x="{left + width / 2:.1f}" y="{max(9.0, top_edge - 2):.1f}" text-anchor="middle">▼</text>'
     bar = f'<rect class="{kind}" x="{left:.1f}" y="{top_edge:.1f}" width="{width:.1f}" height="{tall:.1f}"/>'
     return bar + mark * span.marked
@@ -112,6 +95,6 @@ def _bar(index: int, name: str, value: float, share: float) -> str:
     short = name if len(name) <= 40 else f"{name[:39]}…"
     return (
         f'<text x="{NAMES - 6}" y="{y + 13}" text-anchor="end">{escape(short)}</text>'
-        f'<rect class="bar" x="{NAMES}" y="{y + 3}" width="{width:.1f}" height="{ROW - 6}"/>'
+        f'<rect class="fill" x="{NAMES}" y="{y + 3}" width="{width:.1f}" height="{ROW - 6}"/>'
         f'<text x="{NAMES + width + 5:.1f}" y="{y + 13}">{label(value)}</text>'
     )

@@ -14,18 +14,19 @@ from rules.catalogue import catalogue
 from rules.comparison.model import ChangeVerification, Comparison, NotVerified
 from rules.comparison.verification import verified
 from service.history.comparison import CannotCompare, ComparedWindows, NoMark, around, comparison
-from service.render.comparison import cells, unchanged
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, Window, parse_window
 from service.store.queries.marks import Mark
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access
-from service.web.charts import overview, timeline
+from service.web.charts import overview, timechart
+from service.web.charts.axis import HALF, NARROW, Axis
 from service.web.charts.panels import ChartPanel, round_up, together
+from service.web.pages.compared import WORK_NAMES, compared_rows, leading
 from service.web.pages.events import as_events, happenings, of_mark
 from service.web.pages.history import GONE, names_of, refused
-from service.web.pages.layout import page
+from service.web.pages.layout import no_database, page
 
 LISTED = 20
 MARKS_SINCE = timedelta(days=90)
@@ -43,7 +44,7 @@ def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     def compare(request: Request, db: str, before: str = "", after: str = "", mark: str = "") -> Response:
         watched = board.get(db)
         if watched is None:
-            return page(request, "missing.html", 404, what=f"No database named {db} is watched.", back="/")
+            return no_database(request, db, [known.name for known in board])
         now = datetime.now(UTC)
         shown: dict[str, Any] = {
             "database": db,
@@ -92,15 +93,21 @@ def _shown(
 ) -> dict[str, Any]:
     text = mark.text if mark else None
     compared = comparison(store, watched.name, windows.before, windows.after, text, windows.notes)
+    verdicts = _verdicts(store, watched.name, windows, compared)
+    told = [change for change in compared.changes if change.verdict != "cannot tell"]
+    changed = [change for change in told if change.verdict == "changed"]
+    rest = [change for change in told if change.verdict != "changed"]
     return {
         "comparison": compared,
         "windows": windows,
         "before": windows.before.dots,
         "after": windows.after.dots,
         "pairs": list(_pairs(store, watched, windows)),
-        "verdicts": _verdicts(store, watched.name, windows, compared),
-        "changes": [(change, cells(change)) for change in compared.changes if change.verdict == "changed"],
-        "unchanged": [(change, cells(change)) for change in unchanged(compared)],
+        "verdicts": verdicts,
+        "lead": leading(compared, verdicts),
+        "changed": compared_rows(changed),
+        "work": compared_rows([change for change in rest if change.name in WORK_NAMES]),
+        "same": compared_rows([change for change in rest if change.name not in WORK_NAMES]),
         "untold": [change for change in compared.changes if change.verdict == "cannot tell"],
         "home": f"/db/{quote(watched.name)}/history",
     }
@@ -128,8 +135,8 @@ def _pairs(store: Repository, watched: MonitoredDatabase, windows: ComparedWindo
         both = together((panel, sides[0].stretches), (by_title[panel.title], sides[1].stretches))
         scale = _scale(both)
         drawn = [
-            timeline.chart(panel, timeline.Axis(side.window), side.stretches, side.gaps, lane, scale, f"-{index}")
-            for index, (panel, side, lane) in enumerate(zip(both, sides, events, strict=True))
+            timechart.chart(panel, Axis(side.window), side.stretches, side.gaps, lane, scale, frames=(HALF, NARROW))
+            for panel, side, lane in zip(both, sides, events, strict=True)
         ]
         yield drawn[0], drawn[1]
 

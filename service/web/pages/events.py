@@ -10,6 +10,7 @@ from service.state.window import Window
 from service.store.queries.marks import Mark
 from service.store.repository import Repository
 from service.web.charts.timeline import Event
+from service.web.pages.words import state_of
 
 MOST = 100
 SIDE = timedelta(minutes=30)
@@ -19,7 +20,7 @@ LEAST = timedelta(minutes=2)
 
 @dataclass(frozen=True, slots=True)
 class PageEvent:
-    """One line of the list. `kind` is the peak severity of an episode, or `mark`."""
+    """One line of the list. `kind` is the state at the peak of an episode, or `mark`."""
 
     database: str
     kind: str
@@ -36,7 +37,7 @@ class PageEvent:
         """The same on the timeline; an episode that lasts reaches to now. Among many databases each says its own."""
         name = f"{self.database}: {self.title}" if of_many else self.title
         if self.kind == "mark":
-            return Event(self.begin, None, "mark", f"{name} ({self.note})", self.compare, "")
+            return Event(self.begin, None, "mark", f"{name} ({self.note})", self.compare, self.title)
         words = f"{name}{f' ({self.note})' if self.note else ''}"
         return Event(
             self.begin,
@@ -45,6 +46,7 @@ class PageEvent:
             words,
             self.link,
             self.database if of_many else self.title,
+            lasts=self.end is None,
         )
 
 
@@ -72,7 +74,7 @@ def _episode(episode: Episode, now: datetime) -> PageEvent:
     before, after, words = _sides(episode, now)
     home = f"/db/{quote(episode.database)}"
     return PageEvent(
-        episode.database, str(episode.peak_severity), episode.begin, episode.end,
+        episode.database, state_of(episode.peak_severity), episode.begin, episode.end,
         f"{episode.title} on {episode.cache}" if episode.cache else episode.title, episode.verdict or "",
         f"{home}/history?{around.query}",
         f"{home}/compare?before={quote(before.dots)}&after={quote(after.dots)}", words,

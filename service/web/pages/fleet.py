@@ -1,4 +1,11 @@
-"""The page of all cells: the worst databases first, how many show which cause, the last day of each."""
+"""The fleet: every database in one table, what is in trouble first; and the page of all cells."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
@@ -7,27 +14,208 @@ from starlette.responses import Response
 
 from service.cells.engine import EngineAway
 from service.cells.overview import CellsView
+from service.state.board import Board
+from service.state.window import Window
+from service.store.repository import Repository
+from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access
 from service.web.api.fleet import NO_ENGINE
-from service.web.charts import svg
+from service.web.charts import small, timeline
+from service.web.charts.axis import Axis
+from service.web.fleet_rows import FleetRows
+from service.web.pages import words
+from service.web.pages.events import as_events, happenings
+from service.web.pages.fleet_table import FleetRow, fleet_table
 from service.web.pages.layout import page
 
+DAY = timedelta(days=1)
+PER_PAGE = 100
+GROUPS = (
+    ("Act now", ("critical", "warning"), False),
+    ("No data", ("none",), False),
+    ("Worth knowing", ("notice",), False),
+    ("Fine", ("fine",), True),
+)
+SORTS = ("cost", "since", "name", "cache")
+LISTED = 3
 
-def fleet_pages(cells: CellsView | None, access: Access) -> APIRouter:
-    """GET /fleet."""
+
+@dataclass(frozen=True, slots=True)
+class FleetSentence:
+    """A sentence of the summary with links in it."""
+
+    before: str
+    links: Sequence[tuple[str, str]]
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class FleetView:
+    """The fleet as its page shows it: what was asked for, and the rows that fit."""
+
+    sentence: str
+    title: str
+    lines: Sequence[FleetSentence]
+    total: int
+    tally: Sequence[tuple[str, int]]
+    groups: Sequence[tuple[str, Sequence[FleetRow], bool]]
+    sort: str
+    state: str
+    q: str
+    page: int
+    pages: int
+
+    def address(self, **changed: object) -> str:
+        """The address of this page with something else asked for; what is left out is as it is by itself."""
+        asked = {"state": self.state, "sort": self.sort, "q": self.q} | changed
+        kept = {
+            name: value
+            for name, value in asked.items()
+            if value not in ("", 1, None) and (name, value) != ("sort", "cost")
+        }
+        return f"/?{urlencode(kept)}" if kept else "/"
+
+
+def fleet_pages(board: Board, store: Repository, cells: CellsView | None, access: Access) -> APIRouter:
+    """GET / and GET /fleet."""
     router = APIRouter(
         include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
     )
 
+    known = FleetRows(store)
+
+    @router.get("/")
+    def watched(request: Request, sort: str = "cost", state: str = "", q: str = "") -> Response:
+        now = datetime.now(UTC)
+        rows = fleet_table(known.all(board), now)
+        number = request.query_params.get("page", "1")
+        view = fleet_view(rows, sort, state, q, int(number) if number.isdecimal() and len(number) < 6 else 1)
+        return page(request, "fleet.html", view=view, **_lately(store, now))
+
     @router.get("/fleet")
-    def fleet(request: Request) -> Response:
+    def all_cells(request: Request) -> Response:
         if cells is None:
-            return page(request, "missing.html", 404, what=f"There is no view of many cells: {NO_ENGINE}.", back="/")
+            return page(
+                request,
+                "missing.html",
+                404,
+                title="No view of many cells",
+                what=f"There is none: {NO_ENGINE}.",
+                back="/",
+                back_words="The databases of this cell",
+            )
         try:
             found = cells.ask()
         except EngineAway as error:
             return page(request, "cells.html", 503, away=str(error), found=None)
-        sparks: list[Markup] = [svg.spark(database.spark) for database in found.worst]
+        sparks = [_day(database.name, database.spark, database.severity, database.up) for database in found.worst]
         return page(request, "cells.html", away=None, found=found, rows=list(zip(found.worst, sparks, strict=True)))
 
     return router
+
+
+def fleet_view(rows: Sequence[FleetRow], sort: str, state: str, q: str, number: int) -> FleetView:
+    """The rows that fit, in the order asked for; what is not understood of it is as if it were not asked."""
+    sort = sort if sort in SORTS else "cost"
+    state = state if state in words.STATES else ""
+    counts = Counter(row.state for row in rows)
+    fitting = [row for row in rows if state in ("", row.state) and q.strip().casefold() in row.words]
+    ordered = [
+        row
+        for _, states, _ in GROUPS
+        for row in sorted((row for row in fitting if row.state in states), key=lambda row: row.order(sort))
+    ]
+    pages = max(-(-len(ordered) // PER_PAGE), 1)
+    number = min(max(number, 1), pages)
+    shown = ordered[(number - 1) * PER_PAGE : number * PER_PAGE]
+    groups = [(name, [row for row in shown if row.state in states], calm) for name, states, calm in GROUPS]
+    return FleetView(
+        sentence=_sentence(rows, counts),
+        title=_title(counts),
+        lines=list(_lines(rows)),
+        total=len(rows),
+        tally=[(kind, counts[kind]) for kind in words.STATES if counts[kind]],
+        groups=[group for group in groups if group[1]],
+        sort=sort,
+        state=state,
+        q=q,
+        page=number,
+        pages=pages,
+    )
+
+
+def _title(counts: Mapping[str, int]) -> str:
+    bad = next((kind for kind in ("critical", "warning", "none", "notice") if counts[kind]), None)
+    return f"Fleet: {counts[bad]} {words.STATES[bad].lower()}" if bad else "Fleet: all fine"
+
+
+def _sentence(rows: Sequence[FleetRow], counts: Mapping[str, int]) -> str:
+    """How the fleet is, in one sentence."""
+    total, acting = len(rows), [row for row in rows if row.state in ("critical", "warning")]
+    if not rows:
+        return "No database is watched"
+    if not acting:
+        if counts["none"]:
+            return f"{_of(counts['none'], total)} give{'s' if counts['none'] == 1 else ''} no data"
+        fine = counts["fine"]
+        if fine == total:
+            return (
+                "The database is fine"
+                if total == 1
+                else "Both databases are fine"
+                if total == 2
+                else f"All {total:,} databases are fine"
+            )
+        return f"{_of(total - fine, total)} worth a look, none in trouble"
+    lost = sorted(row.share for row in acting if row.share is not None)
+    lose = "loses" if len(acting) == 1 else "lose"
+    if not lost:
+        return f"{_of(len(acting), total)} {'needs' if len(acting) == 1 else 'need'} you now"
+    low, high = (f"{100 * share:.{0 if share >= 0.0995 else 1}f}" for share in (lost[0], lost[-1]))
+    span = f"{low}{words.TIED}%" if low == high else f"{low} to {high}{words.TIED}%"
+    return f"{_of(len(acting), total)} {lose} {span} of DB time to cache waits"
+
+
+def _of(some: int, total: int) -> str:
+    return f"{some:,} of {total:,} databases" if total > 1 else "The database"
+
+
+def _lines(rows: Sequence[FleetRow]) -> Sequence[FleetSentence]:
+    """The worst, what is new within the last hour, and what cannot be read."""
+    lines = []
+    costly = sorted(
+        (row for row in rows if row.share and row.state in ("critical", "warning")), key=lambda row: row.order("cost")
+    )
+    if costly:
+        worst = [row for row in costly if row.cost == costly[0].cost][:LISTED]
+        each = " each" if len(worst) > 1 else ""
+        lines.append(FleetSentence("Worst: ", _linked(worst), f", {worst[0].cost} of DB time{each}."))
+    new = [row for row in rows if row.new and row.state in ("critical", "warning")]
+    if new and len(new) < len([row for row in rows if row.state in ("critical", "warning")]):
+        lines.append(FleetSentence("New in the last hour: ", _linked(new[:LISTED]), "."))
+    silent = [row for row in rows if row.state == "none"]
+    if silent and len(silent) < len(rows):
+        lines.append(FleetSentence("No data from ", _linked(silent[:LISTED]), "."))
+    return lines
+
+
+def _linked(rows: Sequence[FleetRow]) -> Sequence[tuple[str, str]]:
+    return [(row.name, row.link) for row in rows]
+
+
+def _lately(store: Repository, now: datetime) -> dict[str, Any]:
+    """What happened on any database within a day; the page stands without it when the store does not answer."""
+    window = Window(now - DAY, now)
+    try:
+        events = happenings(store, None, window)
+    except STORE_ERRORS:
+        return {"happened": None}
+    drawn = timeline.events(as_events(events, now, of_many=True), Axis(window))
+    return {"happened": events, "timeline": drawn}
+
+
+def _day(name: str, values: Sequence[float | None], severity: str, up: bool) -> Markup:
+    """The last day of a database of any cell."""
+    percents = [None if value is None else 100 * value for value in values]
+    marks = small.SparkMarks(words.state_of(severity, up))
+    return small.spark(percents, f"{name}, share of DB time lost in the last 24 hours: {words.spoken(percents)}", marks)

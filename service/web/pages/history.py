@@ -16,11 +16,12 @@ from service.state.window import PRESETS, BadWindow, Window, window
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access
-from service.web.charts import timeline
+from service.web.charts import timechart, timeline
+from service.web.charts.axis import Axis
 from service.web.charts.overview import Overview, overview
 from service.web.charts.panels import thinned
 from service.web.pages.events import as_events, happenings
-from service.web.pages.layout import page
+from service.web.pages.layout import no_database, page
 
 ROWS = 60
 GONE = "the store does not answer, so nothing that was kept can be shown; /readyz says why"
@@ -44,11 +45,12 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     def history(request: Request, db: str, begin: str = "-1h", end: str = "now") -> Response:
         watched = board.get(db)
         if watched is None:
-            return page(request, "missing.html", 404, what=f"No database named {db} is watched.", back="/")
+            return no_database(request, db, [known.name for known in board])
         now = datetime.now(UTC)
         try:
             chosen = window(begin, end, now)
-            return page(request, "history.html", **_shown(store, watched, chosen, now))
+            asked = begin if end == "now" else ""
+            return page(request, "history.html", asked=asked, **_shown(store, watched, chosen, now))
         except BadWindow as error:
             return refused(request, db, 422, str(error))
         except STORE_ERRORS:
@@ -71,7 +73,7 @@ def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: d
     """What the template of the history wants."""
     drawn = overview(store, watched.name, chosen, names_of(watched))
     happened = happenings(store, watched.name, chosen)
-    events, axis = as_events(happened, min(now, chosen.end)), timeline.Axis(chosen)
+    events, axis = as_events(happened, min(now, chosen.end)), Axis(chosen)
     home = f"/db/{quote(watched.name)}/history"
     return {
         "database": watched.name,
@@ -82,9 +84,13 @@ def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: d
         "now": now,
         "happened": happened,
         "timeline": timeline.events(events, axis, drawn.gaps, home),
-        "charts": [timeline.chart(panel, axis, drawn.stretches, drawn.gaps, events) for panel in drawn.panels],
-        "columns": list(timeline.rows(drawn.panels)),
+        "charts": [
+            timechart.chart(panel, axis, drawn.stretches, drawn.gaps, events, timechart.least(panel))
+            for panel in drawn.panels
+        ],
+        "columns": [(panel, line) for panel in drawn.panels for line in panel.lines],
         "rows": rows(drawn),
+        "spread": any(line.highs for panel in drawn.panels for line in panel.lines),
         "csv": f"/api/v1/databases/{quote(watched.name)}/history?{_asking(drawn)}",
     }
 
@@ -103,7 +109,7 @@ def rows(drawn: Overview) -> list[HistoryRow]:
     stretches, panels = thinned(drawn.stretches, drawn.panels, by)
     lines = [line for panel in panels for line in panel.lines]
     figures = [
-        HistoryRow(stretch.begin, stretch.end, tuple(_cell(line.values[index]) for line in lines), None)
+        HistoryRow(stretch.begin, stretch.end, tuple(cell(line.values[index]) for line in lines), None)
         for index, stretch in enumerate(stretches)
     ]
     return sorted(
@@ -111,5 +117,6 @@ def rows(drawn: Overview) -> list[HistoryRow]:
     )
 
 
-def _cell(value: float | None) -> str:
+def cell(value: float | None) -> str:
+    """A figure of a table in three digits that matter; a dash where it is not known."""
     return "–" if value is None else rough(value)

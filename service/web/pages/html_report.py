@@ -11,7 +11,6 @@ from importlib.metadata import version
 from markupsafe import Markup
 
 from collectors.model import Delta
-from rules.catalogue import catalogue
 from rules.model import worst
 from service.intake.inputs import DiagnosedInput, InputResults
 from service.intake.report_figures import figures
@@ -19,7 +18,8 @@ from service.render.diagnosis import common_notes
 from service.render.summary import HEADINGS, SummaryGroup, groups, lines, period
 from service.web.charts import svg
 from service.web.charts.svg import ChartSpan
-from service.web.pages.layout import HERE, DiagnosisView, diagnosis_view, templates
+from service.web.pages.diagnosis import DiagnosisView, diagnosis_view
+from service.web.pages.layout import HERE, templates
 
 FIRST_BAD = "the first bad interval"
 MOST_NAMED = 3
@@ -35,21 +35,21 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
     found = sorted(
         groups(diagnosed), key=lambda group: -worst(each.diagnosis.severity for each in group.diagnosed).rank
     )
+    at, shared = made or datetime.now(UTC), common_notes(diagnosed)
     css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     return templates.env.get_template("mailed.html").render(
         css=Markup(css),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'",
         title=_title(found),
-        made=f"{made or datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        made=f"{at:%Y-%m-%d %H:%M} UTC",
         version=version("latchscope"),
         headings=HEADINGS,
         lines=lines(diagnosed),
         first_bad={group.series.first_bad for group in found if group.series},
-        groups=[(group, _series_charts(group), _worst_first(group)) for group in found],
-        shared=common_notes(diagnosed),
+        groups=[(group, _series_charts(group), _worst_first(group, shared, at)) for group in found],
+        shared=shared,
         unread=[str(error) for error in outcome.errors] + outcome.skipped,
-        causes=catalogue(),
     )
 
 
@@ -73,10 +73,15 @@ def _title(found: Sequence[SummaryGroup]) -> str:
     return f"{', '.join(names[:MOST_NAMED])}{more}{span}"
 
 
-def _worst_first(group: SummaryGroup) -> list[tuple[DiagnosisView, list[tuple[str, str]]]]:
+def _worst_first(
+    group: SummaryGroup, shared: Sequence[str], at: datetime
+) -> list[tuple[DiagnosisView, list[tuple[str, str]]]]:
     ordered = sorted(group.diagnosed, key=lambda entry: -entry.diagnosis.severity.rank)
     return [
-        (diagnosis_view(entry.name, entry.diagnosis, entry.source, figures(entry.change)), list(_whose(entry)))
+        (
+            diagnosis_view(entry.name, entry.diagnosis, entry.source, figures(entry.change), at, shared=shared),
+            list(_whose(entry)),
+        )
         for entry in ordered
     ]
 

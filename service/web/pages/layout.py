@@ -2,30 +2,37 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from importlib.metadata import version
 from pathlib import Path
+from urllib.parse import quote
 
 from fastapi import Request
 from fastapi.templating import Jinja2Templates
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
+from collectors.release import text_for
 from rules.explanation.confirmation import number_of
-from rules.formatting import compared, count, measured, percent
+from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
-from rules.model import Diagnosis, Figure
-from rules.printed import DeltaSource, section_of
+from rules.model import Figure
+from rules.printed import section_of
+from rules.query import Texts
 from service.characters import visible
-from service.intake.report_figures import Bars
-from service.render.parts import ELSEWHERE, nothing_judged
-from service.render.summary import period
-from service.web.charts import svg
+from service.render.parts import OF_A_FINDING
+from service.state.window import iso
+from service.web.pages import words
 
 HERE = Path(__file__).parents[1]
 FRAME = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
+
+SECTIONS = (("Fleet", "/"), ("Reports", "/reports"), ("Causes", "/causes"), ("Runbooks", "/runbooks"))
+"""What the head of every page leads to."""
 
 templates = Jinja2Templates(HERE / "templates")
 _TICKED = re.compile("`([^`]+)`")
@@ -34,6 +41,21 @@ _TICKED = re.compile("`([^`]+)`")
 def ticked(words: str) -> Markup:
     """Words in which `code` is marked by backticks, escaped, with the code as such."""
     return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(words))))
+
+
+def filled_in(statement: str, names: Sequence[str] = ()) -> Markup:
+    """A statement in which the names that a reader must replace by their own are marked."""
+    if not names:
+        return escape(statement)
+    parts = re.split(f"({'|'.join(re.escape(name) for name in sorted(names, key=len, reverse=True))})", statement)
+    return Markup("").join(Markup("<mark>{}</mark>").format(part) if part in names else escape(part) for part in parts)
+
+
+def for_release(statement: Texts | None, release: str | None) -> str:
+    """The text of a statement for a release: the nearest lower one; the newest where the release is not known."""
+    if statement is None or isinstance(statement, str):
+        return statement or ""
+    return (text_for(statement, release) if release else None) or next(reversed(list(statement.values())), "")
 
 
 def _measured(figure: Figure) -> str:
@@ -56,42 +78,53 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "spelled": spelled,
     "number_of": number_of,
     "ticked": ticked,
+    "filled_in": filled_in,
+    "for_release": for_release,
+    "length_of": words.length,
+    "clock": words.clock,
+    "iso": iso,
+    "share": words.share,
+    "sessions": words.sessions,
+    "amount": words.amount,
+    "plural": words.plural,
+    "state_of": words.state_of,
 }
 templates.env.filters |= FILTERS
 templates.env.finalize = _seen
-templates.env.globals |= {"compared": compared, "nothing_judged": nothing_judged, "ELSEWHERE": ELSEWHERE}
-
-
-@dataclass(frozen=True, slots=True)
-class DiagnosisView:
-    """One Diagnosis with what stands around it on a page."""
-
-    name: str
-    period: str
-    diagnosis: Diagnosis
-    charts: tuple[Markup, ...]
-    source: DeltaSource
-
-    @property
-    def printed(self) -> bool:
-        """Whether a printed report was judged, whose figures stand in its sections."""
-        return self.source == "report"
-
-
-def diagnosis_view(name: str, diagnosis: Diagnosis, source: DeltaSource, figures: Sequence[Bars]) -> DiagnosisView:
-    """A Diagnosis as the templates want it."""
-    charts = tuple(_chart(figure) for figure in figures)
-    return DiagnosisView(name, period(diagnosis.basis), diagnosis, charts, source)
+templates.env.globals |= {
+    "OF_A_FINDING": OF_A_FINDING,
+    "SECTIONS": SECTIONS,
+    "STATES": words.STATES,
+    "VERSION": version("latchscope"),
+}
+templates.env.trim_blocks = templates.env.lstrip_blocks = True
 
 
 def page(request: Request, template: str, status: int = 200, **values: object) -> Response:
     """A page in its frame; `status` is the HTTP status."""
-    answer = templates.TemplateResponse(request, template, values, status_code=status)
+    shown: dict[str, object] = {"now": datetime.now(UTC), "section": _section(request.url.path)}
+    answer = templates.TemplateResponse(request, template, shown | values, status_code=status)
     answer.headers["Content-Security-Policy"] = FRAME
     answer.headers["X-Content-Type-Options"] = "nosniff"
+    answer.headers["Referrer-Policy"] = "same-origin"
     return answer
 
 
-def _chart(bars: Bars) -> Markup:
-    title = f"{bars.title}, {bars.left_out} smaller ones left out" if bars.left_out else bars.title
-    return svg.bars([(bar.label, bar.value) for bar in bars.bars], title, bars.unit)
+def missing(request: Request, what: str, names: Mapping[str, str], back: tuple[str, str], asked: str = "") -> Response:
+    """The page of what is not there: those of `names` (words → address) that are nearest to what was `asked` for."""
+    close = get_close_matches(asked.casefold(), {name.casefold(): name for name in names}, n=3, cutoff=0.5)
+    near = [(name, address) for name, address in names.items() if name.casefold() in close]
+    words, address = back
+    return page(request, "missing.html", 404, title="Not found", what=what, near=near, back=address, back_words=words)
+
+
+def no_database(request: Request, db: str, watched: Sequence[str]) -> Response:
+    """The page of a database that is not watched."""
+    addresses = {name: f"/db/{quote(name)}" for name in watched}
+    return missing(request, f"No database named {db} is watched.", addresses, ("All databases", "/"), db)
+
+
+def _section(path: str) -> str:
+    """The part of the head that a page belongs to; databases belong to the fleet."""
+    found = next((link for _, link in SECTIONS[1:] if path == link or path.startswith(f"{link}/")), None)
+    return found or ("/" if path == "/" or path.startswith(("/db/", "/fleet")) else "")

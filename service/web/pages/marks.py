@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.responses import Response
 
@@ -16,10 +16,9 @@ from service.state.window import BadWindow, moment
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access, Caller
+from service.web.pages.forms import form_of
 from service.web.pages.history import refused
-from service.web.pages.layout import page
-
-MOST_BODY = 8192
+from service.web.pages.layout import no_database
 
 
 def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -> APIRouter:
@@ -27,7 +26,7 @@ def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     async def posted(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Mapping[str, str]:
-        return await _form(request)
+        return await form_of(request)
 
     @router.post("/db/{db}/marks")
     def mark(
@@ -37,7 +36,7 @@ def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -
         caller: Annotated[Caller, Depends(access.operator)],
     ) -> Response:
         if board.get(db) is None:
-            return page(request, "missing.html", 404, what=f"No database named {db} is watched.", back="/")
+            return no_database(request, db, [known.name for known in board])
         try:
             now = datetime.now(UTC)
             kept = set_mark(store, db, form.get("text", ""), moment(form.get("at", ""), now), caller.name, now)
@@ -50,17 +49,3 @@ def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -
         return RedirectResponse(f"/db/{quote(db)}/compare?mark={kept.id}", 303)
 
     return router
-
-
-async def _form(request: Request) -> Mapping[str, str]:
-    """The fields of a small form; a body that is no form has none."""
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MOST_BODY:
-            raise HTTPException(413, f"a mark is at most {MOST_BODY} bytes")
-    try:
-        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=10)
-    except ValueError:
-        return {}
-    return {name: values[-1] for name, values in fields.items()}

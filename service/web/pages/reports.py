@@ -1,21 +1,22 @@
 """Pages for uploaded reports: the form and the list, and each report as the page of a database is laid out."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.responses import Response
 
-from rules.catalogue import catalogue
 from service.config.audit import Audit
 from service.intake.archives import label, mib
-from service.intake.uploads import File, Uploads
+from service.intake.uploads import File, Upload, Uploads
 from service.state.board import Board
 from service.web.access import Access, Caller
 from service.web.api.multipart import UploadRefused, receive
 from service.web.api.reports import stored, take
-from service.web.pages.layout import diagnosis_view, page
+from service.web.pages.diagnosis import diagnosis_view
+from service.web.pages.layout import missing, page
 
 LISTED = 200
 
@@ -55,26 +56,31 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
     def report(request: Request, id: str, known: bool = False) -> Response:
         found = stored(lambda: uploads.get(id))
         if found is None:
-            return page(request, "missing.html", 404, what=f"There is no report {label(id)}.", back="/reports")
-        watched = {database.name.casefold(): database.name for database in board}
-        return page(
-            request,
-            "report.html",
-            report=found.kept,
-            known=known,
-            unread=found.content.unread,
-            parts=[
-                diagnosis_view(part.name, part.diagnosis, part.source, part.figures) for part in found.content.diagnoses
-            ],
-            watched={
-                database: watched[database.casefold()]
-                for database in found.kept.databases
-                if database.casefold() in watched
-            },
-            causes=catalogue(),
-        )
+            return missing(request, f"There is no report {label(id)}.", {}, ("All reports", "/reports"))
+        return _shown(request, board, found, known)
 
     return router
+
+
+def _shown(request: Request, board: Board, found: Upload, known: bool) -> Response:
+    watched = {database.name.casefold(): database.name for database in board}
+    now = datetime.now(UTC)
+    return page(
+        request,
+        "report.html",
+        report=found.kept,
+        known=known,
+        unread=found.content.unread,
+        parts=[
+            diagnosis_view(part.name, part.diagnosis, part.source, part.figures, now)
+            for part in found.content.diagnoses
+        ],
+        watched={
+            database: watched[database.casefold()]
+            for database in found.kept.databases
+            if database.casefold() in watched
+        },
+    )
 
 
 def _listed(

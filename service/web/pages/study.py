@@ -12,12 +12,10 @@ from service.web.charts.curves import curves
 from service.web.charts.svg import bars
 from service.web.pages.layout import HERE, templates
 
-STYLES = ("latchscope.css", "timeline.css")
-
 
 def study_html(page: StudyPage, source: str, made: datetime | None = None) -> str:
     """The page; every text in it is escaped. `source` is the table it rests on, `made` is when, now if not given."""
-    css = "".join((HERE / "static" / name).read_text(encoding="utf-8") for name in STYLES)
+    css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     return templates.env.get_template("study.html").render(
         css=Markup(css),

@@ -137,7 +137,7 @@ def test_page_and_rest_show_the_fleet_or_say_why_not(tmp_path: Path, monkeypatch
     app.state.close()
     assert rest.status_code == shown.status_code == 503
     assert rest.json()["detail"].startswith("the fleet cannot be shown: http://127.0.0.1:1 cannot be reached")
-    assert "The fleet cannot be shown." in shown.text
+    assert "The fleet cannot be shown" in shown.text
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

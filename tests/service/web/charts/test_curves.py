@@ -13,7 +13,7 @@ CHART = StudyLines(
 
 def test_points_lie_between_the_axes() -> None:
     found = re.findall(r'<polyline class="([^"]+)" points="([^"]+)"', curves(CHART))
-    assert [kind for kind, _ in found] == ["line s0", "line s1"]
+    assert [kind for kind, _ in found] == ["line s1", "line s2"]
     first = [tuple(map(float, place.split(","))) for place in found[0][1].split()]
     assert first[0] == (LEFT, HEIGHT - BOTTOM) and first[-1] == (WIDTH - RIGHT, TOP)
     assert first[1] == ((LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2)

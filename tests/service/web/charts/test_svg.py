@@ -15,10 +15,10 @@ BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 @pytest.mark.parametrize(
     ("highest", "top", "words"),
-    [(0, 1, "1"), (0.3, 0.5, "0.5"), (1, 1, "1"), (1.01, 2, "2"), (4.2, 5, "5"), (9, 10, "10"), (31.9, 50, "50"),
-     (5200, 10_000, "10,000"), (0.0004, 0.0005, "0.0005")],
+    [(0, 1, "1"), (0.3, 0.4, "0.4"), (1, 1, "1"), (1.01, 2, "2"), (4.2, 5, "5"), (9, 10, "10"), (31.9, 40, "40"),
+     (5200, 10_000, "10,000"), (0.00042, 0.0005, "0.0005")],
 )  # fmt: skip
-def test_scale_ends_at_one_two_or_five(highest: float, top: float, words: str) -> None:
+def test_scale_ends_at_one_two_four_or_five(highest: float, top: float, words: str) -> None:
     assert round_up(highest) == pytest.approx(top)
     assert label(round_up(highest)) == words
 
@@ -38,7 +38,7 @@ def test_spans_are_as_wide_as_they_lasted_and_the_first_bad_is_marked() -> None:
     told.append(ChartSpan(told[-1].end, told[-1].end + timedelta(hours=2), 0.0))
     markup = spans(told, "Sleeps", "per second", "the first bad interval")
     (first, *one), (second, *bad), (_, *last) = drawn(markup)
-    assert (first, second) == ("bar info", "bar info first")
+    assert (first, second) == ("fill info", "fill info first")
     assert one[0] == LEFT and bad[1] == 8 and bad[1] + bad[3] == HEIGHT - BOTTOM
     assert last[2] + 1 == pytest.approx(2 * (one[2] + 1), abs=0.2) and last[3] == HAIRLINE, (
         "next to nothing is seen to be there"
@@ -53,7 +53,7 @@ def test_spans_have_the_colour_of_their_severity_and_their_times() -> None:
         replace(one, severity=kind) for one, kind in zip(hours(1, 5, 9), ("info", "warning", "critical"), strict=True)
     ]
     markup = spans(told, "Sleeps", "per second", "bad")
-    assert [one[0] for one in drawn(markup)] == ["bar info", "bar warning", "bar critical"]
+    assert [one[0] for one in drawn(markup)] == ["fill info", "fill warning", "fill critical"]
     times = re.findall(r">([^<]*\d\d:\d\d)</text>", markup)
     assert times == [f"{BEGAN:%Y-%m-%d %H:%M}", *(f"{BEGAN + timedelta(hours=i):%H:%M}" for i in (1, 2, 3))]
     crowded = [

@@ -7,8 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
+from rules.formatting import sentence
 from service.history.comparison import comparison
-from service.render.comparison import cells, rows, unchanged
+from service.render.comparison import cells
 from service.state.window import Window
 from tests.service.stage import Client, Stage
 from tests.service.web.pages.test_database import HOSTILE, no_inline
@@ -51,22 +52,23 @@ def compared(app: Client, before: tuple[float, float], after: tuple[float, float
 
 def test_compare_page_shows_two_windows_with_what_changed_first(app: Client) -> None:
     text = compared(app, (1, 19), (45, 89))
-    assert text.count("<svg") == 10, "five charts, each of both sides"
-    rows = re.findall(r'<td class="keep">(?:<strong>)?([a-z ]+)', text)
-    assert rows[0] == "rose"
-    assert rows == sorted(rows, key=lambda one: one not in ("rose", "fell"))
-    assert re.search(r"dc_rollback_segments.*?rose", text, re.S)
+    assert text.count('<svg class="chart half"') == 10, "five charts, each of both sides"
+    assert text.index('<h2 id="c">What changed</h2>') < text.index('<h2 id="s">What stayed the same</h2>')
     ids = re.findall(r' id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
 
 
-def test_compare_page_has_the_same_rows_as_the_command(app: Client, still: Stage) -> None:
+def test_compare_page_has_the_same_figures_as_the_command(app: Client, still: Stage) -> None:
     told = comparison(stored(still), DB, Window(at(1), at(19)), Window(at(45), at(89)))
-    table = re.findall(r"<tr>(<td>.*?)</tr>", compared(app, (1, 19), (45, 89)))
-    shown = [[unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in table]
-    said = [list(row) for row in (*rows(told), *map(cells, unchanged(told)))]
-    assert sorted(row[1:] for row in shown) == sorted(row[1:] for row in said)
-    assert any("%" in row[1] for row in said) and any("×" in row[4] for row in said)
+    text = compared(app, (1, 19), (45, 89))
+    shown = [
+        re.sub(r"<code>.*?</code>|<[^>]+>", "", row).strip() for row in re.findall(r'<th scope="row">(.*?)</th>', text)
+    ]
+    said = [sentence(cells(change)[0]) for change in told.changes if change.verdict != "cannot tell"]
+    assert sorted(map(unescape, shown)) == sorted(said)
+    lead = re.search(r'<div class="ratio[^"]*"><b>([^<]+)</b><span>([^<]+)</span>', text)
+    assert lead is not None and lead.groups() == ("new", "from none"), "nobody slept before"
+    assert "Sleeps on dc_rollback_segments are new" in text
 
 
 def test_cells_show_no_change_in_one_form(app: Client, still: Stage) -> None:
@@ -80,9 +82,13 @@ def test_cells_show_no_change_in_one_form(app: Client, still: Stage) -> None:
 
 def test_compare_page_draws_both_sides_on_one_scale(app: Client) -> None:
     text = compared(app, (1, 19), (45, 89))
-    pairs = re.findall(r'<div class="pair">(.*?)</div>', text, re.S)
+    pairs = re.findall(r'<div class="half gap-top">(.*?)</div>', text, re.S)
+    assert len(pairs) == 5, "five charts, each of both sides"
     for pair in pairs:
-        labels = [re.findall(r'text-anchor="end">([^<]*)<', one) for one in re.findall(r"<svg.*?</svg>", pair, re.S)]
+        labels = [
+            re.findall(r'text-anchor="end">([^<]*)<', one)
+            for one in re.findall(r'<svg class="chart half".*?</svg>', pair, re.S)
+        ]
         assert labels[0] == labels[1]
 
 
@@ -97,9 +103,10 @@ def test_compare_page_around_a_mark_escapes_its_text(own: Client, stage: Stage) 
 
 def test_compare_page_says_if_an_earlier_trouble_is_verified(own: Client) -> None:
     text = compared(own, (50, 70), (70, 89))
-    assert re.search(r'<span class="tag unverified">not verified</span> <a href="/causes/undo-segments">', text)
+    assert re.search(r'<b>Not verified</b>: <a href="/causes/undo-segments">', text)
     text = compared(own, (50, 89), (127, 159))
-    assert re.search(r'<span class="tag verified">verified</span> <a href="/causes/undo-segments">', text)
+    assert re.search(r'<b>Verified</b>: <a href="/causes/undo-segments">', text)
+    assert "Verified: the change helped" in text
 
 
 @pytest.mark.parametrize(
@@ -117,8 +124,11 @@ def test_compare_page_without_a_result_says_why_and_keeps_the_form(
     calm: Client, query: str, status: int, why: str
 ) -> None:
     answer = calm.get(f"/db/{DB}/compare?{query}")
-    assert (answer.status_code, why in answer.text) == (status, True), answer.text
-    assert '<form class="mark-form" method="get">' in answer.text
+    assert (
+        answer.status_code,
+        why in answer.text.replace('<p class="lede">O', "o").replace('<p class="lede">N', "n"),
+    ) == (status, True), answer.text
+    assert '<form class="row" method="get">' in answer.text
     assert "<script>" not in answer.text
 
 

@@ -83,29 +83,30 @@ def test_page_shows_where_a_confirmation_was_read_and_what_it_names(stage: Stage
     stage.poll_all(40, 42)
     rows = ({"con_id": 3.0, "sql_id": "gx0d8ku3vq7mz", "statements": 18210.0}, {"con_id": None, "sql_id": HOSTILE})
     page = shown_after(stage, "parse-storm", "hard-parse-storm", ConfirmationResult(214.0, "CDB$ROOT", 1, rows))
-    assert "The confirming query gave 214 (in CDB$ROOT, over all containers)." in page
-    assert "<th>statements</th>" in page and '<td class="n">18,210</td>' in page and "<td>–</td>" in page
+    assert "The query gave <b>214 (in CDB$ROOT, over all containers)</b>." in page
+    assert '<th scope="col">statements</th>' in page and '<td class="n">18,210</td>' in page and "<td>–</td>" in page
 
 
 def test_page_says_that_a_number_too_small_proves_nothing_where_others_were_not_seen(stage: Stage) -> None:
     stage.poll_all(40, 42)
     page = shown_after(stage, "parse-storm", "hard-parse-storm", ConfirmationResult(0.0, "ERP1", 3))
     assert (
-        "gave 0 (in PDB ERP1 only); that it misses the bound proves nothing, as other containers were not seen." in page
+        "<b>0 (in PDB ERP1 only); that it misses the bound proves nothing, as other containers were not seen</b>."
+        in page
     )
 
 
 def test_page_says_what_keeps_a_confirming_query_from_running(stage: Stage) -> None:
     stage.poll_all(40, 42)
     page = shown_after(stage, "parse-storm", "hard-parse-storm", ConfirmationResult(None, refused=("v$sqlstats",)))
-    told = page.partition("The confirming query cannot run here: needs select on v$sqlstats; ")[2]
+    told = page.partition("It cannot run here: needs select on v$sqlstats; ")[2]
     assert "latchscope grants --confirm" in told[:60]
 
 
 def test_cause_page_shows_the_text_of_each_release(app: Client) -> None:
     page = unescape(app.get("/causes/sequence-nocache").text)
-    assert re.search(r"From 11\.2 on:</p><pre>select count\(\*\) from dba_sequences", page)
-    assert re.search(r"From 12\.1 on:</p><pre>select con_id, sequence_owner", page)
+    assert re.search(r"From 11\.2 on:</p><div [^>]*><pre [^>]*>select count\(\*\) from dba_sequences", page)
+    assert re.search(r"From 12\.1 on:</p><div [^>]*><pre [^>]*>select con_id, sequence_owner", page)
 
 
 def no_inline(html: str) -> bool:
@@ -125,7 +126,7 @@ def test_local_links_all_lead_somewhere(app: Client) -> None:
 
 
 def test_fleet_page_lists_the_worst_first(app: Client, still: Stage) -> None:
-    order = re.findall(r'<td><a href="/db/([^"]+)">', app.get("/").text)
+    order = re.findall(r'<td class="db"><a href="/db/([^"]+)">', app.get("/").text)
     ranks = [still[one].published.diagnosis.severity.rank for one in order]  # type: ignore[union-attr]
     assert set(order) == set(scenarios())
     assert ranks == sorted(ranks, reverse=True)
@@ -134,8 +135,12 @@ def test_fleet_page_lists_the_worst_first(app: Client, still: Stage) -> None:
 
 def test_database_page_shows_the_steps_of_the_diagnosis(app: Client) -> None:
     text = app.get("/db/undo-storm").text
-    steps = re.findall(r"<li><h3>([^<]+)</h3>", text)
+    steps = re.findall(r"<li><b>([^<]+)</b>: ", text)
     assert steps[:5] == ["hot child", "cache", "confirmation", "miss location", "cause"]
+    links = re.findall(r'<span class="name">([^<]+)</span>', text)
+    assert links == [
+        "latch: row cache objects", "child latch 1", "dc_rollback_segments", "kqrpre: find obj", "too many undo segments",
+    ]  # fmt: skip
     for word in ("dc_rollback_segments", "kqrpre: find obj", "ORA-30013", "dba_rollback_segs", "Ruled out", "<svg"):
         assert word in text
 
@@ -143,10 +148,11 @@ def test_database_page_shows_the_steps_of_the_diagnosis(app: Client) -> None:
 def test_cause_page_has_everything_its_file_has(app: Client) -> None:
     for one in catalogue().values():
         text = re.sub(r"\s+", " ", app.get(f"/causes/{one.id}").text)
-        how = "A handbook entry" if one.handbook else "Found when"
-        assert ("Found when" in text) != one.handbook, one.id
-        for word in (one.kb, how, "Remedy", "Risk", "Expected effect", "Easily mistaken for it"):
-            assert word in text, f"{one.id}: {word}"
+        assert bool(re.search(r"<h2 id=\"g\">The (sign|\d+ signs)</h2>", text)) != one.handbook, one.id
+        told = unescape(text).replace("<code>", "`").replace("</code>", "`")
+        for word in (one.kb, one.title, one.do_now, "Fix it", one.expected_effect, "Easily mistaken for it"):
+            assert word in told, f"{one.id}: {word}"
+        assert [step.do for step in one.remedy_steps if f"<h3>{step.do}</h3>" not in told] == [], one.id
 
 
 @pytest.mark.parametrize(("path", "back"), [("/db/nobody", "/"), ("/causes/nothing", "/causes")])
@@ -155,7 +161,48 @@ def test_unknown_page_is_404_and_leads_back(app: Client, path: str, back: str) -
     assert answer.status_code == 404
     assert answer.headers["content-type"].startswith("text/html")
     assert "content-security-policy" in answer.headers
-    assert f'<a href="{back}">Go back</a>' in answer.text
+    assert f'<a class="button" href="{back}">' in answer.text
+
+
+def test_error_is_a_page_for_browsers_and_a_problem_for_programs(app: Client) -> None:
+    browser = app.get("/db/undo-strom/compare", headers={"accept": "text/html"})
+    assert (browser.status_code, '<a href="/db/undo-storm">undo-storm</a>' in browser.text) == (404, True)
+    lost = app.get("/reprots", headers={"accept": "text/html,*/*"})
+    assert (lost.status_code, '<a href="/reports">/reports</a>' in lost.text) == (404, True)
+    for path, accept in (("/nothing", "*/*"), ("/api/v1/nothing", "text/html")):
+        program = app.get(path, headers={"accept": accept})
+        assert (program.status_code, program.headers["content-type"]) == (404, "application/problem+json"), path
+
+
+def test_past_moment_has_an_address_and_a_bad_one_says_why(app: Client, still: Stage) -> None:
+    published = still["undo-storm"].published
+    assert published is not None and published.snapshot.taken_at is not None
+    text = app.get(f"/db/undo-storm?at={published.snapshot.taken_at:%Y-%m-%dT%H:%M:%SZ}").text
+    assert "As it was at" in text and "Too many undo segments make every transaction queue" in text
+    assert "/static/live.js" not in text, "the past does not change"
+    assert app.get("/db/undo-storm?at=soon").status_code == 422
+
+
+def test_forms_act_and_lead_back_to_the_page(own: Client) -> None:
+    asked = own.get("/db/undo-storm/samples", "POST")
+    assert (asked.status_code, asked.headers["location"]) == (303, "/db/undo-storm?done=sampled")
+    assert "Waiting sessions are sampled" in own.get("/db/undo-storm?done=sampled").text
+    nothing = own.get("/db/undo-storm/confirmations", "POST", content="cause=nothing")
+    assert (nothing.status_code, "No cause nothing with a confirming query" in nothing.text) == (404, True)
+    for form in ("samples", "confirmations", "login/resume"):
+        foreign = own.get(f"/db/undo-storm/{form}", "POST", headers={"origin": "https://elsewhere.example"})
+        assert foreign.status_code == 403, form
+
+
+def test_diagnosis_can_be_taken_along(app: Client) -> None:
+    for form, word in (("html", "<!doctype html>"), ("md", "## undo-storm")):
+        kept = app.get(f"/db/undo-storm/export.{form}")
+        assert kept.status_code == 200 and "attachment" in kept.headers["content-disposition"]
+        assert "Too many undo segments" in kept.text and kept.text.startswith(word)
+    chart = app.get("/db/undo-storm/charts/share.svg")
+    assert chart.headers["content-type"].startswith("image/svg+xml")
+    assert chart.text.startswith('<svg xmlns="http://www.w3.org/2000/svg"') and "--critical" in chart.text
+    assert app.get("/db/undo-storm/charts/nothing.svg").status_code == 404
 
 
 def test_names_in_the_address_are_escaped(app: Client) -> None:
@@ -167,9 +214,9 @@ def test_names_in_the_address_are_escaped(app: Client) -> None:
 
 def test_pages_before_the_first_poll_say_what_they_wait_for(stage: Stage) -> None:
     app = stage.app()
-    assert app.get("/").text.count("waiting for the first poll") == len(scenarios())
+    assert app.get("/").text.count("Waiting for the next poll") == len(scenarios())
     text = app.get("/db/undo-storm").text
-    assert "no poll has come back yet" in text
+    assert "No poll has come back yet" in text
     assert "Not enough polls for a chart yet" in text
 
 
@@ -209,10 +256,10 @@ def test_stale_database_shows_no_old_verdict(stage: Stage) -> None:
     stage.poll_all(40, 42)
     stage.at = 200
     app = stage.app()
-    assert ">critical<" not in app.get("/").text
+    assert "state critical" not in app.get("/").text
     text = app.get("/db/undo-storm").text
-    assert "no data" in text
-    assert "Too many undo segments on dc_rollback_segments" not in text
+    assert "No data" in text
+    assert "Too many undo segments" not in text
 
 
 def test_child_with_unknown_gets_is_still_shown(stage: Stage) -> None:
@@ -225,14 +272,15 @@ def test_child_with_unknown_gets_is_still_shown(stage: Stage) -> None:
     stage["undo-storm"].published = replace(before, snapshot=snapshot)
     stage.poll("undo-storm", at=42)
     text = stage.app().get("/db/undo-storm").text
-    assert '<td class="n">1</td><td>dc_rollback_segments</td>' in text
+    assert '<td class="n">1</td><td><code>dc_rollback_segments</code></td>' in text
     assert "fell (" in text, "and the note says what happened"
 
 
 def test_charts_have_a_gap_where_polls_were_missed(stage: Stage) -> None:
     stage.watch(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm", interval=2.0))
     stage.poll_all(40, 42, 44, 100, 102)
-    (sleeps,) = re.findall(r'<path class="line s0" d="([^"]*)"', stage.app().get("/db/undo-storm").text)[1:]
+    text = stage.app().get("/db/undo-storm").text
+    (sleeps, _) = re.findall(r'data-chart="sleeps".*?<path class="line s1" d="([^"]*)"(?s:.*?)(data-chart)', text)[0]
     assert sleeps.count("M") == 2, "two stretches, and none drawn over what lies between"
 
 
@@ -243,7 +291,11 @@ def test_charts_come_from_the_store_and_survive_a_restart(stage: Stage) -> None:
 
 
 def test_static_files_are_served_with_their_types(app: Client) -> None:
-    for name, kind in (("latchscope.css", "text/css"), ("timeline.css", "text/css"), ("refresh.js", "text/javascript")):
+    for name, kind in (
+        ("latchscope.css", "text/css"),
+        ("latchscope.js", "text/javascript"),
+        ("live.js", "text/javascript"),
+    ):
         answer = app.get(f"/static/{name}")
         assert answer.headers["content-type"].startswith(kind)
 
@@ -260,7 +312,7 @@ def test_database_page_shows_waiters_episodes_and_what_else_to_check(stage: Stag
     told = published.whole.model_copy(update={"who": (group,), "candidates": (candidate,)})
     stage["undo-storm"].published = replace(published, diagnosis=told, weighed_at=published.snapshot.taken_at)
     text = stage.app().get("/db/undo-storm").text
-    for word in ("7h35uxf5uhmm1", "<h2>Episodes</h2>", "lasts", f"/causes/{entry.id}"):
+    for word in ("7h35uxf5uhmm1", "<summary>Episodes</summary>", "lasts", f"/causes/{entry.id}"):
         assert word in text, word
     assert HOSTILE not in text
-    assert stage.app().get("/db/healthy-19c").text.count("<h2>Episodes</h2>") == 0
+    assert stage.app().get("/db/healthy-19c").text.count("<summary>Episodes</summary>") == 0

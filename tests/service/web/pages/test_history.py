@@ -78,10 +78,10 @@ def test_history_page_names_its_charts_resolution_and_time_zone(app: Client) -> 
     for words in (
         "DB time lost in row cache waits", "Row cache latch sleeps", "Dictionary gets", "Hard parses", "Executions",
         "Entries used of dc_rollback_segments", "dc_rollback_segments", "Resolution: every poll", "All times are UTC",
-        "2026-03-01 12:00:41 – 2026-03-01 12:00:49 UTC", "format=csv", "1 hour", "90 days", "later", "wider",
+        '>01 Mar 12:00:41</time> – <time', "format=csv", "1 hour", "90 days", "later", "wider",
     ):  # fmt: skip
         assert words in text, words
-    assert text.count("<svg") == 7
+    assert len(re.findall('<svg class="chart (?:events )?wide"', text)) == 7
 
 
 def test_history_page_links_all_lead_to_a_page(app: Client) -> None:
@@ -126,7 +126,7 @@ def test_refused_view_is_unknown_and_not_zero(stage: Stage) -> None:
     for moment in (40, 42, 44):
         stage.poll(DB, moment)
     text = history(stage.app(), 39, 45)
-    assert re.search(r"Row cache latch sleeps.*?</figcaption><p class=\"quiet\">Unknown", text)
+    assert re.search(r"Row cache latch sleeps.*?</figcaption><p class=\"quiet\">Not known", text)
     assert cells(text)[-1][3] == "–"
 
 
@@ -158,7 +158,7 @@ def test_bad_window_is_a_page_that_says_why_and_leads_on(app: Client, query: str
     answer = app.get(f"/db/{DB}/history?{query}")
     assert answer.status_code == 422
     assert answer.headers["content-type"].startswith("text/html")
-    assert why in answer.text
+    assert why in answer.text.replace("The end", "the end").replace("Soon", "soon")
     assert "<script>" not in answer.text
     assert f"/db/{DB}/history?begin=-24h" in answer.text
 
@@ -174,7 +174,7 @@ def test_store_that_does_not_answer_is_reported_and_other_pages_stay(own: Client
         for table in ("polls", "marks", "episodes"):
             connection.exec_driver_sql(f"drop table {table}")
     answer = own.get(f"/db/{DB}/history")
-    assert (answer.status_code, "the store does not answer" in answer.text) == (503, True)
+    assert (answer.status_code, "he store does not answer" in answer.text) == (503, True)
     assert own.get(f"/db/{DB}/marks", "POST", content="text=x").status_code == 503
     for path in ("/", f"/db/{DB}"):
         answer = own.get(path)
@@ -188,10 +188,10 @@ def test_episodes_and_marks_are_on_the_timeline_and_in_the_list(own: Client, sta
     text = history(own, 39, 60)
     assert "<script>alert" not in text
     assert '<path class="flag"' in text
-    assert '<rect class="band"' in text
+    assert '<rect class="lane"' in text
     assert re.search(r"Too many undo segments on dc_rollback_segments</a>", text)
     assert "set by ops" in text
-    assert text.count('class="flagline"') == 6, "through each chart"
+    assert text.count('class="flagline"') == 12, "through each chart"
 
 
 def set_mark(app: Client, **fields: str) -> httpx.Response:

@@ -47,5 +47,8 @@ def test_page_holds_answer_findings_charts_tables_and_limits() -> None:
         "made 2026-03-01 12:30 UTC",
     ):
         assert words in text, words
-    assert text.count("<svg") == 2 and len(re.findall("<table", text)) == 1
+    assert (
+        text.count('<svg class="chart"') + text.count('<svg class="amounts"') == 2
+        and len(re.findall("<table", text)) == 1
+    )
     assert '<td class="n">7</td>' in text

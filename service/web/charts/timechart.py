@@ -1,0 +1,284 @@
+"""Figures over time as SVG: lines with their gaps, episodes as tinted bands, change marks as flags, values under the pointer.
+
+The same figures give the same bytes. Each chart is drawn for a wide page and for a narrow one; the style sheet shows one.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
+
+from markupsafe import Markup, escape
+
+from service.web.charts.axis import FRAMES, NARROW, Axis, Frame
+from service.web.charts.overview import Gap
+from service.web.charts.panels import ChartLine, ChartPanel, WatchedStretch, label, round_up
+from service.web.charts.timeline import Event
+
+LETTER = 6.8
+"""Average width of a letter in a drawing; text is 12 px."""
+POINTS = 48
+"""Values that can be pointed at."""
+SERIES = 5
+GAP_WORDS = 56
+"""Width from which a gap says that it is one."""
+OTHERS = "s5"
+
+
+def chart(
+    panel: ChartPanel,
+    axis: Axis,
+    stretches: Sequence[WatchedStretch],
+    gaps: Sequence[Gap] = (),
+    events: Sequence[Event] = (),
+    top: float | None = None,
+    usual: float | None = None,
+    frames: Sequence[Frame] = FRAMES,
+    calm: bool = False,
+) -> Markup:
+    """One panel over the window of `axis`, its unit in the caption; nothing is drawn across a gap.
+
+    `top` is the highest value of the scale; `usual` a value that was usual; `calm` draws without colour.
+    """
+    values = [value for line in panel.lines for value in (*line.values, *line.highs) if value is not None]
+    head = Markup('<figcaption>{} <span class="quiet">{}</span></figcaption>').format(panel.title, panel.unit)
+    if not values:
+        return Markup('<figure>{}<p class="quiet">Not known in this window.</p></figure>').format(head)
+    scale = top or round_up(max(*values, usual or 0.0, 0.0))
+    words = escape(_words(panel, axis, gaps))
+    drawn = "".join(
+        _drawing(panel, Axis(axis.window, frame), stretches, gaps, events, scale, usual, words, calm)
+        for frame in frames
+    )
+    return Markup(f'<figure data-chart="{escape(panel.key)}">{head}{legend(panel)}{drawn}</figure>')
+
+
+def least(panel: ChartPanel) -> float | None:
+    """The top of a scale in percent is 1 at least, so that next to nothing looks like it; None where that is no matter."""
+    values = [value for line in panel.lines for value in (*line.values, *line.highs) if value is not None]
+    return 1.0 if panel.unit == "%" and values and max(values) < 1 else None
+
+
+def path(line: ChartLine, axis: Axis, stretches: Sequence[WatchedStretch], top: float) -> str:
+    """The path of a line: level over each stretch, joined where stretches touch and both are known."""
+    return "".join(
+        "".join(f"{'V' if index else f'M{left:.1f},'}{y:.1f}H{right:.1f}" for index, (left, right, y) in enumerate(run))
+        for run in _runs(line.values, axis, stretches, top)
+    )
+
+
+def area(line: ChartLine, axis: Axis, stretches: Sequence[WatchedStretch], top: float) -> str:
+    """What lies between a line and zero."""
+    floor, drawn = axis.frame.floor, ""
+    for run in _runs(line.values, axis, stretches, top):
+        drawn += f"M{run[0][0]:.1f},{floor}" + "".join(f"V{y:.1f}H{right:.1f}" for _, right, y in run) + f"V{floor}Z"
+    return drawn
+
+
+def spread(line: ChartLine, axis: Axis, stretches: Sequence[WatchedStretch], top: float) -> str:
+    """What lies between the lowest and the highest value where several were joined into one."""
+    drawn = ""
+    for high, low in zip(_runs(line.highs, axis, stretches, top), _runs(line.lows, axis, stretches, top), strict=True):
+        drawn += f"M{high[0][0]:.1f},{high[0][2]:.1f}" + "".join(f"V{y:.1f}H{right:.1f}" for _, right, y in high)
+        drawn += "".join(f"V{y:.1f}H{left:.1f}" for left, _, y in reversed(low)) + "Z"
+    return drawn
+
+
+def series(panel: ChartPanel, index: int) -> str:
+    """The class of a line: its colour and its dashes. What stands for all others is grey."""
+    if index and panel.lines[index].rest:
+        return OTHERS
+    return f"s{min(index, SERIES - 1) + 1}"
+
+
+def legend(panel: ChartPanel) -> Markup:
+    """What each line is, where there is more than one."""
+    if len(panel.lines) < 2 and panel.lines[0].name in (panel.title, "all"):
+        return Markup("")
+    keys = (
+        Markup(
+            '<li><svg class="key" viewBox="0 0 24 8" aria-hidden="true">'
+            '<line class="line {}" x1="0" x2="24" y1="4" y2="4"/></svg>{}</li>'
+        ).format(series(panel, index), line.name)
+        for index, line in enumerate(panel.lines)
+    )
+    return Markup('<ul class="legend">{}</ul>').format(Markup("").join(keys))
+
+
+Run = list[tuple[float, float, float]]
+"""Neighbouring stretches with a known value: left, right and height of each."""
+
+
+def _runs(values: Sequence[float | None], axis: Axis, stretches: Sequence[WatchedStretch], top: float) -> Iterator[Run]:
+    run: Run = []
+    reached: datetime | None = None
+    for stretch, value in zip(stretches, values, strict=True):
+        if run and (value is None or reached is None or (stretch.begin - reached).total_seconds() > 1.0):
+            yield run
+            run = []
+        if value is not None:
+            left = axis.x(stretch.begin)
+            # At least a unit wide, so that a lone short stretch can be seen.
+            run.append((left, max(axis.x(stretch.end), left + 1), _y(axis.frame, value, top)))
+        reached = stretch.end
+    if run:
+        yield run
+
+
+def _y(frame: Frame, value: float, top: float) -> float:
+    return frame.floor - min(max(value / top, 0.0), 1.0) * (frame.floor - frame.top)
+
+
+def _drawing(
+    panel: ChartPanel,
+    axis: Axis,
+    stretches: Sequence[WatchedStretch],
+    gaps: Sequence[Gap],
+    events: Sequence[Event],
+    top: float,
+    usual: float | None,
+    words: str,
+    calm: bool,
+) -> str:
+    frame = axis.frame
+    drawn = (
+        _gaps(axis, gaps) + _bands(axis, events) + _scale(frame, top) + axis.times(frame.floor) + _no_data(axis, gaps)
+    )
+    if usual is not None:
+        y = _y(frame, usual, top)
+        drawn += (
+            f'<line class="normal" x1="{frame.left}" x2="{frame.edge}" y1="{y:.1f}" y2="{y:.1f}">'
+            f"<title>usual here: up to {label(usual)}</title></line>"
+        )
+    for index, line in reversed(list(enumerate(panel.lines))):
+        kind = series(panel, index)
+        if line.highs:
+            drawn += f'<path class="range {kind}" d="{spread(line, axis, stretches, top)}"/>'
+        if len(panel.lines) == 1:
+            drawn += f'<path class="area{" calm" * calm}" d="{area(line, axis, stretches, top)}"/>'
+        drawn += f'<path class="line {"calm" if calm else kind}" d="{path(line, axis, stretches, top)}"/>'
+    drawn += _flags(axis, events)
+    if frame is not NARROW:
+        drawn += _points(panel, axis, stretches, top)
+    begin, end = (f"{at.timestamp():.0f}" for at in (axis.window.begin, axis.window.end))
+    return (
+        f'<svg class="chart {frame.kind}" viewBox="0 0 {frame.width} {frame.height}" role="img" aria-label="{words}" '
+        f'data-begin="{begin}" data-end="{end}" data-left="{frame.left}" data-right="{frame.edge}">{drawn}</svg>'
+    )
+
+
+def _scale(frame: Frame, top: float) -> str:
+    drawn = ""
+    for value in (0.0, top / 2, top):
+        y = _y(frame, value, top)
+        kind = "axis" if value == 0 else "grid"
+        drawn += f'<line class="{kind}" x1="{frame.left}" x2="{frame.edge}" y1="{y:g}" y2="{y:g}"/>'
+        drawn += f'<text x="{frame.left - 7}" y="{y + 4:g}" text-anchor="end">{label(value)}</text>'
+    return drawn
+
+
+def _gaps(axis: Axis, gaps: Sequence[Gap]) -> str:
+    frame = axis.frame
+    return "".join(
+        f'<rect class="gap" x="{axis.x(gap.begin):.1f}" y="{frame.top}" '
+        f'width="{max(axis.x(gap.end) - axis.x(gap.begin), 2):.1f}" height="{frame.floor - frame.top}">'
+        f"<title>{escape(gap.why)}</title></rect>"
+        for gap in gaps
+    )
+
+
+def _no_data(axis: Axis, gaps: Sequence[Gap]) -> str:
+    middle = (axis.frame.top + axis.frame.floor) / 2 + 4
+    wide = [(axis.x(gap.begin), axis.x(gap.end)) for gap in gaps]
+    return "".join(
+        f'<text class="gaptext" x="{(left + right) / 2:.1f}" y="{middle:g}" text-anchor="middle">no data</text>'
+        for left, right in wide
+        if right - left >= GAP_WORDS
+    )
+
+
+def _bands(axis: Axis, events: Sequence[Event]) -> str:
+    """Episodes as tinted bands, their times above them where those have room."""
+    frame, drawn, free = axis.frame, "", 0.0
+    for event in sorted((each for each in events if each.end is not None), key=lambda each: each.begin):
+        assert event.end is not None
+        left, right = axis.x(event.begin), axis.x(event.end)
+        drawn += (
+            f'<rect class="band {escape(event.kind)}" x="{left:.1f}" y="{frame.top}" width="{max(right - left, 1):.1f}" '
+            f'height="{frame.floor - frame.top}"><title>{escape(event.title)}</title></rect>'
+        )
+        words = f"{event.begin:%H:%M}–{'now' if event.lasts else f'{event.end:%H:%M}'}"
+        start = min(left, frame.edge - LETTER * len(words))
+        taken = [axis.x(mark.begin) for mark in events if mark.end is None]
+        beside = any(start - LETTER * 16 < x < start + LETTER * len(words) for x in taken)
+        if start >= free and not beside and event.kind != "fine":
+            drawn += f'<text class="bandtext {escape(event.kind)}" x="{start:.1f}" y="{frame.top - 7}">{words}</text>'
+            free = start + LETTER * (len(words) + 1)
+    return drawn
+
+
+def _flags(axis: Axis, events: Sequence[Event]) -> str:
+    """Change marks: a dashed line, a flag, and what was changed as far as there is room for it."""
+    frame, drawn = axis.frame, ""
+    marks = sorted((event for event in events if event.end is None), key=lambda event: event.begin)
+    for mark, after in pairwise([*marks, None]):
+        assert mark is not None
+        x = axis.x(mark.begin)
+        until = axis.x(after.begin) if after else frame.width
+        drawn += (
+            f'<line class="flagline" x1="{x:.1f}" x2="{x:.1f}" y1="{frame.top - 4}" y2="{frame.floor}"/>'
+            f'<path class="flag" d="M{x:.1f} {frame.top + 2}V{frame.top - 14}h14l-4 5 4 5h-12.5V{frame.top + 2}z">'
+            f"<title>{escape(mark.title)}</title></path>"
+        )
+        words = f"{mark.begin:%H:%M} {mark.short}".strip()
+        if len(words) * LETTER > (room := until - x - 22):
+            words = words[:5]
+        if len(words) * LETTER <= room:
+            drawn += f'<text class="flagtext" x="{x + 18:.1f}" y="{frame.top - 5}">{escape(words)}</text>'
+    return drawn
+
+
+def _points(panel: ChartPanel, axis: Axis, stretches: Sequence[WatchedStretch], top: float) -> str:
+    """Values that show when the pointer is over their stretch; no script does it."""
+    frame, drawn = axis.frame, ""
+    step = -(-len(stretches) // POINTS) if stretches else 1
+    edges = [axis.x(stretch.begin) for stretch in stretches[::step]] + [frame.edge]
+    for place, (left, right) in zip(range(0, len(stretches), step), pairwise(edges), strict=True):
+        known = [(index, line, line.values[place]) for index, line in enumerate(panel.lines)]
+        told = [(index, line, value) for index, line, value in known if value is not None]
+        if not told:
+            continue
+        x = axis.x(stretches[place].begin + (stretches[place].end - stretches[place].begin) / 2)
+        many = len(panel.lines) > 1
+        parts = [f"{line.name} {label(value)}" if many else f"{label(value)} {panel.unit}" for _, line, value in told]
+        words = f"{stretches[place].end:%H:%M:%S}  {'  '.join(parts)}"
+        width = LETTER * len(words) + 12
+        box = min(max(x - width / 2, 0), frame.width - width)
+        dots = "".join(
+            f'<circle class="dot {series(panel, index)}" cx="{x:.1f}" cy="{_y(frame, value, top):.1f}" r="4"/>'
+            for index, _, value in told
+        )
+        drawn += (
+            f'<g class="pt"><rect class="hit" x="{left:.1f}" y="{frame.top}" width="{max(right - left, 1):.1f}" '
+            f'height="{frame.floor - frame.top}"/><g class="tip">'
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{frame.top}" y2="{frame.floor}"/>'
+            f'{dots}<rect class="box" x="{box:.1f}" width="{width:.0f}" height="22" rx="4"/>'
+            f'<text x="{box + 6:.1f}" y="15">{escape(words)}</text></g></g>'
+        )
+    return drawn
+
+
+def _words(panel: ChartPanel, axis: Axis, gaps: Sequence[Gap]) -> str:
+    """The drawing for somebody who cannot see it."""
+    span = f"{axis.window.begin:%H:%M} to {axis.window.end:%H:%M} UTC"
+    ranges = [
+        f"{line.name}: {between}" if len(panel.lines) > 1 else between
+        for line in panel.lines
+        if (between := _range(line))
+    ]
+    missing = f"; {len(gaps)} gaps" if len(gaps) > 1 else "; one gap" if gaps else ""
+    return f"{panel.title}, {panel.unit}, {span}: {', '.join(ranges)}{missing}"
+
+
+def _range(line: ChartLine) -> str:
+    known = [value for value in line.values if value is not None]
+    return f"lowest {label(min(known))}, highest {label(max(known))}, last {label(known[-1])}" if known else ""

@@ -1,0 +1,73 @@
+"""A diagnosis to take along: one HTML file, Markdown, and each chart as a picture of its own."""
+
+import base64
+import hashlib
+import re
+from datetime import UTC, datetime
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from service.intake.inputs import DiagnosedInput, InputResults
+from service.render.diagnosis import as_markdown
+from service.state.board import Board, MonitoredDatabase
+from service.store.repository import Repository
+from service.store.schema.engine import STORE_ERRORS
+from service.web import presenters
+from service.web.access import Access
+from service.web.charts.axis import WIDE
+from service.web.pages.database import last_hour
+from service.web.pages.history import GONE, refused
+from service.web.pages.html_report import as_html
+from service.web.pages.layout import HERE, missing, no_database
+
+_NAME = re.compile(r"[^\w.-]+")
+_SVG = re.compile(r"<svg.*?</svg>", re.S)
+
+
+def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
+    """GET /db/{db}/export.html, …/export.md and …/charts/{key}.svg."""
+    router = APIRouter(include_in_schema=False, dependencies=[Depends(access.reader)])
+
+    @router.get("/db/{db}/export.{form}")
+    def export(request: Request, db: str, form: str) -> Response:
+        watched = board.get(db)
+        if watched is None:
+            return no_database(request, db, [known.name for known in board])
+        if form not in ("html", "md") or watched.current is None or watched.current.delta is None:
+            return refused(request, db, 404, f"there is no diagnosis of {db} to export yet; wait for the next poll")
+        told = DiagnosedInput(watched.name, watched.current.delta, presenters.diagnosis_of(watched))
+        if form == "md":
+            return _file(as_markdown([told]), "text/markdown", watched, form)
+        return _file(as_html(InputResults([told], [], [], 1)), "text/html", watched, form)
+
+    @router.get("/db/{db}/charts/{key}.svg")
+    def picture(request: Request, db: str, key: str) -> Response:
+        watched = board.get(db)
+        if watched is None:
+            return no_database(request, db, [known.name for known in board])
+        try:
+            drawn = last_hour(store, watched, datetime.now(UTC), (WIDE,))
+        except STORE_ERRORS:
+            return refused(request, db, 503, GONE)
+        found = next((chart for name, _, chart in drawn.charts if name == key), None)
+        svg = _SVG.findall(found)[-1:] if found else []
+        if not svg:
+            known = {name: f"{request.url.path.rpartition('/')[0]}/{name}.svg" for name, _, _ in drawn.charts}
+            return missing(request, f"There is no chart {key} of {db}.", known, ("Back", f"/db/{db}"), key)
+        css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
+        whole = svg[0].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        head, _, rest = whole.partition(">")
+        answer = _file(f"{head}><style>{css}</style>{rest}", "image/svg+xml", watched, f"{key}.svg")
+        digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+        answer.headers["Content-Security-Policy"] = f"default-src 'none'; style-src 'sha256-{digest}'"
+        return answer
+
+    return router
+
+
+def _file(text: str, kind: str, watched: MonitoredDatabase, ending: str) -> Response:
+    """A file to keep, named after database and time."""
+    name = f"latchscope-{_NAME.sub('-', watched.name)}-{datetime.now(UTC):%Y%m%dT%H%MZ}.{ending}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    return Response(text, media_type=f"{kind}; charset=utf-8", headers=headers)

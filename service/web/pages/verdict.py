@@ -1,0 +1,207 @@
+"""The first card of a page: what is wrong, how bad, since when, and what to do now, in one view of five seconds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rules.explanation.confirmation import speaks_against
+from rules.formatting import sentence
+from rules.lasting import Easing
+from rules.model import Confidence, Diagnosis, Finding, Severity
+from service.web.fleet_schemas import DatabaseOut
+from service.web.pages import words
+
+SURE = {Confidence.HIGH: "High", Confidence.MEDIUM: "Medium", Confidence.LOW: "Low"}
+HANGS = "No wait ends while it lasts, so counters stand still."
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictNumber:
+    """A large number and the words under it; `bad` in the colour of trouble."""
+
+    value: str
+    about: str
+    bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictCard:
+    """What the card says. `act`: whether there is something to change; where not, its buttons are left out."""
+
+    state: str
+    state_words: str
+    since: datetime | None
+    title: str
+    lede: str
+    numbers: Sequence[VerdictNumber]
+    eyebrow: str
+    do: str
+    warn: str
+    sure: str
+    act: bool
+    finding: Finding | None
+
+
+def verdict(
+    diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None = None, easing: Easing | None = None
+) -> VerdictCard:
+    """The card of a Diagnosis; of a watched database with since when, of a report without."""
+    if diagnosis.basis is None or (database is not None and not database.up):
+        return _no_data(diagnosis, now, database)
+    finding = diagnosis.findings[0] if diagnosis.findings else None
+    if diagnosis.severity is Severity.INFO:
+        return _fine(diagnosis, finding, now, easing)
+    return _trouble(diagnosis, finding, now, database.since if database else None)
+
+
+def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) -> VerdictCard:
+    why = next((each for each in diagnosis.undetermined), None)
+    failure = database.failure if database else None
+    stopped = failure is not None and failure.next_attempt is None
+    title = "The login is stopped" if stopped else "The database does not answer" if failure else _first(diagnosis)
+    said = failure.why if failure else why.why if why else ""
+    do = "Put the password right. Then let latchscope log in once more." if stopped else None
+    do = do or (f"{sentence(why.way_out)}." if why and why.way_out else "Wait for the next poll.")
+    numbers = []
+    if database and database.data_age_seconds is not None:
+        numbers.append(VerdictNumber(words.length(database.data_age_seconds), "since the last good poll"))
+    if failure is not None:
+        numbers.append(VerdictNumber(words.length((now - failure.since).total_seconds()), "without an answer"))
+        if failure.next_attempt:
+            numbers.append(VerdictNumber(f"{failure.next_attempt:%H:%M:%S}", "next attempt, UTC"))
+    return VerdictCard(
+        state="none",
+        state_words=words.STATES["none"],
+        since=failure.since if failure else None,
+        title=title,
+        lede=f"{sentence(said)}." if said else "",
+        numbers=numbers,
+        eyebrow="Do this now" if failure else "Wait",
+        do=do,
+        warn="Each refused login counts against the account, so latchscope tries no more." if stopped else "",
+        sure="",
+        act=stopped,
+        finding=None,
+    )
+
+
+def _first(diagnosis: Diagnosis) -> str:
+    """Why nothing can be told yet, as a title."""
+    why = next((verdict.why for verdict in diagnosis.undetermined), "")
+    if "start" in why:
+        return "The instance has restarted"
+    return "Nothing can be told yet"
+
+
+def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: Easing | None) -> VerdictCard:
+    if easing is not None:
+        title = f"Easing: {words.uncapped(easing.name)} until {easing.until:%H:%M:%S}"
+        lede = "The last poll does not show it any more. It counts as over when some more do not."
+    else:
+        title = finding.title if finding else "Nothing to do"
+        lede = finding.lede if finding else "No session waits for a dictionary cache."
+    numbers = list(_costs(diagnosis))
+    if diagnosis.funnel and diagnosis.funnel.requests and diagnosis.funnel.misses is not None:
+        missed = diagnosis.funnel.misses / diagnosis.funnel.requests
+        numbers.append(VerdictNumber(words.share(missed), "of requests miss at the first try"))
+    return VerdictCard(
+        state="fine",
+        state_words="Fine",
+        since=None,
+        title=title,
+        lede=lede,
+        numbers=numbers,
+        eyebrow="Do nothing now",
+        do=finding.do_now if finding else "latchscope goes on looking.",
+        warn=(finding.check_first or "") if finding else "",
+        sure=_sure(finding) if finding else "",
+        act=False,
+        finding=finding,
+    )
+
+
+def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since: datetime | None) -> VerdictCard:
+    state = words.state_of(diagnosis.severity)
+    low = finding is not None and finding.confidence is Confidence.LOW
+    against = speaks_against(finding) if finding else None
+    look = low or against is not None
+    numbers = [*_hang(diagnosis), *_costs(diagnosis)][:3]
+    if since is not None and len(numbers) < 4:
+        numbers = [
+            *numbers[: 3 if _hang(diagnosis) else 2],
+            VerdictNumber(words.length((now - since).total_seconds()), f"since {words.clock(since, now)} UTC"),
+        ]
+    if finding is None:
+        title, lede = "Sessions wait, and no known cause explains it", _where(diagnosis)
+        do, warn = "Look at who waits, and at what could not be judged.", ""
+    else:
+        title, lede, do, warn = finding.title, finding.lede, finding.do_now, finding.check_first or ""
+    if against is not None:
+        warn = f"Not yet: {against}. {warn}".strip()
+    return VerdictCard(
+        state=state,
+        state_words=f"{words.STATES[state]}{', cause not certain' if look else ''}",
+        since=since,
+        title=title,
+        lede=lede,
+        numbers=numbers,
+        eyebrow="Look first" if look else "Do this now" if state != "notice" else "Do this when there is time",
+        do=do,
+        warn=warn,
+        sure=_sure(finding) if finding else "",
+        act=finding is not None,
+        finding=finding,
+    )
+
+
+def _where(diagnosis: Diagnosis) -> str:
+    """What the sessions wait for, where no cause is found."""
+    trouble = next(iter(diagnosis.troubles), None)
+    wait = next((link.name for link in diagnosis.chain if link.kind == "wait"), "")
+    of = f" of {trouble.cache}" if trouble and trouble.cache else ""
+    open_ = (
+        f" {words.plural(len(diagnosis.undetermined), 'cause')} could not be judged." if diagnosis.undetermined else ""
+    )
+    return f"They wait for `{wait}`{of}.{open_}" if wait else f"{sentence(diagnosis.headline)}.{open_}"
+
+
+def _costs(diagnosis: Diagnosis) -> Sequence[VerdictNumber]:
+    """What it costs: share of DB time over its interval, and sessions."""
+    impact, basis = diagnosis.impact, diagnosis.basis
+    over = f", last {words.length(basis.seconds)}" if basis and basis.kind == "interval" and basis.seconds else ""
+    bad = diagnosis.severity in (Severity.CRITICAL, Severity.WARNING)
+    found = []
+    if impact and impact.share_of_db_time is not None:
+        found.append(VerdictNumber(words.share(impact.share_of_db_time), f"of DB time lost{over}", bad))
+    if impact and impact.waiting_sessions is not None:
+        found.append(VerdictNumber(words.sessions(impact.waiting_sessions), "sessions wait, on average"))
+    return found
+
+
+def _hang(diagnosis: Diagnosis) -> Sequence[VerdictNumber]:
+    """Sessions whose wait does not end, and the longest of them."""
+    stuck = [group for group in diagnosis.waiting if group.hanging]
+    if not stuck:
+        return []
+    longest = max(group.longest_seconds for group in stuck)
+    return [
+        VerdictNumber(f"{sum(group.hanging for group in stuck):,}", "sessions hang", bad=True),
+        VerdictNumber(words.length(longest), "the longest wait"),
+    ]
+
+
+def _sure(finding: Finding) -> str:
+    """How sure the cause is, and of what that is made."""
+    met, open_ = len(finding.evidence), len(finding.unknown)
+    signs = f"all {met} signs met" if not open_ and met > 1 else f"{words.plural(met, 'sign')} met"
+    unknown = f", {open_} unknown" if open_ else ""
+    query = finding.confirm
+    counted = query is not None and query.result is not None
+    also = (
+        ""
+        if not counted
+        else ", but the count speaks against it"
+        if speaks_against(finding)
+        else ", and the count confirms it"
+    )
+    return f"{SURE[finding.confidence]} confidence: {signs}{unknown}{also}."

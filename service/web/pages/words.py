@@ -1,0 +1,112 @@
+"""How pages speak: states, times, lengths of time and amounts, each in the few characters a tired reader takes in."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from rules.formatting import percent, rough, sentence, within
+from rules.model import Severity
+
+TIED = "\N{NO-BREAK SPACE}"
+STATES = {"critical": "Critical", "warning": "Warning", "notice": "Notice", "fine": "Fine", "none": "No data"}
+"""Every state a database can be in, the worst first, with its word. The severity `info` is read as fine."""
+NOT_KNOWN = "–"
+MINUTE, HOUR, DAY = 60, 3600, 86400
+
+
+def capped(text: str) -> str:
+    """With a capital first."""
+    return sentence(text)
+
+
+def uncapped(text: str) -> str:
+    """For the middle of a sentence."""
+    return within(text)
+
+
+def state_of(severity: Severity | str | None, up: bool = True) -> str:
+    """The state of a severity; `none` where there is no data."""
+    if severity is None or not up:
+        return "none"
+    word = str(severity)
+    return "fine" if word == "info" else word if word in STATES else "none"
+
+
+def state_word(state: str) -> str:
+    """The key of a state that is told in its word: Critical is `critical`, No data is `none`."""
+    return next((key for key, word in STATES.items() if word == state), "none")
+
+
+def clock(at: datetime | None, now: datetime | None = None) -> str:
+    """03:01; with the date where it is not today's."""
+    if at is None:
+        return NOT_KNOWN
+    at = at.astimezone(UTC) if at.tzinfo else at
+    today = (now or datetime.now(UTC)).date()
+    return f"{at:%H:%M}" if at.date() == today else f"{at.day} {at:%b %H:%M}"
+
+
+def length(seconds: float | None) -> str:
+    """A length of time in its largest unit that tells enough: 40 s, 6 min, 2 h 5 min, 3 days."""
+    if seconds is None:
+        return NOT_KNOWN
+    if seconds < MINUTE:
+        return f"{seconds:.0f}{TIED}s" if seconds >= 10 else f"{seconds:.1f}{TIED}s"
+    if seconds < HOUR:
+        return f"{seconds / MINUTE:.0f}{TIED}min"
+    if seconds < DAY:
+        hours, minutes = divmod(round(seconds / MINUTE), 60)
+        return f"{hours}{TIED}h {minutes}{TIED}min" if minutes else f"{hours}{TIED}h"
+    days = round(seconds / DAY)
+    return f"{days}{TIED}day{'s' if days != 1 else ''}"
+
+
+def share(value: float | None) -> str:
+    """A share in percent, three digits that matter, tied to its sign."""
+    if value is None:
+        return NOT_KNOWN
+    if 0 < value < 0.00001:
+        return f"<{TIED}0.001{TIED}%"
+    words = (
+        percent(value, 1)
+        if 0.0995 <= value <= 1 or value == 0
+        else f"{value * 100:.2g} %"
+        if value < 0.1
+        else percent(value)
+    )
+    return words.replace(" %", f"{TIED}%").replace(" ", TIED)
+
+
+def sessions(value: float | None) -> str:
+    """Sessions on average: 9.9, 0.02, 0."""
+    if value is None:
+        return NOT_KNOWN
+    return "0" if value < 0.00005 else f"{value:.1f}" if value >= 0.95 else f"{value:.1g}"
+
+
+def amount(value: float | None) -> str:
+    """A number of any size, three digits that matter above a hundred."""
+    if value is None:
+        return NOT_KNOWN
+    return f"{value:,.0f}" if value == int(value) else rough(value)
+
+
+def plural(count: int, word: str) -> str:
+    """1 cause, 2 causes."""
+    return f"{count:,}{TIED}{word}{'' if count == 1 else 's'}"
+
+
+def listed(words: list[str], most: int = 3) -> str:
+    """a, b and 2 more."""
+    shown = words[:most]
+    if len(words) > most:
+        return f"{', '.join(shown)} and {len(words) - most} more"
+    return " and ".join(shown) if len(shown) < 3 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def spoken(percents: Sequence[float | None]) -> str:
+    """A line of percents in words, for those who cannot see it."""
+    known = [value for value in percents if value is not None]
+    if not known:
+        return "not known"
+    low, high, last = (share(value / 100) for value in (min(known), max(known), known[-1]))
+    return f"steady at {last}" if low == high else f"from {low} to {high}, last {last}"

@@ -1,0 +1,107 @@
+// Comfort only: every page is complete without it.
+document.documentElement.classList.add("scripted");
+
+// A button beside every statement.
+function addCopyButtons(within) {
+  for (const box of within.querySelectorAll(".sql:not(:has(button))")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", `Copy: ${box.dataset.what || "this statement"}`);
+    button.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(box.querySelector("pre").textContent); button.textContent = "Copied"; }
+      catch { getSelection().selectAllChildren(box.querySelector("pre")); button.textContent = "Selected"; }
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+    box.append(button);
+  }
+}
+
+// The reader's own clock beside UTC: as a hint on every time, and once in the head.
+function addOwnTime(within) {
+  const zone = new Intl.DateTimeFormat([], { timeZoneName: "short" }).formatToParts(new Date()).find((part) => part.type === "timeZoneName")?.value;
+  if (!new Date().getTimezoneOffset()) return;
+  for (const time of within.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime())) continue;
+    time.title = `${at.toLocaleString()} ${zone}`;
+    if (time.closest(".clock") && !time.closest(".clock").querySelector(".local")) {
+      const own = document.createElement("span");
+      own.className = "local";
+      own.textContent = ` · ${at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })} ${zone}`;
+      time.closest(".clock").append(own);
+    }
+  }
+}
+
+// Drag over a chart to see that stretch.
+function addZoom(within) {
+  for (const chart of within.querySelectorAll("[data-zoom] .chart[data-begin]")) {
+    if (chart.dataset.ready) continue;
+    chart.dataset.ready = "yes";
+    chart.classList.add("can-zoom");
+    const place = (event) => {
+      const box = chart.getBoundingClientRect();
+      const x = (event.clientX - box.left) / box.width * chart.viewBox.baseVal.width;
+      return Math.min(Math.max(x, +chart.dataset.left), +chart.dataset.right);
+    };
+    const moment = (x) => {
+      const share = (x - chart.dataset.left) / (chart.dataset.right - chart.dataset.left);
+      return new Date(1000 * (+chart.dataset.begin + share * (chart.dataset.end - chart.dataset.begin)));
+    };
+    chart.addEventListener("pointerdown", (down) => {
+      if (down.button || down.pointerType === "touch") return;
+      down.preventDefault();
+      const from = place(down);
+      const band = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      band.setAttribute("class", "drag");
+      band.setAttribute("y", 0);
+      band.setAttribute("height", chart.viewBox.baseVal.height);
+      chart.append(band);
+      const move = (event) => {
+        band.setAttribute("x", Math.min(from, place(event)));
+        band.setAttribute("width", Math.abs(place(event) - from));
+      };
+      const up = (event) => {
+        removeEventListener("pointermove", move);
+        band.remove();
+        const [begin, end] = [from, place(event)].sort((a, b) => a - b).map(moment);
+        if (end - begin < 10000 || Math.abs(place(event) - from) < 8) return;
+        location.href = `${chart.closest("[data-zoom]").dataset.zoom}?begin=${begin.toISOString()}&end=${end.toISOString()}`;
+      };
+      addEventListener("pointermove", move);
+      addEventListener("pointerup", up, { once: true });
+    });
+  }
+}
+
+// Files dropped on the form are those that are sent.
+for (const form of document.querySelectorAll("form.drop")) {
+  const input = form.querySelector("input[type=file]");
+  for (const name of ["dragover", "dragleave", "drop"]) {
+    form.addEventListener(name, (event) => { event.preventDefault(); form.classList.toggle("over", name === "dragover"); });
+  }
+  form.addEventListener("drop", (event) => { input.files = event.dataTransfer.files; form.requestSubmit(); });
+}
+
+// A slider says its number.
+function addNumbers(within) {
+  for (const slider of within.querySelectorAll("input[type=range]")) {
+    const show = () => { slider.form.querySelector(`output[for="${slider.id}"]`).textContent = slider.value + (slider.dataset.unit || ""); };
+    slider.addEventListener("input", show);
+  }
+}
+
+// Type to narrow the fleet; the form itself works on the server.
+const search = () => document.querySelector("input[type=search]");
+document.addEventListener("input", (event) => {
+  if (event.target !== search()) return;
+  for (const row of document.querySelectorAll(".fleet tr[data-words]")) row.hidden = !row.dataset.words.includes(search().value.toLowerCase());
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "/" && search() && !event.target.closest("input, textarea")) { event.preventDefault(); search().focus(); }
+});
+
+function addComfort(within) { addCopyButtons(within); addOwnTime(within); addZoom(within); addNumbers(within); }
+globalThis.addComfort = addComfort;
+addComfort(document);

@@ -1,0 +1,104 @@
+"""Figures over time as SVG: known points land at known coordinates, gaps stay gaps, text stays text."""
+
+import re
+
+import pytest
+
+from service.web.charts.overview import Gap
+from service.web.charts.panels import ChartLine, ChartPanel
+from service.web.charts.timechart import area, chart, least, path, spread
+from service.web.charts.timeline import Event
+from tests.service.web.charts.drawings import AXIS, HOSTILE, at, drawn, panel, stretch, x, y
+
+
+def test_path_places_known_points_at_known_coordinates() -> None:
+    told = path(ChartLine("a", (0.0, 5.0, 10.0)), AXIS, [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
+    assert told == f"M{x(0)},{y(0)}H{x(20)}V{y(0.5)}H{x(60)}V{y(1)}H{x(100)}"
+
+
+def test_path_does_not_cross_a_gap_or_an_unknown_value() -> None:
+    over_gap = path(ChartLine("a", (5.0, 5.0)), AXIS, [stretch(0, 20), stretch(60, 100)], 10.0)
+    assert over_gap == f"M{x(0)},{y(0.5)}H{x(20)}M{x(60)},{y(0.5)}H{x(100)}"
+    unknown = path(ChartLine("a", (5.0, None, 5.0)), AXIS, [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
+    assert unknown == over_gap
+
+
+def test_path_of_a_lone_short_stretch_is_visible() -> None:
+    told = path(ChartLine("a", (1.0,)), AXIS, [stretch(50, 50.01)], 1.0)
+    begin, end = map(float, re.findall(r"M([\d.]+),[\d.]+H([\d.]+)", told)[0])
+    assert end - begin == pytest.approx(1, abs=0.11)
+
+
+def test_area_and_spread_close_over_each_run_and_never_over_a_gap() -> None:
+    stretches = [stretch(0, 20), stretch(60, 100)]
+    line = ChartLine("a", (5.0, 5.0), lows=(0.0, 5.0), highs=(10.0, 5.0))
+    assert area(line, AXIS, stretches, 10.0).count("Z") == 2
+    assert spread(line, AXIS, stretches, 10.0).startswith(f"M{x(0)},{y(1)}V{y(1)}H{x(20)}V{y(0)}H{x(0)}Z")
+
+
+def test_chart_draws_gaps_episodes_and_marks_at_their_times() -> None:
+    told = (
+        Event(at(20), at(60), "critical", "storm", "/a", "storm"),
+        Event(at(70), None, "mark", "done", "/b", "done"),
+    )
+    markup = chart(panel(ChartLine("a", (1.0,))), AXIS, [stretch(0, 20)], [Gap(at(20), at(40), HOSTILE)], told)
+    gap = drawn(markup).find(".//rect[@class='gap']")
+    assert gap is not None
+    assert (gap.get("x"), gap.findtext("title")) == (x(20), HOSTILE)
+    band = drawn(markup).find(".//rect[@class='band critical']")
+    assert band is not None and band.get("x") == x(20)
+    assert drawn(markup).findtext(".//text[@class='bandtext critical']") == "12:00–12:01"
+    flag = drawn(markup).find(".//line[@class='flagline']")
+    assert flag is not None and flag.get("x1") == x(70)
+    assert drawn(markup).findtext(".//text[@class='flagtext']") == "12:01 done"
+
+
+def test_episode_that_lasts_says_now() -> None:
+    lasting = Event(at(20), at(100), "critical", "storm", "/a", "storm", lasts=True)
+    markup = chart(panel(ChartLine("a", (1.0,))), AXIS, [stretch(0, 20)], (), [lasting])
+    assert drawn(markup).findtext(".//text[@class='bandtext critical']") == "12:00–now"
+
+
+def test_chart_describes_itself_to_screen_readers() -> None:
+    lines = panel(ChartLine("all", (1.0, 3.0)))
+    told = drawn(chart(lines, AXIS, [stretch(0, 20), stretch(20, 40)], [Gap(at(40), at(100), "x")]))
+    assert told.get("role") == "img"
+    assert told.get("aria-label") == "Gets, per second, 12:00 to 12:01 UTC: lowest 1, highest 3, last 3; one gap"
+
+
+def test_chart_is_drawn_wide_and_narrow_with_values_to_point_at_in_the_wide_one() -> None:
+    markup = chart(panel(ChartLine("all", (1.0, 3.0))), AXIS, [stretch(0, 20), stretch(20, 40)])
+    wide, narrow = re.findall(r'<svg class="chart (?:wide|narrow)".*?</svg>', markup, re.S)
+    assert (wide.count('class="pt"'), narrow.count('class="pt"')) == (2, 0)
+    assert "12:00:20  1 per second" in wide
+
+
+def test_chart_that_is_unknown_throughout_says_so_and_draws_nothing() -> None:
+    told = chart(panel(ChartLine("a", (None,))), AXIS, [stretch(0, 20)])
+    assert "Not known in this window" in told
+    assert "<svg" not in told
+
+
+def test_chart_of_zero_throughout_is_a_line_at_the_bottom() -> None:
+    assert f'd="M{x(0)},{y(0)}H{x(20)}"' in chart(panel(ChartLine("a", (0.0,))), AXIS, [stretch(0, 20)])
+
+
+def test_scale_in_percent_reaches_one_so_that_next_to_nothing_looks_like_it() -> None:
+    share = ChartPanel("share", "Lost", "%", (ChartLine("Lost", (0.001,)),))
+    assert least(share) == 1.0
+    assert least(ChartPanel("share", "Lost", "%", (ChartLine("Lost", (31.9,)),))) is None
+    assert least(panel(ChartLine("a", (0.001,)))) is None
+
+
+def test_lines_differ_by_class_and_what_stands_for_all_others_is_grey() -> None:
+    lines = (ChartLine("a", (1.0,)), ChartLine("b", (1.0,)), ChartLine("2 others", (1.0,), rest=True))
+    kinds = [one.get("class") for one in drawn(chart(panel(*lines), AXIS, [stretch(0, 20)])).iter("path")]
+    assert kinds == ["line s5", "line s2", "line s1"]
+
+
+def test_chart_text_is_escaped() -> None:
+    event = Event(at(0), at(90), f'critical" onload="{HOSTILE}', HOSTILE, f"/db/x?{HOSTILE}", HOSTILE)
+    hostile = ChartPanel(HOSTILE, HOSTILE, HOSTILE, (ChartLine(HOSTILE, (1.0,)), ChartLine("b", (1.0,))))
+    markup = chart(hostile, AXIS, [stretch(0, 9)], (), [event, Event(at(1), None, "mark", HOSTILE, "/", HOSTILE)])
+    assert "<script" not in markup
+    assert not any("onload" in one.attrib for one in drawn(markup).iter())
