@@ -146,7 +146,7 @@ def test_tables_keep_all_their_rows_after_the_upgrade(old: OldStore) -> None:
 
 def test_store_check_finds_the_store_whole(old: OldStore, tmp_path: Path) -> None:
     config = tmp_path / "latchscope.yaml"
-    config.write_text(yaml.safe_dump({"store": old.url}))
+    config.write_text(yaml.safe_dump({"store": old.url, "databases": [{"name": NAMES[0], "dsn": f"demo:{NAMES[0]}"}]}))
     told = run("store", "check", "--config", config)
     assert (told.exit_code, told.stderr) == (0, "the store is whole\n")
 
@@ -417,7 +417,7 @@ def test_polls_a_killed_process_left_on_disk_reach_the_store(
             == [at for name, at in spooled if name == "users-mutex"][-1]
         )
     config = tmp_path / "latchscope.yaml"
-    config.write_text(yaml.safe_dump({"store": old.url}))
+    config.write_text(yaml.safe_dump({"store": old.url, "databases": [{"name": NAMES[0], "dsn": f"demo:{NAMES[0]}"}]}))
     store = Repository(old.url, EVER)
     roll_up(store.engine, store.partitions, store.names, END + timedelta(days=1))
     store.close()

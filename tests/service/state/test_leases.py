@@ -149,7 +149,9 @@ def test_sqlite_store_refuses_a_second_process_in_one_line(tmp_path: Path, capfd
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
     mine = fleet_backend(url, store, "a", None, 15.0)
-    (tmp_path / "latchscope.yaml").write_text(f"listen: 127.0.0.1:0\nstore: {url}\n", encoding="utf-8")
+    (tmp_path / "latchscope.yaml").write_text(
+        f"listen: 127.0.0.1:0\nstore: {url}\ndatabases: [{{name: a, dsn: demo:healthy-19c}}]\n", encoding="utf-8"
+    )
     command = [sys.executable, "-m", "service", "serve", "--config", str(tmp_path / "latchscope.yaml")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
