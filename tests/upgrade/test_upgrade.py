@@ -330,7 +330,7 @@ def test_import_takes_an_old_export(old: OldStore, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/new.sqlite" if old.kind == "sqlite" else old.url
     if old.kind == "postgresql":
         emptied(url)
-    config.write_text(yaml.safe_dump({"store": url}))
+    config.write_text(yaml.safe_dump({"store": url, "databases": [{"name": NAMES[0], "dsn": f"demo:{NAMES[0]}"}]}))
     for _ in range(2):
         told = run("store", "import", before, "--config", config)
         assert told.exit_code == 0, told.output

@@ -66,7 +66,7 @@ MISTAKES = (
     in_file(
         "setting in the wrong group",
         f"interval: 30s\n{DEMO}",
-        "did you mean defaults.interval or databases[].interval?",
+        "did you mean defaults.interval or telemetry.interval or databases[].interval?",
     ),
     in_file("unknown choice", f"oracle: {{mode: thik}}\n{DEMO}", "did you mean thick?"),
     in_file("bad address", f"listen: everywhere\n{DEMO}", "write 127.0.0.1:8000"),

@@ -32,7 +32,7 @@ webhooks:
 """
 SAID = {
     (1, "lisen"): "no such setting; did you mean listen?",
-    (2, "interval"): "did you mean defaults.interval or databases[].interval?",
+    (2, "interval"): "did you mean defaults.interval or telemetry.interval or databases[].interval?",
     (4, "oracle.mode"): "'thinn' cannot be chosen; did you mean thin?",
     (5, "oracle.connect_timeout"): "0 is out of range; it is above 0",
     (7, "databases[0].dsn"): "is missing",

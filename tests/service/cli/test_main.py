@@ -27,7 +27,7 @@ REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """The handlers of the process stay pytest's; a width keeps lines as they are written."""
-    monkeypatch.setattr("service.cli.serving.configure_logging", lambda: None)
+    monkeypatch.setattr("service.cli.serving.configure_logging", lambda form: None)
     monkeypatch.setattr("service.cli.serving.faulthandler.enable", lambda: None)
     monkeypatch.setenv("COLUMNS", "200")
 
