@@ -36,6 +36,7 @@ from service.web.pages.fleet import fleet_pages
 from service.web.pages.history import history_pages
 from service.web.pages.marks import marks_pages
 from service.web.pages.operate import operate_pages
+from service.web.pages.problems import problems_pages
 from service.web.pages.reports import reports_pages
 
 
@@ -78,6 +79,7 @@ def build_web(
         export_pages(board, repository, access),
         reports_pages(board, uploads, access, audit),
         fleet_pages(board, repository, cells, access),
+        problems_pages(),
     )
     # Their routes are whole already; include_router would make each a second time, at the first request.
     for router in routers:

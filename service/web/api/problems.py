@@ -1,7 +1,8 @@
 """Errors as application/problem+json (RFC 9457): what, where, and no traceback."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,6 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
 from service.store.schema.engine import DATABASE_ERROR, brief
+from service.web.api.document import completed
 from service.web.schemas import Problem
 
 log = logging.getLogger("latchscope.web")
@@ -26,9 +28,60 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ProblemType:
+    """A kind of problem, as its page at /docs/problems/ tells it."""
+
+    title: str
+    meaning: str
+    way_out: str
+
+
+TYPES: Mapping[str, ProblemType] = {
+    "not-found": ProblemType(
+        "Not found",
+        "The address names a thing that is not there.",
+        "`detail` says what there is.",
+    ),
+    "not-authenticated": ProblemType(
+        "Not authenticated",
+        "The service asks for a token.",
+        "Send `Authorization: Bearer <token>`; see auth.tokens_file.",
+    ),
+    "not-allowed": ProblemType(
+        "Not allowed",
+        "The role of the token, or the page that asks, may not do this.",
+        "Use a token with the role `operate`.",
+    ),
+    "method-not-allowed": ProblemType(
+        "Method not allowed", "The address takes other methods.", "The header Allow lists them."
+    ),
+    "not-understood": ProblemType(
+        "Not understood",
+        "A part of the request has a form that cannot be read.",
+        "`detail` names the part and shows what to write.",
+    ),
+    "refused": ProblemType(
+        "Refused", "The request was understood and not carried out.", "`detail` says why and what to do."
+    ),
+    "store-unavailable": ProblemType(
+        "The store does not answer",
+        "What was asked for lies in the store, which is away. Polls go on.",
+        "Ask again later; see /readyz.",
+    ),
+    "fault": ProblemType(
+        "A fault of latchscope",
+        "The service failed over this request.",
+        "Its log has the details; report them with the version.",
+    ),
+}
+_BY_TITLE = {kind.title: name for name, kind in TYPES.items()}
+
+
 def problem(request: Request, status: int, title: str, detail: str) -> JSONResponse:
     """A problem response for this request."""
-    body = Problem(title=title, status=status, detail=detail, instance=request.url.path)
+    kind = f"/docs/problems/{_BY_TITLE.get(title, 'refused')}"
+    body = Problem(type=kind, title=title, status=status, detail=detail, instance=request.url.path)
     return JSONResponse(body.model_dump(), status_code=status, media_type=MEDIA)
 
 
@@ -39,7 +92,7 @@ ErrorPage = Callable[[Request, int, str, str], Response | None]
 def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, detail: None) -> None:
     """Answer every error of the application as a problem, or as a page where that is wanted; document it as a problem."""
     generate = app.openapi
-    app.openapi = lambda: _documented(generate())  # type: ignore[method-assign]
+    app.openapi = lambda: completed(_documented(generate()))  # type: ignore[method-assign]
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:

@@ -227,4 +227,4 @@ def test_store_that_is_away_is_503(stage: Stage, store: Repository, place: Place
     place.execute("drop table marks")
     answer = app.get(f"{PATH}/marks")
     assert answer.status_code == 503 and answer.json()["title"] == "The store does not answer"
-    assert json.loads(answer.text)["type"] == "about:blank"
+    assert json.loads(answer.text)["type"].startswith("/docs/problems/")

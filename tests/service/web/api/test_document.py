@@ -1,0 +1,102 @@
+"""The REST document: every operation has an example that its own schema accepts, and a client made from it works."""
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+
+from service.web.api.problems import TYPES
+from tests.oracle_standin.deadline import HANGS
+from tests.service.stage import Client, Stage
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """The scripted databases, polled twice."""
+    with pytest.MonkeyPatch.context() as patch:
+        stage = Stage(patch, tmp_path_factory.mktemp("document"))
+        stage.poll_all(10.0, 40.0)
+        yield stage.app()
+        stage.close()
+
+
+@pytest.fixture(scope="module")
+def document(app: Client) -> dict[str, Any]:
+    found: dict[str, Any] = app.get("/api/v1/openapi.json").json()
+    return found
+
+
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method} {path}", operation
+
+
+def test_every_operation_has_examples_that_its_schemas_accept(document: dict[str, Any]) -> None:
+    for where, operation in operations(document):
+        for parameter in operation.get("parameters", ()):
+            assert "example" in parameter, (where, parameter["name"])
+        bodies = [operation.get("requestBody", {})]
+        bodies += [answer for status, answer in operation["responses"].items() if status.startswith("2")]
+        for content in (
+            body["content"]["application/json"] for body in bodies if "application/json" in body.get("content", {})
+        ):
+            if content.get("schema"):
+                jsonschema.validate(content["example"], {**content["schema"], "components": document["components"]})
+
+
+def test_document_says_where_how_to_log_in_and_what_the_groups_are(document: dict[str, Any]) -> None:
+    assert document["servers"] and set(document["components"]["securitySchemes"]) == {"token", "password"}
+    described = {tag["name"] for tag in document["tags"] if len(tag["description"]) > 20}
+    for where, operation in operations(document):
+        assert set(operation["tags"]) <= described, where
+    assert document["paths"]["/healthz"]["get"]["security"] == []
+
+
+def test_each_type_of_problem_is_a_page_of_the_service(app: Client) -> None:
+    kind = app.get("/api/v1/databases/nobody").json()["type"]
+    assert kind == "/docs/problems/not-found"
+    for address in (kind, "/docs/problems", *(f"/docs/problems/{name}" for name in TYPES)):
+        page = app.get(address)
+        assert page.status_code == 200 and page.text.startswith("<!doctype html>"), address
+    assert app.get("/docs/problems/none").status_code == 404
+
+
+class _InProcess(httpx.BaseTransport):
+    """Hands the requests of the generated client to the app."""
+
+    def __init__(self, app: Client) -> None:
+        self._app = app
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        answer = self._app.get(str(request.url), request.method, content=request.read())
+        return httpx.Response(
+            answer.status_code, headers={"content-type": answer.headers["content-type"]}, content=answer.content
+        )
+
+
+def test_generated_client_lists_databases_and_gets_a_diagnosis(
+    app: Client, document: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "openapi.json").write_text(json.dumps(document), encoding="utf-8")
+    (tmp_path / "config.yml").write_text("post_hooks: []\npackage_name_override: generated_client\n", encoding="utf-8")
+    words = ("generate", "--path", "openapi.json", "--config", "config.yml", "--output-path", "made", "--meta", "none")
+    command = [sys.executable, "-m", "openapi_python_client", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=HANGS)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr + done.stdout, done.stdout
+    (tmp_path / "made").rename(tmp_path / "generated_client")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    made = importlib.import_module("generated_client")
+    client = made.Client(base_url="http://127.0.0.1:8000", httpx_args={"transport": _InProcess(app)})
+    listed = importlib.import_module("generated_client.api.databases.list_databases").sync(client=client)
+    assert "undo-storm" in [database.name for database in listed]
+    told = importlib.import_module("generated_client.api.diagnosis.get_diagnosis").sync(db="undo-storm", client=client)
+    assert told.database == "undo-storm" and told.severity
