@@ -26,12 +26,12 @@ def say(message: str) -> None:
     typer.echo(visible(message, keep="\n"), err=True)
 
 
-def settings_of(config: Path) -> Settings:
-    """The configuration; one that cannot be used, or that names nothing to watch, is one line and exit code 2."""
+def settings_of(config: Path, *, watching: bool = True) -> Settings:
+    """The configuration; one that cannot be used, or names nothing to watch where that is meant, is one line and exit code 2."""
     try:
         chosen = sources.read(config)
     except BadSettings as error:
         fail(str(error))
-    if not chosen.watches_something:
+    if watching and not chosen.watches_something:
         fail(f"{config}: {NO_DATABASES}")
     return chosen

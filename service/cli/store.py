@@ -92,7 +92,7 @@ def print_figures(
 @contextmanager
 def _opened(config: Path, must_exist: bool = False) -> Iterator[Repository]:
     """The store of a configuration; what goes wrong with it is one line and exit code 2."""
-    chosen = settings_of(config)
+    chosen = settings_of(config, watching=False)  # a store is looked after wherever its URL is known
     try:
         path = sqlite_file(chosen.store)
         if must_exist and path is not None and not path.exists():

@@ -1,5 +1,6 @@
 """Examples for the REST document, made from its own schemas so that none grows stale, with words of the field by name."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,9 +26,6 @@ _WORDS: Mapping[str, Any] = {
     "end": "now",
     "mark": "last",
     "unit": "per second",
-    "needs": ">= 100",
-    "since": "11.2",
-    "until": "12.1",
     "event": "latch: row cache objects",
 }
 _FORMATS: Mapping[str, Any] = {
@@ -35,6 +33,8 @@ _FORMATS: Mapping[str, Any] = {
     "uri": "https://latchscope.example.com/",
     "binary": "",
 }
+_FITTING = (">= 100", "11.2", "undo-segments", "http://victoria:8428")
+"""Tried where a schema has a pattern."""
 _DEEPEST = 7
 """Groups within groups; below it what may be empty or null is."""
 
@@ -76,7 +76,8 @@ def _of_type(schema: Schema, named: Mapping[str, Schema], name: str, depth: int)
         return True
     if kind == "string":
         word = _FORMATS.get(schema.get("format", ""), _WORDS.get(name))
-        return word if isinstance(word, str) else "…"
+        pattern, words = schema.get("pattern", ""), [word if isinstance(word, str) else "…", *_FITTING]
+        return next((each for each in words if re.search(pattern, each)), words[0])
     return None
 
 

@@ -278,7 +278,7 @@ def test_completion_can_be_installed_and_completes_commands_and_causes() -> None
         assert completed in told.stdout.split(), told.output
 
 
-def test_configuration_without_databases_is_an_error_of_every_command(tmp_path: Path) -> None:
+def test_configuration_without_databases_is_an_error_of_every_command_that_watches(tmp_path: Path) -> None:
     path = configured(tmp_path, "listen: 127.0.0.1:0")
     for words in (
         ("serve",),
@@ -287,7 +287,6 @@ def test_configuration_without_databases_is_an_error_of_every_command(tmp_path: 
         ("holders", "a"),
         ("mark", "a", "text"),
         ("compare", "--db", "a", "--mark", "last"),
-        ("store", "check"),
     ):
         assert "no databases; list them under `databases`" in one_line(run(*words, "--config", path)), words
 

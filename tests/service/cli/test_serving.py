@@ -43,6 +43,7 @@ def serving(
         if listener
     ]
     port = free_port()
+    databases = databases or [{"name": "scripted", "dsn": "demo:healthy-19c"}]
     settings = {"listen": f"127.0.0.1:{port}", "store": f"sqlite:///{folder}/store.db", "databases": databases}
     (folder / "latchscope.yaml").write_text(yaml.safe_dump(settings))
     log = folder / "stderr.txt"

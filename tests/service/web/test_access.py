@@ -189,7 +189,9 @@ def test_tokens_file_that_is_missing_is_reported(tmp_path: Path) -> None:
 def public(folder: Path) -> str:
     """A configuration that listens on every address, and asks for no token."""
     file = folder / "latchscope.yaml"
-    file.write_text(yaml.safe_dump({"listen": "0.0.0.0:0", "store": f"sqlite:///{folder}/s.db"}), encoding="utf-8")
+    databases = [{"name": "a", "dsn": "demo:undo-storm"}]
+    whole = {"listen": "0.0.0.0:0", "store": f"sqlite:///{folder}/s.db", "databases": databases}
+    file.write_text(yaml.safe_dump(whole), encoding="utf-8")
     return str(file)
 
 
