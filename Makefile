@@ -52,7 +52,8 @@ docs: .venv/.ready  ## write the parts of the documents that follow from code
 pictures: .venv/.ready  ## draw the dashboards from live answers into docs/images
 	$(RUN) python -m docs.pictures
 
-screenshots: .venv/.ready  ## take pictures of the terminal view into docs/images
+screenshots: .venv/.ready  ## take pictures of the pages and of the terminal view into docs/images
+	$(RUN) python -m docs.page_pictures
 	$(RUN) python -m docs.screenshots
 
 bench: .venv/.ready  ## figures for speed and memory

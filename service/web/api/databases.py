@@ -1,6 +1,5 @@
 """REST under /api/v1, beside /healthz, /readyz and /metrics. Reads only the board, the catalogue and the store."""
 
-import gzip
 from collections.abc import Callable
 
 from fastapi import APIRouter, Depends, HTTPException, Request
@@ -19,14 +18,13 @@ from service.store.repository import Repository
 from service.web import presenters
 from service.web.access import Access
 from service.web.api.etag import UNCHANGED, tagged
+from service.web.api.http import squeezed
 from service.web.api.problems import NOT_FOUND, REFUSED
 from service.web.fleet_rows import FleetRows, having
 from service.web.fleet_schemas import CauseOut, CauseWholeOut, DatabaseOut, OverviewOut
 from service.web.query_params import AtQuery, requested_time
 from service.web.schemas import CachesOut, CapabilitiesOut, Health, LatchesOut
 
-SMALLEST = 1000
-"""Bytes below which an answer is not worth compressing."""
 LEVEL = 1
 """Three quarters of what the best level saves on /metrics, for a tenth of its time."""
 
@@ -165,11 +163,5 @@ def outside(board: Board, own: CollectorRegistry, ready: Callable[[], Readiness]
 
 def _squeezed(page: bytes, content_type: str, request: Request) -> Response:
     """An answer, in gzip where the caller takes that."""
-    takes = [entry.partition(";") for entry in request.headers.get("accept-encoding", "").replace(" ", "").split(",")]
-    wanted = any(name == "gzip" and weight not in ("q=0", "q=0.0") for name, _, weight in takes)
-    headers = {"vary": "Accept-Encoding"}
-    if not wanted or len(page) < SMALLEST:
-        return Response(page, media_type=content_type, headers=headers)
-    return Response(
-        gzip.compress(page, LEVEL, mtime=0), media_type=content_type, headers={**headers, "content-encoding": "gzip"}
-    )
+    body, headers = squeezed(page, request, LEVEL)
+    return Response(body, media_type=content_type, headers=headers)
