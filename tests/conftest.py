@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -70,6 +71,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(*BETWEEN_COLLECTIONS)
     gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """The process that forks others ends with the session; see tests.started."""
+    if started := sys.modules.get("tests.started"):
+        started.end()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,10 +1,7 @@
 """Several `latchscope serve` on one PostgreSQL, as processes of their own, and what the store says of their polls."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -17,9 +14,10 @@ import yaml
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS
 from tests.ports import free_port
-from tests.service.running import ASK, ROOT, Running
+from tests.service.running import ASK, Running
 from tests.service.standin import idle
 from tests.service.stores import Place
+from tests.started import Started
 
 _UP = re.compile(r'^latchscope_up\{db="([^"]+)"[^}]*\} (\S+)$', re.MULTILINE)
 
@@ -69,9 +67,7 @@ class Replicas:
         }
         file, log = self.folder / f"{name}.yaml", self.folder / f"{name}.txt"
         file.write_text(yaml.safe_dump(config), encoding="utf-8")
-        command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
-        with log.open("wb") as errors:
-            process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        process = Started("-m", "service", "serve", "--config", str(file), errors=log)
         self.running[name] = replica = Replica(process, f"http://127.0.0.1:{port}", log)
         replica.name = name
         replica.wait(lambda: ASK.get(f"{replica.url}/healthz").status_code == 200)

@@ -14,8 +14,8 @@ import httpx
 
 from tests.oracle_standin.deadline import HANGS
 from tests.ports import free_port
+from tests.started import ROOT, Started
 
-ROOT = Path(__file__).parents[2]
 ASK = httpx.Client(timeout=HANGS, limits=httpx.Limits(max_keepalive_connections=0))
 """One client, since each reads the certificates of the machine; no connection outlives its question."""
 
@@ -23,7 +23,7 @@ ASK = httpx.Client(timeout=HANGS, limits=httpx.Limits(max_keepalive_connections=
 class Running:
     """The process, where it answers, and what it wrote to stderr."""
 
-    def __init__(self, process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes] | Started, url: str, log: Path) -> None:
         self.process = process
         self.url = url
         self.log = log
@@ -53,15 +53,22 @@ class Running:
 
 
 @contextmanager
-def demo(folder: Path, *arguments: str) -> Iterator[Running]:
-    """`latchscope demo` on a free port, its temporary files below `folder`; ended with the block."""
+def demo(folder: Path, *arguments: str, fresh: bool = False) -> Iterator[Running]:
+    """`latchscope demo` on a free port, its temporary files below `folder`; ended with the block.
+
+    `fresh` starts it in an interpreter of its own, as a user does; otherwise it is forked, see tests.started.
+    """
     log = folder / "stderr.txt"
     port = free_port()
-    command = [sys.executable, "-m", "service", "demo", "--port", str(port), *arguments]
+    words = ("-m", "service", "demo", "--port", str(port), *arguments)
     # A scripted poll costs no database anything, however busy this machine is.
     environment = {**os.environ, "TMPDIR": str(folder), "LATCHSCOPE_DEFAULTS__BUDGET": "1"}
-    with log.open("wb") as errors:
-        process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env=environment)
+    process: subprocess.Popen[bytes] | Started
+    if fresh:
+        with log.open("wb") as errors:
+            process = subprocess.Popen([sys.executable, *words], cwd=ROOT, stderr=errors, env=environment)
+    else:
+        process = Started(*words, errors=log, environment=environment)
     running = Running(process, f"http://127.0.0.1:{port}", log)
     try:
         running.wait(lambda: ASK.get(f"{running.url}/healthz").status_code == 200)

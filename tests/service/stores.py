@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 import psycopg
@@ -95,6 +95,31 @@ class Postgres:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
+Kept = TypeVar("Kept")
+
+
+class Templates(Generic[Kept]):
+    """Stores that a file's tests begin with, each made once per engine and then copied; with each what its maker told."""
+
+    def __init__(self, folder: Path, postgres: Callable[[], "Postgres"], make: Callable[["Place"], Kept]) -> None:
+        self._folder, self._postgres, self._make = folder, postgres, make
+        self._made: dict[str, tuple[Place, Kept]] = {}
+
+    def put(self, place: "Place") -> Kept:
+        """Make a place, that nobody has opened yet, a copy; give what the maker told."""
+        if place.kind not in self._made:
+            template = Place(place.kind, self._folder, self._postgres() if place.kind == "postgresql" else None)
+            self._made[place.kind] = (template, self._make(template))
+        template, told = self._made[place.kind]
+        place.copy(template)
+        return told
+
+    def close(self) -> None:
+        """Forget them."""
+        for template, _ in self._made.values():
+            template.close()
+
+
 class Place:
     """Where a test's store is: its URL, and the ways in which it can be disturbed."""
 
@@ -123,6 +148,14 @@ class Place:
             rows = connection.execute(sql).fetchall()
         connection.close()
         return rows
+
+    def copy(self, other: "Place") -> None:
+        """Become what another place of the engine is. Nobody may be connected to either."""
+        if self._server is not None:
+            self.close()
+            self._server.query(f'create database "{self.name}" template "{other.name}"')
+        else:
+            shutil.copyfile(other.file, self.file)
 
     @contextmanager
     def away(self) -> Iterator[None]:

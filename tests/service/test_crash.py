@@ -4,14 +4,11 @@ The short forms run always; the long ones are 200 kills and five minutes of outa
 """
 
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -25,17 +22,15 @@ from tests.oracle_standin.deadline import HANGS
 from tests.service.crashing import NAMES
 from tests.service.standin import becomes
 from tests.service.stores import Place
-
-ROOT = Path(__file__).parents[2]
+from tests.started import Started
 
 
 @contextmanager
 def polling(place: Place, began: float) -> Iterator[None]:
     """The process, once its polls are coming; killed with the block."""
     before = len(noted(place))
-    command = [sys.executable, "-m", "tests.service.crashing", place.url, str(place.folder), str(began)]
-    with (place.folder / "stderr.txt").open("ab") as errors:
-        process = subprocess.Popen(command, cwd=ROOT, stderr=errors)
+    words = ("-m", "tests.service.crashing", place.url, str(place.folder), str(began))
+    process = Started(*words, errors=place.folder / "stderr.txt")
     try:
         until = time.monotonic() + HANGS
         while len(noted(place)) < before + 4:

@@ -10,7 +10,7 @@ from tests.service.running import demo
 
 def test_demo_serves_its_verdicts_and_ends_on_sigterm(tmp_path: Path) -> None:
     # Half a second holds enough sleeps for parse-storm; the storm of undo-storm is tested on a fake clock.
-    with demo(tmp_path, "--interval", "0.5") as latchscope:
+    with demo(tmp_path, "--interval", "0.5", fresh=True) as latchscope:
         names = {one["name"] for one in latchscope.json("/api/v1/databases")}
         assert names == set(scenarios())
 

@@ -29,6 +29,7 @@ from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.ports import free_port
 from tests.service.standin import becomes
+from tests.started import Started
 
 
 @dataclass(frozen=True)
@@ -212,22 +213,23 @@ def test_standin_fleet_ends_at_sigterm(
             ],
         }
         (tmp_path / "latchscope.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-        command = [sys.executable, "-m", "service", "serve", "--config", str(tmp_path / "latchscope.yaml")]
-        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as service:
-            try:
-                watch = Watch(port)
-                becomes(lambda: _all_up(watch, size), "every healthy database is polled")
-                if seconds:
-                    watch.answers.clear()
-                    watch.scrape_for(seconds, 0.1)
-                    judge(watch, interval, capsys)
-                    due = 45 * (seconds / interval - 2)
-                    assert sum(map(len, watch.polls.values())) > 0.9 * due, "some were polled too rarely"
-                began = monotonic()
-                service.send_signal(signal.SIGTERM)
-                service.wait(HANGS)
-            finally:
-                service.kill()
+        words = ("-m", "service", "serve", "--config", str(tmp_path / "latchscope.yaml"))
+        service = Started(*words)
+        try:
+            watch = Watch(port)
+            becomes(lambda: _all_up(watch, size), "every healthy database is polled")
+            if seconds:
+                watch.answers.clear()
+                watch.scrape_for(seconds, 0.1)
+                judge(watch, interval, capsys)
+                due = 45 * (seconds / interval - 2)
+                assert sum(map(len, watch.polls.values())) > 0.9 * due, "some were polled too rarely"
+            began = monotonic()
+            service.send_signal(signal.SIGTERM)
+            service.wait(HANGS)
+        finally:
+            service.kill()
+            service.wait(HANGS)
         took = monotonic() - began
     with capsys.disabled():
         print(f"\nSIGTERM with {size.hung} hung databases: gone after {took:.2f} s")  # noqa: T201

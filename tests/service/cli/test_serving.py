@@ -16,8 +16,9 @@ import yaml
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.oracle_standin.server import Listener
 from tests.ports import free_port
-from tests.service.running import ASK, ROOT, Running
+from tests.service.running import ASK, Running
 from tests.service.standin import becomes, fleet
+from tests.started import Started
 
 HANGING = """
 import time
@@ -41,15 +42,13 @@ def serving(
         {"name": name, "dsn": listener.dsn(name), "user": USER, "password_file": str(folder / "password")}
         for name in names
         if listener
-    ]
+    ] or [{"name": "healthy", "dsn": "demo:healthy-19c"}]
     port = free_port()
     databases = databases or [{"name": "scripted", "dsn": "demo:healthy-19c"}]
     settings = {"listen": f"127.0.0.1:{port}", "store": f"sqlite:///{folder}/store.db", "databases": databases}
     (folder / "latchscope.yaml").write_text(yaml.safe_dump(settings))
     log = folder / "stderr.txt"
-    command = [sys.executable, *start, "serve", "--config", str(folder / "latchscope.yaml")]
-    with log.open("wb") as errors:
-        process = subprocess.Popen(command, cwd=ROOT, stderr=errors)
+    process = Started(*start, "serve", "--config", str(folder / "latchscope.yaml"), errors=log)
     running = Running(process, f"http://127.0.0.1:{port}", log)
     try:
         running.wait(lambda: ASK.get(f"{running.url}/healthz").status_code == 200)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,7 @@ from service.store.upkeep.rollup import roll_up
 from tests.service.stage import BEGAN, Stage
 from tests.service.store.figures_in import figures_in
 from tests.service.store.queries.test_topics import DAY
-from tests.service.stores import Place, Postgres
+from tests.service.stores import Place, Postgres, Templates
 
 NAMES = ("undo-storm", "parse-storm")
 COUNTED = (
@@ -49,13 +50,36 @@ def hour(tmp_path_factory: pytest.TempPathFactory) -> list[IngestRecord]:
     return [record for poll in turns if (record := record_of(*poll))]
 
 
-@pytest.fixture
-def filled(store: Repository, hour: list[IngestRecord]) -> Repository:
-    """A store with these polls, rolled up, and a mark."""
+def fill(place: Place, hour: list[IngestRecord]) -> None:
+    """Write these polls, roll them up, and set a mark."""
+    store = Repository(place.url)
     store.write(hour)
     store.marks.add("undo-storm", BEGAN, "a change", "anna")
     roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
-    return store
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def filled_stores(
+    hour: list[IngestRecord], tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Templates[None]]:
+    """A filled store of each engine, to be copied."""
+    made = Templates(
+        tmp_path_factory.mktemp("filled"),
+        lambda: request.getfixturevalue("postgres"),
+        lambda place: fill(place, hour),
+    )
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def filled(place: Place, filled_stores: Templates[None]) -> Iterator[Repository]:
+    """A store with the polls of an hour, rolled up, and a mark."""
+    filled_stores.put(place)
+    store = Repository(place.url)
+    yield store
+    store.close()
 
 
 def latchscope(folder: Path, url: str, *words: str) -> Result:

@@ -1,7 +1,5 @@
 """Leases on a real PostgreSQL: exclusive, gone with the session that took them, and known to everybody."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
@@ -12,9 +10,10 @@ from service.fleet.backend import fleet_backend
 from service.state.leases import Lease, LeasesLost, SoleLeases
 from service.store.queries.leases import SharedLeases, key_of
 from service.store.repository import Repository
-from tests.service.running import ROOT
+from tests.oracle_standin.deadline import HANGS
 from tests.service.standin import becomes
 from tests.service.stores import Place, Postgres
+from tests.started import Started
 
 DATABASES = ("erp", "crm", "dwh")
 CUT = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchscope-leases' and datname = '{}'"
@@ -149,14 +148,12 @@ def test_sqlite_store_refuses_a_second_process_in_one_line(tmp_path: Path, capfd
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
     mine = fleet_backend(url, store, "a", None, 15.0)
-    (tmp_path / "latchscope.yaml").write_text(
-        f"listen: 127.0.0.1:0\nstore: {url}\ndatabases: [{{name: a, dsn: demo:healthy-19c}}]\n", encoding="utf-8"
-    )
-    command = [sys.executable, "-m", "service", "serve", "--config", str(tmp_path / "latchscope.yaml")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
-    assert (
-        done.stderr.count("\n") == 1 and "in use by another latchscope" in done.stderr and "PostgreSQL" in done.stderr
-    )
+    databases = "databases: [{name: erp, dsn: 'demo:healthy-19c'}]"
+    (tmp_path / "latchscope.yaml").write_text(f"listen: 127.0.0.1:0\nstore: {url}\n{databases}\n", encoding="utf-8")
+    errors = tmp_path / "stderr.txt"
+    words = ("-m", "service", "serve", "--config", str(tmp_path / "latchscope.yaml"))
+    assert Started(*words, errors=errors).wait(HANGS) == 2
+    told = errors.read_text()
+    assert told.count("\n") == 1 and "in use by another latchscope" in told and "PostgreSQL" in told
     mine.close()
     store.close()

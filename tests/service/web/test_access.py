@@ -3,9 +3,6 @@
 import base64
 import hashlib
 import logging
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,8 +13,10 @@ from service.app import create_app
 from service.cli.main import cli
 from service.config.settings import AuthSettings, BadSettings, DatabaseSettings, Settings
 from service.web.access import read_tokens
-from tests.oracle_standin.deadline import HANGS, within
+from tests.oracle_standin.deadline import HANGS
 from tests.service.stage import Client
+from tests.service.standin import becomes
+from tests.started import Started
 
 READ, OPERATE = "a-token-to-read", "a-token-to-operate"
 RESUME = "/api/v1/databases/demo/login/resume"
@@ -202,15 +201,11 @@ def test_serve_refuses_a_public_address_without_tokens(tmp_path: Path) -> None:
 
 
 def test_insecure_serves_a_public_address_warns_and_ends_at_once(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "service", "serve", "--config", public(tmp_path), "--insecure"]
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
-        try:
-            assert process.stderr is not None
-            lines = within(HANGS, lambda: "".join(process.stderr.readline() for _ in range(2)))  # type: ignore[union-attr]
-            process.terminate()  # perhaps before the web server listens to signals
-            process.communicate(timeout=HANGS)
-        finally:
-            process.kill()
-    assert "without access control" in lines
-    assert process.returncode == 0
+    errors = tmp_path / "stderr.txt"
+    process = Started("-m", "service", "serve", "--config", public(tmp_path), "--insecure", errors=errors)
+    try:
+        becomes(lambda: "without access control" in errors.read_text(), "it warns")
+        process.terminate()  # perhaps before the web server listens to signals
+        assert process.wait(HANGS) == 0
+    finally:
+        process.kill()

@@ -1,9 +1,6 @@
 """A store of an older release: read where it is, moved in slices, and nothing lost whenever the process is killed."""
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,14 +15,16 @@ from service.store.schema.old_tables import OldHours
 from service.store.upkeep import conversion
 from service.store.upkeep.conversion import convert_slice
 from service.store.upkeep.rollup import roll_up
-from tests.service.cli.test_store import filled, hour
+from tests.oracle_standin.deadline import HANGS
+from tests.service.cli.test_store import fill, hour
 from tests.service.stage import BEGAN
 from tests.service.store.figures_in import FigureRow, figures_in
 from tests.service.store.old_layout import as_of_old
 from tests.service.store.queries.test_topics import DAY
-from tests.service.stores import Place
+from tests.service.stores import Place, Templates
+from tests.started import Started
 
-__all__ = ["filled", "hour"]
+__all__ = ["hour"]
 TIERS: tuple[Tier, ...] = ("poll", "5m", "1h")
 Everything = list[list[FigureRow]]
 
@@ -34,13 +33,43 @@ def everything(store: Repository) -> Everything:
     return [figures_in(store, tier) for tier in TIERS]
 
 
-@pytest.fixture
-def before(filled: Repository) -> Everything:
-    """What the store holds, and then holds in the layout of an older release."""
-    told = everything(filled)
-    as_of_old(filled)
-    assert old_rows(filled) == [len(tier) for tier in told]
+def make_old(place: Place, hour: list[IngestRecord]) -> Everything:
+    """Fill a store, and put it into the layout of an older release; give what it held before."""
+    fill(place, hour)
+    store = Repository(place.url)
+    told = everything(store)
+    as_of_old(store)
+    assert old_rows(store) == [len(tier) for tier in told]
+    store.close()
     return told
+
+
+@pytest.fixture(scope="module")
+def old_stores(
+    hour: list[IngestRecord], tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Templates[Everything]]:
+    """An old store of each engine, to be copied, with what it held before."""
+    made = Templates(
+        tmp_path_factory.mktemp("old"),
+        lambda: request.getfixturevalue("postgres"),
+        lambda place: make_old(place, hour),
+    )
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def before(place: Place, old_stores: Templates[Everything]) -> Everything:
+    """What the store of this test held before it was put into the layout of an older release."""
+    return old_stores.put(place)
+
+
+@pytest.fixture
+def filled(place: Place, before: Everything) -> Iterator[Repository]:
+    """The old store of this test, open."""
+    store = Repository(place.url)
+    yield store
+    store.close()
 
 
 def old_rows(store: Repository) -> list[int]:
@@ -129,17 +158,11 @@ PHASES = ["DISTINCT", "INTO figures_1h", "DELETE FROM old_hours", "commit"]
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_conversion_that_is_killed_loses_nothing(
-    filled: Repository, before: Everything, place: Place, phase: str
+    filled: Repository, before: Everything, place: Place, phase: str, tmp_path: Path
 ) -> None:
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, place.url, (BEGAN + DAY).isoformat(), phase],
-        cwd=Path(__file__).parents[4],
-        env=os.environ | {"PYTHONPATH": "."},
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    errors = tmp_path / "stderr.txt"
+    killed = Started("-c", KILLED, place.url, (BEGAN + DAY).isoformat(), phase, errors=errors)
+    assert killed.wait(HANGS) == -signal.SIGKILL, errors.read_text()
     assert everything(filled) == before
     for _ in convert(filled):
         pass
