@@ -1,6 +1,7 @@
 """Who may do what: bearer tokens with roles; without tokens, whoever is on this machine.
 
-A browser cannot send a bearer token, so the token is also taken as the password of HTTP Basic.
+A browser cannot send a bearer token. Its user signs in with the token once and is known by a cookie; the token is
+also taken as the password of HTTP Basic.
 """
 
 import base64
@@ -8,6 +9,8 @@ import binascii
 import hashlib
 import hmac
 import re
+import secrets
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -30,6 +33,9 @@ class Caller:
     role: CallerRole
 
 
+SESSION = "latchscope_session"
+SESSION_SECONDS = 12 * 3600
+"""How long somebody stays signed in; a restart of the service ends it too."""
 LOCAL = Caller("this machine", "operate")
 
 
@@ -61,6 +67,40 @@ class Access:
         """`here_only`: whether only this machine can reach us, so that every request must name it as its host."""
         self._tokens = tokens
         self._here_only = here_only
+        self._key = secrets.token_bytes(32)
+
+    @property
+    def by_token(self) -> bool:
+        """Whether tokens are asked for, so that a browser's user may sign in."""
+        return self._tokens is not None
+
+    def sign_in(self, request: Request, token: str) -> tuple[Caller, str] | None:
+        """The owner of a token and the cookie that stands for it; None where nobody owns it. Raises 403."""
+        _from_own_page(request, "a sign-in", by_origin=False)
+        digest = hashlib.sha256(token.strip().encode()).hexdigest()
+        caller = self._owner(digest)
+        if caller is None:
+            return None
+        expires = str(int(time.time()) + SESSION_SECONDS)
+        return caller, f"{digest[:16]}.{expires}.{self._mac(digest, expires)}"
+
+    def _owner(self, digest: str) -> Caller | None:
+        found = [caller for known, caller in (self._tokens or {}).items() if hmac.compare_digest(known, digest)]
+        return found[0] if found else None
+
+    def _mac(self, digest: str, expires: str) -> str:
+        return hmac.new(self._key, f"{digest}.{expires}".encode(), hashlib.sha256).hexdigest()
+
+    def _signed_in(self, request: Request) -> Caller | None:
+        """Whom the cookie of a request stands for."""
+        start, _, rest = request.cookies.get(SESSION, "").partition(".")
+        expires, _, mac = rest.partition(".")
+        if not expires.isdecimal() or len(expires) > 12 or int(expires) < time.time():
+            return None
+        for digest, caller in (self._tokens or {}).items():
+            if digest[:16] == start and hmac.compare_digest(self._mac(digest, expires), mac):
+                return caller
+        return None
 
     def reader(self, request: Request) -> Caller:
         """Whoever may read. Raises 401, or 403 without tokens."""
@@ -68,10 +108,10 @@ class Access:
             if self._here_only:
                 _for_this_machine(request)
             return LOCAL
-        digest = hashlib.sha256(_token(request).encode()).hexdigest()
-        for known, caller in self._tokens.items():
-            if hmac.compare_digest(known, digest):
-                return caller
+        if "authorization" not in request.headers and (known := self._signed_in(request)) is not None:
+            return known
+        if (owner := self._owner(hashlib.sha256(_token(request).encode()).hexdigest())) is not None:
+            return owner
         challenge = {"WWW-Authenticate": 'Bearer, Basic realm="latchscope: any name, token as password"'}
         raise HTTPException(401, "send a token of auth.tokens_file: Authorization: Bearer <token>", headers=challenge)
 
@@ -83,7 +123,9 @@ class Access:
         if self._tokens is None:
             _for_this_machine(request)
             _from_own_page(request, "actions without a token", by_origin=True)
-        elif request.headers.get("authorization", "").lower().startswith("basic "):
+        elif "authorization" not in request.headers:
+            _from_own_page(request, "actions of somebody who is signed in", by_origin=False)
+        elif request.headers["authorization"].lower().startswith("basic "):
             _from_own_page(request, "actions by HTTP Basic", by_origin=False)
         return caller
 

@@ -38,6 +38,7 @@ from service.web.pages.marks import marks_pages
 from service.web.pages.operate import operate_pages
 from service.web.pages.problems import problems_pages
 from service.web.pages.reports import reports_pages
+from service.web.pages.sign_in import sign_in_pages
 from service.web.pages.whatif import whatif_pages
 
 
@@ -78,6 +79,7 @@ def build_web(
         marks_pages(board, repository, access, audit),
         operate_pages(board, repository, actions, access, audit),
         export_pages(board, repository, access),
+        sign_in_pages(access, audit),
         whatif_pages(board, repository, access),
         reports_pages(board, uploads, access, audit),
         fleet_pages(board, repository, cells, access),

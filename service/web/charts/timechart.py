@@ -3,8 +3,7 @@
 The same figures give the same bytes. Each chart is drawn for a wide page and for a narrow one; the style sheet shows one.
 """
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from itertools import pairwise
 
 from markupsafe import Markup, escape
@@ -12,6 +11,7 @@ from markupsafe import Markup, escape
 from service.web.charts.axis import FRAMES, NARROW, Axis, Frame
 from service.web.charts.overview import Gap
 from service.web.charts.panels import ChartLine, ChartPanel, WatchedStretch, label, round_up
+from service.web.charts.paths import area_of, height_of, path_of, places_of, runs_of, spread_of
 from service.web.charts.timeline import Event
 
 LETTER = 6.8
@@ -58,31 +58,6 @@ def least(panel: ChartPanel) -> float | None:
     return 1.0 if panel.unit == "%" and values and max(values) < 1 else None
 
 
-def path(line: ChartLine, axis: Axis, stretches: Sequence[WatchedStretch], top: float) -> str:
-    """The path of a line: level over each stretch, joined where stretches touch and both are known."""
-    return "".join(
-        "".join(f"{'V' if index else f'M{left:.1f},'}{y:.1f}H{right:.1f}" for index, (left, right, y) in enumerate(run))
-        for run in _runs(line.values, axis, stretches, top)
-    )
-
-
-def area(line: ChartLine, axis: Axis, stretches: Sequence[WatchedStretch], top: float) -> str:
-    """What lies between a line and zero."""
-    floor, drawn = axis.frame.floor, ""
-    for run in _runs(line.values, axis, stretches, top):
-        drawn += f"M{run[0][0]:.1f},{floor}" + "".join(f"V{y:.1f}H{right:.1f}" for _, right, y in run) + f"V{floor}Z"
-    return drawn
-
-
-def spread(line: ChartLine, axis: Axis, stretches: Sequence[WatchedStretch], top: float) -> str:
-    """What lies between the lowest and the highest value where several were joined into one."""
-    drawn = ""
-    for high, low in zip(_runs(line.highs, axis, stretches, top), _runs(line.lows, axis, stretches, top), strict=True):
-        drawn += f"M{high[0][0]:.1f},{high[0][2]:.1f}" + "".join(f"V{y:.1f}H{right:.1f}" for _, right, y in high)
-        drawn += "".join(f"V{y:.1f}H{left:.1f}" for left, _, y in reversed(low)) + "Z"
-    return drawn
-
-
 def series(panel: ChartPanel, index: int) -> str:
     """The class of a line: its colour and its dashes. What stands for all others is grey."""
     if index and panel.lines[index].rest:
@@ -104,30 +79,6 @@ def legend(panel: ChartPanel) -> Markup:
     return Markup('<ul class="legend">{}</ul>').format(Markup("").join(keys))
 
 
-Run = list[tuple[float, float, float]]
-"""Neighbouring stretches with a known value: left, right and height of each."""
-
-
-def _runs(values: Sequence[float | None], axis: Axis, stretches: Sequence[WatchedStretch], top: float) -> Iterator[Run]:
-    run: Run = []
-    reached: datetime | None = None
-    for stretch, value in zip(stretches, values, strict=True):
-        if run and (value is None or reached is None or (stretch.begin - reached).total_seconds() > 1.0):
-            yield run
-            run = []
-        if value is not None:
-            left = axis.x(stretch.begin)
-            # At least a unit wide, so that a lone short stretch can be seen.
-            run.append((left, max(axis.x(stretch.end), left + 1), _y(axis.frame, value, top)))
-        reached = stretch.end
-    if run:
-        yield run
-
-
-def _y(frame: Frame, value: float, top: float) -> float:
-    return frame.floor - min(max(value / top, 0.0), 1.0) * (frame.floor - frame.top)
-
-
 def _drawing(
     panel: ChartPanel,
     axis: Axis,
@@ -144,18 +95,19 @@ def _drawing(
         _gaps(axis, gaps) + _bands(axis, events) + _scale(frame, top) + axis.times(frame.floor) + _no_data(axis, gaps)
     )
     if usual is not None:
-        y = _y(frame, usual, top)
+        y = height_of(frame, usual, top)
         drawn += (
             f'<line class="normal" x1="{frame.left}" x2="{frame.edge}" y1="{y:.1f}" y2="{y:.1f}">'
             f"<title>usual here: up to {label(usual)}</title></line>"
         )
+    places = places_of(axis, stretches)
     for index, line in reversed(list(enumerate(panel.lines))):
-        kind = series(panel, index)
+        kind, runs = series(panel, index), runs_of(line.values, places, frame, top)
         if line.highs:
-            drawn += f'<path class="range {kind}" d="{spread(line, axis, stretches, top)}"/>'
+            drawn += f'<path class="range {kind}" d="{spread_of(line, places, frame, top)}"/>'
         if len(panel.lines) == 1:
-            drawn += f'<path class="area{" calm" * calm}" d="{area(line, axis, stretches, top)}"/>'
-        drawn += f'<path class="line {"calm" if calm else kind}" d="{path(line, axis, stretches, top)}"/>'
+            drawn += f'<path class="area{" calm" * calm}" d="{area_of(runs, frame)}"/>'
+        drawn += f'<path class="line {"calm" if calm else kind}" d="{path_of(runs)}"/>'
     drawn += _flags(axis, events)
     if frame is not NARROW:
         drawn += _points(panel, axis, stretches, top)
@@ -169,7 +121,7 @@ def _drawing(
 def _scale(frame: Frame, top: float) -> str:
     drawn = ""
     for value in (0.0, top / 2, top):
-        y = _y(frame, value, top)
+        y = height_of(frame, value, top)
         kind = "axis" if value == 0 else "grid"
         drawn += f'<line class="{kind}" x1="{frame.left}" x2="{frame.edge}" y1="{y:g}" y2="{y:g}"/>'
         drawn += f'<text x="{frame.left - 7}" y="{y + 4:g}" text-anchor="end">{label(value)}</text>'
@@ -254,7 +206,7 @@ def _points(panel: ChartPanel, axis: Axis, stretches: Sequence[WatchedStretch], 
         width = LETTER * len(words) + 12
         box = min(max(x - width / 2, 0), frame.width - width)
         dots = "".join(
-            f'<circle class="dot {series(panel, index)}" cx="{x:.1f}" cy="{_y(frame, value, top):.1f}" r="4"/>'
+            f'<circle class="dot {series(panel, index)}" cx="{x:.1f}" cy="{height_of(frame, value, top):.1f}" r="4"/>'
             for index, _, value in told
         )
         drawn += (

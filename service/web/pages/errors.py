@@ -1,8 +1,10 @@
 """Errors as pages, for those who came with a browser; programs are told in JSON."""
 
 from collections.abc import Callable, Mapping
+from urllib.parse import quote
 
 from fastapi import Request
+from fastapi.responses import RedirectResponse
 from starlette.responses import Response
 
 from service.state.board import Board
@@ -20,6 +22,8 @@ def error_pages(board: Board) -> Callable[[Request, int, str, str], Response | N
         path = request.url.path
         if path.startswith(PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
             return None
+        if status == 401:
+            return RedirectResponse(f"/sign-in?to={quote(path)}", 303)
         if status == 404:
             return missing(request, f"There is no page {path[:80]}.", _addresses(board), ("All databases", "/"), path)
         return page(

@@ -31,14 +31,27 @@ class FleetRow:
     do: str
     share: float | None
     cost: str | None
-    bar: Markup
     waiting: str
     cache: str
-    spark: Markup
+    hour: Sequence[float | None]
+    """Percent of DB time lost by the minute, oldest first."""
+    marks: small.SparkMarks
+    top: float
     change: str
     change_link: str
     change_note: str
     words: str
+
+    @property
+    def bar(self) -> Markup:
+        """The cost as a bar."""
+        return small.bar(self.share or 0.0, self.state)
+
+    @property
+    def spark(self) -> Markup:
+        """The last hour as a line; drawn for rows that are shown alone."""
+        told = f"{self.name}, share of DB time lost in the last hour: {words.spoken(self.hour)}"
+        return small.spark(self.hour, told, self.marks, self.top)
 
     @property
     def link(self) -> str:
@@ -85,12 +98,11 @@ def _row(out: DatabaseOut, hour: Sequence[float | None], top: float, now: dateti
         do=do,
         share=share,
         cost=None if share is None else words.share(share),
-        bar=small.bar(share or 0.0, state),
         waiting="no session waits" if not waiting or waiting < 0.005 else f"· {words.sessions(waiting)} wait",
         cache=cache,
-        spark=small.spark(
-            hour, f"{out.name}, share of DB time lost in the last hour: {words.spoken(hour)}", marks, top
-        ),
+        hour=hour,
+        marks=marks,
+        top=top,
         change=_cut(f"{words.clock(out.last_mark.at, now)} {out.last_mark.text}") if out.last_mark else "",
         change_link=f"/db/{quote(out.name)}/compare?mark={quote(out.last_mark.id)}" if out.last_mark else "",
         change_note=words.capped(out.last_mark.outcome)

@@ -24,6 +24,7 @@ from rules.query import Texts
 from service.characters import visible
 from service.render.parts import OF_A_FINDING
 from service.state.window import iso
+from service.web.access import SESSION
 from service.web.api.http import squeezed
 from service.web.pages import words
 
@@ -98,6 +99,7 @@ templates.env.finalize = _seen
 templates.env.globals |= {
     "OF_A_FINDING": OF_A_FINDING,
     "SECTIONS": SECTIONS,
+    "SESSION": SESSION,
     "STATES": words.STATES,
     "VERSION": version("latchscope"),
 }

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -209,3 +210,41 @@ def test_insecure_serves_a_public_address_warns_and_ends_at_once(tmp_path: Path)
         assert process.wait(HANGS) == 0
     finally:
         process.kill()
+
+
+def test_browser_signs_in_with_its_token_and_out_again(tmp_path: Path, tokens: Path) -> None:
+    guarded = client(tmp_path, tokens)
+    asked = guarded.get("/db/demo", headers={"accept": "text/html"})
+    assert (asked.status_code, asked.headers["location"]) == (303, "/sign-in?to=/db/demo")
+    assert guarded.get("/sign-in").status_code == 200
+    wrong = guarded.get("/sign-in", "POST", content="token=nobody&to=/")
+    assert (wrong.status_code, "set-cookie" in wrong.headers) == (401, False)
+    done = guarded.get("/sign-in", "POST", content=f"token={OPERATE}&to=//elsewhere.example")
+    assert (done.status_code, done.headers["location"]) == (303, "/")
+    kept = done.headers["set-cookie"]
+    assert all(word in kept for word in ("HttpOnly", "SameSite=strict", "latchscope_session=")) and OPERATE not in kept
+    cookie = {"cookie": kept.partition(";")[0]}
+    assert "Sign out" in guarded.get("/causes", headers=cookie).text
+    for headers, status in (
+        ({}, 200),
+        ({"origin": "https://elsewhere.example"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+    ):
+        assert guarded.get(RESUME, "POST", headers=cookie | headers).status_code == status, headers
+    out = guarded.get("/sign-out", "POST", headers=cookie)
+    assert 'latchscope_session=""' in out.headers["set-cookie"]
+
+
+def test_cookie_that_was_changed_or_has_ended_is_none(
+    tmp_path: Path, tokens: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guarded = client(tmp_path, tokens)
+    kept = guarded.get("/sign-in", "POST", content=f"token={READ}").headers["set-cookie"].partition(";")[0]
+    start, expires, mac = kept.split(".")
+    later = f"{start}.{int(expires) + 9}.{mac}"
+    for cookie in (later, f"{start}.{expires}.{'0' * 64}", f"{start}..", "latchscope_session=x.y.z"):
+        assert guarded.get("/api/v1/databases", headers={"cookie": cookie}).status_code == 401, cookie
+    assert guarded.get("/api/v1/databases", headers={"cookie": kept}).status_code == 200
+    assert guarded.get(RESUME, "POST", headers={"cookie": kept}).status_code == 403, "reading is all it was for"
+    monkeypatch.setattr("service.web.access.time", SimpleNamespace(time=lambda: int(expires) + 1.0))
+    assert guarded.get("/api/v1/databases", headers={"cookie": kept}).status_code == 401

@@ -2,38 +2,11 @@
 
 import re
 
-import pytest
-
 from service.web.charts.overview import Gap
 from service.web.charts.panels import ChartLine, ChartPanel
-from service.web.charts.timechart import area, chart, least, path, spread
+from service.web.charts.timechart import chart, least
 from service.web.charts.timeline import Event
 from tests.service.web.charts.drawings import AXIS, HOSTILE, at, drawn, panel, stretch, x, y
-
-
-def test_path_places_known_points_at_known_coordinates() -> None:
-    told = path(ChartLine("a", (0.0, 5.0, 10.0)), AXIS, [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
-    assert told == f"M{x(0)},{y(0)}H{x(20)}V{y(0.5)}H{x(60)}V{y(1)}H{x(100)}"
-
-
-def test_path_does_not_cross_a_gap_or_an_unknown_value() -> None:
-    over_gap = path(ChartLine("a", (5.0, 5.0)), AXIS, [stretch(0, 20), stretch(60, 100)], 10.0)
-    assert over_gap == f"M{x(0)},{y(0.5)}H{x(20)}M{x(60)},{y(0.5)}H{x(100)}"
-    unknown = path(ChartLine("a", (5.0, None, 5.0)), AXIS, [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
-    assert unknown == over_gap
-
-
-def test_path_of_a_lone_short_stretch_is_visible() -> None:
-    told = path(ChartLine("a", (1.0,)), AXIS, [stretch(50, 50.01)], 1.0)
-    begin, end = map(float, re.findall(r"M([\d.]+),[\d.]+H([\d.]+)", told)[0])
-    assert end - begin == pytest.approx(1, abs=0.11)
-
-
-def test_area_and_spread_close_over_each_run_and_never_over_a_gap() -> None:
-    stretches = [stretch(0, 20), stretch(60, 100)]
-    line = ChartLine("a", (5.0, 5.0), lows=(0.0, 5.0), highs=(10.0, 5.0))
-    assert area(line, AXIS, stretches, 10.0).count("Z") == 2
-    assert spread(line, AXIS, stretches, 10.0).startswith(f"M{x(0)},{y(1)}V{y(1)}H{x(20)}V{y(0)}H{x(0)}Z")
 
 
 def test_chart_draws_gaps_episodes_and_marks_at_their_times() -> None:
