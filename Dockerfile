@@ -17,7 +17,7 @@ COPY dashboards/grafana/provisioning ./dashboards/grafana/provisioning
 COPY dashboards/prometheus ./dashboards/prometheus
 COPY dashboards/mixin ./dashboards/mixin
 RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=otel", "--extra=mcp", "--no-cache", "--no-editable"]
-RUN ["install", "--directory", "--owner=10001", "--group=10001", "/var/lib/latchscope"]
+RUN ["install", "--directory", "--owner=10001", "--group=10001", "/var/lib/latchscope", "/generated/latchscope", "/generated/prometheus", "/generated/grafana", "/generated/postgres", "/generated/oracle"]
 
 FROM python:3.13.16-slim-bookworm
 LABEL org.opencontainers.image.title="latchscope" \
@@ -26,8 +26,10 @@ LABEL org.opencontainers.image.title="latchscope" \
       org.opencontainers.image.version="0.1.0"
 ENV PATH=/opt/latchscope/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 COPY --from=build /opt/latchscope /opt/latchscope
-# The only folder it writes to: the store, when it is a SQLite file.
+# The only folder the service writes to: the store, when it is a SQLite file.
 COPY --from=build --chown=10001:10001 /var/lib/latchscope /var/lib/latchscope
+# Where docker-compose.yml mounts the volumes for secrets: a new volume takes its owner from here, so nothing has to be root.
+COPY --from=build --chown=10001:10001 /generated /generated
 # For Oracle 11.2 only: --build-arg INSTANT_CLIENT=instantclient takes the folder of that name along, see docs/oracle-11.md.
 ARG INSTANT_CLIENT=LICENSE
 COPY ${INSTANT_CLIENT} /opt/instantclient/

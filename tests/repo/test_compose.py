@@ -1,34 +1,20 @@
 """docker-compose.yml: valid by the specification's schema, every file there, every port matched, no secret inline."""
 
-import hashlib
 import json
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from collectors.scenarios import scenarios
 from service.config.sources import read
-from service.web.access import read_tokens
-from tests.ports import free_port
-from tests.repo.processes import eventually, fetch, running
+from tests.repo.compose import COMPOSE, HOME, ROOT, SECRETS, SERVICES, Json, mounts, sources
 
-ROOT = Path(__file__).resolve().parents[2]
-HOME = ROOT / "dashboards" / "compose"
-Json = dict[str, Any]
-COMPOSE: Json = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
-SERVICES: dict[str, Json] = COMPOSE["services"]
 SCHEMA: Json = json.loads((Path(__file__).parent / "compose-spec" / "compose-spec.json").read_text("utf-8"))
 PINNED = re.compile(r"^[a-z0-9./-]+(:[0-9]+)?[a-z0-9./-]*:v?\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$")
-FALLBACK = re.compile(r"\$\{\w+:-([^}]*)\}")
 
 
 def prometheus_files(name: str) -> Json:
@@ -65,7 +51,7 @@ def test_schema_notices_a_planted_fault(spoil: Callable[[dict[str, Json]], objec
 def test_services_named_in_the_issue_are_there() -> None:
     assert {"latchscope", "prometheus", "alertmanager", "grafana", "postgres"} <= set(SERVICES)
     always = {name for name, one in SERVICES.items() if not one.get("profiles")}
-    assert always == {"latchscope", "prometheus", "alertmanager", "grafana"}
+    assert always == {"secrets", "latchscope", "prometheus", "alertmanager", "grafana"}
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -96,8 +82,8 @@ def test_image_pin_check_notices_unpinned_images() -> None:
     assert not any(PINNED.fullmatch(one) for one in ("grafana/grafana", "grafana/grafana:latest", "postgres:18"))
 
 
-@pytest.mark.parametrize("name", SERVICES)
-def test_services_all_have_a_health_check(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in SERVICES if name != "secrets"])
+def test_services_that_stay_have_a_health_check(name: str) -> None:
     service = SERVICES[name]
     if "healthcheck" in service:
         assert service["healthcheck"]["test"][0] == "CMD" and not service["healthcheck"].get("disable")
@@ -107,37 +93,23 @@ def test_services_all_have_a_health_check(name: str) -> None:
         )
 
 
-OF_ITS_OWN = {name: {"read_only", "cap_drop", "user"} for name in ("oracle", "oracle-11")}
-"""Services of other makers that cannot run hardened, and in which points."""
+OWN_USER = {"secrets", "latchscope", "oracle", "oracle-11"}
+"""Services whose image names its user: ours (tests/repo/test_image.py looks at that), and those of Oracle's databases."""
 
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_services_are_hardened_and_not_root(name: str) -> None:
-    service, spared = SERVICES[name], OF_ITS_OWN.get(name, set())
-    assert service["security_opt"] == ["no-new-privileges:true"] and not service.get("privileged")
-    assert "read_only" in spared or service["read_only"] is True
-    assert "cap_drop" in spared or service["cap_drop"] == ["ALL"]
-    # The image of latchscope brings its own user; tests/repo/test_image.py looks at that.
-    assert "user" in spared or "build" in service or int(service["user"].split(":")[0]) > 0
+    service = SERVICES[name]
+    assert service.get("security_opt") == ["no-new-privileges:true"] and not service.get("privileged")
+    assert service.get("read_only") is True and service.get("cap_drop") == ["ALL"]
+    assert "cap_add" not in service and "/tmp" in service["tmpfs"]
+    assert (name in OWN_USER and "user" not in service) or int(service["user"].split(":")[0]) > 0
 
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_ports_are_published_on_loopback_only(name: str) -> None:
     for port in SERVICES[name].get("ports", []):
         assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port), port
-
-
-def sources(text: str) -> Path:
-    """Where a path of the file leads when no variable is set."""
-    return (ROOT / FALLBACK.sub(r"\1", text)).resolve()
-
-
-def mounts() -> Iterator[tuple[str, str, str]]:
-    """Service, source and target of every mount."""
-    for name, service in SERVICES.items():
-        for mount in service.get("volumes", []):
-            source, target, *_ = mount.split(":")
-            yield name, source, target
 
 
 def test_mounted_files_exist_and_volumes_are_declared() -> None:
@@ -156,24 +128,6 @@ def test_mounted_files_are_read_only() -> None:
             assert not mount.startswith(".") or mount.endswith(":ro"), mount
 
 
-def test_secrets_are_files_that_exist_and_are_used() -> None:
-    used = {secret for service in SERVICES.values() for secret in service.get("secrets", [])}
-    assert used == set(COMPOSE["secrets"])
-    for name, secret in COMPOSE["secrets"].items():
-        assert list(secret) == ["file"] and sources(secret["file"]).is_file(), name
-
-
-def test_compose_file_holds_no_secret() -> None:
-    text = (ROOT / "docker-compose.yml").read_text("utf-8")
-    for secret in COMPOSE["secrets"].values():
-        assert sources(secret["file"]).read_text("utf-8").strip() not in text
-    for name, service in SERVICES.items():
-        for key, value in service.get("environment", {}).items():
-            if re.search("PASSWORD|SECRET|TOKEN|KEY", key) and value not in ("true", "false"):
-                assert re.search("_FILE$", key), f"{name}: {key}"
-                assert value.removeprefix("/run/secrets/") in service["secrets"]
-
-
 def published(name: str) -> set[int]:
     """The ports a service listens on, as far as they are published."""
     return {int(port.rsplit(":", 1)[1]) for port in SERVICES[name].get("ports", [])}
@@ -186,7 +140,7 @@ def test_prometheus_scrapes_latchscope_and_notifies_alertmanager() -> None:
     assert jobs["latchscope"]["static_configs"][0]["targets"] == [f"latchscope:{settings.port}"]
     assert settings.port in published("latchscope")
     token = Path(jobs["latchscope"]["authorization"]["credentials_file"])
-    assert token.parent == Path("/run/secrets") and token.name in SERVICES["prometheus"]["secrets"]
+    assert token.parent == Path(SECRETS)
     (told,) = configured["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"]
     assert told == "alertmanager:9093" and 9093 in published("alertmanager")
     folder = next(
@@ -224,53 +178,3 @@ def test_health_checks_use_a_port_the_service_has() -> None:
     for name in ("prometheus", "alertmanager", "grafana"):
         (port,) = re.findall(r"http://127\.0\.0\.1:(\d+)", " ".join(SERVICES[name]["healthcheck"]["test"]))
         assert int(port) in published(name)
-
-
-def test_demo_needs_a_token_and_prometheus_has_it() -> None:
-    settings = read(HOME / "latchscope.yaml")
-    assert not settings.loopback and settings.auth.tokens_file == Path("/run/secrets/latchscope_tokens")
-    assert {one.scripted for one in settings.databases} == set(scenarios())
-    known = read_tokens(HOME / "secrets" / "latchscope_tokens")
-    token = (HOME / "secrets" / "latchscope_token").read_text("utf-8")
-    assert known[hashlib.sha256(token.encode()).hexdigest()].role == "read"
-    (store,) = (target for name, source, target in mounts() if (name, source) == ("latchscope", "store"))
-    assert settings.store == f"sqlite:///{store}/latchscope.db"
-
-
-def test_make_secrets_writes_what_the_compose_file_names(tmp_path: Path) -> None:
-    folder = tmp_path / "secrets"
-    for _ in range(2):
-        subprocess.run([sys.executable, str(HOME / "make_secrets.py"), str(folder)], check=True)
-    written = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
-    assert set(written) == set(COMPOSE["secrets"])
-    known = read_tokens(folder / "latchscope_tokens")
-    assert known[hashlib.sha256(written["latchscope_token"].encode()).hexdigest()].role == "read"
-    demo = {path.name: path.read_text("utf-8") for path in (HOME / "secrets").iterdir()}
-    assert all(len(text) >= 32 and text != demo[name] for name, text in written.items())
-    assert os.stat(folder).st_mode & 0o777 == 0o700
-
-
-def test_demo_service_answers_prometheus_and_nobody_else(tmp_path: Path) -> None:
-    port = free_port()
-    text = (HOME / "latchscope.yaml").read_text("utf-8")
-    for written, here in {
-        "0.0.0.0:8000": f"127.0.0.1:{port}",
-        "/run/secrets": str(HOME / "secrets"),
-        "/var/lib/latchscope": str(tmp_path),
-    }.items():
-        assert written in text
-        text = text.replace(written, here)
-    (tmp_path / "latchscope.yaml").write_text(text, "utf-8")
-    command = [
-        str(Path(sys.executable).with_name("latchscope")),
-        "serve",
-        "--config",
-        str(tmp_path / "latchscope.yaml"),
-    ]
-    address, log = f"http://127.0.0.1:{port}", tmp_path / "log"
-    token = (HOME / "secrets" / "latchscope_token").read_text("utf-8")
-    with running(command, log):
-        eventually(lambda: fetch(f"{address}/healthz")[0] == 200 or None, log.read_text)
-        assert fetch(f"{address}/metrics")[0] == 401
-        status, page = fetch(f"{address}/metrics", {"Authorization": f"Bearer {token}"})
-    assert status == 200 and 'latchscope_up{db="undo-storm"}' in page

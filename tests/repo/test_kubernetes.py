@@ -168,6 +168,15 @@ def test_secret_in_the_docs_has_every_key_that_is_used() -> None:
     assert f"create secret generic {secrets} " in told
 
 
+def test_base_ships_no_secret_and_the_docs_make_one_from_files_that_are_written() -> None:
+    assert "Secret" not in RESOURCES and "secretGenerator" not in KUSTOMIZATION
+    told = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+    made = re.findall(r"--from-file=\w+=made/(\S+)", told)
+    script = (ROOT / "dashboards" / "compose" / "make_secrets.py").read_text("utf-8")
+    assert sorted(made) == ["latchscope/latchscope_tokens", "prometheus/latchscope_token"]
+    assert [one for one in made if f'"{one}"' not in script] == []
+
+
 def test_prometheus_rule_holds_the_rules_of_prometheus(tmp_path: Path) -> None:
     expected = [group for name in ("recording.yml", "alerts.yml") for group in load(PROMETHEUS / name)["groups"]]
     assert RESOURCES["PrometheusRule"]["spec"]["groups"] == expected

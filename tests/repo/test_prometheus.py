@@ -140,7 +140,7 @@ def test_prometheus_configuration_is_accepted_by_promtool(tmp_path: Path) -> Non
         shutil.copy(path, tmp_path)
     config = tmp_path / "prometheus.yml"
     (tmp_path / "token").write_text("a token", encoding="utf-8")
-    config.write_text(config.read_text(encoding="utf-8").replace("/run/secrets/latchscope_token", "token"))
+    config.write_text(config.read_text(encoding="utf-8").replace("/run/generated/latchscope_token", "token"))
     said = run("promtool", "check", "config", "prometheus.yml", folder=tmp_path)
     assert f"SUCCESS: {len(ALERTS)} rules found" in said
 

@@ -1,4 +1,4 @@
--- Run once by the container, as SYS in CDB$ROOT: the user of the mutex era. The password is for this container only.
+-- Run once by the container, as SYS in CDB$ROOT: the user of the mutex era. Its password was made up for this container.
 set echo off verify off
-define latchscope_password = latchscope
+@/run/generated/latchscope.sql
 @/opt/latchscope/grants-cdb.sql

@@ -1,4 +1,4 @@
--- Run once by the container, as SYS: the user of the latch era. The password is for this container only.
+-- Run once by the container, as SYS: the user of the latch era. Its password was made up for this container.
 set echo off verify off
-define latchscope_password = latchscope
+@/run/generated/latchscope.sql
 @/opt/latchscope/grants-11.2.sql
