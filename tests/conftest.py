@@ -21,7 +21,7 @@ INCIDENT = ROOT / "tests" / "recordings" / "undo-segments" / "incident-2010.json
 
 
 # No deadline: a machine that is busy for a moment is no failure.
-settings.register_profile("house", deadline=None, max_examples=25)
+settings.register_profile("house", deadline=None, max_examples=15)
 settings.register_profile("soak", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 

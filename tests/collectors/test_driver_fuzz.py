@@ -51,7 +51,7 @@ def outcomes(profile: str, seeds: Sequence[int]) -> Iterator[str]:
         seeds = [seed for seed in seeds if seed not in begun]
 
 
-@pytest.mark.parametrize("conversations", [60, pytest.param(3000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("conversations", [30, pytest.param(3000, marks=pytest.mark.soak)])
 def test_damaged_conversations_end_in_a_known_class_and_leave_nothing(conversations: int) -> None:
     told: Counter[str] = Counter()
     share = conversations // len(PROFILES)

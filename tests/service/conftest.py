@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fastapi._compat.v2 import ModelField, asdict
+from pydantic import TypeAdapter
 
 from service.store.repository import Repository
 from tests.service.stage import Stage
@@ -85,6 +87,25 @@ def _stores_from_a_template(tmp_path_factory: pytest.TempPathFactory) -> Iterato
     template = migrated(tmp_path_factory.mktemp("template") / "store.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("service.store.repository.upgrade", from_template(template))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _validators_made_once() -> Iterator[None]:
+    """Apps of a session share the validators of their fields, which FastAPI makes for each route of each app."""
+    made: dict[object, TypeAdapter[object]] = {}
+    make = ModelField.__post_init__
+
+    def once(field: ModelField) -> None:
+        whole = asdict(field.field_info)  # the repr of a FieldInfo of FastAPI is its default alone
+        key = (whole["annotation"], repr(whole["metadata"]), repr(whole["attributes"]), repr(field.config))
+        if key not in made:
+            make(field)
+            made[key] = field._type_adapter
+        field._type_adapter = made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ModelField, "__post_init__", once)
         yield
 
 

@@ -44,7 +44,7 @@ def main(url: str, folder: Path, began: float) -> None:
         while True:
             published = run_poll(watched, database, writer)
             os.write(noted, f"{watched.name} {published.snapshot.taken_at.isoformat()}\n".encode())  # type: ignore[union-attr]
-            time.sleep(0.02)
+            time.sleep(0.05)
 
     threads = [threading.Thread(target=watch, args=(watched,), daemon=True) for watched in board]
     for thread in threads:
