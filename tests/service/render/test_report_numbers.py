@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from service.cli.main import cli
+from service.intake import inputs
+from service.intake.inputs import InputResults, diagnose_all
 
 FORMS = ("text", "markdown", "html")
 Verdict = dict[str, Any]
@@ -27,6 +29,21 @@ def printed(path: Path, form: str) -> str:
     told = CliRunner().invoke(cli, ["diagnose", str(path), "--format", form, "--verbose"])
     assert told.exit_code == 0, told.output
     return {"html": html.unescape(told.stdout), "text": " ".join(told.stdout.split())}.get(form, told.stdout)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _each_report_is_read_once() -> Iterator[None]:
+    """The forms are of one diagnosis."""
+    known: dict[tuple[str, ...], InputResults] = {}
+
+    def once(names: Sequence[str], *_: object) -> InputResults:
+        if tuple(names) not in known:
+            known[tuple(names)] = diagnose_all(names)
+        return known[tuple(names)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inputs, "diagnose_all", once)
+        yield
 
 
 @pytest.fixture(scope="module")
