@@ -91,7 +91,6 @@ def latchscope(folder: Path, url: str, *words: str) -> Result:
 
 
 def test_check_finds_no_problem_in_a_sound_store(filled: Repository, place: Place, tmp_path: Path) -> None:
-    assert list(problems(filled.engine)) == []
     done = latchscope(tmp_path, place.url, "check")
     assert (done.exit_code, done.stderr, done.stdout) == (0, "the store is whole\n", "")
 
@@ -116,10 +115,8 @@ def test_check_finds_no_problem_in_a_sound_store(filled: Repository, place: Plac
 )
 def test_check_reports_damaged_data(filled: Repository, place: Place, damage: str, said: str, tmp_path: Path) -> None:
     place.execute(damage)
-    told = list(problems(filled.engine))
-    assert any(said in line for line in told), told
     done = latchscope(tmp_path, place.url, "check")
-    assert done.exit_code == 1 and said in done.stderr
+    assert done.exit_code == 1 and any(said in line for line in done.stderr.splitlines()), done.stderr
 
 
 def test_check_reports_a_damaged_file(tmp_path: Path, stage: Stage) -> None:
