@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-wire test test-live test-live-needs check format docs pictures screenshots bench bench-model soak clean
+.PHONY: help demo demo-wire test test-live test-live-needs check format docs site pictures screenshots bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -48,6 +48,10 @@ format: .venv/.ready  ## let ruff put the code in order
 
 docs: .venv/.ready  ## write the parts of the documents that follow from code
 	$(RUN) python -m docs.build
+
+site: .venv/.ready  ## the documentation site in build/site; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --quiet
+	@echo "build/site/index.html"
 
 pictures: .venv/.ready  ## draw the dashboards from live answers into docs/images
 	$(RUN) python -m docs.pictures

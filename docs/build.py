@@ -119,16 +119,6 @@ def read() -> str:
     return table("view | granted on | what is read | lost without it | how often", map(cells, views()))
 
 
-def lost() -> str:
-    """Each view with what is lost without it."""
-
-    def cells(one: Collector) -> tuple[str, ...]:
-        how = " (sampled)" if one.sampled else " (through a view of SYS)" if one.view.startswith("x$") else ""
-        return f"`{one.view}`{how}", one.without
-
-    return table("view | lost without it", map(cells, views()))
-
-
 def granted(view: str) -> str:
     """The SQL that opens one view."""
     return f"```sql\n{grant(collectors()[view], USER)}\n```"
@@ -299,7 +289,6 @@ def study_columns(columns: Iterable[StudyColumn]) -> str:
 PARTS: Mapping[str, Callable[[], str]] = {
     "columns": columns,
     "what is read": read,
-    "what is lost": lost,
     "kinds": kinds,
     "confirmations": confirmations,
     "grant of x-kqrst": partial(granted, "x$kqrst"),
