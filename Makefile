@@ -15,7 +15,8 @@ help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 demo: .venv/.ready  ## the service on 127.0.0.1:8000 with scripted databases
-	$(RUN) latchscope demo --port $(PORT)
+	@echo "make demo: open http://127.0.0.1:$(PORT)/ in a browser once the service listens; Ctrl-C ends it"
+	@$(RUN) latchscope demo --port $(PORT)
 
 demo-wire: .venv/.ready  ## the same through the real driver and a listener of our own, polled every 10 s
 	$(RUN) python -m tests.oracle_standin.demo_wire --port $(PORT)
@@ -23,7 +24,8 @@ demo-wire: .venv/.ready  ## the same through the real driver and a listener of o
 # The interpreters that tests start should find what the first one compiled.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.ready  ## every test, on every core there is
-	$(RUN) pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not soak and not oracle"
+	@echo "make test: every test on every core; this takes some minutes, and Ctrl-C ends it"
+	@$(RUN) pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not soak and not oracle"
 
 # Asked for before anything is installed; passwords come from the environment, so that no list of processes shows them.
 test-live-needs:
@@ -73,13 +75,17 @@ soak: .venv/.ready  ## the long forms: outages, storms, crashes
 clean:  ## forget what was installed here
 	rm -rf .venv .uv
 
+# A new user should not wait without knowing for what; nothing is said where nothing is to be installed.
 .venv/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
-	$(UV) sync --frozen --all-extras --quiet
+	@count=$$($(UV) sync --frozen --all-extras --dry-run 2>&1 | grep -c '^ + '); test "$$count" -eq 0 || \
+	  echo "make: installing $$count packages into .venv; this can take some minutes, and later runs skip it"
+	@$(UV) sync --frozen --all-extras --quiet
 	@touch $@
 
 .uv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "latchscope needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "make: there is no uv on this machine; installing uv $(UV_VERSION) into .uv"
 	@$(PYTHON) -m venv .uv \
 	  || { echo "$(PYTHON) cannot make virtual environments; on Debian and Ubuntu install python3-venv" >&2; exit 1; }
 	.uv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)

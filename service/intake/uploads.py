@@ -15,6 +15,7 @@ from rules.printed import REMEMBER, DeltaSource
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
 from service.intake.inputs import InputResults, diagnose_data
 from service.intake.report_figures import Bars, figures
+from service.store.queries.episodes import EpisodePage
 from service.store.queries.reports import Reports, StoredReportSummary
 
 MOST_FILES = 20
@@ -98,6 +99,10 @@ class Uploads:
     def newest(self, limit: int, database: str | None = None) -> list[StoredReportSummary]:
         """Reports, newest first; with a database those of it. Raises StoreError."""
         return self._reports.newest(limit, database)
+
+    def page(self, limit: int, cursor: str | None) -> EpisodePage[StoredReportSummary]:
+        """Reports, newest first, from where the cursor stands. Raises StoreError and BadCursor."""
+        return self._reports.page(limit, cursor)
 
     def _read(self, file: File) -> InputResults:
         if len(file.data) > self.max_bytes:

@@ -1,6 +1,6 @@
 """What requests about time ask for, read from their query; what cannot be understood is 422 with the way out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 from urllib.parse import urlencode
@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from fastapi import HTTPException, Query, Request, Response
 
 from service.state.window import BadWindow, Window, iso, moment, window
+from service.store.queries.episodes import EpisodePage
 from service.store.queries.history import BadCursor
 
 T = TypeVar("T")
@@ -17,6 +18,7 @@ EndQuery = Annotated[str, Query(description="as begin; without it, now")]
 AtQuery = Annotated[str | None, Query(description="a past time, as begin; without it, now")]
 CursorQuery = Annotated[str | None, Query(min_length=1, description="from the address of the next page")]
 LimitQuery = Annotated[int, Query(ge=1, le=1000)]
+WholeQuery = Annotated[int | None, Query(ge=1, le=1000, description="so many at once; without it, all")]
 
 
 def requested_window(begin: str, end: str) -> Window:
@@ -37,14 +39,29 @@ def understood(read: Callable[[], T]) -> T:
         raise HTTPException(422, str(error)) from None
 
 
-def link_next(request: Request, response: Response, within: Window, cursor: str | None, **more: object) -> str | None:
+def part_of(items: Sequence[T], key: Callable[[T], str], cursor: str | None, limit: int | None) -> EpisodePage[T]:
+    """Some of a list in memory; the cursor is the key of the last one given. Raises HTTPException 422 for any other."""
+    begin = 0
+    if cursor is not None:
+        keys = [key(item) for item in items]
+        if cursor not in keys:
+            raise HTTPException(422, f"the list has no {cursor!r} to go on from; begin again without `cursor`")
+        begin = keys.index(cursor) + 1
+    found = tuple(items[begin:] if limit is None else items[begin : begin + limit])
+    return EpisodePage(found, key(found[-1]) if found and begin + len(found) < len(items) else None)
+
+
+def link_next(
+    request: Request, response: Response, within: Window | None, cursor: str | None, **more: object
+) -> str | None:
     """The address of what follows, told in the header `Link`; relative times have become those they stand for."""
     if cursor is None:
         return None
     kept = [
         (name, value) for name, value in request.query_params.multi_items() if name not in _OURS and name not in more
     ]
-    ours = {"begin": iso(within.begin), "end": iso(within.end), **more, "cursor": cursor}
+    times = {"begin": iso(within.begin), "end": iso(within.end)} if within else {}
+    ours = {**times, **more, "cursor": cursor}
     address = f"{request.url.path}?{urlencode([*kept, *ours.items()])}"
     response.headers["Link"] = f'<{address}>; rel="next"'
     return address

@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Engine, delete, select
+from sqlalchemy import Engine, and_, delete, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session, defer
 
+from service.store.queries.episodes import EpisodePage, paged, split
 from service.store.schema.engine import StoreError
 from service.store.schema.poll_tables import StoredReport
 
@@ -52,12 +53,21 @@ class Reports:
 
     def newest(self, limit: int, database: str | None = None) -> list[StoredReportSummary]:
         """Reports, newest first, at most `limit`; with a database those that tell of it, its name in any case."""
+        return list(self.page(limit, None, database).items)
+
+    def page(self, limit: int, cursor: str | None, database: str | None = None) -> EpisodePage[StoredReportSummary]:
+        """The same from where the cursor stands. Raises BadCursor."""
         query = select(StoredReport).options(defer(StoredReport.body), defer(StoredReport.content))
+        if cursor is not None:
+            at, id = split(cursor, 2)
+            older = and_(StoredReport.uploaded_at == at, StoredReport.id > id)
+            query = query.where(or_(StoredReport.uploaded_at < at, older))
         if database is not None:
             query = query.where(StoredReport.databases.icontains(f"\n{database}\n", autoescape=True))
         with self._session() as session:
-            ordered = query.order_by(StoredReport.uploaded_at.desc(), StoredReport.id).limit(limit)
-            return [_kept(body) for body in session.scalars(ordered)]
+            ordered = query.order_by(StoredReport.uploaded_at.desc(), StoredReport.id).limit(limit + 1)
+            found = [_kept(body) for body in session.scalars(ordered)]
+        return paged(found, limit, lambda last: (last.uploaded_at, last.id))
 
     def get(self, id: str) -> tuple[StoredReportSummary, str] | None:
         """A report with what was told of it, or None."""

@@ -22,7 +22,7 @@ from service.web.api.http import squeezed
 from service.web.api.problems import NOT_FOUND, REFUSED
 from service.web.fleet_rows import FleetRows, having
 from service.web.fleet_schemas import CauseOut, CauseWholeOut, DatabaseOut, OverviewOut
-from service.web.query_params import AtQuery, requested_time
+from service.web.query_params import AtQuery, CursorQuery, WholeQuery, link_next, part_of, requested_time
 from service.web.schemas import CachesOut, CapabilitiesOut, Health, LatchesOut
 
 LEVEL = 1
@@ -55,9 +55,13 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
         return watched_in(board, db)
 
     @router.get("/databases", tags=["databases"])
-    def list_databases() -> list[DatabaseOut]:
-        """Every watched database: whether it answers, and its verdict in one sentence."""
-        return list(rows.all(board))
+    def list_databases(
+        request: Request, response: Response, cursor: CursorQuery = None, limit: WholeQuery = None
+    ) -> list[DatabaseOut]:
+        """Every watched database: whether it answers, and its verdict in one sentence. With `limit`, `Link` leads on."""
+        page = part_of(tuple(board), lambda each: each.name, cursor, limit)
+        link_next(request, response, None, page.cursor)
+        return list(rows.all(page.items))
 
     @router.get("/overview", tags=["databases"])
     def get_overview() -> OverviewOut:
@@ -101,13 +105,17 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
         return presenters.capabilities_out(watched(db))
 
     @router.get("/causes", tags=["causes"])
-    def list_causes() -> list[CauseOut]:
-        """The knowledge base, with the databases that have a cause now."""
+    def list_causes(
+        request: Request, response: Response, cursor: CursorQuery = None, limit: WholeQuery = None
+    ) -> list[CauseOut]:
+        """The knowledge base, with the databases that have a cause now. With `limit`, `Link` leads on."""
         members = set(CauseOut.model_fields) - {"databases"}
         found = having(board)
+        page = part_of(tuple(catalogue().values()), lambda each: each.id, cursor, limit)
+        link_next(request, response, None, page.cursor)
         return [
             CauseOut(**cause.model_dump(include=members), databases=tuple(row.name for row in found.get(cause.id, ())))
-            for cause in catalogue().values()
+            for cause in page.items
         ]
 
     @router.get("/causes/{id}", tags=["causes"], responses=NOT_FOUND)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 
 from collectors.errors import InputError
 from service.config.audit import Audit
@@ -15,6 +15,7 @@ from service.web.access import Access, Caller
 from service.web.api.databases import operation_id
 from service.web.api.multipart import BODY, UploadRefused, receive
 from service.web.api.problems import NOT_FOUND, REFUSED
+from service.web.query_params import CursorQuery, LimitQuery, link_next, understood
 from service.web.schemas import Problem, ReportOut, ReportShortOut
 
 NOT_TAKEN: dict[int | str, dict[str, Any]] = {
@@ -69,12 +70,13 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         return [report_out(upload) for upload in taken]
 
     @router.get("", dependencies=[Depends(access.reader)])
-    def list_reports(limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[ReportShortOut]:
-        """Uploaded reports, newest first."""
-        return [
-            ReportShortOut.model_validate(report, from_attributes=True)
-            for report in stored(lambda: uploads.newest(limit))
-        ]
+    def list_reports(
+        request: Request, response: Response, cursor: CursorQuery = None, limit: LimitQuery = 100
+    ) -> list[ReportShortOut]:
+        """Uploaded reports, newest first. `Link` leads to older ones."""
+        page = understood(lambda: stored(lambda: uploads.page(limit, cursor)))
+        link_next(request, response, None, page.cursor)
+        return [ReportShortOut.model_validate(report, from_attributes=True) for report in page.items]
 
     @router.get("/{id}", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
     def get_report(id: str) -> ReportOut:

@@ -51,6 +51,22 @@ def test_databases_are_listed_in_short(app: Client) -> None:
     assert one["started_at"].endswith("Z")
 
 
+def test_lists_can_be_had_in_parts_which_together_are_the_whole(app: Client) -> None:
+    for path, key in (("/api/v1/databases", "name"), ("/api/v1/causes", "id")):
+        answer = app.get(path)
+        whole, parts, link = answer.json(), [], f"{path}?limit=4"
+        assert "link" not in answer.headers and len(whole) > 4
+        while link:
+            answer = app.get(link)
+            assert 1 <= len(answer.json()) <= 4
+            parts += answer.json()
+            link = answer.headers.get("link", "").partition(">")[0].removeprefix("<")
+        assert [one[key] for one in parts] == [one[key] for one in whole]
+        assert app.get(f"{path}?cursor={whole[-1][key]}").json() == []
+        refused = app.get(f"{path}?cursor=gone")
+        assert refused.status_code == 422 and "begin again without `cursor`" in refused.json()["detail"]
+
+
 def test_diagnosis_is_the_published_one(app: Client, still: Stage) -> None:
     answer = app.get(f"{DB}/diagnosis")
     assert answer.headers["content-type"] == "application/json"

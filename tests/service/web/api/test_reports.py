@@ -313,6 +313,28 @@ def test_reports_past_their_age_or_number_are_deleted(tmp_path: Path, monkeypatc
     store.close()
 
 
+def test_reports_are_listed_page_by_page_and_none_is_lost_where_two_came_at_once(app: Client, tmp_path: Path) -> None:
+    store = Repository(f"sqlite:///{tmp_path}/store.db")
+    at = datetime.now(UTC)
+    for number, id in enumerate("edcba"):
+        when = at - timedelta(days=number // 2)
+        Reports(store.engine).keep(StoredReportSummary(id, when, id, 1, "x", ("A",), "info", "h"), "{}", b"body")
+    store.close()
+    assert follow(app, f"{PATH}?limit=2") == [["d", "e"], ["b", "c"], ["a"]]
+    assert follow(app, PATH) == [["d", "e", "b", "c", "a"]], "all of it in one, as before there were cursors"
+    assert app.get(f"{PATH}?cursor=x").status_code == 422
+
+
+def follow(app: Client, path: str) -> list[list[str]]:
+    """The ids of each page, as the header leads from one to the next."""
+    pages, link = [], path
+    while link:
+        answer = app.get(link)
+        pages.append([one["id"] for one in answer.json()])
+        link = answer.headers.get("link", "").partition(">")[0].removeprefix("<")
+    return pages
+
+
 def test_upload_that_its_sender_aborts_is_no_fault_of_ours(app: Client, caplog: pytest.LogCaptureFixture) -> None:
     sent: list[dict[str, Any]] = []
     pieces = iter([{"type": "http.request", "body": b"--x\r\nContent-Disposition: form-data; ", "more_body": True}])
