@@ -31,7 +31,9 @@ def token_of(file: Path | None) -> str | None:
         token = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise ServiceRefused(f"the token file {file} cannot be read: {why}") from None
+        raise ServiceRefused(
+            f"the token file {file} cannot be read: {why}; name the file that holds your token"
+        ) from None
     if not token:
         raise ServiceRefused(f"the token file {file} is empty; it holds the token itself, not its sha256")
     return token

@@ -14,7 +14,7 @@ from rich.progress import Progress
 
 from rules.model import Diagnosis, Severity
 from service.characters import visible_json
-from service.cli.options import say
+from service.cli.options import say, unwritten
 from service.cli.terminal import fit_to_terminal, show
 from service.intake import inputs
 from service.intake.inputs import InputResults
@@ -94,7 +94,7 @@ def _written(text: str, output: Path | None, format: Format) -> bool:
     try:
         output.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        say(f"latchscope: {output} cannot be written: {error.strerror}")
+        say(f"latchscope: {unwritten(output, error)}")
         return False
     return True
 

@@ -27,7 +27,7 @@ from service.cli.group import OneLineGroup
 from service.cli.init import init
 from service.cli.mcp import mcp
 from service.cli.notify import notify_cli
-from service.cli.options import CONFIG, ConfigOption, fail, settings_of
+from service.cli.options import CONFIG, ConfigOption, fail, settings_of, unwritten
 from service.cli.serving import serve_until_told
 from service.cli.store import store_cli
 from service.cli.study import study_cli
@@ -90,7 +90,7 @@ def grants(
 ) -> None:
     """Print the whole least-privilege script for a user."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
-        fail(f"{user!r} is no Oracle user name")
+        fail(f"{user!r} is no Oracle user name; name the user that latchscope logs on as, such as LATCHSCOPE")
     chosen, causes = chosen_kind(kind), catalogue().values()
     typer.echo(grants_script(user, chosen), nl=False)
     if confirm:
@@ -116,7 +116,7 @@ def capture(
     except CollectError as error:
         fail(str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}")
     except OSError as error:
-        fail(f"{output} cannot be written: {error.strerror}")
+        fail(unwritten(output, error))
     typer.echo(f"{output}: {len(taken.snapshots)} snapshots of {database}", err=True)
 
 

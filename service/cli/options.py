@@ -21,6 +21,16 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(2)
 
 
+def unwritten(path: Path, error: OSError) -> str:
+    """Why a file cannot be written, and the way out."""
+    why = f"{path} cannot be written: {error.strerror}"
+    if isinstance(error, FileNotFoundError):
+        return f"{why}; make the folder {path.parent} first, or name another file"
+    if isinstance(error, IsADirectoryError):
+        return f"{why}; name a file in it"
+    return f"{why}; name a file in a folder of yours"
+
+
 def say(message: str) -> None:
     """A message on stderr; what it names may come from anywhere."""
     typer.echo(visible(message, keep="\n"), err=True)

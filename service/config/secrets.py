@@ -17,7 +17,8 @@ def password_of(database: DatabaseSettings) -> str:
         return read_secret(database.password_file, f"{database.name}: password_file")
     if database.password_env is not None:
         if database.password_env not in os.environ:
-            raise SetupError(f"{database.name}: the environment has no {database.password_env}")
+            way_out = "set it where latchscope starts, or set password_file"
+            raise SetupError(f"{database.name}: the environment has no {database.password_env}; {way_out}")
         return os.environ[database.password_env]
     if database.password_command is not None:
         return _from_command(database)
@@ -35,7 +36,9 @@ def read_secret(path: Path, what: str) -> str:
         return path.read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise SetupError(f"{what} {path} cannot be read: {why}") from None
+        raise SetupError(
+            f"{what} {path} cannot be read: {why}; put the path right, or give the right to read it"
+        ) from None
 
 
 def _from_command(database: DatabaseSettings) -> str:

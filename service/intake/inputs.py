@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 
 from collectors.capture import FORMAT, delta_of, load
@@ -34,6 +35,8 @@ from service.intake.archives import (
     unread_kind,
 )
 
+LOOKED_THROUGH = 1000
+"""Names of a folder that one which does not exist is held against."""
 STDIN = "-"
 OURS = "an AWR or Statspack report, the output of `latchscope script`, or a capture"
 NESTED = "is an archive within an archive; unpack it first"
@@ -161,9 +164,18 @@ def read(name: str) -> bytes:
         with path.open("rb") as file:  # a device tells no size
             return sized(file.read(LIMITS.per_input + 1), shown)
     except FileNotFoundError:
-        raise InputError(f"{shown} does not exist") from None
+        raise InputError(f"{shown} does not exist; {_instead(path)}") from None
     except (OSError, ValueError) as error:  # ValueError: a name no file can have
         raise InputError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _instead(path: Path) -> str:
+    """The file that was probably meant, else where to look."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f"there is no folder {label(str(folder))} either; give the whole path of the file"
+    near = get_close_matches(path.name, sorted(each.name for each in folder.iterdir())[:LOOKED_THROUGH], 1)
+    return f"did you mean {label(str(folder / near[0]))}?" if near else "give the path of a file or a folder"
 
 
 def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool = False) -> None:

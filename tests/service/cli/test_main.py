@@ -78,7 +78,7 @@ def test_diagnose_reports_readable_files_when_another_is_unreadable(incident: Pa
     told = run("diagnose", tmp_path / "none.json", incident, "--format", "json")
     assert told.exit_code == 2
     assert [one["database"] for one in json.loads(told.stdout)] == ["undo-segments"]
-    assert told.stderr == f"latchscope: {tmp_path / 'none.json'} does not exist\n"
+    assert told.stderr == f"latchscope: {tmp_path / 'none.json'} does not exist; give the path of a file or a folder\n"
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_installed_command_keeps_stdout_and_stderr_apart(incident: Path, tmp_pat
     )
     assert done.returncode == 2
     assert [one["database"] for one in json.loads(done.stdout)] == ["undo-segments"]
-    assert done.stderr == f"latchscope: {tmp_path / 'none'} does not exist\n"
+    assert done.stderr == f"latchscope: {tmp_path / 'none'} does not exist; give the path of a file or a folder\n"
 
 
 def test_version_is_that_of_the_distribution() -> None:
