@@ -1,4 +1,7 @@
-"""Every error of the driver ends in the class whose cure it has; its text is one line that keeps Oracle's own code."""
+"""Every error of the driver ends in the class whose cure it has; its text is one line.
+
+It keeps Oracle's own code, except where a dsn is wrong: that is told in words with the way out.
+"""
 
 import socket
 
@@ -49,11 +52,9 @@ def test_error_codes_known_have_one_class_each(codes: set[str], kind: type[Colle
         ("ORA-28000: the account is locked", None, CredentialError),
         ("DPY-6005: cannot connect to database.", 'DPY-6001: Service "x". (Similar to ORA-12514)', StartingError),
         ("DPY-6005: cannot connect to database.", "DPY-6000: refused. (Similar to ORA-12528)", StartingError),
-        ("DPY-6005: cannot connect to database.", "[Errno 111] Connection refused", SessionError),
         ("DPY-4011: the database closed the connection", "ORA-01089: immediate shutdown", StartingError),
         ("DPY-4011: the database closed the connection", "ORA-00028: your session has been killed", SessionError),
         ("DPY-4011: the database or network closed the connection", None, SessionError),
-        ("DPY-2049: no addresses are defined in connect descriptor", None, SetupError),
         ("DPY-6005: cannot connect to database.", "DPY-2018: wallet file ewallet.pem was not found", SetupError),
         ("DPY-1001: not connected to database", None, SessionError),
         ("DPY-5000: internal error: unknown protocol message type 250", None, SessionError),
@@ -69,6 +70,20 @@ def test_driver_error_is_classified_and_keeps_its_text_in_one_line(
     found = classified(driver(text, cause))
     assert type(found) is kind
     assert text.rstrip(".") in str(found) and "\n" not in str(found)
+
+
+def test_what_is_wrong_with_a_dsn_is_told_in_words_with_the_way_out() -> None:
+    for text, cause, kind, said in (
+        (
+            "DPY-6005: cannot connect.",
+            "[Errno 111] Connection refused",
+            SessionError,
+            "nothing listens at host and port",
+        ),
+        ("DPY-2049: no addresses are defined", None, SetupError, "the descriptor in the dsn is not whole; copy it"),
+    ):
+        found = classified(driver(text, cause))
+        assert type(found) is kind and said in str(found) and "DPY-" not in str(found), text
 
 
 def test_unknown_host_is_a_session_error_told_in_words() -> None:

@@ -61,12 +61,16 @@ def test_times_usual_needs_a_usual_value_above_zero() -> None:
     assert (usual(0.5).holds(1.0), usual(0.5).holds(1.1)) == (True, False)
 
 
-def test_headline_gains_times_the_usual_and_nothing_else_changes() -> None:
+def test_headline_and_first_link_gain_the_usual_and_nothing_else_changes() -> None:
     delta = delta_of()
     plain = diagnose(delta)
     told = diagnose(delta, usual={"row_cache_wait_share": usual(0.025 / 12)})
     assert told.headline == plain.headline.replace("30.0 s", "30.0 s, 12.0 × the usual for this hour of the week", 1)
-    assert told.model_copy(update={"headline": ""}) == plain.model_copy(update={"headline": ""})
+    assert told.chain[0].usual != plain.chain[0].usual
+    assert told.chain[0].model_copy(update={"usual": None}) == plain.chain[0].model_copy(update={"usual": None})
+    without_both = {"headline": "", "chain": plain.chain[1:]}
+    assert told.chain[1:] == plain.chain[1:]
+    assert told.model_copy(update=without_both) == plain.model_copy(update=without_both)
     assert diagnose(delta, usual={}) == plain
     without = delta_of(refused=["v$sys_time_model"])
     assert "8.3 × the usual" in diagnose(without, usual={"row_cache_waiting_sessions": usual(0.01)}).headline

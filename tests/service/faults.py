@@ -187,7 +187,7 @@ FAULTS = (
     Fault(
         "connection refused",
         lambda patient: patient.move(f"127.0.0.1:{closed_port()}/{patient.name}"),
-        "^network: DPY-6005.*[Rr]efused",
+        "^network: nothing listens at host and port",
         moved_back,
         way_in=True,
     ),
