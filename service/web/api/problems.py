@@ -134,6 +134,8 @@ def _allowed(request: Request) -> list[str]:
 
 
 _CONTENT = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_AS_JSON = {"application/json": _CONTENT[MEDIA]}
+"""How the framework documents a problem; /readyz has a 503 of its own."""
 _GENERATED = ("HTTPValidationError", "ValidationError")
 
 
@@ -143,8 +145,9 @@ def _documented(document: dict[str, Any]) -> dict[str, Any]:
         for operation in operations.values():
             responses = operation["responses"]
             responses.setdefault("default", {"description": "Any other error."})["content"] = _CONTENT
-            for status in (response for response in responses if response.startswith("4")):
-                responses[status]["content"] = _CONTENT
+            for status, response in responses.items():
+                if status.startswith("4") or response.get("content") == _AS_JSON:
+                    response["content"] = _CONTENT
     schemas = document["components"]["schemas"]
     schemas.setdefault("Problem", Problem.model_json_schema())
     for name in _GENERATED:

@@ -23,6 +23,9 @@ NOT_TAKEN: dict[int | str, dict[str, Any]] = {
     415: {"model": Problem, "description": "The content is nothing latchscope reads."},
     422: {"model": Problem, "description": "The content is damaged or not understood; `detail` says where."},
 }
+KNOWN: dict[int | str, dict[str, Any]] = {
+    200: {"model": list[ReportOut], "description": "Every content was known: what was kept of it before."}
+}
 T = TypeVar("T")
 STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description": "The store does not answer."}}
 
@@ -54,7 +57,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         except UploadRefused as error:
             raise HTTPException(error.status, str(error)) from None
 
-    @router.post("", status_code=201, responses=NOT_TAKEN, openapi_extra=BODY)
+    @router.post("", status_code=201, responses=NOT_TAKEN | KNOWN, openapi_extra=BODY)
     def create_reports(
         files: Annotated[Sequence[File], Depends(received)],
         caller: Annotated[Caller, Depends(access.operator)],
