@@ -20,9 +20,10 @@ from collectors.registry import collectors
 T = TypeVar("T")
 
 ROOM = 250
-"""Rows fetched with the execution, above what nearly every statement of ours gives: then it is one round trip. The driver
-keeps room for so many rows of each statement and session, so it is not more; a statement that gave more gets more."""
-MOST_ROOM = 2000
+"""Rows fetched with the first execution, above what nearly every statement of ours gives: then it is one round trip. The
+driver keeps room for so many rows of each statement in its cache, so a statement is cached from its second execution on, with
+room for what it gave; many are never executed again."""
+LEAST_ROOM, MOST_ROOM = 32, 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +192,13 @@ class OracleConnection:
         began = perf_counter()
         with self._session.cursor() as cursor:
             cursor.prefetchrows = cursor.arraysize = room = self._room.get(sql, ROOM)
-            cursor.execute(sql, dict(binds))
+            cursor.prepare(sql, cache_statement=sql in self._room)
+            cursor.execute(None, dict(binds))
             columns = tuple(column.name.lower() for column in cursor.description)
             rows = cursor.fetchall()
         seconds = perf_counter() - began
-        if len(rows) >= room < MOST_ROOM:
-            self._room[sql] = min(2 * len(rows), MOST_ROOM)
+        if sql not in self._room or len(rows) >= room:
+            self._room[sql] = min(max(LEAST_ROOM, len(rows) * 3 // 2), MOST_ROOM)
         return Answer(columns, rows, _round_trips(len(rows), room), seconds)
 
     def close(self) -> None:

@@ -11,6 +11,8 @@ from service.store.upkeep.rollup import roll_up
 EVERY_SECONDS = 20.0
 PRUNE_SECONDS = 600.0
 CONVERT_SECONDS = 5.0
+REST = 2.0
+"""Seconds of rest for each of processor that a bucket took: those of a whole fleet close at one moment, and polls go on."""
 
 
 class Maintenance:
@@ -26,13 +28,18 @@ class Maintenance:
         """One round: roll up what is due, then delete what is over; never the other way round. Raises what the store does."""
         store = self._store
         store.partitions.ahead(now)
-        while roll_up(store.engine, store.partitions, store.names, now, now - timedelta(seconds=store.kept_for.polls)):
+        raw_since = now - timedelta(seconds=store.kept_for.polls)
+        while roll_up(store.engine, store.partitions, store.names, now, raw_since, rest=self._rest):
             if self._stopping.is_set():
                 return
         if time.monotonic() - self._pruned >= PRUNE_SECONDS:
             store.prune(now)
             self._pruned = time.monotonic()
         self._convert()
+
+    def _rest(self, spent: float) -> bool:
+        """Leave the processor to the polls for a while; whether the round should end."""
+        return self._stopping.wait(REST * spent)
 
     def _convert(self) -> None:
         """Move some of what an older release wrote, for a part of the round; the polls have the store in between."""

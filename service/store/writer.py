@@ -7,6 +7,7 @@ not answer, polls go to the spool, in order; and while anything is there, new po
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from threading import Condition
+from time import monotonic
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -26,6 +27,9 @@ AT_ONCE = 100
 """Polls per transaction at most."""
 MOST_IN_MEMORY = 1000
 """Polls kept in memory at most while neither the store nor the disk takes them."""
+GATHERING, LONGEST_GATHERING = 4.0, 0.25
+"""Polls wait for others so many times as long as the last transaction took, at most so many seconds: most of what a
+transaction costs it costs once, so that a busy store has a few large ones and an idle one takes each poll at once."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 """Seconds between attempts at a store in trouble."""
 
@@ -44,6 +48,8 @@ class Writer:
         self._stopping = False
         self._trouble: str | None = None
         self._pause = FIRST_PAUSE
+        self._gathered_until = 0.0
+        """time.monotonic() until which polls wait for others."""
         self.thread = SupervisedThread("store writer", self._run)
 
     def start(self) -> None:
@@ -139,12 +145,21 @@ class Writer:
             with self._awake:
                 if not self._queue and not self._stopping:
                     self._awake.wait(1.0)
+                self._gather()
                 self._in_flight, self._queue = self._queue[:AT_ONCE], self._queue[AT_ONCE:]
-            if not self._write_in_flight():
+            began = monotonic()
+            written = self._write_in_flight()
+            self._gathered_until = monotonic() + min(GATHERING * (monotonic() - began), LONGEST_GATHERING)
+            if not written:
                 self._wait(self._pause)
         with self._awake:
             self._in_flight, self._queue = self._queue, []
         self._write_in_flight()
+
+    def _gather(self) -> None:
+        """Let polls wait for others to share their transaction."""
+        rest = max(0.0, self._gathered_until - monotonic())
+        self._awake.wait_for(lambda: self._stopping or len(self._queue) >= AT_ONCE, rest)
 
     def _wait(self, seconds: float) -> None:
         with self._awake:

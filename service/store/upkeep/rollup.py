@@ -5,11 +5,12 @@ poll that comes late from the spool brings its bucket up again, and running twic
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from time import thread_time
 
 import numpy as np
-from sqlalchemy import Connection, Engine, delete, select, text
+from sqlalchemy import BigInteger, Connection, Engine, delete, or_, select, text, type_coerce
 
 from service.store.figures.codec import Items, Values
 from service.store.figures.rows import ROLLED, FigureColumns, RolledTier, merged_buckets, read
@@ -52,42 +53,44 @@ def mark_unrolled(connection: Connection, width: int, polls: Iterable[tuple[int,
 
 
 def roll_up(
-    engine: Engine, partitions: Partitions, names: NameTables, now: datetime, raw_since: datetime | None = None
+    engine: Engine,
+    partitions: Partitions,
+    names: NameTables,
+    now: datetime,
+    raw_since: datetime | None = None,
+    *,
+    rest: Callable[[float], bool] = lambda spent: False,
 ) -> int:
     """Roll up every closed bucket that is due; how many. Each in a transaction of its own.
 
     A bucket that was rolled up and lies before `raw_since` stays as it is: the polls it was made of are gone.
+    `rest` is called after each bucket with the processor seconds it took, and says whether to end early.
     """
     done = 0
     for width in (FIVE_MINUTES, HOUR):
         with engine.connect() as connection:
-            due = [
-                (database, at)
-                for database, at in _due(connection, width)
-                if _closed(connection, width, database, at, now)
-            ]
+            due = _closed(connection, width, now)
         for database, at in due:
+            began = thread_time()
             tier = ROLLED["5m" if width == FIVE_MINUTES else "1h"]
             partitions.ensure(tier.table.__tablename__, [_row_of(tier, at)])
             with engine.begin() as connection:
                 alone(connection, database)
                 _roll(connection, names, width, database, at, raw_since)
             done += 1
+            if rest(thread_time() - began):
+                return done
     return done
 
 
-def _due(connection: Connection, width: int) -> list[tuple[int, datetime]]:
-    query = select(Unrolled.database_id, Unrolled.at).where(Unrolled.width == width).order_by(Unrolled.at)
+def _closed(connection: Connection, width: int, now: datetime) -> list[tuple[int, datetime]]:
+    """Buckets that are due and expect no poll any more: their database is past them by its own clock, or silent."""
+    end = type_coerce(Unrolled.at, BigInteger) + 1000 * width
+    silent = end <= millis(now - SILENT_FOR)
+    later = (StoredPoll.database_id == Unrolled.database_id, type_coerce(StoredPoll.at, BigInteger) >= end)
+    closed = or_(silent, select(StoredPoll.at).where(*later).exists())
+    query = select(Unrolled.database_id, Unrolled.at).where(Unrolled.width == width, closed).order_by(Unrolled.at)
     return [(database, at) for database, at in connection.execute(query.limit(AT_ONCE))]
-
-
-def _closed(connection: Connection, width: int, database: int, at: datetime, now: datetime) -> bool:
-    """Whether no poll is to be expected in the bucket: its database is past it by its own clock, or silent."""
-    end = at + timedelta(seconds=width)
-    if now >= end + SILENT_FOR:
-        return True
-    later = select(StoredPoll.at).where(StoredPoll.database_id == database, StoredPoll.at >= end).limit(1)
-    return connection.scalar(later) is not None
 
 
 def alone(connection: Connection, database: int) -> None:
@@ -192,7 +195,8 @@ def put_rolled(
     known = names.named(np.unique(figures.items).tolist())
     views = np.array([known[item][0] if item in known else "" for item in figures.items.tolist()], dtype=object)
     rows = figures.at - figures.at % tier.row
-    table = tier.table
+    before = _bodies(connection, tier, database, np.unique(rows).tolist())
+    made = []
     for view in sorted(set(views.tolist()) - {""}):
         of_view = views == view
         for row_at in np.unique(rows[of_view]).tolist():
@@ -200,13 +204,23 @@ def put_rolled(
             some = FigureColumns(
                 figures.items[inside], figures.at[inside], figures.totals[inside], figures.mosts[inside]
             )
-            this = (table.database_id == database, table.view == view, table.at == moment(row_at))
-            body = merged_buckets(tier, connection.scalar(select(table.body).where(*this)), row_at, some, over=over)
-            upsert(
-                connection,
-                table_of(table),
-                [{"database_id": database, "view": view, "at": moment(row_at), "body": body}],
-            )
+            body = merged_buckets(tier, before.get((view, row_at)), row_at, some, over=over)
+            made.append({"database_id": database, "view": view, "at": moment(row_at), "body": body})
+    upsert(connection, table_of(tier.table), made)
+
+
+def _bodies(
+    connection: Connection, tier: RolledTier, database: int, rows: Sequence[int]
+) -> dict[tuple[str, int], bytes]:
+    """What stands in these rows of a database, of every view: one question instead of one per view."""
+    table = tier.table
+    found = {}
+    for row_at in rows:
+        this = (table.database_id == database, table.at == moment(row_at))
+        found.update(
+            {(view, row_at): body for view, body in connection.execute(select(table.view, table.body).where(*this))}
+        )
+    return found
 
 
 def _bucket(

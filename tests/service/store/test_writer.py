@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from time import sleep
 
 import pytest
 from sqlalchemy.exc import DataError, OperationalError
@@ -106,6 +107,23 @@ def test_writer_writes_polls_in_order(
     until(lambda: len(seconds(recorder)) == 20)
     assert seconds(recorder) == list(range(20))
     until(lambda: len(writer.spool) == 0)
+
+
+def test_polls_that_follow_a_transaction_share_the_next(
+    writer: Writer, recorder: Recorder, monkeypatch: pytest.MonkeyPatch, record: IngestRecord
+) -> None:
+    monkeypatch.setattr(module, "GATHERING", 1e9, raising=False)
+    monkeypatch.setattr(module, "LONGEST_GATHERING", 1e9, raising=False)
+    together: list[int] = []
+    recorder.fails = lambda records: together.append(len(records))
+    writer.start()
+    for database in ("a", "b", "c"):
+        give(writer, monkeypatch, record, 0, database=database)
+        becomes(lambda: "a" in {name for name, _ in recorder.taken}, "the first is written at once")
+        sleep(0.1)  # enough for a writer that does not wait
+    writer.stop()
+    assert together == [1, 2]
+    assert [name for name, _ in recorder.taken] == ["a", "b", "c"]
 
 
 def test_writer_keeps_all_polls_on_disk_undelayed_while_the_store_hangs(

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from sqlalchemy import event
 
 from collectors.delta import between
 from collectors.model import Changes, Delta, Missing, NotComparable, number
@@ -172,6 +173,33 @@ def test_roll_up_waits_for_an_open_bucket(store: Repository, stage: Stage) -> No
     assert roll_up(store.engine, store.partitions, store.names, at(600) + timedelta(minutes=10)) == 1, (
         "the silent one closes by time"
     )
+
+
+def test_roll_up_reads_and_writes_the_rows_of_all_views_at_once(store: Repository, stage: Stage) -> None:
+    keep(store, stage, 10, 20, 30)
+    asked: list[str] = []
+
+    def note(connection: object, cursor: object, statement: str, *rest: object) -> None:
+        asked.append(statement.lower().split()[0] if "figures_5m" in statement else "")
+
+    event.listen(store.engine, "before_cursor_execute", note)
+    try:
+        roll_up(store.engine, store.partitions, store.names, at(600) + timedelta(minutes=10))
+    finally:
+        event.remove(store.engine, "before_cursor_execute", note)
+    assert len({row[2][0] for row in figures_in(store, "5m")}) > 1
+    assert asked.count("insert") == 1
+
+
+def test_roll_up_ends_early_where_it_is_told(store: Repository, stage: Stage) -> None:
+    keep(store, stage, *range(10, 1000, 100))
+    spent: list[float] = []
+    assert (
+        roll_up(store.engine, store.partitions, store.names, LATE, rest=lambda one: bool(spent.append(one) or True))
+        == 1
+    )  # type: ignore[func-returns-value]
+    assert roll_up(store.engine, store.partitions, store.names, LATE) == 4
+    assert spent[0] > 0
 
 
 def test_roll_up_keeps_a_bucket_whose_polls_are_gone(store: Repository, stage: Stage, place: Place) -> None:
