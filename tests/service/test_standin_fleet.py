@@ -1,6 +1,7 @@
 """Databases on the stand-in, some of which hang: the others are polled, /metrics answers, SIGTERM ends it.
 
-That fifty are polled on time and that /metrics answers at once depends on the machine too: `make soak`.
+How late polls come and how fast /metrics answers depends on the machine too: it is printed here, and measured by
+`python -m bench capacity --hung`.
 
 The stand-in is a process of its own, as databases are. Poll times are read from /metrics, as Prometheus would.
 """
@@ -119,18 +120,13 @@ def stand_in(backend: str, databases: int) -> Iterator[dict[str, str]]:
             process.kill()
 
 
-def judge(watch: Watch, interval: float, capsys: pytest.CaptureFixture[str]) -> None:
-    """What must hold of the fifty."""
+def judge(watch: Watch, interval: float, patience: float, capsys: pytest.CaptureFixture[str]) -> None:
+    """What must hold of the fifty on any machine. `patience`: seconds for which a hung statement holds whoever waits."""
     with capsys.disabled():
         print(f"\n{watch.line(interval)}")  # noqa: T201  figures are there to be read
     assert watch.polls.keys() == FIFTY.healthy
-    assert at(watch.lateness(interval), 0.99) < interval, "the healthy ones were not polled on time"
-    answers = sorted(watch.answers)
-    # A hung database would hold a scrape for seconds; the milliseconds are printed, and held in the long form only, for a
-    # hundred scrapes on a busy machine say more about the machine.
-    assert answers[-1] < 1.0, "/metrics waited for somebody"
-    if len(answers) > 500:
-        assert at(answers, 0.99) < 0.05, "/metrics was slow"
+    assert all(len(moments) > 1 for moments in watch.polls.values()), "some are polled no more"
+    assert at(sorted(watch.answers), 0.5) < patience, "/metrics waits for those that hang"
 
 
 @contextmanager
@@ -180,7 +176,7 @@ def test_standin_fleet_polls_every_database_that_answers(tmp_path: Path, monkeyp
 
 
 @pytest.mark.soak
-def test_standin_fleet_is_polled_on_time(
+def test_standin_fleet_of_fifty_goes_on_beside_those_that_hang(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interval = 1.5  # six times as often as a configuration allows
@@ -189,7 +185,7 @@ def test_standin_fleet_is_polled_on_time(
         watch.scrape_for(1.5, 0.03)
         watch.answers.clear()  # fifty logins at one moment are no part of the question
         watch.scrape_for(6.0, 0.03)
-    judge(watch, interval, capsys)
+    judge(watch, interval, 2.0, capsys)
 
 
 @pytest.mark.parametrize(
@@ -199,13 +195,13 @@ def test_standin_fleet_is_polled_on_time(
 def test_standin_fleet_ends_at_sigterm(
     size: Size, seconds: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    interval, port = 10.0, free_port()
+    interval, patience, port = 10.0, 30.0, free_port()
     (tmp_path / "password").write_text(PASSWORD, encoding="utf-8")
     with stand_in(size.backend, size.databases) as dsns:
         config = {
             "listen": f"127.0.0.1:{port}",
             "store": f"sqlite:///{tmp_path}/fleet.db",
-            "oracle": {"connect_timeout": "30s", "statement_timeout": "30s"},
+            "oracle": {"connect_timeout": f"{patience}s", "statement_timeout": f"{patience}s"},
             "defaults": {"interval": f"{interval}s"},
             "databases": [
                 {"name": name, "dsn": dsn, "user": USER, "password_file": f"{tmp_path}/password"}
@@ -221,9 +217,7 @@ def test_standin_fleet_ends_at_sigterm(
             if seconds:
                 watch.answers.clear()
                 watch.scrape_for(seconds, 0.1)
-                judge(watch, interval, capsys)
-                due = 45 * (seconds / interval - 2)
-                assert sum(map(len, watch.polls.values())) > 0.9 * due, "some were polled too rarely"
+                judge(watch, interval, patience, capsys)
             began = monotonic()
             service.send_signal(signal.SIGTERM)
             service.wait(HANGS)
@@ -233,8 +227,7 @@ def test_standin_fleet_ends_at_sigterm(
         took = monotonic() - began
     with capsys.disabled():
         print(f"\nSIGTERM with {size.hung} hung databases: gone after {took:.2f} s")  # noqa: T201
-    if seconds:
-        assert took <= 5.0
+    assert took < patience, "the end waits for those that hang"
 
 
 def _all_up(watch: Watch, size: Size) -> bool:
