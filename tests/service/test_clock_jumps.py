@@ -1,0 +1,95 @@
+"""A service whose wall clock jumps by an hour and back while it polls: polls go on, nothing is claimed that was not measured.
+
+libfaketime stands between the process and its clock (Debian package faketime); what is monotonic stays so, as in a kernel.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+
+import pytest
+import yaml
+
+from service.store.check import problems
+from service.store.repository import Repository
+from tests.ports import free_port
+from tests.service.noting import NOTED
+from tests.service.running import ASK, ROOT, Running
+from tests.service.standin import becomes
+from tests.service.stores import Place
+from tests.service.test_crash import noted
+
+NAMES = ("undo-storm", "busy-but-fine")
+
+
+def library() -> str:
+    """Where libfaketime is; the test is skipped by name where it is not installed."""
+    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+    if not found:
+        pytest.skip("libfaketime is not installed (Debian package faketime)")
+    return str(found[0])
+
+
+@contextmanager
+def serving(place: Place, clock: Path) -> Iterator[Running]:
+    """`latchscope serve` by the clock that the file tells."""
+    port = free_port()
+    databases = [{"name": name, "dsn": f"demo:{name}", "interval": "500ms"} for name in NAMES]
+    settings = {"listen": f"127.0.0.1:{port}", "store": place.url, "databases": databases}
+    settings |= {"spool": {"directory": str(place.folder / "spool")}, "defaults": {"budget": 1}}
+    (place.folder / "latchscope.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    environment = {
+        **os.environ,
+        NOTED: str(place.folder / "polls.txt"),
+        "LD_PRELOAD": library(),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+    command = [sys.executable, "-m", "tests.service.noting", "serve", "--config", str(place.folder / "latchscope.yaml")]
+    log = place.folder / "stderr.txt"
+    with log.open("wb") as errors:
+        process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env=environment)
+    running = Running(process, f"http://127.0.0.1:{port}", log)
+    try:
+        running.wait(lambda: ASK.get(f"{running.url}/healthz").status_code == 200)
+        yield running
+    finally:
+        process.kill()
+        process.wait(60)
+
+
+@pytest.mark.soak
+def test_polls_go_on_across_jumps_of_the_clock(place: Place) -> None:
+    clock = place.folder / "clock"
+    clock.write_text("+0", encoding="utf-8")
+    with serving(place, clock) as running:
+        for offset in (0, 3600, 0, -3600, 0):
+            jump = f"{offset:+d}"
+            clock.write_text(f"{jump}\n", encoding="utf-8")
+            before, began = len(noted(place)), time.monotonic()
+            becomes(lambda before=before: len(noted(place)) > before + 6 * len(NAMES), f"polls go on after {jump}")
+            told = running.json("/api/v1/databases")
+            ready = ASK.get(f"{running.url}/readyz")
+            print(f"{place.kind} {jump}: 12 polls in {time.monotonic() - began:.1f} s, readyz {ready.status_code}")  # noqa: T201
+            assert ready.status_code == 200, ready.text
+            told_time = parsedate_to_datetime(ASK.get(f"{running.url}/healthz").headers["date"]).timestamp()
+            assert abs(told_time - time.time() - offset) < 60, "the clock of the process is where it should be"
+            assert {one["name"] for one in told if one["up"]} == set(NAMES), told
+        running.stop()
+        assert running.process.returncode == 0
+        said = running.log.read_text(encoding="utf-8")
+    assert "Traceback" not in said and "ERROR" not in said, said
+    store = Repository(place.url)
+    found = list(problems(store.engine))
+    store.close()
+    assert found == []
+    moments = [at for _, at in noted(place)]
+    stored = place.execute("select count(*) from polls")[0][0]
+    print(f"{place.kind}: {len(moments)} polls noted, {stored} stored")  # noqa: T201  figures for `make soak`
+    assert len(set(noted(place))) - stored <= len(NAMES)

@@ -1,0 +1,88 @@
+"""`latchscope serve` itself, killed over and over while it polls: what its writer had taken is in the store afterwards.
+
+tests/service/test_crash.py does the same to the writer alone, and soon enough for every run of the tests.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import yaml
+
+from service.store.check import problems
+from service.store.ingest.disk_queue import DiskQueue
+from service.store.repository import Repository
+from service.store.writer import Writer
+from tests.ports import free_port
+from tests.service.noting import NOTED
+from tests.service.running import ROOT, Running
+from tests.service.standin import becomes
+from tests.service.stores import Place
+from tests.service.test_crash import noted, stored
+
+NAMES = ("undo-storm", "parse-storm", "busy-but-fine")
+KILLS = {"sqlite": 200, "postgresql": 100}
+FEWER = "LATCHSCOPE_TEST_KILLS"
+"""The environment may ask for fewer kills, where an hour is too long."""
+
+
+@contextmanager
+def serving(place: Place, port: int) -> Iterator[Running]:
+    """`latchscope serve` over scripted databases that are polled five times a second; killed with the block.
+
+    Always at the same port: host and port name a replica, and with PostgreSQL each replica has a spool of its own.
+    """
+    databases = [{"name": name, "dsn": f"demo:{name}", "interval": "200ms"} for name in NAMES]
+    settings = {"listen": f"127.0.0.1:{port}", "store": place.url, "databases": databases}
+    settings |= {"spool": {"directory": str(place.folder / "spool")}, "defaults": {"budget": 1}}
+    (place.folder / "latchscope.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    command = [sys.executable, "-m", "tests.service.noting", "serve", "--config", str(place.folder / "latchscope.yaml")]
+    log = place.folder / "stderr.txt"
+    with log.open("ab") as errors:
+        environment = {**os.environ, NOTED: str(place.folder / "polls.txt")}
+        process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env=environment)
+    running = Running(process, f"http://127.0.0.1:{port}", log)
+    try:
+        before = len(noted(place))
+        running.wait(lambda: len(noted(place)) > before)
+        yield running
+    finally:
+        process.kill()
+        process.wait(60)
+
+
+def finished(place: Place) -> Repository:
+    """The store with what the last end left in the spool, wherever below its folder that is."""
+    store = Repository(place.url)
+    for folder in {each.parent for each in (place.folder / "spool").rglob("*.poll")}:
+        Writer(store, DiskQueue(folder, 2**30)).catch_up()
+    return store
+
+
+@pytest.mark.soak
+def test_killed_service_loses_no_poll_but_those_in_flight(place: Place) -> None:
+    kills = int(os.environ.get(FEWER, KILLS[place.kind]))
+    chance, port = random.Random(17), free_port()
+    for number in range(kills):
+        with serving(place, port):
+            time.sleep(chance.uniform(0, 1))
+        if number % 10 == 9:
+            print(f"{place.kind}: {number + 1} kills, {len(noted(place))} polls", flush=True)  # noqa: T201  as below
+    left = set((place.folder / "spool").rglob("*.poll"))
+    with serving(place, port) as running:
+        becomes(lambda: not any(each.exists() for each in left), "what the last kill left in the spool is brought in")
+        running.stop()
+        assert running.process.returncode == 0
+    store = finished(place)
+    assert list(problems(store.engine)) == [], "no gap, nothing twice, every roll-up the sum of its polls"
+    lost = Counter(name for name, _ in set(noted(place)) - stored(place))
+    assert all(lost[name] <= kills for name in NAMES), f"at most the poll in flight of each: {lost}"
+    assert "Traceback" not in running.log.read_text(encoding="utf-8")
+    print(f"{place.kind}: {kills} kills, {len(noted(place))} polls, lost in flight {dict(lost)}")  # noqa: T201  figures for `make soak`
+    store.close()

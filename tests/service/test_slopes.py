@@ -1,0 +1,140 @@
+"""Memory, threads and descriptors of a service whose databases name something new in every poll and cut it off again and again.
+
+A soak test only: a slope needs its minutes. `LATCHSCOPE_TEST_MINUTES` asks for another length than half an hour.
+"""
+
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count
+from math import sqrt
+from pathlib import Path
+
+import pytest
+import yaml
+
+from collectors.groups.group import views_of
+from collectors.scenarios import scenarios
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.backend import Answer
+from tests.oracle_standin.databases import Service
+from tests.oracle_standin.profiles import ORACLE_12_1
+from tests.oracle_standin.scripted import PASSWORD, USER
+from tests.oracle_standin.server import Listener
+from tests.ports import free_port
+from tests.service.noting import COUNTED
+from tests.service.running import ASK, ROOT, Running
+from tests.service.standin import SCRIPT, IdleBackend, becomes
+
+MINUTES = float(os.environ.get("LATCHSCOPE_TEST_MINUTES", "30"))
+DATABASES = 20
+NAMED = {"v$rowcache", "v$latch_misses", "v$mutex_sleep", "v$system_event", "v$sgastat"}
+
+
+class Renaming(IdleBackend):
+    """A database in which the last row of what has a name gets a new one in every answer."""
+
+    numbers = count()
+
+    def answer(self, service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
+        told = super().answer(service, sql, binds)
+        if not views_of(sql) & NAMED or not told.rows:
+            return told
+        number = next(self.numbers)
+        last = [f"{cell[:20]} {number}" if isinstance(cell, str) else cell for cell in told.rows[-1]]
+        return Answer(told.columns, [*told.rows[:-1], last])
+
+
+@contextmanager
+def serving(folder: Path, listener: Listener) -> Iterator[Running]:
+    """`latchscope serve` over these databases, every 10 s each."""
+    (folder / "password").write_text(PASSWORD, encoding="utf-8")
+    login = {"user": USER, "password_file": str(folder / "password"), "interval": "10s"}
+    databases = [{"name": name, "dsn": listener.dsn(name), **login} for name in listener.services]
+    port = free_port()
+    settings = {"listen": f"127.0.0.1:{port}", "store": f"sqlite:///{folder}/store.db", "databases": databases}
+    (folder / "latchscope.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    command = [sys.executable, "-m", "tests.service.noting", "serve", "--config", str(folder / "latchscope.yaml")]
+    log = folder / "stderr.txt"
+    with log.open("wb") as errors:
+        environment = {**os.environ, COUNTED: str(folder / "objects.json")}
+        process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env=environment)
+    running = Running(process, f"http://127.0.0.1:{port}", log)
+    try:
+        running.wait(lambda: ASK.get(f"{running.url}/healthz").status_code == 200)
+        yield running
+    finally:
+        process.kill()
+        process.wait(60)
+
+
+def sample(pid: int) -> tuple[float, float, float]:
+    """Megabytes in memory, threads and open descriptors of a process."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines())
+    return int(status["VmRSS"].split()[0]) / 1024, int(status["Threads"]), len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def objects(running: Running, folder: Path) -> Counter[str]:
+    """How many objects of each type are alive."""
+    file = folder / "objects.json"
+    file.unlink(missing_ok=True)
+    running.process.send_signal(signal.SIGUSR1)
+    becomes(file.is_file, "objects are counted")
+    return Counter(json.loads(file.read_text("utf-8")))
+
+
+def slope(moments: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
+    """Change per hour, and half the width of its 95 % interval: noise of one sample is that of the residuals."""
+    line = statistics.linear_regression(moments, values)
+    residuals = [value - line.intercept - line.slope * at for at, value in zip(moments, values, strict=True)]
+    middle = statistics.fmean(moments)
+    spread = sqrt(sum((at - middle) ** 2 for at in moments))
+    error = sqrt(sum(each * each for each in residuals) / (len(moments) - 2)) / spread
+    return 3600 * line.slope, 3600 * 1.96 * error
+
+
+@pytest.mark.soak
+def test_new_names_and_reconnects_leave_no_thread_and_no_descriptor(tmp_path: Path) -> None:
+    services = {
+        f"db-{number:02}": Service(Renaming(scenarios()[SCRIPT]), {USER: Account(PASSWORD)}, ORACLE_12_1)
+        for number in range(DATABASES)
+    }
+    taken: list[tuple[float, float, float, float]] = []
+    with Listener(services) as listener, serving(tmp_path, listener) as running:
+        began = time.monotonic()
+        early: Counter[str] = Counter()
+        for number in count():
+            passed = time.monotonic() - began
+            if passed > 60 * MINUTES:
+                break
+            if number % 3 == 2:
+                for each in list(listener.services.values())[number % 4 :: 4]:
+                    each.drop_connections()
+            if passed > 15 * MINUTES:  # a quarter of the time is for what is loaded and filled once
+                early = early or objects(running, tmp_path)
+                taken.append((passed, *sample(running.process.pid)))
+            ASK.get(f"{running.url}/metrics")
+            time.sleep(5)
+        grown = objects(running, tmp_path) - early
+        logins = sum(each.counters.logins for each in listener.services.values())
+        running.stop()
+    assert logins > DATABASES * 2 and len(taken) > 10
+    moments, *figures = zip(*taken, strict=True)
+    told = [
+        f"{what} {values[0]:.0f} to {values[-1]:.0f}, {each:+.2f} ± {error:.2f} an hour"
+        for what, values in zip(("MB", "threads", "descriptors"), figures, strict=True)
+        for each, error in [slope(moments, values)]
+    ]
+    print(f"{MINUTES:g} min, {logins} logins: {'; '.join(told)}; more of {grown.most_common(8)}")  # noqa: T201  figures for `make soak`
+    third = len(taken) // 3
+    for what, values in zip(("threads", "descriptors"), figures[1:], strict=True):
+        assert max(values[-third:]) <= max(values[:third]) + 3, f"{what} grow: {values}"
+    # What grows by design is what an hour remembers of each poll: a bound, not a wish for nothing.
+    assert figures[0][-1] - figures[0][0] <= DATABASES * 2.0
