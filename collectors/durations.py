@@ -1,7 +1,7 @@
 """Spans of time as people read them: seconds, and hours and minutes beside many of them."""
 
 LONG_SECONDS, HOURS = 600.0, 7200.0
-"""From when on a span is told in whole seconds, and from when on in hours as well."""
+"""From when on a span is printed in whole seconds, and from when on in hours as well."""
 
 
 def lasting(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Where the page for a hang stands: every output that tells of one names it by this constant."""
+"""Where the page for a hang stands: every output that reports a hang links to it by this constant."""
 
 EMERGENCY_PAGE = "docs/emergency.md"
 """From the root of the project; no page of the service shows it yet, so it is named and not linked."""

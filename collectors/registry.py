@@ -1,4 +1,4 @@
-"""Every collector of `collectors/views`, found by scanning; a module that is wrong is said loudly at start."""
+"""Every collector of `collectors/views`, found by scanning; a wrong module fails the start loudly."""
 
 import importlib
 import pkgutil

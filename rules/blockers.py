@@ -28,7 +28,7 @@ NOT_TO_KILL = (
     ),
     (
         re.compile(r"SMON"),
-        "the instance ends with it, and the transaction it rolls back starts anew after a restart and holds the same locks again",
+        "the instance ends with it, and the transaction it rolls back starts over after a restart and holds the same locks again",
     ),
     (
         re.compile(r"MMON|MMNL|M\d{3}"),

@@ -61,7 +61,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class HotSpot:
-    """Where most of the sleeps are, as far as it is known: what headline, steps and findings speak of alike.
+    """The place of most sleeps, as far as it is known. Headline, steps and findings all use it.
 
     A child of None: which is the hottest is not known. A cache of None: its name is not known, or the map is in doubt.
     """

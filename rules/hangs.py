@@ -41,7 +41,7 @@ class StillWaiting:
     kind_told: bool = True
     """Whether it was captured that it is a session or a background process; where not, its wait counts as a session's."""
     blocker_told: bool = True
-    """Whether it was captured what Oracle tells of its blocker."""
+    """Whether Oracle's own word on its blocker was captured."""
 
     @property
     def surface(self) -> Surface:

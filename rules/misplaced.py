@@ -33,7 +33,7 @@ def _sleeps(rows: tuple[Row, ...] | list[Row]) -> float:
 
 
 def misplaced_notes(delta: Delta, mechanism: Mechanism | None) -> tuple[str, ...]:
-    """What is said of such figures, once."""
+    """The note on such figures, given once."""
     cost = misplaced_latch_wait(delta, mechanism)
     if cost is not None:
         share, sessions = cost.share_of_db_time, cost.waiting_sessions or 0.0

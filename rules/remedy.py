@@ -1,4 +1,4 @@
-"""What to do about a cause, step by step: RemedyStep, and the steps told in one paragraph."""
+"""What to do about a cause, step by step: RemedyStep, and the steps in one paragraph."""
 
 from collections.abc import Iterable, Mapping
 from typing import Self

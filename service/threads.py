@@ -1,4 +1,4 @@
-"""SupervisedThread: no thread of ours dies in silence. A death is said in the log, /readyz and /metrics; then it starts anew."""
+"""SupervisedThread: no thread of ours dies in silence. The log, /readyz and /metrics report a death; then the thread restarts."""
 
 import logging
 import time
@@ -59,7 +59,7 @@ class SupervisedThread:
         if not self._thread.is_alive():
             return f"the thread {self.name} is gone"
         if self._death is not None and time.monotonic() - self._began < self._pause:
-            return f"the thread {self.name} died and starts anew: {self._death}"
+            return f"the thread {self.name} died and restarts: {self._death}"
         return None
 
     def _supervised(self) -> None:
@@ -84,7 +84,7 @@ class SupervisedThread:
         trace = None if line == self._death else why
         self.deaths += 1
         self._death, self._began = line, float("inf")
-        log.error("the thread %s died and starts anew in %g s: %s", self.name, self._pause, line, exc_info=trace)
+        log.error("the thread %s died and restarts in %g s: %s", self.name, self._pause, line, exc_info=trace)
 
 
 class ThreadMetrics(Collector):
@@ -101,7 +101,7 @@ class ThreadMetrics(Collector):
         """Whether each thread is up, and how often it died."""
         up = GaugeMetricFamily("latchscope_thread_up", "1 while a thread of latchscope is well.", labels=["thread"])
         deaths = CounterMetricFamily(
-            "latchscope_thread_deaths", "How often a thread of latchscope died and was started anew.", labels=["thread"]
+            "latchscope_thread_deaths", "How often a thread of latchscope died and was restarted.", labels=["thread"]
         )
         for thread in self._threads:
             up.add_metric([thread.name], float(thread.alive and thread.trouble is None))

@@ -18,10 +18,10 @@ _PAGE = re.compile(r"^[^\S\n]*<(!doctype|html|head|body|table|h1|title)\b", re.I
 
 _RUN_AWR = "run awrrpt.sql for one instance instead"
 _REFUSED: Mapping[str, tuple[str, str]] = {
-    r"workload repository sql report": ("an AWR SQL report, which tells of one statement", _RUN_AWR),
+    r"workload repository sql report": ("an AWR SQL report, which covers one statement", _RUN_AWR),
     r"workload repository report \(rac\)": ("a report over all instances of a cluster, whose latches it adds up", _RUN_AWR),
     r"workload repository (rac|global) ": ("a report over all instances of a cluster, whose latches it adds up", _RUN_AWR),
-    r"statspack sql report for": ("a Statspack SQL report, which tells of one statement", "run spreport.sql instead"),
+    r"statspack sql report for": ("a Statspack SQL report, which covers one statement", "run spreport.sql instead"),
     r"ash report for": ("an ASH report, which has no latch and no dictionary cache sections", _RUN_AWR),
     r"addm report for": ("an ADDM report, which has advice and no counters", _RUN_AWR),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Every reader of `collectors/reports/sections`, found by scanning; a module that is wrong is said loudly."""
+"""Every reader of `collectors/reports/sections`, found by scanning; a wrong module fails loudly."""
 
 import importlib
 import pkgutil

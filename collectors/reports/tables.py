@@ -114,7 +114,7 @@ class ReportTables:
         """The rows of a section under any of its titles, pages joined; None when it is not printed or cut off.
 
         `summary` is how the `summary` attribute of its HTML table begins, which is steadier than the heading.
-        A `wanted` section that is absent is told to the reader of the report.
+        The reader of the report learns of a `wanted` section that is absent.
         """
         names = {squeeze(title) for title in titles}
         tables = [t for t in self.document.tables if _is(t, names, summary)]

@@ -94,7 +94,7 @@ def _losses() -> list[Json]:
         ),
         stat(
             "Threads down",
-            "Threads of latchscope that are not well; they are started anew, the log says why.",
+            "Threads of latchscope that are not well; they are restarted, and the log says why.",
             "none",
             f"sum(1 - latchscope_thread_up{{{JOB}}})",
             ALARM,

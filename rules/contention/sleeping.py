@@ -29,9 +29,9 @@ SEEN, SEEN_RATIO, SEEN_MISSES = 30, 1e-4, 0.95
 NEAR = 2.0
 """Factor within which the implied τ must lie of the budget."""
 POINT_RATIO = 3e-4
-"""Sleeps per miss below which only an upper bound is said."""
+"""Below so many sleeps per miss only an upper bound is given."""
 FEW = 10
-"""Sleeps below which only an upper bound is said."""
+"""Below so many sleeps only an upper bound is given."""
 IMPLIED_SPREAD, ASSUMED_SPREAD = 0.12, 0.30
 """Standard deviation of ln τ, read back from counters or assumed."""
 SCATTER = 0.35

@@ -1,4 +1,4 @@
-"""The step that tells of the confirming query: its text, what it gave and from where, or what keeps it from running."""
+"""The step of the confirming query: its text, what it gave and from where, or what keeps it from running."""
 
 from collections.abc import Mapping
 

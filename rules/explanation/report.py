@@ -216,7 +216,7 @@ def _list(title: str, none: str, parts: list[_Told]) -> _Told:
 
 
 def _row(name: str, row: Row, cells: tuple[_Cell, ...], view: str) -> _Told:
-    """A row of a view: its cells in whole units, as reports print them; a cell that is not there is said."""
+    """A row of a view: its cells in whole units, as reports print them; an absent cell is marked."""
     words: list[str] = []
     figures: list[Figure] = []
     for cell in cells:

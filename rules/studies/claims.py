@@ -1,4 +1,4 @@
-"""What somebody said about a scaling table, held against the table: a figure must be that of the row it is told for."""
+"""What somebody said about a scaling table, held against the table: a figure must be that of the row it is given for."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _CLAIM = re.compile(r"(\d+):(\d+(?:\.\d+)?):(\d+(?:\.\d+)?)")
 
 @dataclass(frozen=True, slots=True)
 class ScalingClaim:
-    """A published pair of figures: for how many processes it is told, in percent as printed, and where."""
+    """A published pair of figures: for how many processes it is given, in percent as printed, and where."""
 
     processes: int
     miss_percent: str
@@ -34,7 +34,7 @@ PUBLISHED = (
 
 
 class MixedClaim(Frozen):
-    """A claim whose figures are those of another row than the one it is told for."""
+    """A claim whose figures are those of another row than it names."""
 
     claimed_processes: int
     miss_percent: str

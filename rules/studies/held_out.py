@@ -32,12 +32,12 @@ class HeldOut(Frozen):
     fitted: tuple[int, ...]
     rows: tuple[HeldOutRow, ...]
     median_error: float
-    """Of the throughput, without sign, as a share of what was measured."""
+    """The error of the throughput, without sign, as a share of the measured value."""
     most_error: float
     inside: int
     """Rows whose interval holds what was measured."""
     median_miss_error: float
-    """Of the misses per get, with its sign."""
+    """The error of the misses per get, with its sign."""
 
 
 def held_out(rows: Sequence[ScalingRow]) -> HeldOut | None:

@@ -175,7 +175,7 @@ def _compared(groups: Sequence[ScalingGroup]) -> Iterator[LikeForLike]:
 
 
 def _mixed(groups: Sequence[ScalingGroup], claims: Sequence[ScalingClaim]) -> Iterator[MixedClaim]:
-    """Claims whose figures the table has for another number of processes than they are told for."""
+    """Claims whose figures belong to another number of processes than they name."""
     for claim in dict.fromkeys(claims):
         for group in groups:
             if claim.release is not None and not group.release.startswith(claim.release):

@@ -48,6 +48,6 @@ def bounded(value: Any, items: int = MOST_ITEMS, depth: int = 0) -> Any:
 
 
 def short(text: str, longest: int = LONGEST_TEXT) -> str:
-    """A text that shows every character and ends in time; how much is missing is told."""
+    """A text that shows every character and ends in time; it says how much is missing."""
     shown = visible(text[: longest * 2], keep="\n")[:longest]
     return shown if len(text) <= longest else f"{shown}… ({len(text)} characters)"

@@ -62,7 +62,7 @@ def _about_now(server: MCPServer[Any], client_of: ClientOf) -> None:
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def get_diagnosis(context: Context[Any, Any], database: Database) -> str:
-        """What is found on a database right now, with evidence and remedy, what is ruled out, and what cannot be told."""
+        """What is found on a database right now, with evidence and remedy, what is ruled out, and what cannot be judged."""
         return as_data(_asked(client_of, context, f"/databases/{quote(database, safe='')}/diagnosis"))
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
@@ -136,7 +136,7 @@ def _token(context: Context[Any, Any]) -> str | None:
 
 
 def _thinned(history: Any) -> Any:
-    """Every n-th time of a history, so that a week fits; how many there were is told."""
+    """Every n-th time of a history, so that a week fits; it says how many there were."""
     times = history.get("times") or []
     every = -(-len(times) // MOST_POINTS) or 1
     series = [{**one, "values": one["values"][::every]} for one in history.get("series", ())]

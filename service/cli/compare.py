@@ -95,7 +95,7 @@ def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Compari
 
 
 def change_of(name: str) -> Delta:
-    """The one change an input tells of. Raises InputError, and CannotCompare where it tells of none or of several."""
+    """The one change in an input. Raises InputError, and CannotCompare where there is none or more than one."""
     outcome = inputs.diagnose_all([name])
     if outcome.errors:
         raise outcome.errors[0]

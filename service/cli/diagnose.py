@@ -1,4 +1,4 @@
-"""`latchscope diagnose`: inputs in, one report out; what could not be read is said on stderr and counts as exit code 2."""
+"""`latchscope diagnose`: inputs in, one report out. An input that cannot be read gives a line on stderr and exit code 2."""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -10,12 +10,12 @@ from service.config.audit import Audit
 from service.extras import MissingExtra
 from service.notify.trial import TrialResult, receivers, try_out
 
-notify_cli = typer.Typer(no_args_is_help=True, help="Those who are told of episodes: webhooks and notifications.")
+notify_cli = typer.Typer(no_args_is_help=True, help="The receivers of episodes: webhooks and notifications.")
 
 
 @notify_cli.callback()
 def notify() -> None:
-    """Those who are told of episodes: webhooks and notifications."""
+    """The receivers of episodes: webhooks and notifications."""
 
 
 @notify_cli.command("test")

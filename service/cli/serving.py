@@ -65,7 +65,7 @@ def _collect_rarely() -> None:
 
 
 def _listener(chosen: Settings) -> socket.socket:
-    """The listening socket, taken before anything else so that a busy port is said in one line."""
+    """The listening socket, taken before anything else so that a busy port gives one clear line."""
     family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -15,7 +15,7 @@ class Audit:
         self._file = file
 
     def record(self, caller: str, action: str, database: str, outcome: str) -> None:
-        """One action with its outcome. A file that cannot be written is said in the log, and the action stands."""
+        """One action with its outcome. The log says when the file cannot be written, and the action stands."""
         log.info("%s: %s on %s: %s", caller, action, database, outcome)
         if self._file is None:
             return

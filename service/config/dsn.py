@@ -1,4 +1,4 @@
-"""The form of a dsn: what a driver would refuse in words of its own is told before anybody connects."""
+"""The form of a dsn. A mistake that the driver would refuse in its own words is named before anybody connects."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The settings of notifications: whom to tell of which episodes by Slack, Teams, PagerDuty, e-mail and the like."""
+"""The settings of notifications: who gets which episodes by Slack, Teams, PagerDuty, e-mail and the like."""
 
 import re
 from datetime import UTC, datetime, time, timedelta
@@ -16,7 +16,7 @@ _HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 
 
 class NotificationSettings(BaseModel):
-    """One receiver and what it is told. Its address stands in a file of its own, since it nearly always holds a secret."""
+    """One receiver and what it gets. Its address stands in a file of its own, since it nearly always holds a secret."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
@@ -27,9 +27,9 @@ class NotificationSettings(BaseModel):
     `msteams://…`, `pagerduty://…` or `mailtos://…`. Lines that begin with `#` are skipped. Read at each attempt, so a changed
     address needs no restart."""
     on: list[Literal["begin", "worse", "end"]] = Field(["begin", "end"], min_length=1)
-    """Which changes are told. An episode that reaches `min_severity` later than it began is told then, once."""
+    """Which changes are sent. An episode that reaches `min_severity` later than it began is sent then, once."""
     databases: list[str] = []
-    """Names of the databases to tell of; every one without it."""
+    """Names of the databases to report; all of them without it."""
     min_severity: Severity = Severity.WARNING
     """Episodes whose peak so far is below it are not told."""
     group: Seconds = Field(30.0, ge=0, le=3600)
@@ -40,7 +40,7 @@ class NotificationSettings(BaseModel):
     quiet_zone: str = "UTC"
     """The time zone of `quiet_hours`, such as `Europe/Berlin`."""
     quiet_below: Severity = Severity.CRITICAL
-    """Episodes whose peak so far is at least this are told in quiet hours too."""
+    """Episodes whose peak so far is at least this are sent in quiet hours too."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,11 +1,11 @@
-"""What holds for everyone who is told of episodes, by webhook or by notification: names, databases and the word `on`."""
+"""What webhooks and notifications share: names, databases and the word `on`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 
 class Receiver(Protocol):
-    """Somebody who is told: their name, their databases (every one where there is none), and what kind they are."""
+    """A receiver: its name, its databases (all where none is named), and its kind."""
 
     @property
     def target(self) -> str:

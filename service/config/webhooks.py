@@ -13,7 +13,7 @@ from service.config.receivers import named_on
 
 
 class WebhookSettings(BaseModel):
-    """One receiver and what it is told. The URL is never logged or stored, since with many receivers it is a secret."""
+    """One receiver and what it gets. The URL is never logged or stored, since with many receivers it is a secret."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
@@ -26,9 +26,9 @@ class WebhookSettings(BaseModel):
     """File that holds the key of the signature. Read at each attempt, so a changed key needs no restart. Without
     it nothing is signed."""
     on: list[Literal["begin", "worse", "end"]] = Field(["begin", "worse", "end"], min_length=1)
-    """Which changes are told."""
+    """Which changes are sent."""
     databases: list[str] = []
-    """Names of the databases to tell of; every one without it."""
+    """Names of the databases to report; all of them without it."""
     min_severity: Severity = Severity.NOTICE
     """Episodes whose peak so far is below it are not told. By the peak, so that whoever hears of a begin hears of
     the end."""

@@ -1,4 +1,4 @@
-"""Those who are told of episodes, put together: the event feed, the webhooks and the notifications."""
+"""The receivers of episodes, put together: the event feed, the webhooks and the notifications."""
 
 import time
 from dataclasses import dataclass

@@ -102,7 +102,7 @@ def _group(database: str, diagnosed: Sequence[DiagnosedInput]) -> SummaryGroup:
     deltas = [(entry.name, entry.change, entry.diagnosis) for entry in diagnosed if isinstance(entry.change, Delta)]
     found = series(deltas) if len(deltas) > 1 else None
     left_out = [
-        f"{entry.name} tells of no interval: {entry.change.why}"
+        f"{entry.name} has no interval: {entry.change.why}"
         for entry in diagnosed
         if not isinstance(entry.change, Delta)
     ]

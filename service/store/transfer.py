@@ -242,7 +242,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
             for number, line in enumerate(file, 1):
                 yield number, json.loads(line)
     except (ValueError, EOFError, zlib.error, gzip.BadGzipFile):
-        why = "it is cut off or damaged; copy it again, or write it anew with `latchscope store export`"
+        why = "it is cut off or damaged; copy it again, or write it again with `latchscope store export`"
         raise TransferError(f"{path} cannot be read beyond line {number}: {why}") from None
     if number == 0:
         raise TransferError(f"{path} is empty; write one with `latchscope store export`")

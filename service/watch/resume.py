@@ -23,7 +23,7 @@ def resume(databases: Sequence[MonitoredDatabase], store: Repository, writer: Wr
         episodes = {watched.name: store.episodes.recent(watched.name) for watched in databases}
         confirmed = store.confirmations.live(datetime.now(UTC))
     except STORE_ERRORS as error:
-        log.warning("store: open episodes cannot be read, so they begin anew: %s", brief(error))
+        log.warning("store: open episodes cannot be read, so they begin again: %s", brief(error))
     for watched in databases:
         watched.resume = partial(writer.last_snapshot, watched.name)
         watched.episodes.restore(episodes.get(watched.name, ()))

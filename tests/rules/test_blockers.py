@@ -103,7 +103,7 @@ def test_kill_command_is_never_given_for_a_background_process(program: str | Non
     [
         ("oracle@db1 (LCK0)", "the holder is a session behind it"),
         ("oracle@db1 (LMS1)", "carries the locks of the cluster"),
-        ("oracle@db1 (SMON)", "starts anew after a restart"),
+        ("oracle@db1 (SMON)", "starts over after a restart"),
         ("oracle@db1 (MMON)", "it is started again"),
         ("oracle@db1 (M000)", "a matter for Oracle Support"),
         ("oracle@db1 (CKPT)", "the instance may end with it"),

@@ -82,7 +82,7 @@ def test_thread_that_dies_is_started_anew_and_said(
     assert 'latchscope_thread_up{thread="frail"} 1.0' in told(thread)
     assert 'latchscope_thread_deaths_total{thread="frail"} 1.0' in told(thread)
     (record,) = [each for each in caplog.records if each.levelno == logging.ERROR]
-    assert "the thread frail died and starts anew in 0.01 s" in record.message and line in record.message
+    assert "the thread frail died and restarts in 0.01 s" in record.message and line in record.message
 
 
 def test_death_is_told_while_the_thread_is_away(watched: Callable[..., SupervisedThread]) -> None:
@@ -90,7 +90,7 @@ def test_death_is_told_while_the_thread_is_away(watched: Callable[..., Supervise
     assert thread.trouble is None, "it was never started"
     thread.start()
     becomes(lambda: thread.trouble, "it died")
-    assert thread.trouble == "the thread frail died and starts anew: ValueError: bad"
+    assert thread.trouble == "the thread frail died and restarts: ValueError: bad"
     assert ThreadMetrics([thread]).trouble() == thread.trouble
     assert 'latchscope_thread_up{thread="frail"} 0.0' in told(thread)
     thread.stop()
@@ -128,7 +128,7 @@ def test_readyz_and_metrics_tell_of_a_thread_of_the_service_that_died(
             return await asyncio.to_thread(ask)
 
     status, page = asyncio.run(run())
-    assert status == "the thread episode feed died and starts anew: ZeroDivisionError: division by zero"
+    assert status == "the thread episode feed died and restarts: ZeroDivisionError: division by zero"
     assert 'latchscope_thread_up{thread="episode feed"} 0.0' in page
     assert 'latchscope_thread_up{thread="store writer"} 1.0' in page
     up = {line.split('"')[1] for line in page.splitlines() if line.startswith("latchscope_thread_up{")}

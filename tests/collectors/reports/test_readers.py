@@ -1,4 +1,4 @@
-"""Readers are found by scanning, and a module that is wrong is said loudly."""
+"""Readers are found by scanning, and a wrong module fails loudly."""
 
 from pathlib import Path
 

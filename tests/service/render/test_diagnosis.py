@@ -240,4 +240,4 @@ def test_report_across_a_restart_is_told_in_one_sentence() -> None:
 def test_series_lists_a_report_across_a_restart_as_not_part_of_it() -> None:
     restart = str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))
     text = unwrapped(as_text(diagnose_all([*DAYS, restart]).diagnosed))
-    assert f"Note: {restart} tells of no interval: the instance restarted" in text
+    assert f"Note: {restart} has no interval: the instance restarted" in text

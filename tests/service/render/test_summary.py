@@ -91,6 +91,6 @@ def test_groups_place_a_report_across_a_restart_by_its_id() -> None:
     told = [*diagnose_all(DAYS[:2]).diagnosed]
     gap = NotComparable("ORDERS", None, "a restart", "wait", "3141592653")
     (group,) = groups([*told, DiagnosedInput("gap", gap, cannot_tell(gap))])
-    assert group.notes[-1] == "gap tells of no interval: a restart"
+    assert group.notes[-1] == "gap has no interval: a restart"
     stranger = replace(gap, dbid="7")
     assert len(groups([*told, DiagnosedInput("gap", stranger, cannot_tell(stranger))])) == 2
