@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 
 def main() -> None:
@@ -10,8 +11,10 @@ def main() -> None:
     gc.disable()
     # Whatever we write (store, spool, captures, exports, audit) may name users and objects of databases: for the owner alone.
     os.umask(0o077)
-    from service.cli.main import cli
-
+    try:
+        from service.cli.main import cli
+    except KeyboardInterrupt:  # Ctrl-C while it starts: nothing has begun, so there is nothing to say
+        sys.exit(130)
     gc.freeze()
     gc.enable()
     cli(prog_name="latchscope")
