@@ -187,8 +187,13 @@ def figures(options: Sequence[str] = ()) -> Group:
     """Tables of the closed loop, of the steps of a poll, and of the open loop."""
     parser = argparse.ArgumentParser(prog="python -m bench capacity", description=__doc__)
     parser.add_argument("--closed", default="1,100", help="databases, several by commas; empty for none")
-    parser.add_argument("--open", default="1,100,150,300,1000", help="the same of the open loop")
+    parser.add_argument(
+        "--open",
+        default="1,100,150,300,1000",
+        help="the same of the open loop; 300:0.33 with a share in a storm of its own",
+    )
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--closed-seconds", type=float, help="those of the closed loop, else as --seconds")
     parser.add_argument("--warm", type=float, default=60.0, help="seconds of the open loop before it counts")
     parser.add_argument("--troubled", type=float, default=1 / 3, help="share of databases in a storm, of the open loop")
     parser.add_argument("--hung", type=int, default=0, help="databases that hang once all are polled")
@@ -198,9 +203,11 @@ def figures(options: Sequence[str] = ()) -> Group:
     )
     given = parser.parse_args(options)
     counts = [int(each) for each in given.closed.split(",") if each]
-    tables = [_closed_table(counts, given.seconds), _steps_table(given.seconds)] if counts else []
-    if counts := [int(each) for each in given.open.split(",") if each]:
-        tables.append(_open_table(counts, given))
+    seconds = given.closed_seconds or given.seconds
+    tables = [_closed_table(counts, seconds), _steps_table(seconds)] if counts else []
+    if wanted := [each.partition(":") for each in given.open.split(",") if each]:
+        fleets = [(int(count), float(share) if share else given.troubled) for count, _, share in wanted]
+        tables.append(_open_table(fleets, given))
     return Group(*tables)
 
 
@@ -234,13 +241,13 @@ def _steps_table(seconds: float) -> Table:
     return table
 
 
-def _open_table(counts: Sequence[int], given: argparse.Namespace) -> Table:
+def _open_table(fleets: Sequence[tuple[int, float]], given: argparse.Namespace) -> Table:
     heads = ("databases", "polls/s, wanted", "gap p50, p99 s", "cores", "cpu ms per poll", "statements per poll")
     table = Table("open loop", *heads, "/metrics p99 s", "queue s", "RSS MB", "threads", "descriptors")
-    for databases in counts:
+    for databases, troubled in fleets:
         one = opened(
             databases,
-            given.troubled,
+            troubled,
             given.seconds,
             hung=given.hung,
             delay=given.delay,
