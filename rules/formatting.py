@@ -23,6 +23,12 @@ def percent(share: float, digits: int | None = None) -> str:
     return f"> {100 - 10**-digits:g} %" if share < 1 and float(words) == 100 else f"{words} %"
 
 
+def predicted_share(now: float, value: float | None, low: float, high: float) -> str:
+    """21.0 % → 0.7 % (0.5 % to 1.1 %); without the one in the middle where only the bounds are known."""
+    reach = f"{percent(low)} to {percent(high)}"
+    return f"{percent(now)} → {reach}" if value is None else f"{percent(now)} → {percent(value)} ({reach})"
+
+
 def whole_percent(share: float) -> str:
     """0.999995 → 100 %, for a share whose fraction says nothing."""
     return f"{share * 100:,.0f} %"

@@ -9,7 +9,7 @@ from rules.contention.observation import LatchCounts
 from rules.contention.prediction import Estimate, Prediction, predict
 from rules.contention.readings import counts_of, middle, ordinary_hold, processors
 from rules.context import SignalContext
-from rules.formatting import percent, rough
+from rules.formatting import percent, predicted_share, rough
 from rules.model import Finding
 from rules.predicted import PredictedEffect, PredictedFigure, PredictionScore, RemedyEffect, ScoredFigure
 
@@ -69,7 +69,7 @@ def _in_words(effect: RemedyEffect) -> str:
     hold = (
         ""
         if effect.hold == (1.0, 1.0)
-        else "hold as that of the other children"
+        else "held as briefly as the other children"
         if effect.hold == "ordinary"
         else f"hold × {_range(*effect.hold)}"
     )
@@ -115,8 +115,7 @@ def _figure(name: str, unit: str, now: float, estimate: Estimate) -> PredictedFi
 
 def _statement(figures: Sequence[PredictedFigure]) -> str:
     missed = figures[0]
-    value = "" if missed.value is None else f"{percent(missed.value)} "
-    parts = [f"misses {percent(missed.now)} → {value}[{percent(missed.low)}..{percent(missed.high)}] of gets"]
+    parts = [f"misses {predicted_share(missed.now, missed.value, missed.low, missed.high)} of gets"]
     slept = next((figure for figure in figures if figure.name == "sleeps_per_second"), None)
     if slept is not None:
         parts.append(f"sleeps {rough(slept.now)} → at most {rough(slept.high)} a second")
@@ -131,7 +130,8 @@ def score(effect: PredictedEffect, after: LatchCounts) -> PredictionScore | None
     figures = tuple(_scored(figure, seen[figure.name]) for figure in effect.figures if figure.name in seen)
     held = all(figure.inside for figure in figures)
     missed, *slept = figures
-    words = f"{percent(missed.came)} of gets missed where [{percent(missed.low)}..{percent(missed.high)}] was predicted"
+    predicted = f"{percent(missed.low)} to {percent(missed.high)}"
+    words = f"{percent(missed.came)} of gets missed where {predicted} was predicted"
     for figure in slept:
         words += f", {rough(figure.came)} sleeps a second where at most {rough(figure.high)} were"
     statement = f"the prediction made before {'held' if held else 'failed'}: {words}"

@@ -18,7 +18,7 @@ from rules.contention.processor import hidden_spin_share
 from rules.contention.readings import child_named, counts_of, processors
 from rules.contention.timer import fit_timed
 from rules.context import SignalContext
-from rules.formatting import percent, rough
+from rules.formatting import percent, predicted_share, rough
 from service.history.whatif_model import EstimateOut, SpinningOut, WhatIfIn, WhatIfOut
 from service.store.repository import Repository
 
@@ -219,7 +219,7 @@ def _timed(observed: Observed, asked: WhatIfIn, now: LatchCounts) -> WhatIfOut:
         database=observed.database,
         child=observed.child,
         cache=observed.cache,
-        statement=f"work × {factor:.2f} [{low:.2f}..{high:.2f}]: {note}" if factor != 1.0 else f"no change: {note}",
+        statement=f"work × {factor:.2f} ({low:.2f} to {high:.2f}): {note}" if factor != 1.0 else f"no change: {note}",
         intervals=model.rows,
         confidence="low" if model.low_confidence else "medium",
         active_sessions=now.processes,
@@ -240,9 +240,9 @@ def _out(now: float | None, estimate: Estimate) -> EstimateOut:
 
 
 def _statement(now: LatchCounts, work: Estimate, missed: Estimate, slept: Estimate | None) -> str:
-    value = "" if missed.value is None else f"{percent(missed.value)} "
-    parts = [f"misses {percent(now.miss_ratio)} → {value}[{percent(missed.low)}..{percent(missed.high)}] of gets"]
-    parts.append(f"work × {'' if work.value is None else f'{work.value:.2f} '}[{work.low:.2f}..{work.high:.2f}]")
+    told = predicted_share(now.miss_ratio, missed.value, missed.low, missed.high)
+    reach = f"{work.low:.2f} to {work.high:.2f}"
+    parts = [f"misses {told} of gets", f"work × {reach if work.value is None else f'{work.value:.2f} ({reach})'}"]
     if slept is not None:
         parts.append(f"sleeps {rough(now.sleeps / now.seconds)} → at most {rough(slept.high)} a second")
     return "; ".join(parts)

@@ -231,7 +231,7 @@ def _panels(figures: _Figures, caches: CacheMap, most: int) -> Iterator[ChartPan
             key, title, "per second", tuple(top(lines, [row.stretch.seconds for row in figures.shown], most))
         )
 
-    yield rate("share", "DB time lost in row cache waits", "%", [(SHARE.view, "{}", SHARE.column)], scale=100.0)
+    yield rate("share", "DB time lost", "%", [(SHARE.view, "{}", SHARE.column)], scale=100.0)
     if figures.of(MUTEXES) and not figures.of(CHILDREN):
         yield tops("sleeps", MUTEX_SLEEPS, MUTEXES, lambda series: function_of(str(series.key.get("location"))))
     else:

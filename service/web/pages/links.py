@@ -53,7 +53,7 @@ def spelled(value: float | None, unit: str) -> tuple[str, str]:
         return length(value), ""
     if " per " in unit and unit not in PER_TIME and 0 < value < 0.2:
         return f"1 in {amount(float(f'{1 / value:.3g}'))}", ""
-    return amount(value), unit.replace(PER_SECOND, " a second")
+    return amount(value), "" if unit == "value" else unit.replace(PER_SECOND, " a second")
 
 
 def whole(value: float | None, unit: str) -> str:
@@ -66,7 +66,12 @@ def bound_words(bound: Bound | None, unit: str) -> str:
     """at least 50 %."""
     if bound is None:
         return ""
-    return f"{'at least' if bound.operator == '>=' else 'at most'} {whole(bound.value, unit)}"
+    return f"{'at least' if bound.operator == '>=' else 'at most'} {_round(whole(bound.value, unit))}"
+
+
+def _round(told: str) -> str:
+    """50.0 % → 50 %: a bound somebody chose is not measured to the tenth."""
+    return told.replace(f".0{TIED}%", f"{TIED}%")
 
 
 def usual_words(usual: UsualBetween | None, unit: str) -> str:
@@ -75,11 +80,11 @@ def usual_words(usual: UsualBetween | None, unit: str) -> str:
         return ""
     here = "usual here" if usual.where != "in general" else "usual"
     if usual.low and usual.high is not None:
-        low, high = spelled(usual.low, unit)[0], spelled(usual.high, unit)[0]
+        low, high = _round(spelled(usual.low, unit)[0]), _round(spelled(usual.high, unit)[0])
         return f"{here}: {low.removesuffix(f'{TIED}%')}–{high}"
     if usual.high is not None:
-        return f"{here}: below {spelled(usual.high, unit)[0]}"
-    return f"{here}: above {spelled(usual.low, unit)[0]}" if usual.low is not None else ""
+        return f"{here}: below {_round(spelled(usual.high, unit)[0])}"
+    return f"{here}: above {_round(spelled(usual.low, unit)[0])}" if usual.low is not None else ""
 
 
 def _step(link: ChainLink, state: str) -> ChainStep:
@@ -108,10 +113,10 @@ def _below(link: ChainLink, usual: str) -> str:
         return f"not known: {link.unknown}" if len(link.unknown) < 50 else "likely, not known"
     if usual:
         return usual
-    if link.numerator is not None and link.denominator is not None and link.counted != "s":
+    if link.numerator is not None and link.numerator <= (link.denominator or 0) and link.counted not in ("", "s"):
         return f"{amount(link.numerator)} of {amount(link.denominator)} {link.counted}".strip()
     if link.bound is not None:
-        return f"counts from {whole(link.bound.value, link.unit)}" if link.bound.operator == ">=" else ""
+        return f"counts from {_round(whole(link.bound.value, link.unit))}" if link.bound.operator == ">=" else ""
     return ""
 
 
@@ -126,7 +131,7 @@ def _picture(link: ChainLink, state: str) -> Markup:
         f"{whole(link.value, link.unit)}; {bound_words(link.bound, link.unit) or usual_words(link.usual, link.unit)}"
     )
     spell = (
-        NOT_KNOWN if bound is None else spelled(bound, link.unit)[0],
+        NOT_KNOWN if bound is None else _round(spelled(bound, link.unit)[0]),
         spelled(link.value * small.BULLET_ROOM, link.unit)[0],
     )
     return small.bullet(link.value, bound, usual, words, state, (spell[0], ""))
@@ -134,4 +139,4 @@ def _picture(link: ChainLink, state: str) -> Markup:
 
 def _short(bar: ChainBar) -> str:
     """A label that fits: the cache without its prefix, the function without its number."""
-    return function_of(bar.label).removeprefix("dc_").removeprefix("latch: ")
+    return function_of(bar.label).removeprefix("dc_").removeprefix("latch: ").removeprefix("Result Cache: ")

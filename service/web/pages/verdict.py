@@ -1,5 +1,6 @@
 """The first card of a page: what is wrong, how bad, since when, and what to do now, in one view of five seconds."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +13,8 @@ from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
 
 SURE = {Confidence.HIGH: "High", Confidence.MEDIUM: "Medium", Confidence.LOW: "Low"}
-HANGS = "No wait ends while it lasts, so counters stand still."
+MOST_OF_THEM = 0.9
+"""Share of the waiters behind one session from which on it is the thing to look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since
         ]
     if finding is None:
         title, lede = "Sessions wait, and no known cause explains it", _where(diagnosis)
-        do, warn = "Look at who waits, and at what could not be judged.", ""
+        do, warn = _holder(diagnosis) or ("Look at who waits, and at what could not be judged.", "")
     else:
         title, lede, do, warn = finding.title, finding.lede, finding.do_now, finding.check_first or ""
     if against is not None:
@@ -151,6 +153,21 @@ def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since
         sure=_sure(finding) if finding else "",
         act=finding is not None,
         finding=finding,
+    )
+
+
+def _holder(diagnosis: Diagnosis) -> tuple[str, str] | None:
+    """What to do, and what not to do, where most of those who wait do so behind one session."""
+    held: Counter[str] = Counter()
+    for group in diagnosis.who:
+        if group.blocker:
+            held[group.blocker] += group.share  # type: ignore[assignment]
+    name, share = next(iter(held.most_common(1)), ("", 0.0))
+    if share < MOST_OF_THEM:
+        return None
+    return (
+        f"Find out what session {name} does. Nearly all of those who wait do so behind it.",
+        "Do not kill those who wait: it frees nothing, and pools open new sessions at once.",
     )
 
 

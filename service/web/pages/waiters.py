@@ -1,12 +1,12 @@
 """Who waits, summed by SQL and by module."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from rules.model import Diagnosis
+from rules.model import Diagnosis, WaiterTotal
 from service.web.charts import small
 from service.web.pages import words
 
@@ -35,33 +35,31 @@ class WaitersTotals:
 
 def waiters_totals(diagnosis: Diagnosis) -> WaitersTotals | None:
     """Waiters by SQL and by module."""
-    if not diagnosis.who:
+    totals = diagnosis.who_totals
+    if totals is None:
         return None
-    sql: Counter[str] = Counter()
-    module: Counter[str] = Counter()
     blockers: Counter[str] = Counter()
     for group in diagnosis.who:
-        sql[group.sql_id or "not known"] += group.share  # type: ignore[assignment]
-        module[" ".join(part for part in (group.module, group.program) if part) or "not known"] += group.share  # type: ignore[assignment]
         if group.blocker:
             blockers[group.blocker] += group.share  # type: ignore[assignment]
-    waiting = sum(group.sessions for group in diagnosis.who)
     most = blockers.most_common(1)
+    waiting = sum(total.sessions for total in totals.by_module)
+    met = f"{words.plural(totals.waiters, 'waiter')} met in {words.plural(totals.looks, 'look')}"
     return WaitersTotals(
-        about=f"Share of {words.sessions(waiting)} sessions that wait, on average",
-        groups=[("By SQL", _ranked(sql, True)), ("By module", _ranked(module, False))],
+        about=f"Share of {words.sessions(waiting)} sessions that wait, on average ({met})",
+        groups=[("By SQL", _ranked(totals.by_sql_id, True)), ("By module", _ranked(totals.by_module, False))],
         blocked=f"{words.share(min(most[0][1], 1.0))} wait for session {most[0][0]}."
         if most
         else "No session blocks another: all wait for the same thing.",
     )
 
 
-def _ranked(shares: Mapping[str, float], code: bool) -> Sequence[WaitersRow]:
-    ordered = sorted(shares.items(), key=lambda item: (-item[1], item[0]))
-    shown = ordered[:MOST_NAMED]
-    rest = ordered[MOST_NAMED:]
-    rows = [WaitersRow(name, code and name != "not known", value, small.bar(value)) for name, value in shown]
-    if rest:
-        value = sum(each for _, each in rest)
+def _ranked(totals: Sequence[WaiterTotal], code: bool) -> Sequence[WaitersRow]:
+    rows = [
+        WaitersRow(total.name or "not known", code and total.name is not None, total.share, small.bar(total.share))
+        for total in totals[:MOST_NAMED]
+    ]
+    if rest := totals[MOST_NAMED:]:
+        value = sum(total.share for total in rest)
         rows.append(WaitersRow(f"{len(rest)} others", False, value, small.bar(value, "s5")))
     return rows

@@ -64,6 +64,8 @@ def share(value: float | None) -> str:
     """A share in percent, three digits that matter, tied to its sign."""
     if value is None:
         return NOT_KNOWN
+    if value == 1:
+        return f"100{TIED}%"
     if 0 < value < 0.00001:
         return f"<{TIED}0.001{TIED}%"
     words = (

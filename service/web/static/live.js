@@ -2,12 +2,13 @@
 const EVERY_MS = 5000;
 const parts = (page) => new Map([...page.querySelectorAll("[data-live]")].map((part) => [part.dataset.live, part]));
 
-// A reader who types, selects or has opened something keeps it as it is.
+// A reader who types, selects, drags or has opened something keeps it as it is.
 function inUse(part) {
   const selected = getSelection();
   if (String(selected) && selected.rangeCount && selected.getRangeAt(0).intersectsNode(part)) return true;
   if (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select, pre")) return true;
   if ([...part.querySelectorAll("input, textarea, select")].some((input) => input.value !== (input.defaultValue ?? input.value) || input.files?.length)) return true;
+  if (part.querySelector(".drag")) return true;
   return [...part.querySelectorAll("details")].some((one) => one.open !== one.hasAttribute("data-open"));
 }
 const rememberOpen = (page) => { for (const one of page.querySelectorAll("details[open]")) one.dataset.open = ""; };

@@ -46,7 +46,7 @@ def test_score_says_what_was_predicted_and_what_came() -> None:
     after, still = (counts_of(SignalContext(demo("undo-storm", *span)), 1) for span in ((170, 200), (90, 120)))
     good, bad = score(told, after), score(told, still)
     assert good is not None and bad is not None
-    assert good.held and good.statement.startswith("the prediction made before held: 0.6 % of gets missed where [")
+    assert good.held and good.statement.startswith("the prediction made before held: 0.6 % of gets missed where ")
     assert not bad.held and bad.statement.startswith("the prediction made before failed: 21.0 % of gets missed")
     missed = good.figures[0]
     assert (missed.inside, missed.before, missed.came) == (True, told.figures[0].now, after.miss_ratio)

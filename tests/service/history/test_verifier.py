@@ -22,7 +22,7 @@ def test_verifier_verifies_a_trouble_that_a_change_ended(store: Repository, stag
     assert told is not None
     assert told.startswith("verified: after the mark `undo tablespace recreated`, sleeps on dc_rollback_segments fell ")
     assert "The work went on meanwhile" in told
-    assert "; the prediction made before held: 0.6 % of gets missed where [" in told
+    assert "; the prediction made before held: 0.6 % of gets missed where " in told
 
 
 def test_score_of_the_prediction_is_kept_with_its_figures(store: Repository, stage: Stage) -> None:

@@ -11,7 +11,7 @@ from collectors.confirmation import ConfirmationResult
 from collectors.model import Rows
 from collectors.scenarios import scenarios
 from rules.catalogue import catalogue
-from rules.model import Candidate, WaiterGroup
+from rules.model import Candidate, WaiterGroup, WaiterTotal, WaiterTotals
 from service.config.settings import DatabaseSettings
 from service.state.board import Failure
 from service.state.confirmations import Confirmed
@@ -309,10 +309,35 @@ def test_database_page_shows_waiters_episodes_and_what_else_to_check(stage: Stag
     )  # fmt: skip
     entry = next(one for one in catalogue().values() if one.handbook)
     candidate = Candidate(cause=entry.id, title=entry.name, check="look")
-    told = published.whole.model_copy(update={"who": (group,), "candidates": (candidate,)})
+    total = WaiterTotal(name="7h35uxf5uhmm1", waiters=6, share=1.0, sessions=3.0)
+    totals = WaiterTotals(looks=2, waiters=6, by_sql_id=(total,), by_module=(total,))
+    update = {"who": (group,), "who_totals": totals, "candidates": (candidate,)}
+    told = published.whole.model_copy(update=update)
     stage["undo-storm"].published = replace(published, diagnosis=told, weighed_at=published.snapshot.taken_at)
     text = stage.app().get("/db/undo-storm").text
-    for word in ("7h35uxf5uhmm1", "<summary>Episodes</summary>", "lasts", f"/causes/{entry.id}"):
+    for word in (
+        "7h35uxf5uhmm1",
+        "<summary>Episodes</summary>",
+        "lasts",
+        f"/causes/{entry.id}",
+        "met in 2\N{NO-BREAK SPACE}looks",
+    ):
         assert word in text, word
     assert HOSTILE not in text
     assert stage.app().get("/db/healthy-19c").text.count("<summary>Episodes</summary>") == 0
+
+
+def test_card_names_the_session_that_all_others_wait_for(stage: Stage) -> None:
+    for moment in (40, 42, 44):
+        published = stage.poll("undo-storm", moment)
+    group = WaiterGroup(
+        event="row cache lock", cache="dc_objects", sessions=3.0, share=0.95, sql_id=None,
+        module=None, program=None, container=None, blocker="312@1",
+    )  # fmt: skip
+    for share, named in ((0.95, True), (0.5, False)):
+        told = published.whole.model_copy(
+            update={"findings": (), "who": (group.model_copy(update={"share": share}),), "who_totals": None}
+        )
+        stage["undo-storm"].published = replace(published, diagnosis=told, weighed_at=published.snapshot.taken_at)
+        text = stage.app().get("/db/undo-storm").text
+        assert ("Find out what session 312@1 does" in text, "Do not kill those who wait" in text) == (named, named)

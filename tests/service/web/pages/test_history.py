@@ -76,7 +76,7 @@ def test_history_page_figures_are_those_of_the_polls(app: Client, still: Stage) 
 def test_history_page_names_its_charts_resolution_and_time_zone(app: Client) -> None:
     text = history(app, 41, 49)
     for words in (
-        "DB time lost in row cache waits", "Row cache latch sleeps", "Dictionary gets", "Hard parses", "Executions",
+        "DB time lost", "Row cache latch sleeps", "Dictionary gets", "Hard parses", "Executions",
         "Entries used of dc_rollback_segments", "dc_rollback_segments", "Resolution: every poll", "All times are UTC",
         '>01 Mar 12:00:41</time> – <time', "format=csv", "1 hour", "90 days", "later", "wider",
     ):  # fmt: skip
