@@ -320,7 +320,7 @@ def test_database_page_shows_waiters_episodes_and_what_else_to_check(stage: Stag
         "<summary>Episodes</summary>",
         "lasts",
         f"/causes/{entry.id}",
-        "met in 2\N{NO-BREAK SPACE}looks",
+        "met in 2 looks",
     ):
         assert word in text, word
     assert HOSTILE not in text
