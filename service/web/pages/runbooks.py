@@ -1,27 +1,28 @@
 """The runbooks the alerts link to, rendered from the same Markdown files that lie beside the alerts."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import yaml
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 _HERE = Path(__file__).parents[2]
 PLACES = (_HERE / "dashboards" / "runbooks", _HERE.parent / "dashboards" / "runbooks")
 """In an installed package, in a checkout."""
+RULES = [folder.with_name("prometheus") / "alerts.yml" for folder in PLACES]
 _NAME = re.compile(r"^[A-Za-z0-9]+$")
 
 
-_SEVERITY = re.compile(r"\b(critical|warning|notice)\b", re.IGNORECASE)
 _RANK = ("critical", "warning", "notice")
 
 
 @dataclass(frozen=True, slots=True)
 class RunbookLine:
-    """A runbook in the list: its alert, the worst severity that it speaks of, and its first sentence."""
+    """A runbook in the list: its alert, the worst severity of its rules, and its first sentence."""
 
     name: str
     state: str
@@ -38,8 +39,20 @@ def _short(name: str) -> RunbookLine:
     text = _text(name) or ""
     blocks = [block.strip() for block in text.split("\n\n") if block.strip()]
     line = " ".join(blocks[1].split()) if len(blocks) > 1 else ""
-    spoken = {word.lower() for word in _SEVERITY.findall(text)}
-    return RunbookLine(name, next((word for word in _RANK if word in spoken), "warning"), line)
+    ours = severities().get(name, frozenset())
+    return RunbookLine(name, next((word for word in _RANK if word in ours), "none"), line)
+
+
+@cache
+def severities() -> Mapping[str, frozenset[str]]:
+    """Alert → the severities of its rules, as the files for Prometheus have them."""
+    found: dict[str, frozenset[str]] = {}
+    for path in (path for path in RULES if path.is_file()):
+        for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]:
+            for rule in group["rules"]:
+                severity = rule.get("labels", {}).get("severity", "")
+                found[rule["alert"]] = found.get(rule["alert"], frozenset()) | {severity}
+    return found
 
 
 def names() -> list[str]:
