@@ -52,7 +52,7 @@ docs: .venv/.ready  ## write the parts of the documents that follow from code
 	$(RUN) python -m docs.build
 
 site: .venv/.ready  ## the documentation site in build/site; a broken link fails
-	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build
 	@echo "build/site/index.html"
 
 pictures: .venv/.ready  ## draw the dashboards from live answers into docs/images
