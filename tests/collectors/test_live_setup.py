@@ -16,9 +16,10 @@ def test_grants_of_the_containers_are_the_ones_printed(user: str, kind: str) -> 
 
 
 @pytest.mark.parametrize(("file", "grants"), [("free.sql", "grants-cdb.sql"), ("xe11.sql", "grants-11.2.sql")])
-def test_container_runs_its_grants_with_a_password(file: str, grants: str) -> None:
+def test_container_runs_its_grants_with_the_password_made_for_it(file: str, grants: str) -> None:
     text = (LIVE / "setup" / file).read_text(encoding="utf-8")
-    assert f"@/opt/latchscope/{grants}" in text and text.index("define latchscope_password =") < text.index("@/opt")
+    assert text.index("@/run/generated/latchscope.sql") < text.index(f"@/opt/latchscope/{grants}")
+    assert "identified" not in text and "define" not in text, "a password in the checkout"
     assert "accept" not in (LIVE / "setup" / grants).read_text(encoding="utf-8"), "nobody sits there to be asked"
 
 
