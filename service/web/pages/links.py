@@ -48,7 +48,7 @@ def spelled(value: float | None, unit: str) -> tuple[str, str]:
     if value is None:
         return "not known", ""
     if unit in ("ratio", "share of DB time"):
-        return (share(value), "") if value <= 1 else (f"{amount(value)}×", "")
+        return (share(value), "") if value <= 10 else (f"{amount(value)}×", "")
     if unit == "s":
         return length(value), ""
     if " per " in unit and unit not in PER_TIME and 0 < value < 0.2:
