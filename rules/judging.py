@@ -67,9 +67,18 @@ def _unnamed(cause: Cause, naming: Sequence[ConditionResult], context: SignalCon
     """
     if _written(context):
         return None
-    each = [one for condition in cause.when if isinstance(condition, AnyOf) for one in _each(condition, cause, context)]
-    others = [one for one in each if one.condition.signal in NAMING and one.holds is None and not _moot(one, context)]
-    return next((reading for one in (*naming, *others) if (reading := _not_captured(one, context))), None)
+    each = [
+        outcome
+        for condition in cause.when
+        if isinstance(condition, AnyOf)
+        for outcome in _each(condition, cause, context)
+    ]
+    others = [
+        outcome
+        for outcome in each
+        if outcome.condition.signal in NAMING and outcome.holds is None and not _moot(outcome, context)
+    ]
+    return next((reading for outcome in (*naming, *others) if (reading := _not_captured(outcome, context))), None)
 
 
 def _not_captured(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
@@ -211,7 +220,7 @@ def blocking_of(outcomes: Sequence[ConditionResult], context: SignalContext) -> 
     What was not captured might speak against it, so it does; of what there is too little of, see `_too_little`.
     """
     must = [outcome for outcome in outcomes if outcome.condition.role != "supporting"]
-    return _too_little(outcomes) or next((reading for one in must if (reading := _absent(one, context))), None)
+    return _too_little(outcomes) or next((reading for outcome in must if (reading := _absent(outcome, context))), None)
 
 
 def _too_little(outcomes: Sequence[ConditionResult]) -> Unknown | None:

@@ -62,19 +62,19 @@ def news(changes: Iterable[LoggedChange]) -> list[EpisodeNews]:
 
 def message_of(changes: Sequence[LoggedChange], public_url: str | None) -> Message:
     """The message for some changes, of which there is at least one."""
-    told = news(changes)
-    lasting = [each.peak for each in told if not each.over]
+    items = news(changes)
+    lasting = [each.peak for each in items if not each.over]
     severity = max(lasting, key=lambda peak: peak.rank) if lasting else None
-    if len(told) == 1:
-        (only,) = told
+    if len(items) == 1:
+        (only,) = items
         return Message(_title(only), "\n".join([_sentence(only), *_link(public_url, only.change.database)]), severity)
-    databases = {each.change.database for each in told}
-    over = sum(each.over for each in told)
+    databases = {each.change.database for each in items}
+    over = sum(each.over for each in items)
     where = f"on {len(databases)} databases" if len(databases) > 1 else f"on {next(iter(databases))}"
-    title = f"latchscope: {len(told)} troubles {where}{f', {over} of them over' if over else ''}"
-    lines = [line for each in told[:MOST_EPISODES] for line in _listed(each, public_url)]
-    if len(told) > MOST_EPISODES:
-        lines.append(f"and {len(told) - MOST_EPISODES} more")
+    title = f"latchscope: {len(items)} troubles {where}{f', {over} of them over' if over else ''}"
+    lines = [line for each in items[:MOST_EPISODES] for line in _listed(each, public_url)]
+    if len(items) > MOST_EPISODES:
+        lines.append(f"and {len(items) - MOST_EPISODES} more")
     return Message(title, "\n".join([*lines, *([] if len(databases) == 1 else _link(public_url))]), severity)
 
 
@@ -84,28 +84,28 @@ def harmless(text: str, longest: int = LONGEST_SENTENCE) -> str:
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
-def _title(told: EpisodeNews) -> str:
+def _title(item: EpisodeNews) -> str:
     """The same for begin and end, since some receivers find the incident to resolve by it."""
-    cache = told.episode.get("cache")
-    return harmless(f"{told.change.database}: {told.episode['title']}{f' on {cache}' if cache else ''}", 200)
+    cache = item.episode.get("cache")
+    return harmless(f"{item.change.database}: {item.episode['title']}{f' on {cache}' if cache else ''}", 200)
 
 
-def _sentence(told: EpisodeNews) -> str:
-    headline = harmless(str(told.episode["headline"]))
-    if told.over:
-        share = told.episode.get("peak_share_of_db_time")
+def _sentence(item: EpisodeNews) -> str:
+    headline = harmless(str(item.episode["headline"]))
+    if item.over:
+        share = item.episode.get("peak_share_of_db_time")
         cost = f", {percent(share)} of DB time" if share is not None else ""
-        verdict = f" {harmless(told.episode['verdict'])}" if told.episode.get("verdict") else ""
+        verdict = f" {harmless(item.episode['verdict'])}" if item.episode.get("verdict") else ""
         worst = (
-            f"At its worst {_word(told.peak)}{cost}: {headline}" if told.begins else f"It was {_word(told.peak)}{cost}."
+            f"At its worst {_word(item.peak)}{cost}: {headline}" if item.begins else f"It was {_word(item.peak)}{cost}."
         )
-        return f"Resolved after {_lasted(told)}. {worst}{verdict}"
-    now = " now" if told.change.what == "worse" else ""
-    return f"{_word(told.peak)}{now}, since {_time(told.episode['begin'])} UTC: {headline}"
+        return f"Resolved after {_lasted(item)}. {worst}{verdict}"
+    now = " now" if item.change.what == "worse" else ""
+    return f"{_word(item.peak)}{now}, since {_time(item.episode['begin'])} UTC: {headline}"
 
 
-def _listed(told: EpisodeNews, public_url: str | None) -> list[str]:
-    return [f"• {_title(told)}. {_sentence(told)}", *(f"  {link}" for link in _link(public_url, told.change.database))]
+def _listed(item: EpisodeNews, public_url: str | None) -> list[str]:
+    return [f"• {_title(item)}. {_sentence(item)}", *(f"  {link}" for link in _link(public_url, item.change.database))]
 
 
 def _link(public_url: str | None, database: str | None = None) -> list[str]:
@@ -122,13 +122,13 @@ def _time(moment: str) -> str:
     return datetime.fromisoformat(moment).strftime("%H:%M")
 
 
-def _end(told: EpisodeNews) -> str:
-    return str(told.episode.get("end") or told.episode["last_seen"])
+def _end(item: EpisodeNews) -> str:
+    return str(item.episode.get("end") or item.episode["last_seen"])
 
 
-def _lasted(told: EpisodeNews) -> str:
+def _lasted(item: EpisodeNews) -> str:
     """From begin to end, by the database's clock."""
-    begin, end = (datetime.fromisoformat(moment) for moment in (told.episode["begin"], _end(told)))
+    begin, end = (datetime.fromisoformat(moment) for moment in (item.episode["begin"], _end(item)))
     minutes = round((end - begin).total_seconds() / 60)
     if minutes < 1:
         return f"{(end - begin).total_seconds():.0f} s"

@@ -22,22 +22,22 @@ CACHES = ("Cache", "Gets", "% gets", "Misses", "Modified", "Used", "Entries")
 WAITERS = ("Waits for", "Cache", "Sessions", "SQL id", "Module", "Program")
 
 FLEET_ORDERS: Mapping[str, Callable[[Json], Any]] = {
-    "severity": lambda one: (fleet_rank(one), one["name"]),
-    "name": lambda one: one["name"],
-    "age": lambda one: -(one.get("data_age_seconds") or 1e12),
+    "severity": lambda row: (fleet_rank(row), row["name"]),
+    "name": lambda row: row["name"],
+    "age": lambda row: -(row.get("data_age_seconds") or 1e12),
 }
 CHILD_ORDERS: Mapping[str, Callable[[Json], Any]] = {
-    "sleeps": lambda one: -(one.get("sleeps") or 0.0),
-    "gets": lambda one: -(one.get("gets") or 0.0),
-    "misses": lambda one: -(one.get("misses") or 0.0),
-    "child": lambda one: one["child"],
+    "sleeps": lambda row: -(row.get("sleeps") or 0.0),
+    "gets": lambda row: -(row.get("gets") or 0.0),
+    "misses": lambda row: -(row.get("misses") or 0.0),
+    "child": lambda row: row["child"],
 }
 CACHE_ORDERS: Mapping[str, Callable[[Json], Any]] = {
-    "gets": lambda one: -(one.get("gets") or 0.0),
-    "misses": lambda one: -(one.get("getmisses") or 0.0),
-    "modified": lambda one: -(one.get("modifications") or 0.0),
-    "used": lambda one: -(one.get("entries_used") or 0.0),
-    "name": lambda one: one["cache"],
+    "gets": lambda row: -(row.get("gets") or 0.0),
+    "misses": lambda row: -(row.get("getmisses") or 0.0),
+    "modified": lambda row: -(row.get("modifications") or 0.0),
+    "used": lambda row: -(row.get("entries_used") or 0.0),
+    "name": lambda row: row["cache"],
 }
 
 
@@ -63,49 +63,49 @@ def severity(word: str | None, up: bool = True) -> Text:
     return Text(WORDS.get(word, visible(word)), style=COLOURS.get(word, ""))
 
 
-def fleet_rank(one: Json) -> int:
+def fleet_rank(row: Json) -> int:
     """The worst first; what gives no data stands above what is fine."""
-    return RANKS.get(one["severity"], NO_DATA) if one["up"] and one["severity"] else NO_DATA
+    return RANKS.get(row["severity"], NO_DATA) if row["up"] and row["severity"] else NO_DATA
 
 
-def verdict(one: Json) -> Text:
+def verdict(row: Json) -> Text:
     """The sentence of a database, or why there is none."""
-    failure = one.get("failure")
-    told = failure["why"] if failure and not one["up"] else one.get("headline") or "waiting for the first two polls"
-    return plain(told)
+    failure = row.get("failure")
+    words = failure["why"] if failure and not row["up"] else row.get("headline") or "waiting for the first two polls"
+    return plain(words)
 
 
 def fleet_rows(databases: Sequence[Json], order: str) -> list[tuple[str, list[Text]]]:
     """Name of a database and its cells, in order."""
 
-    def cells(one: Json) -> list[Text]:
-        age = one.get("data_age_seconds")
+    def cells(row: Json) -> list[Text]:
+        age = row.get("data_age_seconds")
         aged = Text("–" if age is None else f"{age:.0f} s", justify="right")
         return [
-            severity(one["severity"], one["up"]),
-            plain(one["name"]),
-            plain(one.get("release") or "–"),
+            severity(row["severity"], row["up"]),
+            plain(row["name"]),
+            plain(row.get("release") or "–"),
             aged,
-            verdict(one),
+            verdict(row),
         ]
 
-    return [(one["name"], cells(one)) for one in sorted(databases, key=FLEET_ORDERS[order])]
+    return [(row["name"], cells(row)) for row in sorted(databases, key=FLEET_ORDERS[order])]
 
 
 def child_rows(view: DatabaseView, order: str) -> list[list[Text]]:
     """Child latches that were used."""
-    children = [one for one in view.latches.get("children", ()) if one.get("gets") or one.get("sleeps")]
+    children = [row for row in view.latches.get("children", ()) if row.get("gets") or row.get("sleeps")]
     return [
         [
-            number(one["child"]),
-            plain(one["cache"]),
-            number(one.get("gets_per_second")),
-            number(one.get("misses")),
-            number(one.get("sleeps")),
-            share(one.get("share_of_sleeps")),
-            number(None if one.get("hold_seconds") is None else one["hold_seconds"] * 1e6, 2),
+            number(row["child"]),
+            plain(row["cache"]),
+            number(row.get("gets_per_second")),
+            number(row.get("misses")),
+            number(row.get("sleeps")),
+            share(row.get("share_of_sleeps")),
+            number(None if row.get("hold_seconds") is None else row["hold_seconds"] * 1e6, 2),
         ]
-        for one in sorted(children, key=CHILD_ORDERS[order])
+        for row in sorted(children, key=CHILD_ORDERS[order])
     ]
 
 
@@ -113,15 +113,15 @@ def cache_rows(view: DatabaseView, order: str) -> list[list[Text]]:
     """Dictionary caches, parents and subordinates."""
     return [
         [
-            plain(one["cache"] if one.get("subordinate") is None else f"  {one['cache']} #{one['subordinate']}"),
-            number(one.get("gets")),
-            share(one.get("share_of_gets")),
-            number(one.get("getmisses")),
-            number(one.get("modifications")),
-            number(one.get("entries_used")),
-            number(one.get("entries")),
+            plain(row["cache"] if row.get("subordinate") is None else f"  {row['cache']} #{row['subordinate']}"),
+            number(row.get("gets")),
+            share(row.get("share_of_gets")),
+            number(row.get("getmisses")),
+            number(row.get("modifications")),
+            number(row.get("entries_used")),
+            number(row.get("entries")),
         ]
-        for one in sorted(view.caches.get("caches", ()), key=CACHE_ORDERS[order])
+        for row in sorted(view.caches.get("caches", ()), key=CACHE_ORDERS[order])
     ]
 
 
@@ -129,47 +129,47 @@ def waiter_rows(view: DatabaseView) -> list[list[Text]]:
     """Who waits: sessions that hang first, then those that were sampled."""
     hanging = [
         [
-            plain(one["event"]),
-            plain(one["cache"]),
-            number(one["sessions"]),
+            plain(row["event"]),
+            plain(row["cache"]),
+            number(row["sessions"]),
             plain("–"),
-            plain(f"{one['hanging']} hang, {one['longest_seconds']:.0f} s"),
+            plain(f"{row['hanging']} hang, {row['longest_seconds']:.0f} s"),
             plain("–"),
         ]
-        for one in view.diagnosis.get("waiting", ())
+        for row in view.diagnosis.get("waiting", ())
     ]
     sampled = [
         [
-            plain(one["event"]),
-            plain(one["cache"]),
-            number(one["sessions"], 1),
-            *(plain(one.get(name) or "–") for name in ("sql_id", "module", "program")),
+            plain(row["event"]),
+            plain(row["cache"]),
+            number(row["sessions"], 1),
+            *(plain(row.get(name) or "–") for name in ("sql_id", "module", "program")),
         ]
-        for one in view.diagnosis.get("who", ())
+        for row in view.diagnosis.get("who", ())
     ]
     return hanging + sampled
 
 
 def chain(view: DatabaseView) -> Text:
     """The steps from the waits to the cause, as the page tells them."""
-    told = Text()
+    lines = Text()
     for step in view.diagnosis.get("steps", ()):
-        told.append(visible(step["step"].capitalize()), style="bold")
-        told.append(f"  {visible(step['statement'])[:LONGEST]}\n")
-    if not told:
-        told.append("Nothing to walk: no interval yet, or nothing that costs anything.\n")
-    return told
+        lines.append(visible(step["step"].capitalize()), style="bold")
+        lines.append(f"  {visible(step['statement'])[:LONGEST]}\n")
+    if not lines:
+        lines.append("Nothing to walk: no interval yet, or nothing that costs anything.\n")
+    return lines
 
 
 def sentence(view: DatabaseView) -> Text:
     """Severity and headline, and since when the figures are."""
     state, diagnosis = view.state, view.diagnosis
-    told = severity(state["severity"], state["up"])
-    told.append(f"  {visible(diagnosis['headline'])[:LONGEST]}", style="bold")
+    lines = severity(state["severity"], state["up"])
+    lines.append(f"  {visible(diagnosis['headline'])[:LONGEST]}", style="bold")
     failure = state.get("failure")
     if failure:
-        told.append(f"\nLast poll failed: {visible(failure['why'])[:LONGEST]}", style="red")
-    return told
+        lines.append(f"\nLast poll failed: {visible(failure['why'])[:LONGEST]}", style="red")
+    return lines
 
 
 def sql_of(view: DatabaseView) -> str | None:

@@ -59,10 +59,10 @@ def spark(values: Sequence[float | None], words: str, marks: SparkMarks, top: fl
         drawn += f'<path class="flag" d="M{at * SPARK_WIDTH:.1f} {FLOOR}V1h8l-2.4 3 2.4 3h-6.6V{FLOOR}z"/>'
     if values and values[-1] is not None and not calm:
         drawn += f'<circle class="dot" cx="{SPARK_WIDTH - 2}" cy="{_height(values[-1], top):.1f}" r="2.6"/>'
-    told = escape(words)
+    label = escape(words)
     return Markup(
-        f'<svg class="spark" viewBox="0 0 {SPARK_WIDTH} {SPARK_HEIGHT}" role="img" aria-label="{told}">'
-        f"<title>{told}</title>{drawn}</svg>"
+        f'<svg class="spark" viewBox="0 0 {SPARK_WIDTH} {SPARK_HEIGHT}" role="img" aria-label="{label}">'
+        f"<title>{label}</title>{drawn}</svg>"
     )
 
 
@@ -84,9 +84,9 @@ def bar(share: float, kind: str = "") -> Markup:
 def bars(amounts: Sequence[tuple[str, float, str, bool]], kind: str) -> Markup:
     """At most four rows: name, amount, the amount in words, whether it is the hot one, which has the colour of the state."""
     top = max((value for _, value, _, _ in amounts), default=0.0) or 1.0
-    words = escape("; ".join(f"{name} {told}" for name, _, told, _ in amounts))
+    words = escape("; ".join(f"{name} {amount}" for name, _, amount, _ in amounts))
     rows = ""
-    for index, (name, value, told, hot) in enumerate(amounts):
+    for index, (name, value, amount, hot) in enumerate(amounts):
         y, width = index * BAR_ROW, max(value / top * (BAR_WIDTH - BAR_NAMES), 1.0)
         short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
         colour = escape(kind) if hot else "s5"
@@ -94,7 +94,7 @@ def bars(amounts: Sequence[tuple[str, float, str, bool]], kind: str) -> Markup:
             f'<text class="{"ink" if hot else "plain"}" x="0" y="{y + 11}">{escape(short)}</text>'
             f'<rect class="track" x="{BAR_NAMES}" y="{y + 3}" width="{BAR_WIDTH - BAR_NAMES}" height="9" rx="1.5"/>'
             f'<rect class="fill {colour}" x="{BAR_NAMES}" y="{y + 3}" width="{width:.1f}" height="9" rx="1.5">'
-            f"<title>{escape(name)}: {escape(told)}</title></rect>"
+            f"<title>{escape(name)}: {escape(amount)}</title></rect>"
         )
     return Markup(
         f'<svg viewBox="0 0 {BAR_WIDTH} {BAR_ROW * len(amounts)}" width="100%" role="img" aria-label="{words}">{rows}</svg>'

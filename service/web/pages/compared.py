@@ -100,19 +100,19 @@ def _row(change: FigureChange, low: float, high: float) -> ComparedRow:
         drawn = small.arrow(change.before, change.after, low, high, f"{change.title}: {before} before, {after} after")
     times, direction = _times(change)
     same = change.direction == "same" or change.verdict != "changed"
-    told = (
+    effect = (
         "same"
         if change.direction == "same" or times == "1×"
         else f"{times.rstrip('×')} times {direction}"
         if times[:1].isdigit()
         else f"{times} {direction}".strip()
     )
-    if same and told != "same":
-        told = f"within {'the usual' if change.verdict == 'within the usual' else 'noise'}"
+    if same and effect != "same":
+        effect = f"within {'the usual' if change.verdict == 'within the usual' else 'noise'}"
     if change.outside_usual:
-        told += ", outside the usual here"
+        effect += ", outside the usual here"
     of = change.of if change.of and change.of not in change.title else ""
-    return ComparedRow(sentence(change.title), of, before, after, change.unit, told, drawn)
+    return ComparedRow(sentence(change.title), of, before, after, change.unit, effect, drawn)
 
 
 def _title(change: FigureChange) -> str:
@@ -141,8 +141,8 @@ def _times(change: FigureChange) -> tuple[str, str]:
     factor = change.factor if change.factor >= 1 else 1 / change.factor
     if SAME[0] <= change.factor <= SAME[1]:
         return "1×", "the same"
-    told = f"{factor:.1f}" if factor < 9.95 else rough(round(factor))
-    return f"{told}×", "more" if change.factor > 1 else "fewer"
+    times = f"{factor:.1f}" if factor < 9.95 else rough(round(factor))
+    return f"{times}×", "more" if change.factor > 1 else "fewer"
 
 
 def _load(compared: Comparison) -> str:
@@ -155,10 +155,10 @@ def _load(compared: Comparison) -> str:
     if not known:
         return ""
     if all(SAME[0] <= after / before <= SAME[1] for _, before, after in known):
-        told = " and ".join(f"{rough(after)} {name}" for name, _, after in known)
-        return f"The load is not the reason: {told} a second, before and after."
-    told = " and ".join(f"{name} from {rough(before)} to {rough(after)} a second" for name, before, after in known)
-    return f"The load changed too: {told}."
+        load = " and ".join(f"{rough(after)} {name}" for name, _, after in known)
+        return f"The load is not the reason: {load} a second, before and after."
+    load = " and ".join(f"{name} from {rough(before)} to {rough(after)} a second" for name, before, after in known)
+    return f"The load changed too: {load}."
 
 
 def _value(change: FigureChange, value: float | None) -> str:
