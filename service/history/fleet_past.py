@@ -35,11 +35,10 @@ class FleetPast:
 
     def __init__(self, store: Repository) -> None:
         self._store = store
-        self._read_at: dict[str, float] = {}
 
-    def marks(self) -> Mapping[str, MarkOutcome]:
-        """What became of the last mark of each database."""
-        return {name: outcome_of(last) for name, last in self._store.recent.last_marks().items()}
+    def marks(self, database: str | None = None) -> Mapping[str, MarkOutcome]:
+        """What became of the last mark of each database, or of one."""
+        return {name: outcome_of(last) for name, last in self._store.recent.last_marks(database).items()}
 
     def fill_hours(self, databases: Iterable[MonitoredDatabase]) -> None:
         """Give each database the minutes that this process did not see: ours once, those polled elsewhere by the minute."""
@@ -47,15 +46,14 @@ class FleetPast:
         due = [
             watched
             for watched in databases
-            if not (watched.last_hour.filled and watched.owned)
-            and now - self._read_at.get(watched.name, float("-inf")) >= AGAIN_SECONDS
+            if not (watched.last_hour.filled and watched.owned) and now - watched.last_hour.asked_at >= AGAIN_SECONDS
         ]
         if not due:
             return
         since = datetime.now(UTC) - timedelta(minutes=MINUTES)
         kept = self._store.recent.minutes([watched.name for watched in due], since)
         for watched in due:
-            self._read_at[watched.name] = now
+            watched.last_hour.asked_at = now
             if kept is not None:
                 watched.last_hour.fill(kept[watched.name], anew=not watched.owned)
 

@@ -13,6 +13,8 @@ class LastHour:
 
     filled: bool = False
     """Whether it has what was kept before this process began."""
+    asked_at: float = float("-inf")
+    """When the store was last asked for it, by the monotonic clock, whoever asked."""
     _minutes: dict[int, tuple[float, float]] = field(default_factory=dict)
     """Minute → the sum of share × seconds, and of the seconds."""
     _lock: Lock = field(default_factory=Lock)

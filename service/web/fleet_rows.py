@@ -31,6 +31,12 @@ class FleetRows:
         self._past.fill_hours(watched)
         return tuple(database_out(each, marks.get(each.name)) for each in watched)
 
+    def one(self, watched: MonitoredDatabase) -> DatabaseOut:
+        """One database, for which the store is asked about that one alone."""
+        marks = self._past.marks(watched.name)
+        self._past.fill_hours((watched,))
+        return database_out(watched, marks.get(watched.name))
+
     def overview(self, board: Iterable[MonitoredDatabase]) -> OverviewOut:
         """Every database, and how many stand how."""
         return overview_out(self.all(board))
@@ -101,11 +107,15 @@ def _mark(marked: MarkOutcome | None) -> LastMarkOut | None:
     return LastMarkOut(id=mark.id, at=mark.at, text=mark.text, outcome=marked.outcome, verdict=marked.verdict)
 
 
+def is_troubled(row: DatabaseOut) -> bool:
+    """Whether a cause was found that costs something; one that costs nothing is found in a database that is fine."""
+    return row.cause is not None and row.state in TROUBLED
+
+
 def having(board: Iterable[MonitoredDatabase]) -> Mapping[str, tuple[CauseFoundOut, ...]]:
     """Cause → the databases in trouble whose first finding it is, the dearest first."""
-    rows = [database_out(watched) for watched in board]
     found: dict[str, tuple[CauseFoundOut, ...]] = {}
-    for row in sorted((row for row in rows if row.cause and row.state in TROUBLED), key=_rank):
+    for row in sorted(filter(is_troubled, map(database_out, board)), key=_rank):
         impact = row.impact or Impact(share_of_db_time=None, waiting_sessions=None)
         out = CauseFoundOut(
             name=row.name,

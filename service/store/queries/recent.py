@@ -50,9 +50,9 @@ class RecentRows:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def last_marks(self) -> Mapping[str, LastMark]:
-        """The last mark of each database that has one."""
-        return self._or_nothing(self._last_marks, {})
+    def last_marks(self, database: str | None = None) -> Mapping[str, LastMark]:
+        """The last mark of each database that has one, or of one alone."""
+        return self._or_nothing(lambda: self._last_marks(database), {})
 
     def minutes(self, databases: Sequence[str], since: datetime) -> Mapping[str, Mapping[int, float]] | None:
         """Share of DB time lost by database and minute since 1970; None where the store does not answer."""
@@ -77,9 +77,10 @@ class RecentRows:
         except SQLAlchemyError:
             return otherwise
 
-    def _last_marks(self) -> Mapping[str, LastMark]:
+    def _last_marks(self, database: str | None) -> Mapping[str, LastMark]:
         mark, episode = StoredMark, StoredEpisode
-        last = select(mark.database, func.max(mark.at).label("at")).group_by(mark.database).subquery()
+        latest = select(mark.database, func.max(mark.at).label("at")).group_by(mark.database)
+        last = (latest if database is None else latest.where(mark.database == database)).subquery()
         marks = select(*table_of(mark).c).join(last, (mark.database == last.c.database) & (mark.at == last.c.at))
         of = (episode.database, episode.cause, episode.began, episode.ended, episode.verdict)
         place = func.row_number().over(partition_by=episode.database, order_by=episode.began.desc()).label("place")

@@ -21,8 +21,7 @@ from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access
 from service.web.charts import small
-from service.web.fleet_rows import database_out
-from service.web.fleet_schemas import DatabaseOut
+from service.web.fleet_rows import database_out, is_troubled
 from service.web.pages import runbooks, words
 from service.web.pages.fleet_table import FleetRow, fleet_table
 from service.web.pages.layout import missing, page
@@ -55,9 +54,8 @@ def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     @router.get("/causes")
     def causes(request: Request) -> Response:
         found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for out in map(database_out, board):
-            if out.cause and words.state_word(out.state) not in ("fine", "none"):
-                found[out.cause].append((out.name, words.state_word(out.state)))
+        for out in filter(is_troubled, map(database_out, board)):
+            found[str(out.cause)].append((out.name, words.state_word(out.state)))
         return page(request, "causes.html", causes=catalogue().values(), found=found)
 
     @router.get("/causes/{id}")
@@ -85,10 +83,10 @@ def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
 def _shown(board: Board, store: Repository, cause: Cause) -> Mapping[str, Any]:
     now = datetime.now(UTC)
-    having = [watched for watched in board if _has(database_out(watched), cause)]
-    rows: Sequence[FleetRow] = fleet_table(map(database_out, having), now)
+    having = [out for out in map(database_out, board) if is_troubled(out) and out.cause == cause.id]
+    rows: Sequence[FleetRow] = fleet_table(having, now)
     ordered = sorted(rows, key=lambda row: row.order("cost"))
-    example = next((watched for watched in having if ordered and watched.name == ordered[0].name), None)
+    example = board.get(ordered[0].name) if ordered else None
     return {
         "found": ordered,
         "databases": len(board),
@@ -97,10 +95,6 @@ def _shown(board: Board, store: Repository, cause: Cause) -> Mapping[str, Any]:
         "scale": _scale(cause),
         "before": _episodes(store, cause, now),
     }
-
-
-def _has(out: DatabaseOut, cause: Cause) -> bool:
-    return out.cause == cause.id and words.state_word(out.state) not in ("fine", "none")
 
 
 def _episodes(store: Repository, cause: Cause, now: datetime) -> int | None:

@@ -27,6 +27,7 @@ def test_last_mark_of_each_database_comes_with_the_troubles_before_and_after(sto
         "erp1": "undo tablespace recreated",
         "crm": "calm",
     }
+    assert store.recent.last_marks("erp1") == {"erp1": marks["erp1"]} and store.recent.last_marks("nobody") == {}
     assert [(one.cause, one.begin, one.end) for one in marks["erp1"].before] == [
         ("undo-segments", BEGAN, BEGAN + 5 * MINUTE)
     ]
