@@ -129,8 +129,8 @@ class OracleConnection:
     @property
     def release(self) -> str | None:
         """The release as the server said it at the login, for whoever may not read v$instance."""
-        told: str | None = getattr(self._session, "version", None)
-        return told
+        version: str | None = getattr(self._session, "version", None)
+        return version
 
     def query(self, sql: str, binds: Binds) -> Answer:
         """Run one query of ours; see Connection."""

@@ -146,13 +146,13 @@ class _Poll:
 @cache
 def _asked() -> tuple[Collector, ...]:
     """What a poll asks for, in its order."""
-    return tuple(one for one in collectors().values() if not (one.sampled or one.on_request))
+    return tuple(collector for collector in collectors().values() if not (collector.sampled or collector.on_request))
 
 
 def release_of_login(connection: Connection) -> str | None:
     """The release as the server said it at the login; None of a connection that knows of none."""
-    told = getattr(connection, "release", None)
-    return told if isinstance(told, str) else None
+    release = getattr(connection, "release", None)
+    return release if isinstance(release, str) else None
 
 
 def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, tuple[Row, ...]]:

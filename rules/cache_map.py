@@ -92,7 +92,7 @@ class CacheMap:
     def hot_spot(self, child: int | None) -> "HotSpot":
         """The hottest child as this map knows it; None where no child is known to be the hottest."""
         guarded = self.children.get(child) if child is not None else None
-        doubt = next((str(one) for one in self.disagreements if one.child == child), None)
+        doubt = next((str(disagreement) for disagreement in self.disagreements if disagreement.child == child), None)
         return HotSpot(child, guarded.name if guarded and doubt is None else None, doubt)
 
     def guarding(self, names: Iterable[str]) -> tuple[int, ...]:

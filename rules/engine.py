@@ -120,7 +120,7 @@ class Examination:
             steps=(),
             findings=findings,
             ruled_out=(),
-            undetermined=tuple(verdict.told for verdict in open_causes),
+            undetermined=tuple(verdict.undetermined for verdict in open_causes),
             who=groups(context),
             waiting=waiting_groups(context),
             blockers=blockers_of(context),

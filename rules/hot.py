@@ -91,7 +91,7 @@ class HotCaches:
         """The caches that stand out on a surface, the hottest first; of a child all that it guards."""
         if surface == "latch":
             guarded = (self._map.children.get(child) for child in self.children)
-            return [tuple(ref.parameter for ref in one.caches if ref.parameter) for one in guarded if one]
+            return [tuple(ref.parameter for ref in guard.caches if ref.parameter) for guard in guarded if guard]
         return [(cache,) for cache in self.caches(surface)]
 
     def mixed(self, surface: Surface) -> bool:

@@ -101,8 +101,8 @@ def _spelled(bands: Sequence[Band]) -> Iterator[str]:
     if bands:
         first, *rest = bands
         start = f"below {rest[0].value:,g}" if rest and not first.value else f"from {first.value:,g} on"
-        told = [f"{start}: {first.meaning}", *(f"from {band.value:,g} on: {band.meaning}" for band in rest)]
-        words = "; ".join(told)
+        readings = [f"{start}: {first.meaning}", *(f"from {band.value:,g} on: {band.meaning}" for band in rest)]
+        words = "; ".join(readings)
         yield f"{words[:1].upper()}{words[1:]}."
 
 

@@ -22,7 +22,9 @@ def quiet_findings(context: SignalContext) -> list[CauseVerdict] | None:
     if not _quiet(context):
         return None
     asked = _candidates(tuple(context.surfaces), full_release_of(context.delta))
-    return weighed(context, catalogue(), [each for one in asked if (each := _found(one, context)) is not None])
+    return weighed(
+        context, catalogue(), [verdict for cause in asked if (verdict := _found(cause, context)) is not None]
+    )
 
 
 def _quiet(context: SignalContext) -> bool:
@@ -55,7 +57,11 @@ def _candidates(surfaces: Sequence[Surface], release: str | None) -> tuple[_Cand
     shown = [cause for cause in catalogue().values() if set(cause.surfaces) & set(surfaces)]
     here = [cause for cause in shown if release is None or cause.releases.include(release)]
     return tuple(
-        _Candidate(cause, tuple(sorted(cause.when, key=_turn)), any(one.role == "shape" for one in conditions(cause)))
+        _Candidate(
+            cause,
+            tuple(sorted(cause.when, key=_turn)),
+            any(condition.role == "shape" for condition in conditions(cause)),
+        )
         for cause in here
         if not cause.handbook
     )

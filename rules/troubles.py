@@ -35,7 +35,7 @@ def whole_impact(context: SignalContext, findings: Iterable[Finding]) -> Impact 
 def troubles(context: SignalContext, findings: Sequence[Finding]) -> tuple[Trouble, ...]:
     """Every surface, or hot cache on it, whose waits are noticeable; the dearest first."""
     found = [trouble for surface in context.surfaces for trouble in _on(context, surface, findings)]
-    return tuple(sorted(found, key=lambda one: -(one.share_of_db_time or one.waiting_sessions or 0.0)))
+    return tuple(sorted(found, key=lambda trouble: -(trouble.share_of_db_time or trouble.waiting_sessions or 0.0)))
 
 
 def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -> Iterator[Trouble]:

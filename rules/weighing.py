@@ -27,7 +27,7 @@ class OpenCause:
     """Whether it would be found if nothing of what was not captured spoke against it."""
 
     @property
-    def told(self) -> Undetermined:
+    def undetermined(self) -> Undetermined:
         """The verdict as a Diagnosis has it."""
         reading = self.reading
         return Undetermined(cause=self.cause, missing=reading.missing, why=reading.why, way_out=reading.way_out)

@@ -66,7 +66,8 @@ def groups() -> Mapping[str, Group]:
         name, _, release = file.stem.partition("-")
         texts.setdefault(name, {})[release] = parsed(file.read_text(encoding="utf-8").strip(), file.name)
     return {
-        name: Group(name, dict(sorted(found.items(), key=lambda one: parts(one[0])))) for name, found in texts.items()
+        name: Group(name, dict(sorted(found.items(), key=lambda entry: parts(entry[0]))))
+        for name, found in texts.items()
     }
 
 

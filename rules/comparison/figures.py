@@ -99,8 +99,8 @@ def _too_little(measure: CommonUnit, counts: tuple[float, float], rates: tuple[f
 def _unjudged(found: FigureChange, why: str) -> FigureChange:
     """A change whose sides are known and that cannot be told from chance."""
     words = sentence(f"{found.title} cannot be compared: {why}.")
-    told = {"verdict": "cannot tell", "direction": "cannot tell", "factor": None, "why": why, "sentence": words}
-    return found.model_copy(update=told)
+    unjudged = {"verdict": "cannot tell", "direction": "cannot tell", "factor": None, "why": why, "sentence": words}
+    return found.model_copy(update=unjudged)
 
 
 def level(

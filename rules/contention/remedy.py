@@ -141,5 +141,5 @@ def score(effect: PredictedEffect, after: LatchCounts) -> PredictionScore | None
 def _scored(figure: PredictedFigure, came: float) -> ScoredFigure:
     """Of sleeps only the bound is a promise: fewer are no failure."""
     least = figure.low if figure.name == "miss_ratio" else 0.0
-    told = {"name": figure.name, "unit": figure.unit, "before": figure.now, "low": least, "high": figure.high}
-    return ScoredFigure.model_validate(told | {"came": came, "inside": least <= came <= figure.high})
+    fields = {"name": figure.name, "unit": figure.unit, "before": figure.now, "low": least, "high": figure.high}
+    return ScoredFigure.model_validate(fields | {"came": came, "inside": least <= came <= figure.high})

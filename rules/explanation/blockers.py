@@ -75,7 +75,7 @@ def _entangled(found: Blockers, waiters: Sequence[StillWaiting]) -> Iterator[str
     both = sorted({sid for group in found.library_cache if (sid := group.final_sid) is not None and sid in holders})
     for sid in both:
         yield f"Session {sid} holds the entry of the row cache as well: both waits should end with it."
-    inside = [sid for sid, one in holders.items() if (one.waits_for or "").startswith("library cache")]
+    inside = [sid for sid, holder in holders.items() if (holder.waits_for or "").startswith("library cache")]
     behind = sorted({sid for group in found.library_cache if (sid := group.sid) is not None and sid in stuck})
     if inside and behind:
         yield (

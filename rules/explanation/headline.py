@@ -64,8 +64,8 @@ def _headline(
         if stuck:
             return f"{stuck}; {_cost(context, usual)}; {_why_unexplained(context, open_causes)}"
         cost = _untold_cost(context) if context.gate is None and cost_is_open(context) else _cost(context, usual)
-        told = (f"{cost}, {_where(context)}", at_once(context), beside(context, findings))
-        return sentence("; ".join(filter(None, (*told, _why_unexplained(context, open_causes)))))
+        parts = (f"{cost}, {_where(context)}", at_once(context), beside(context, findings))
+        return sentence("; ".join(filter(None, (*parts, _why_unexplained(context, open_causes)))))
     if cost_is_open(context):
         return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
     nothing = f"Nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"

@@ -26,8 +26,8 @@ def _waiting(context: SignalContext, subject: Subject) -> _Waiting | Unknown:
     if context.look is None:
         return context.why_unknown(VIEW)
     surfaces = subject.surfaces or ROW_CACHE_SURFACES
-    met = [one for one in context.look.of(surfaces) if not subject.caches or one.cache in subject.caches]
-    sure = tuple(one for one in met if one.kind_told)
+    met = [waiter for waiter in context.look.of(surfaces) if not subject.caches or waiter.cache in subject.caches]
+    sure = tuple(waiter for waiter in met if waiter.kind_told)
     untold = sum(1 for perhaps in context.look.untold if set(perhaps) & set(surfaces))
     return _Waiting(sure, len(met) - len(sure) + untold)
 
@@ -67,12 +67,12 @@ def share_behind_one_session(context: SignalContext, subject: Subject) -> Signal
         return waiting
     stuck = hanging(waiting.sessions)
     blockers = Counter(waiter.blocker for waiter in stuck if waiter.blocker_told and waiter.blocker is not None)
-    most, told = max(blockers.values(), default=0), blockers.total()
+    most, known = max(blockers.values(), default=0), blockers.total()
     perhaps = waiting.perhaps + sum(1 for waiter in stuck if not waiter.blocker_told)
     if perhaps:
-        of = told + perhaps
+        of = known + perhaps
         return _told(context, subject, most / of, (most + perhaps) / of, f"at least {part_of(most, of)} waiters")
-    if not told:
+    if not known:
         why = f"no session has waited {HANGING_SECONDS:.0f} s for a session that Oracle names"
         return Unknown(VIEW, why, "ask who holds what they wait for: see the blockers of the diagnosis")
-    return Known(most / told, f"{part_of(most, told)} waiters", most, told)
+    return Known(most / known, f"{part_of(most, known)} waiters", most, known)

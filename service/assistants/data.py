@@ -25,9 +25,9 @@ DEEPEST = 12
 def as_data(value: Any) -> str:
     """A value as the text of an answer."""
     for items in (MOST_ITEMS, 20, 8, 3):
-        told = json.dumps({"notice": NOTICE, "data": bounded(value, items)}, ensure_ascii=False)
-        if len(told) <= MOST_CHARACTERS:
-            return told
+        text = json.dumps({"notice": NOTICE, "data": bounded(value, items)}, ensure_ascii=False)
+        if len(text) <= MOST_CHARACTERS:
+            return text
     return json.dumps({"notice": NOTICE, "data": "too large to be shown; ask for less"})
 
 

@@ -58,7 +58,7 @@ def _about_now(server: MCPServer[Any], client_of: ClientOf) -> None:
     def list_databases(context: Context[Any, Any]) -> str:
         """Every watched database: whether it answers, its severity, and its verdict in one sentence."""
         names = ("name", "up", "severity", "headline", "release", "mechanism", "data_age_seconds", "failure")
-        return as_data([{name: one.get(name) for name in names} for one in _asked(client_of, context, "/databases")])
+        return as_data([{name: row.get(name) for name in names} for row in _asked(client_of, context, "/databases")])
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def get_diagnosis(context: Context[Any, Any], database: Database) -> str:
@@ -124,8 +124,8 @@ def _with_files(server: MCPServer[Any], folder: Path) -> None:
         if not os.path.isfile(wanted):
             raise ToolError(f"there is no file {short(path)} below {folder}")
         outcome = diagnose_all([str(wanted)])
-        told = [each.diagnosis.model_dump(mode="json") for each in outcome.diagnosed]
-        return as_data({"diagnoses": told, "not_read": [str(error) for error in outcome.errors]})
+        diagnoses = [each.diagnosis.model_dump(mode="json") for each in outcome.diagnosed]
+        return as_data({"diagnoses": diagnoses, "not_read": [str(error) for error in outcome.errors]})
 
 
 def _token(context: Context[Any, Any]) -> str | None:
@@ -139,5 +139,5 @@ def _thinned(history: Any) -> Any:
     """Every n-th time of a history, so that a week fits; it says how many there were."""
     times = history.get("times") or []
     every = -(-len(times) // MOST_POINTS) or 1
-    series = [{**one, "values": one["values"][::every]} for one in history.get("series", ())]
+    series = [{**row, "values": row["values"][::every]} for row in history.get("series", ())]
     return {**history, "times": times[::every], "series": series, "times_in_all": len(times), "seconds": None}

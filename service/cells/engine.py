@@ -51,13 +51,17 @@ class Engine:
     def instant(self, query: str, deadline: float) -> list[EngineSample]:
         """Where each series stands now."""
         result = self._ask("query", {"query": query}, deadline)
-        return [EngineSample(one["metric"], (_point(one["value"]),)) for one in result]
+        return [EngineSample(sample["metric"], (_point(sample["value"]),)) for sample in result]
 
     def over(self, query: str, begin: datetime, end: datetime, step: int, deadline: float) -> list[EngineSample]:
         """Each series over a stretch, a point every `step` seconds where there is one."""
         asked = {"query": query, "start": str(begin.timestamp()), "end": str(end.timestamp()), "step": str(step)}
         result = self._ask("query_range", asked, deadline)
-        return [EngineSample(one["metric"], tuple(map(_point, one["values"]))) for one in result if one["values"]]
+        return [
+            EngineSample(sample["metric"], tuple(map(_point, sample["values"])))
+            for sample in result
+            if sample["values"]
+        ]
 
     def _ask(self, path: str, asked: dict[str, str], deadline: float) -> list[dict[str, Any]]:
         left = deadline - time.monotonic()

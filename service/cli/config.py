@@ -45,7 +45,7 @@ def notes(chosen: Settings) -> Iterator[str]:
     """What is not here, but may be where the service runs: files of secrets, and the folder of an alias."""
     named = [("auth.tokens_file", chosen.auth.tokens_file), ("fleet.token_file", chosen.fleet.token_file)]
     named += [(f"webhook {hook.target}: secret_file", hook.secret_file) for hook in chosen.webhooks]
-    named += [(f"notification {one.name}: url_file", one.url_file) for one in chosen.notifications]
+    named += [(f"notification {channel.name}: url_file", channel.url_file) for channel in chosen.notifications]
     for database in chosen.databases:
         named.append((f"{database.name}: password_file", database.password_file))
         named.append((f"{database.name}: wallet_password_file", database.wallet_password_file))

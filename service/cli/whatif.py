@@ -63,7 +63,7 @@ def _asked(
     timer: str | None,
     timer_now: str | None,
 ) -> WhatIfIn:
-    told = {
+    given = {
         "gets": _read(_factor, "--gets", gets),
         "children": _read(_whole, "--children", children),
         "batch": _read(_batch, "--batch", batch),
@@ -72,7 +72,7 @@ def _asked(
         "timer_ms": _read(_milliseconds, "--timer", timer),
         "timer_now_ms": _read(_milliseconds, "--timer-now", timer_now),
     }
-    asked = WhatIfIn.model_validate({"cache": cache} | {name: each for name, each in told.items() if each is not None})
+    asked = WhatIfIn.model_validate({"cache": cache} | {name: each for name, each in given.items() if each is not None})
     if (problem := asked.problem()) is not None:
         fail(problem)
     return asked

@@ -27,15 +27,15 @@ class JsonLine(OneLine):
 
     def format(self, record: logging.LogRecord) -> str:
         """The object of a record."""
-        told = {
+        entry = {
             "at": self.formatTime(record, self.datefmt),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
         }
         if record.exc_info:
-            told["trace"] = logging.Formatter.formatException(self, record.exc_info)
-        return json.dumps(told)
+            entry["trace"] = logging.Formatter.formatException(self, record.exc_info)
+        return json.dumps(entry)
 
 
 def configure(level: str = "INFO", form: Literal["text", "json"] = "text") -> None:

@@ -72,8 +72,8 @@ def own_mistakes(text: YamlText) -> Iterator[ConfigMistake]:
             known = list(scenarios())
             what = f"there is no scripted database {dsn.removeprefix(DEMO)}{meant(dsn.removeprefix(DEMO), known)}"
             yield ConfigMistake(text.line_of(("databases", index, "dsn")), f"databases[{index}].dsn", what)
-    told = [(kind, *each) for kind in ("webhooks", "notifications") for each in _entries(text, kind)]
-    for kind, index, entry in told:
+    entries = [(kind, *each) for kind in ("webhooks", "notifications") for each in _entries(text, kind)]
+    for kind, index, entry in entries:
         names = entry.get("databases")
         for at, name in enumerate(names if isinstance(names, list) else ()):
             if name not in named and not _in_environment("databases"):

@@ -83,7 +83,7 @@ class _Demo(Settings):
 
 def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
     """Settings that serve scripted databases, each in the cluster of its script, on loopback."""
-    clusters = {name: one.cluster for name, one in scenarios().items()}
+    clusters = {name: scenario.cluster for name, scenario in scenarios().items()}
     databases = [
         DatabaseSettings(name=name, dsn=f"{DEMO}{name}", cluster=clusters.get(name), interval=interval)
         for name in names

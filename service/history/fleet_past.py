@@ -60,8 +60,8 @@ class FleetPast:
 
 def outcome_of(last: LastMark) -> MarkOutcome:
     """What became of the trouble that lasted at a mark; of several the one that began last."""
-    lasting = [one for one in last.before if one.end is None or one.end >= last.mark.at - GRACE]
-    episode = max(lasting, key=lambda one: one.begin, default=None)
+    lasting = [earlier for earlier in last.before if earlier.end is None or earlier.end >= last.mark.at - GRACE]
+    episode = max(lasting, key=lambda earlier: earlier.begin, default=None)
     if episode is None:
         return MarkOutcome(last.mark, "not judged", None)
     return MarkOutcome(last.mark, _outcome(episode, last.after), episode.verdict)

@@ -34,9 +34,9 @@ class Verifier:
         """Judge every trouble that ended lately after a mark. Raises what the store does."""
         for episode in self._ended(now - LOOK_BACK, now):
             mark = mark_of(self._store, episode)
-            told = None if mark is None else verdict(self._store, episode, mark)
-            if told is not None and told != (episode.verdict, episode.prediction):
-                text, score = told
+            judged = None if mark is None else verdict(self._store, episode, mark)
+            if judged is not None and judged != (episode.verdict, episode.prediction):
+                text, score = judged
                 self._store.episodes.verdict(episode.database, episode.cause, episode.begin, text, score)
                 if is_verified(text) and not is_verified(episode.verdict):
                     self._verified(episode)

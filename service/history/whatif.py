@@ -240,9 +240,9 @@ def _out(now: float | None, estimate: Estimate) -> EstimateOut:
 
 
 def _statement(now: LatchCounts, work: Estimate, missed: Estimate, slept: Estimate | None) -> str:
-    told = predicted_share(now.miss_ratio, missed.value, missed.low, missed.high)
+    share = predicted_share(now.miss_ratio, missed.value, missed.low, missed.high)
     reach = f"{work.low:.2f} to {work.high:.2f}"
-    parts = [f"misses {told} of gets", f"work × {reach if work.value is None else f'{work.value:.2f} ({reach})'}"]
+    parts = [f"misses {share} of gets", f"work × {reach if work.value is None else f'{work.value:.2f} ({reach})'}"]
     if slept is not None:
         parts.append(f"sleeps {rough(now.sleeps / now.seconds)} → at most {rough(slept.high)} a second")
     return "; ".join(parts)

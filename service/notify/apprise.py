@@ -47,10 +47,10 @@ def send(channel: NotificationSettings, message: Message, timeout: float = TIMEO
         raise DeliveryRefused(
             f"url_file {channel.url_file} holds no address that Apprise knows; https://appriseit.com/services/ lists them"
         )
-    told = apprise.Apprise(asset=asset)
-    told.add(service)
+    sender = apprise.Apprise(asset=asset)
+    sender.add(service)
     kind = "success" if message.severity is None else _KINDS.get(message.severity, "info")
-    result = told.notify(
+    result = sender.notify(
         body=message.body, title=message.title, notify_type=kind, body_format="text", log_level=logging.WARNING
     )
     if not result:

@@ -100,9 +100,9 @@ class Channel(ReceiverThread):
 
     def _batch(self, waiting: Sequence[Delivery], released: Sequence[Delivery]) -> list[Delivery]:
         """What one message tells, with whatever was held back of the same episodes."""
-        told = {episode_key(each.change) for each in (released if self._channel.group else released[:1])}
+        keys = {episode_key(each.change) for each in (released if self._channel.group else released[:1])}
         newest = released[-1].change.seq
-        return [each for each in waiting if episode_key(each.change) in told and each.change.seq <= newest]
+        return [each for each in waiting if episode_key(each.change) in keys and each.change.seq <= newest]
 
     def _told(self, batch: Sequence[Delivery]) -> bool:
         """Send a message of these; whether all of them are settled."""

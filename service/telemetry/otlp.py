@@ -111,7 +111,7 @@ def _point(labels: Mapping[str, str], value: float, began: int, at: int) -> Numb
 def _record(change: LoggedChange, public_url: str | None) -> LogRecord:
     episode = change.episode
     severity = str(episode["peak_severity"])
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "db": change.database,
         "latchscope.cause": episode["cause"],
         "latchscope.cache": episode.get("cache"),
@@ -129,7 +129,7 @@ def _record(change: LoggedChange, public_url: str | None) -> LogRecord:
         severity_text="RESOLVED" if over else severity.upper(),
         severity_number=SeverityNumber.INFO if over else _SEVERITIES.get(severity, SeverityNumber.INFO),
         body=str(episode["headline"]),
-        attributes={name: value for name, value in told.items() if value is not None},
+        attributes={name: value for name, value in fields.items() if value is not None},
         event_name=f"latchscope.episode.{change.what}",
     )
 

@@ -77,16 +77,16 @@ class FleetScreen(Screen[None]):
         names = [name for name, _ in rows]
         if chosen in names:
             table.move_cursor(row=names.index(chosen))
-        bad = sum(fleet_rank(one) < 3 for one in databases)
-        silent = sum(fleet_rank(one) == 3 for one in databases)
-        told = f"{top.source.where}: {len(databases)} databases, {bad} in trouble, {silent} no data"
-        self.query_one("#status", Static).update(Text(f"{visible(told)}  {top.moment()}  by {self.order}"))
+        bad = sum(fleet_rank(row) < 3 for row in databases)
+        silent = sum(fleet_rank(row) == 3 for row in databases)
+        status = f"{top.source.where}: {len(databases)} databases, {bad} in trouble, {silent} no data"
+        self.query_one("#status", Static).update(Text(f"{visible(status)}  {top.moment()}  by {self.order}"))
         self.on_data_table_row_highlighted()
 
     def on_data_table_row_highlighted(self) -> None:
         """Below the table, the whole verdict of the database under the cursor."""
         chosen = self._chosen()
-        found = [one for one in self._databases if one["name"] == chosen]
+        found = [row for row in self._databases if row["name"] == chosen]
         self.query_one("#verdict", Static).update(verdict(found[0]) if found else "")
 
     def _chosen(self) -> str | None:

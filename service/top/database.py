@@ -101,8 +101,8 @@ class DatabaseScreen(Screen[None]):
         basis = view.diagnosis.get("basis") or {}
         over = f"over {basis['seconds']:.0f} s" if basis.get("seconds") else "no interval yet"
         release = f"{view.state.get('release') or 'release unknown'}, {view.diagnosis.get('mechanism') or 'mechanism unknown'}"
-        told = f"{self.database}  {release}  {over}  {self.host.moment()}"
-        self.query_one("#status", Static).update(Text(visible(told)))
+        status = f"{self.database}  {release}  {over}  {self.host.moment()}"
+        self.query_one("#status", Static).update(Text(visible(status)))
         self.query_one("#sentence", Static).update(rows.sentence(view))
         self.query_one("#chain-text", Static).update(rows.chain(view))
         sql = rows.sql_of(view)

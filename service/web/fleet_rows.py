@@ -31,7 +31,7 @@ class FleetRows:
         self._past.fill_hours(watched)
         return tuple(database_out(each, marks.get(each.name)) for each in watched)
 
-    def one(self, watched: MonitoredDatabase) -> DatabaseOut:
+    def row(self, watched: MonitoredDatabase) -> DatabaseOut:
         """One database, for which the store is asked about that one alone."""
         marks = self._past.marks(watched.name)
         self._past.fill_hours((watched,))

@@ -59,7 +59,9 @@ def told_at(store: Repository, watched: MonitoredDatabase, at: datetime) -> Diag
     """The diagnosis of a past time with the episodes that lasted then. Raises what the store does."""
     diagnosis = diagnosis_at(store, watched.name, at)
     found = episode_page(store, [watched], watched.name, Window(at - GRACE, at + GRACE), None, limit=100).items
-    return diagnosis.model_copy(update={"episodes": _lasting(store, [one for one in found if _lasted(one, at)])})
+    return diagnosis.model_copy(
+        update={"episodes": _lasting(store, [episode for episode in found if _lasted(episode, at)])}
+    )
 
 
 def _lasted(episode: Episode, at: datetime) -> bool:

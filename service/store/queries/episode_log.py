@@ -65,7 +65,7 @@ class EpisodeLog:
         at = datetime.now(UTC)
         for change in changes:
             seq = self._appended(connection, change, at)
-            targets = [] if seq is None else [target for told in self.recipients for target in told(change)]
+            targets = [] if seq is None else [target for recipient in self.recipients for target in recipient(change)]
             if targets:
                 waiting = {"seq": seq, "at": at, "attempts": 0, "outcome": "waiting"}
                 connection.execute(insert(StoredDelivery), [{**waiting, "target": target} for target in targets])

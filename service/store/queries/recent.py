@@ -104,7 +104,7 @@ class RecentRows:
             later: dict[str, set[str]] = defaultdict(set)
             for row in connection.execute(after):
                 later[row.database].add(current(row.cause))
-        return {name: LastMark(one, tuple(lasting[name]), frozenset(later[name])) for name, one in found.items()}
+        return {name: LastMark(mark, tuple(lasting[name]), frozenset(later[name])) for name, mark in found.items()}
 
     def _minutes(self, databases: Sequence[str], since: datetime) -> Mapping[str, Mapping[int, float]]:
         found: dict[str, dict[int, float]] = {name: {} for name in databases}

@@ -71,7 +71,7 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
     @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
     def get_database(db: str) -> DatabaseOut:
         """One watched database."""
-        return rows.one(watched(db))
+        return rows.row(watched(db))
 
     @router.get(
         "/databases/{db}/diagnosis", tags=["diagnosis"], response_model=Diagnosis, responses=NOT_FOUND | UNCHANGED

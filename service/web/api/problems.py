@@ -97,8 +97,8 @@ def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, de
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:
         titles = {404: "Not found", 405: "Method not allowed", 401: "Not authenticated", 403: "Not allowed"}
-        told = (error.status_code, titles.get(error.status_code, "Refused"), str(error.detail))
-        answer = as_page(request, *told) or problem(request, *told)
+        parts = (error.status_code, titles.get(error.status_code, "Refused"), str(error.detail))
+        answer = as_page(request, *parts) or problem(request, *parts)
         answer.headers.update(error.headers or {})
         if error.status_code == 405:
             answer.headers["Allow"] = ", ".join(_allowed(request))

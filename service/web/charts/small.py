@@ -129,16 +129,16 @@ def bullet(
         drawn += f'<text x="{place:.1f}" y="35" text-anchor="{anchor}">{escape(spell[0])}</text>'
         if at < width - 7 * (len(spell[0]) + len(spell[1])) / 1.4 and spell[1]:
             drawn += f'<text x="{width}" y="35" text-anchor="end">{escape(spell[1])}</text>'
-    told = escape(words)
+    shown = escape(words)
     return Markup(
-        f'<svg viewBox="0 0 {width} 38" width="100%" role="img" aria-label="{told}"><title>{told}</title>{drawn}</svg>'
+        f'<svg viewBox="0 0 {width} 38" width="100%" role="img" aria-label="{shown}"><title>{shown}</title>{drawn}</svg>'
     )
 
 
 def scale(
-    value: float | None, bands: Sequence[tuple[float, str]], kinds: Sequence[str], words: str, told: str
+    value: float | None, bands: Sequence[tuple[float, str]], kinds: Sequence[str], words: str, shown: str
 ) -> Markup:
-    """The scale of a confirming query: equal bands with their bounds, the result as a pointer; `told` is the result in words."""
+    """The scale of a confirming query: equal bands with their bounds, the result as a pointer; `shown` is the result in words."""
     width, part = 340, 340 / max(len(bands), 1)
     drawn = ""
     for index, ((start, _), kind) in enumerate(zip(bands, kinds, strict=True)):
@@ -150,7 +150,7 @@ def scale(
         x = min(max(place, 4), width - 4)
         anchor = "start" if x < 40 else "end" if x > width - 40 else "middle"
         drawn += f'<path class="ink" d="M{x:.1f} 25l-5 -8h10z"/>'
-        drawn += f'<text class="strong" x="{x:.1f}" y="12" text-anchor="{anchor}">{escape(told)}</text>'
+        drawn += f'<text class="strong" x="{x:.1f}" y="12" text-anchor="{anchor}">{escape(shown)}</text>'
     return Markup(
         f'<svg viewBox="0 0 {width} 58" role="img" aria-label="{escape(words)}">{drawn}</svg>'.replace(
             "=middle>", '="middle">'
@@ -167,9 +167,9 @@ def funnel(rows: Sequence[tuple[str, float, str]]) -> Markup:
     """Requests, those that missed, those that slept: name, amount, what the share means. Drawn wide and narrow."""
     whole = max((amount for _, amount, _ in rows), default=0.0) or 1.0
     kinds = ("s5", "s1", "critical")
-    words = escape("; ".join(f"{name} {label(amount)}{f', {told}' if told else ''}" for name, amount, told in rows))
+    words = escape("; ".join(f"{name} {label(amount)}{f', {shown}' if shown else ''}" for name, amount, shown in rows))
     wide = narrow = ""
-    for index, ((name, amount, told), kind) in enumerate(zip(rows, kinds, strict=False)):
+    for index, ((name, amount, shown), kind) in enumerate(zip(rows, kinds, strict=False)):
         y, share = index * 46, amount / whole
         size, least = 970 * share, 2.0
         wide += (
@@ -178,10 +178,10 @@ def funnel(rows: Sequence[tuple[str, float, str]]) -> Markup:
             f'<rect class="track" x="210" y="{y + 4}" width="970" height="26" rx="3"/>'
             f'<rect class="fill {kind}" x="210" y="{y + 4}" width="{max(size, least):.1f}" height="26" rx="3"/>'
         )
-        if told:
+        if shown:
             inside = size > 700
             at, anchor, of = (200 + size, "end", "onlane") if inside else (220 + size, "start", "strong")
-            wide += f'<text class="{of}" x="{at:.1f}" y="{y + 22}" text-anchor="{anchor}">{escape(told)}</text>'
+            wide += f'<text class="{of}" x="{at:.1f}" y="{y + 22}" text-anchor="{anchor}">{escape(shown)}</text>'
         top = index * 44
         narrow += (
             f'<text class="strong" x="0" y="{top + 13}">{escape(name)}: {amount:,.0f}</text>'

@@ -196,18 +196,18 @@ def _points(panel: ChartPanel, axis: Axis, stretches: Sequence[WatchedStretch], 
     edges = [axis.x(stretch.begin) for stretch in stretches[::step]] + [frame.edge]
     for place, (left, right) in zip(range(0, len(stretches), step), pairwise(edges), strict=True):
         known = [(index, line, line.values[place]) for index, line in enumerate(panel.lines)]
-        told = [(index, line, value) for index, line, value in known if value is not None]
-        if not told:
+        shown = [(index, line, value) for index, line, value in known if value is not None]
+        if not shown:
             continue
         x = axis.x(stretches[place].begin + (stretches[place].end - stretches[place].begin) / 2)
         many = len(panel.lines) > 1
-        parts = [f"{line.name} {label(value)}" if many else f"{label(value)} {panel.unit}" for _, line, value in told]
+        parts = [f"{line.name} {label(value)}" if many else f"{label(value)} {panel.unit}" for _, line, value in shown]
         words = f"{stretches[place].end:%H:%M:%S}  {'  '.join(parts)}"
         width = LETTER * len(words) + 12
         box = min(max(x - width / 2, 0), frame.width - width)
         dots = "".join(
             f'<circle class="dot {series(panel, index)}" cx="{x:.1f}" cy="{height_of(frame, value, top):.1f}" r="4"/>'
-            for index, _, value in told
+            for index, _, value in shown
         )
         drawn += (
             f'<g class="pt"><rect class="hit" x="{left:.1f}" y="{frame.top}" width="{max(right - left, 1):.1f}" '

@@ -36,8 +36,8 @@ class CheckedView:
     open_gaps: bool
 
 
-def checked_view(diagnosis: Diagnosis, told: Finding | None, shared: Sequence[str], printed: bool) -> CheckedView:
-    also = [finding for finding in diagnosis.findings if finding is not told and finding.severity is not Severity.INFO]
+def checked_view(diagnosis: Diagnosis, shown: Finding | None, shared: Sequence[str], printed: bool) -> CheckedView:
+    also = [finding for finding in diagnosis.findings if finding is not shown and finding.severity is not Severity.INFO]
     out = [verdict for verdict in diagnosis.ruled_out if verdict.signal not in ELSEWHERE]
     return CheckedView(
         also=also,
@@ -69,6 +69,6 @@ def _undetermined(verdict: Undetermined) -> CheckedCause:
 
 def in_words(needs: str) -> str:
     """>= 50.0 % → at least 50 %."""
-    for sign, told in ((">= ", "at least "), ("<= ", "at most ")):
-        needs = f"{told}{needs.removeprefix(sign)}" if needs.startswith(sign) else needs
+    for sign, shown in ((">= ", "at least "), ("<= ", "at most ")):
+        needs = f"{shown}{needs.removeprefix(sign)}" if needs.startswith(sign) else needs
     return needs.replace(".0 %", " %")

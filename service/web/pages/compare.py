@@ -94,9 +94,9 @@ def _shown(
     text = mark.text if mark else None
     compared = comparison(store, watched.name, windows.before, windows.after, text, windows.notes)
     verdicts = _verdicts(store, watched.name, windows, compared)
-    told = [change for change in compared.changes if change.verdict != "cannot tell"]
-    changed = [change for change in told if change.verdict == "changed"]
-    rest = [change for change in told if change.verdict != "changed"]
+    judged = [change for change in compared.changes if change.verdict != "cannot tell"]
+    changed = [change for change in judged if change.verdict == "changed"]
+    rest = [change for change in judged if change.verdict != "changed"]
     return {
         "comparison": compared,
         "windows": windows,

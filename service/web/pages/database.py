@@ -85,7 +85,7 @@ def shown(
     watched: MonitoredDatabase, store: Repository, now: datetime, caller: Caller, at: datetime | None = None
 ) -> dict[str, Any]:
     """What the template of a database wants, uploaded reports apart; with `at` as it was then."""
-    out, diagnosis = FleetRows(store).one(watched), _told(store, watched, at)
+    out, diagnosis = FleetRows(store).row(watched), _told(store, watched, at)
     view = diagnosis_view(watched.name, diagnosis, "views", (), at or now, None if at else out)
     return {
         "database": out,

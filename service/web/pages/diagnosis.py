@@ -108,9 +108,11 @@ def _scale(finding: Finding | None) -> Markup:
     if query is None or not query.bands:
         return Markup("")
     bands = [(band.value, band.meaning) for band in query.bands]
-    told = "" if query.result is None else number(query.result)
+    result = "" if query.result is None else number(query.result)
     said = "; ".join(f"from {words.amount(value)}: {meaning}" for value, meaning in bands)
-    return small.scale(query.result, bands, small.band_kinds(len(bands)), f"{told}. {said}" if told else said, told)
+    return small.scale(
+        query.result, bands, small.band_kinds(len(bands)), f"{result}. {said}" if result else said, result
+    )
 
 
 def _signs(finding: Finding) -> FindingRows:

@@ -36,10 +36,10 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
             return no_database(request, db, [known.name for known in board])
         if form not in ("html", "md") or watched.current is None or watched.current.delta is None:
             return refused(request, db, 404, f"there is no diagnosis of {db} to export yet; wait for the next poll")
-        told = DiagnosedInput(watched.name, watched.current.delta, presenters.diagnosis_of(watched))
+        diagnosed = DiagnosedInput(watched.name, watched.current.delta, presenters.diagnosis_of(watched))
         if form == "md":
-            return _file(as_markdown([told]), "text/markdown", watched, form)
-        return _file(as_html(InputResults([told], [], [], 1)), "text/html", watched, form)
+            return _file(as_markdown([diagnosed]), "text/markdown", watched, form)
+        return _file(as_html(InputResults([diagnosed], [], [], 1)), "text/html", watched, form)
 
     @router.get("/db/{db}/charts/{key}.svg")
     def picture(request: Request, db: str, key: str) -> Response:

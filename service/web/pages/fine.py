@@ -82,12 +82,12 @@ def room_views(diagnosis: Diagnosis) -> Sequence[RoomView]:
 
 
 def _room(name: str, value: float, bound: float, unit: str, derivation: str) -> RoomView:
-    told, held = whole(value, unit), whole(bound, unit)
+    shown, held = whole(value, unit), whole(bound, unit)
     below = f"{words.amount(bound / value)} times below the bound" if value > 0 and bound / value >= 2 else ""
-    picture = small.bullet(value, bound, (0.0, bound), f"{name}: {told}, bound {held}", "fine", (held, ""), 570)
+    picture = small.bullet(value, bound, (0.0, bound), f"{name}: {shown}, bound {held}", "fine", (held, ""), 570)
     return RoomView(
         name=f"{name[:1].upper()}{name[1:]}",
-        value=told,
+        value=shown,
         bound=f"above {held}",
         picture=picture,
         words=". ".join(part for part in (derivation, f"{below[:1].upper()}{below[1:]}") if part),

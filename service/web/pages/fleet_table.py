@@ -50,8 +50,8 @@ class FleetRow:
     @property
     def spark(self) -> Markup:
         """The last hour as a line; drawn for rows that are shown alone."""
-        told = f"{self.name}, share of DB time lost in the last hour: {words.spoken(self.hour)}"
-        return small.spark(self.hour, told, self.marks, self.top)
+        title = f"{self.name}, share of DB time lost in the last hour: {words.spoken(self.hour)}"
+        return small.spark(self.hour, title, self.marks, self.top)
 
     @property
     def link(self) -> str:

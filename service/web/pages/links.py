@@ -69,9 +69,9 @@ def bound_words(bound: Bound | None, unit: str) -> str:
     return f"{'at least' if bound.operator == '>=' else 'at most'} {_round(whole(bound.value, unit))}"
 
 
-def _round(told: str) -> str:
+def _round(text: str) -> str:
     """50.0 % → 50 %: a bound somebody chose is not measured to the tenth."""
-    return told.replace(f".0{TIED}%", f"{TIED}%")
+    return text.replace(f".0{TIED}%", f"{TIED}%")
 
 
 def usual_words(usual: UsualBetween | None, unit: str) -> str:
