@@ -65,6 +65,8 @@ class Cause(Frozen):
     measured_lede: str | None = Field(None, description="the lede with slots")
     do_now: str = Field(description="the one thing to do, in one line, verb first")
     check_first: str | None = Field(None, description="what to look at before it")
+    do_not: str = Field(pattern=r"^Do not ", description="what not to do, as a sentence that begins with these words")
+    measured_do_not: str | None = Field(None, description="the same with slots")
     status: Literal["experimental", "tested", "proven"]
     surfaces: tuple[Surface, ...] = Field(("latch",), min_length=1, description="where it shows")
     releases: Releases = Releases()
@@ -101,7 +103,7 @@ class Cause(Frozen):
     @property
     def sentences(self) -> tuple[str, ...]:
         """The texts that may have slots."""
-        return tuple(text for text in (self.measured_title, self.measured_lede) if text)
+        return tuple(text for text in (self.measured_title, self.measured_lede, self.measured_do_not) if text)
 
     @model_validator(mode="after")
     def _judged_or_looked_up(self) -> Self:

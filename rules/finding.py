@@ -43,6 +43,7 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
         lede=filled(cause.measured_lede, cause.lede, values),
         do_now=cause.do_now,
         check_first=cause.check_first,
+        do_not=filled(cause.measured_do_not, cause.do_not, values),
         surface=context.costliest(surfaces),
         severity=severity(context, surfaces, cause.cap, sure, impact),
         confidence=sure,

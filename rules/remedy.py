@@ -66,6 +66,7 @@ class Advice(Frozen):
     lede: str = Field("", description="what happens, in at most 25 words")
     do_now: str = Field("", description="the one thing to do")
     check_first: str | None = Field(None, description="what to look at before it")
+    do_not: str = Field("", description="what not to do, as a sentence that begins with these words")
     remedy: str = Field(description="what to do, as one paragraph")
     remedy_steps: tuple[RemedyStep, ...] = Field((), description="the same step by step, the least invasive first")
     risk: str = Field(description="the risks of the steps, as one paragraph")

@@ -11,6 +11,7 @@ from service.intake.inputs import DiagnosedInput
 from service.render.brief import brief
 from service.render.markdown import inline, row
 from service.render.parts import (
+    DO_NOT,
     after_the_steps,
     against,
     before_the_steps,
@@ -114,6 +115,7 @@ def _cause(cause: Cause) -> Iterator[str]:
     yield f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}; releases: {span or 'all'}"
     yield from wrapped(f"Do now: {cause.do_now}")
     yield from wrapped(f"Check first: {cause.check_first}") if cause.check_first else ()
+    yield from wrapped(f"{DO_NOT}: {cause.do_not.removeprefix(DO_NOT).strip()}")
     yield f"\n{cause.explanation}\n"
     yield "Found when:" if cause.when else "A handbook entry: no polled signal finds it; check it where it fits."
     for condition in cause.when:

@@ -18,6 +18,8 @@ COLUMNS = 100
 LINE_WIDTH: ContextVar[int] = ContextVar("LINE_WIDTH", default=COLUMNS)
 """Columns of a line of text: those of a document, fewer on a narrow terminal."""
 EFFECT = "Expected effect"
+DO_NOT = "Do not"
+"""What the sentence of what not to do begins with; in a list it is the name of its line."""
 TIED = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|×|s|ms|h|min)(?:\W|$))")
 NEAREST = 3
@@ -100,6 +102,8 @@ def before_the_steps(finding: Finding) -> Iterator[tuple[str, str]]:
     yield "Do", f"not yet, for {against}. If it is proven after all: {do}" if against else do
     if finding.check_first:
         yield "Check first", finding.check_first
+    if finding.do_not:
+        yield DO_NOT, finding.do_not.removeprefix(f"{DO_NOT} ")
     if not finding.remedy_steps:
         yield "Risk", finding.risk
 

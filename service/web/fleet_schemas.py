@@ -98,6 +98,7 @@ class CauseOut(BaseModel):
     title: str
     lede: str
     do_now: str
+    do_not: str
     status: str
     caches: tuple[str, ...]
     surfaces: tuple[str, ...]

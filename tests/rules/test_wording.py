@@ -65,7 +65,15 @@ def test_hedged_says_how_sure_a_title_is(confidence: Confidence, against: bool, 
     assert hedged("Applications log on 112 times a second", after, confidence, against) == words
 
 
-SENTENCES = {"title": 12, "measured_title": 12, "lede": 25, "measured_lede": 25, "do_now": 15}
+SENTENCES = {
+    "title": 12,
+    "measured_title": 12,
+    "lede": 25,
+    "measured_lede": 25,
+    "do_now": 15,
+    "do_not": 18,
+    "measured_do_not": 18,
+}
 """Text of a cause → most words of it; what stands in a slot counts as one."""
 
 
@@ -78,8 +86,17 @@ def test_titles_are_one_sentence_without_a_full_stop_and_other_texts_end_with_on
     for one in catalogue().values():
         for title in filter(None, (one.title, one.measured_title)):
             assert re.fullmatch(r"[A-Z{][^;]*[^.;,:]", title) and ". " not in title, f"{one.id}: {title}"
-        for text in filter(None, (one.lede, one.measured_lede, one.do_now, one.check_first)):
+        for text in filter(None, (one.lede, one.measured_lede, one.do_now, one.check_first, one.do_not)):
             assert re.fullmatch(r"[A-Z{].*\.", text) and ";" not in text, f"{one.id}: {text}"
+
+
+def test_what_not_to_do_stands_in_one_place() -> None:
+    """Who has seconds reads one line for what to do and one for what not to do, so neither is hidden in the other."""
+    hidden = re.compile(r"\b([Dd]o not|[Nn]ever)\b|Leave the row cache alone")
+    for one in catalogue().values():
+        assert not hidden.search(f"{one.do_now} {one.check_first or ''}"), one.id
+        for text in filter(None, (one.do_not, one.measured_do_not)):
+            assert text.startswith("Do not "), f"{one.id}: {text}"
 
 
 def test_title_is_no_name_and_can_be_doubted() -> None:
@@ -98,7 +115,7 @@ def test_slots_of_causes_name_signals_and_read_well_without() -> None:
         assert all(slots(text) for text in one.sentences), (
             f"{one.id}: a measured form without a slot is a second plain one"
         )
-        assert not slots(one.title, one.lede, one.do_now, one.check_first), one.id
+        assert not slots(one.title, one.lede, one.do_now, one.check_first, one.do_not), one.id
 
 
 def test_example_of_the_design_is_said_so() -> None:

@@ -20,6 +20,7 @@ _WORDS: Mapping[str, Any] = {
     "location": "kqrpre: find obj",
     "latch": "row cache objects",
     "text": "undo tablespace recreated",
+    "do_not": "Do not drop the old undo tablespace right after the switch.",
     "before": "-2h/-1h",
     "after": "-1h/now",
     "begin": "-1h",

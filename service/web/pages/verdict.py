@@ -15,6 +15,12 @@ from service.web.pages import words
 SURE = {Confidence.HIGH: "High", Confidence.MEDIUM: "Medium", Confidence.LOW: "Low"}
 MOST_OF_THEM = 0.9
 """Share of the waiters behind one session from which on it is the thing to look at."""
+NOTHING_TO_TUNE = "Do not tune the row cache. Nobody waits for it."
+NOT_CURED = "Do not take it for cured yet. Some more polls have to show that it is over."
+NOT_BLINDLY = "Do not change settings while the cause is not known."
+NOT_UNTIL_RIGHT = "Do not let it log in again before the password is right. Refused logins can lock the account."
+NOT_HEALTHY = "Do not read this as health. Nothing is known until a poll succeeds."
+NOT_YET = "Do not judge by one poll. A rate needs two."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,7 @@ class VerdictCard:
     eyebrow: str
     do: str
     warn: str
+    do_not: str
     sure: str
     act: bool
     finding: Finding | None
@@ -81,10 +88,16 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
         eyebrow="Do this now" if failure else "Wait",
         do=do,
         warn="Each refused login counts against the account, so latchscope tries no more." if stopped else "",
+        do_not=_not_of_no_data(stopped, failure is not None),
         sure="",
         act=stopped,
         finding=None,
     )
+
+
+def _not_of_no_data(stopped: bool, failed: bool) -> str:
+    """What not to do while there are no figures."""
+    return NOT_UNTIL_RIGHT if stopped else NOT_HEALTHY if failed else NOT_YET
 
 
 def _first(diagnosis: Diagnosis) -> str:
@@ -116,6 +129,7 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         eyebrow="Do nothing now",
         do=finding.do_now if finding else "latchscope goes on looking.",
         warn=(finding.check_first or "") if finding else "",
+        do_not=NOT_CURED if easing else finding.do_not if finding else NOTHING_TO_TUNE,
         sure=_sure(finding) if finding else "",
         act=False,
         finding=finding,
@@ -135,9 +149,11 @@ def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since
         ]
     if finding is None:
         title, lede = "Sessions wait, and no known cause explains it", _where(diagnosis)
-        do, warn = _holder(diagnosis) or ("Look at who waits, and at what could not be judged.", "")
+        do, do_not = _holder(diagnosis) or ("Look at who waits, and at what could not be judged.", NOT_BLINDLY)
+        warn = ""
     else:
         title, lede, do, warn = finding.title, finding.lede, finding.do_now, finding.check_first or ""
+        do_not = finding.do_not
     if against is not None:
         warn = f"Not yet: {against}. {warn}".strip()
     return VerdictCard(
@@ -150,6 +166,7 @@ def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since
         eyebrow="Look first" if look else "Do this now" if state != "notice" else "Do this when there is time",
         do=do,
         warn=warn,
+        do_not=do_not,
         sure=_sure(finding) if finding else "",
         act=finding is not None,
         finding=finding,
@@ -167,7 +184,7 @@ def _holder(diagnosis: Diagnosis) -> tuple[str, str] | None:
         return None
     return (
         f"Find out what session {name} does. Nearly all of those who wait do so behind it.",
-        "Do not kill those who wait: it frees nothing, and pools open new sessions at once.",
+        "Do not kill those who wait. It frees nothing, and pools open new sessions at once.",
     )
 
 

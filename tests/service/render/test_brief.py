@@ -70,7 +70,7 @@ def whole(text: str, finding: Finding) -> bool:
     """Whether an unwrapped answer tells all it takes to act on a finding."""
     confirm = finding.confirm.sql if finding.confirm else ""
     steps = [words for step in finding.remedy_steps for words in (step.do, step.risk or "")]
-    return all(" ".join(words.split()) in text for words in (finding.do_now, *steps, confirm))
+    return all(" ".join(words.split()) in text for words in (finding.do_now, finding.do_not[7:], *steps, confirm))
 
 
 def test_nothing_is_lost_that_it_takes_to_act(answers: list[tuple[DiagnosedInput, str]]) -> None:

@@ -42,16 +42,16 @@ def test_cost_is_that_of_the_surface_or_unknown(incident: Path, shared_data: Pat
 
 def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
-    assert [name for name, _ in before_the_steps(finding)] == ["Do", "Check first"]
+    assert [name for name, _ in before_the_steps(finding)] == ["Do", "Check first", "Do not"]
     assert [name for name, _ in after_the_steps(finding)] == ["Confirm", "Expected effect"]
     unsure = finding.model_copy(update={"confidence": Confidence.LOW})
-    assert [name for name, _ in before_the_steps(unsure)] == ["Confirm first", "Do", "Check first"]
+    assert [name for name, _ in before_the_steps(unsure)] == ["Confirm first", "Do", "Check first", "Do not"]
     assert [name for name, _ in after_the_steps(unsure)] == ["Expected effect"]
 
 
 def test_finding_of_an_older_release_tells_its_paragraphs(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
-    old = finding.model_copy(update={"do_now": "", "check_first": None, "remedy_steps": ()})
+    old = finding.model_copy(update={"do_now": "", "check_first": None, "do_not": "", "remedy_steps": ()})
     assert dict(before_the_steps(old)) == {"Do": finding.remedy, "Risk": finding.risk}
 
 

@@ -57,6 +57,9 @@ def test_pages_all_render_safely(app: Client) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert no_inline(answer.text), path
         assert not re.search(r">\s*(None|nan|Undefined)\s*<", answer.text), path
+        one = path.startswith(("/db/", "/causes/")) and not path.endswith(("/history", "/compare"))
+        assert ('class="dont"><b>Do not</b> ' in answer.text) == one, path
+        assert path != "/db/busy-but-fine" or "Do not</b> tune on 50." in answer.text
 
 
 def shown_after(stage: Stage, scenario: str, cause: str, answer: ConfirmationResult) -> str:
@@ -150,7 +153,15 @@ def test_cause_page_has_everything_its_file_has(app: Client) -> None:
         text = re.sub(r"\s+", " ", app.get(f"/causes/{one.id}").text)
         assert bool(re.search(r"<h2 id=\"g\">The (sign|\d+ signs)</h2>", text)) != one.handbook, one.id
         told = unescape(text).replace("<code>", "`").replace("</code>", "`")
-        for word in (one.kb, one.title, one.do_now, "Fix it", one.expected_effect, "Easily mistaken for it"):
+        for word in (
+            one.kb,
+            one.title,
+            one.do_now,
+            one.do_not.removeprefix("Do not"),
+            "Fix it",
+            one.expected_effect,
+            "Easily mistaken for it",
+        ):
             assert word in told, f"{one.id}: {word}"
         assert [step.do for step in one.remedy_steps if f"<h3>{step.do}</h3>" not in told] == [], one.id
 
@@ -218,6 +229,7 @@ def test_pages_before_the_first_poll_say_what_they_wait_for(stage: Stage) -> Non
     text = app.get("/db/undo-storm").text
     assert "No poll has come back yet" in text
     assert "Not enough polls for a chart yet" in text
+    assert "<b>Do not</b> judge by one poll" in text
 
 
 def test_fleet_page_without_databases_says_what_to_do(stage: Stage) -> None:
@@ -259,6 +271,7 @@ def test_stale_database_shows_no_old_verdict(stage: Stage) -> None:
     assert "state critical" not in app.get("/").text
     text = app.get("/db/undo-storm").text
     assert "No data" in text
+    assert "<b>Do not</b>" in text
     assert "Too many undo segments" not in text
 
 
@@ -340,4 +353,8 @@ def test_card_names_the_session_that_all_others_wait_for(stage: Stage) -> None:
         )
         stage["undo-storm"].published = replace(published, diagnosis=told, weighed_at=published.snapshot.taken_at)
         text = stage.app().get("/db/undo-storm").text
-        assert ("Find out what session 312@1 does" in text, "Do not kill those who wait" in text) == (named, named)
+        assert ("Find out what session 312@1 does" in text, "<b>Do not</b> kill those who wait" in text) == (
+            named,
+            named,
+        )
+        assert ("<b>Do not</b> change settings while the cause is not known" in text) is not named
