@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from rules.baseline import UsualRange
+from rules.baseline import Scope, UsualRange
 from service.history.baselines import SOURCES, slots
 from service.state.window import Window
+from service.store.queries.episodes import Baseline
 from service.store.repository import Repository
 
 HOUR = timedelta(hours=1)
@@ -16,6 +17,7 @@ METRICS: Mapping[str, str] = {
     "latch_gets_per_second": "latch_gets",
     "db_time_per_second": "db_time",
     "executions_per_second": "executions",
+    "hard_parses_per_second": "hard_parses",
     "logons_per_second": "logons",
 }
 """Figures whose values are those of a metric of the history, by its name there."""
@@ -32,20 +34,17 @@ def usual_over(
     store: Repository, database: str, hours: Sequence[datetime]
 ) -> Mapping[str, tuple[UsualRange | None, ...]]:
     """What is usual in each hour, by figure; None in an hour without enough history, no figure without any."""
-    found = {figure: _over(store, database, figure, hours) for figure in SOURCES}
+    slotted = [slots(at) for at in hours]
+    kept: dict[str, dict[int, Baseline]] = {figure: {} for figure in SOURCES}
+    for baseline in store.baselines.at(database, sorted({slot for each in slotted for slot in each})):
+        if baseline.metric in kept:
+            kept[baseline.metric][baseline.hour_of_week] = baseline
+    found = {figure: tuple(_closest(known, each) for each in slotted) for figure, known in kept.items()}
     return {figure: values for figure, values in found.items() if any(values)}
 
 
-def _over(store: Repository, database: str, figure: str, hours: Sequence[datetime]) -> tuple[UsualRange | None, ...]:
-    known = store.baselines.of(database, figure)
-    return tuple(
-        next(
-            (
-                UsualRange(median=kept.median, low=kept.low, high=kept.high, samples=kept.n, scope=scope)
-                for slot, scope in slots(at).items()
-                if (kept := known.get(slot)) is not None
-            ),
-            None,
-        )
-        for at in hours
-    )
+def _closest(known: Mapping[int, Baseline], scopes: Mapping[int, Scope]) -> UsualRange | None:
+    for slot, scope in scopes.items():
+        if (kept := known.get(slot)) is not None:
+            return UsualRange(median=kept.median, low=kept.low, high=kept.high, samples=kept.n, scope=scope)
+    return None

@@ -12,7 +12,6 @@ import numpy as np
 from rules.cache_map import CacheMap
 from rules.formatting import function_of
 from service.state.window import Window
-from service.store.figures.codec import Values
 from service.store.ingest.samples import IMPACT
 from service.store.queries.history import FINER, WIDTHS
 from service.store.queries.series import (
@@ -25,6 +24,7 @@ from service.store.queries.series import (
 )
 from service.store.repository import Repository
 from service.web.charts.panels import TOP, ChartLine, ChartPanel, WatchedStretch, line_of, thinned, top
+from service.web.charts.tiers import OverviewItem, TierFigures, TierRow
 
 MOST = 480
 """Stretches drawn; more could not be told apart."""
@@ -42,9 +42,6 @@ EXECUTIONS = SeriesSelector("v$sysstat", "value", {"name": "execute count"})
 USED = SeriesSelector("v$rowcache", "usage", {"parameter": UNDO})
 MUTEX_SLEEPS = "Row cache mutex sleeps"
 ALL = (SHARE, CHILDREN, MUTEXES, GETS, HARD, EXECUTIONS, USED)
-
-OverviewItem = tuple[str, str, str]
-"""View, key as it is stored, column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,60 +73,6 @@ class Overview:
         return any(panel.title == MUTEX_SLEEPS for panel in self.panels)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A span of the page of its tier, by its place there."""
-
-    stretch: WatchedStretch
-    page: HistoryPage
-    place: int
-
-    @property
-    def span(self) -> HistorySpan:
-        return self.page.spans[self.place]
-
-
-class _Figures:
-    """Figures of pages of several tiers as arrays: counters in the order of the rows shown, levels of all rows."""
-
-    def __init__(self, rows: Sequence[_Row], shown: Sequence[_Row]) -> None:
-        self.rows, self.shown = rows, shown
-        self._pages = list({id(row.page): row.page for row in rows}.values())
-        self._series = [
-            {(series.view, series.name, series.column): series for series in page.series} for page in self._pages
-        ]
-        self.items = {item: series for found in self._series for item, series in found.items()}
-        """Every item that any tier has, with what names it."""
-        begins = np.cumsum([0, *(len(page.spans) for page in self._pages)]).tolist()
-        first = {id(page): begin for page, begin in zip(self._pages, begins, strict=False)}
-        self._all, self._shown = (
-            np.array([first[id(row.page)] + row.place for row in some], dtype=np.intp) for some in (rows, shown)
-        )
-
-    def of(self, selector: SeriesSelector) -> list[OverviewItem]:
-        """The items that a selector takes."""
-        return [item for item, series in self.items.items() if selector.takes((*item, series.gauge))]
-
-    def rates(self, items: Sequence[OverviewItem]) -> Values:
-        """The sum of several counters per second; NaN where one of them cannot be told.
-
-        Of an item without a series nothing is stored, which is zero where it was watched.
-        """
-        return self._laid(items, lambda page, series: page.rates(series))[self._shown]
-
-    def levels(self, item: OverviewItem) -> Values:
-        """A gauge; NaN where it was not kept."""
-        return self._laid([item], lambda page, series: series.totals)[self._all]
-
-    def _laid(self, items: Sequence[OverviewItem], values: Callable[[HistoryPage, StoredSeries], Values]) -> Values:
-        """The sum over items for every span of every page."""
-        sums = [
-            np.sum([values(page, found.get(item) or page.still(*item)) for item in items], axis=0)
-            for page, found in zip(self._pages, self._series, strict=True)
-        ]
-        return np.concatenate(sums) if sums else np.zeros(0)
-
-
 def overview(
     store: Repository,
     database: str,
@@ -154,7 +97,7 @@ def overview(
     shown = [row for row in known if chosen != "poll" or row.stretch.seconds <= longest]
     breaks = store.history.breaks(database, window.begin, window.end)
     gaps = tuple(_gaps([row.stretch for row in shown], window, breaks, longest if chosen == "poll" else 1.0))
-    figures = _Figures(rows, shown)
+    figures = TierFigures(rows, shown)
     panels = [*_panels(figures, caches, most_lines)]
     if USED in selectors:
         panels.extend(_used(figures, store.history.levels_before(database, [USED], window.begin, chosen)))
@@ -171,14 +114,14 @@ def _rows(
     begin: datetime,
     end: datetime,
     selectors: Sequence[SeriesSelector],
-) -> Iterator[_Row]:
+) -> Iterator[TierRow]:
     """Spans of a tier, and after its last one those of the finer tiers, which are not rolled up yet."""
     points = store.history.points(database, selectors, begin, end, tier)
     rest = begin
     for place, span in enumerate(points.spans):
         stretch = _stretch(points, span)
         rest = max(rest, stretch.end)
-        yield _Row(replace(stretch, begin=max(stretch.begin, begin), end=min(stretch.end, end)), points, place)
+        yield TierRow(replace(stretch, begin=max(stretch.begin, begin), end=min(stretch.end, end)), points, place)
     if tier in FINER and rest < end:
         yield from _rows(store, database, FINER[tier], rest, end, selectors)
 
@@ -210,7 +153,7 @@ def _gaps(
     yield from (Gap(gap.at, gap.at, gap.why) for gap in breaks if gap.at not in explained)
 
 
-def _panels(figures: _Figures, caches: CacheMap, most: int) -> Iterator[ChartPanel]:
+def _panels(figures: TierFigures, caches: CacheMap, most: int) -> Iterator[ChartPanel]:
     def rate(
         key: str,
         title: str,
@@ -219,7 +162,8 @@ def _panels(figures: _Figures, caches: CacheMap, most: int) -> Iterator[ChartPan
         nothing: OverviewItem = ("", "{}", ""),
         scale: float = 1.0,
     ) -> ChartPanel:
-        return ChartPanel(key, title, unit, (line_of(title, figures.rates(items or [nothing]) * scale),))
+        line = line_of(title, figures.rates(items or [nothing]) * scale)
+        return ChartPanel(key, title, unit, (_reaching(line, figures, items or [nothing], scale),))
 
     def tops(key: str, title: str, selector: SeriesSelector, name: Callable[[StoredSeries], str]) -> ChartPanel:
         groups: dict[str, list[OverviewItem]] = {}
@@ -227,9 +171,11 @@ def _panels(figures: _Figures, caches: CacheMap, most: int) -> Iterator[ChartPan
             groups.setdefault(name(figures.items[item]), []).append(item)
         groups = groups or {"all": [(selector.view, "{}", selector.column)]}
         lines = {name: figures.rates(group) for name, group in groups.items()}
-        return ChartPanel(
-            key, title, "per second", tuple(top(lines, [row.stretch.seconds for row in figures.shown], most))
-        )
+        chosen = list(top(lines, [row.stretch.seconds for row in figures.shown], most))
+        named = {line.name for line in chosen if not line.rest}
+        others = [item for group in groups if group not in named for item in groups[group]]
+        reaching = (_reaching(line, figures, others if line.rest else groups[line.name]) for line in chosen)
+        return ChartPanel(key, title, "per second", tuple(reaching))
 
     yield rate("share", "DB time lost", "%", [(SHARE.view, "{}", SHARE.column)], scale=100.0)
     if figures.of(MUTEXES) and not figures.of(CHILDREN):
@@ -242,7 +188,16 @@ def _panels(figures: _Figures, caches: CacheMap, most: int) -> Iterator[ChartPan
         yield rate(key, title, "per second", figures.of(selector), (selector.view, named, selector.column))
 
 
-def _used(figures: _Figures, levels: dict[OverviewItem, float]) -> Iterator[ChartPanel]:
+def _reaching(line: ChartLine, figures: TierFigures, items: Sequence[OverviewItem], scale: float = 1.0) -> ChartLine:
+    """The line with the peaks of single polls where its stretches are roll-ups, which keep no lowest value."""
+    if all(row.page.resolution == "poll" for row in figures.shown):
+        return line
+    mean = np.array(line.values, dtype=np.float64)
+    highs = line_of("", figures.highest(items, mean / scale) * scale).values
+    return replace(line, lows=line.values, highs=highs)
+
+
+def _used(figures: TierFigures, levels: dict[OverviewItem, float]) -> Iterator[ChartPanel]:
     """Entries in use of the cache of undo segments, where there is one. Levels come from every poll, the first included."""
     used = sorted({*levels, *figures.of(USED)})
     known = dict(zip((id(row) for row in figures.rows), _levels(figures, used, levels), strict=True))
@@ -259,7 +214,7 @@ def _child(series: StoredSeries, caches: CacheMap) -> str:
 
 
 def _levels(
-    figures: _Figures, items: Sequence[OverviewItem], last: dict[OverviewItem, float]
+    figures: TierFigures, items: Sequence[OverviewItem], last: dict[OverviewItem, float]
 ) -> Iterator[float | None]:
     """The sum of levels that hold until they change; unknown where their view was missing, until they are read again."""
     seen = {item: figures.levels(item).tolist() for item in items}

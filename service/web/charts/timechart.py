@@ -13,15 +13,11 @@ from service.web.charts.overview import Gap
 from service.web.charts.panels import ChartLine, ChartPanel, WatchedStretch, label, round_up
 from service.web.charts.paths import area_of, height_of, path_of, places_of, runs_of, spread_of
 from service.web.charts.timeline import Event
+from service.web.charts.tips import DAY, LETTER, series, tips
+from service.web.charts.usual import UsualStretch, usual_drawing, usual_words
 
-LETTER = 6.8
-"""Average width of a letter in a drawing; text is 12 px."""
-POINTS = 48
-"""Values that can be pointed at."""
-SERIES = 5
 GAP_WORDS = 56
 """Width from which a gap says that it is one."""
-OTHERS = "s5"
 
 
 def chart(
@@ -31,20 +27,23 @@ def chart(
     gaps: Sequence[Gap] = (),
     events: Sequence[Event] = (),
     top: float | None = None,
-    usual: float | None = None,
+    usual: Sequence[UsualStretch] = (),
     frames: Sequence[Frame] = FRAMES,
     calm: bool = False,
 ) -> Markup:
     """One panel over the window of `axis`, its unit in the caption; nothing is drawn across a gap.
 
-    `top` is the highest value of the scale; `usual` a value that was usual; `calm` draws without colour.
+    `top` is the highest value of the scale; `usual` what is usual in its hours; `calm` draws without colour.
     """
     values = [value for line in panel.lines for value in (*line.values, *line.highs) if value is not None]
-    head = Markup('<figcaption>{} <span class="quiet">{}</span></figcaption>').format(panel.title, panel.unit)
+    head = Markup('<figcaption>{} <span class="quiet">{}</span>{}</figcaption>').format(
+        panel.title, panel.unit, _usual_key(panel) if usual else ""
+    )
     if not values:
         return Markup('<figure>{}<p class="quiet">Not known in this window.</p></figure>').format(head)
-    scale = top or round_up(max(*values, usual or 0.0, 0.0))
-    words = escape(_words(panel, axis, gaps))
+    usually = [stretch.usual.median for stretch in usual]
+    scale = round_up(max(*values, *usually, top or 0.0))
+    words = escape(_words(panel, axis, gaps) + (f"; {usual_words(usual)}" if usual else ""))
     drawn = "".join(
         _drawing(panel, Axis(axis.window, frame), stretches, gaps, events, scale, usual, words, calm)
         for frame in frames
@@ -58,25 +57,26 @@ def least(panel: ChartPanel) -> float | None:
     return 1.0 if panel.unit == "%" and values and max(values) < 1 else None
 
 
-def series(panel: ChartPanel, index: int) -> str:
-    """The class of a line: its colour and its dashes. What stands for all others is grey."""
-    if index and panel.lines[index].rest:
-        return OTHERS
-    return f"s{min(index, SERIES - 1) + 1}"
-
-
 def legend(panel: ChartPanel) -> Markup:
     """What each line is, where there is more than one."""
     if len(panel.lines) < 2 and panel.lines[0].name in (panel.title, "all"):
         return Markup("")
     keys = (
-        Markup(
-            '<li><svg class="key" viewBox="0 0 24 8" aria-hidden="true">'
-            '<line class="line {}" x1="0" x2="24" y1="4" y2="4"/></svg>{}</li>'
-        ).format(series(panel, index), line.name)
-        for index, line in enumerate(panel.lines)
+        Markup("<li>{}{}</li>").format(_key(f"line {series(panel, i)}"), line.name)
+        for i, line in enumerate(panel.lines)
     )
     return Markup('<ul class="legend">{}</ul>').format(Markup("").join(keys))
+
+
+def _usual_key(panel: ChartPanel) -> Markup:
+    of = "all together" if len(panel.lines) > 1 else "for the hour"
+    return Markup('<span class="quiet usual">{}usual {}</span>').format(_key("normal"), of)
+
+
+def _key(kind: str) -> Markup:
+    return Markup(
+        '<svg class="key" viewBox="0 0 24 8" aria-hidden="true"><line class="{}" x1="0" x2="24" y1="4" y2="4"/></svg>'
+    ).format(kind)
 
 
 def _drawing(
@@ -86,7 +86,7 @@ def _drawing(
     gaps: Sequence[Gap],
     events: Sequence[Event],
     top: float,
-    usual: float | None,
+    usual: Sequence[UsualStretch],
     words: str,
     calm: bool,
 ) -> str:
@@ -94,12 +94,7 @@ def _drawing(
     drawn = (
         _gaps(axis, gaps) + _bands(axis, events) + _scale(frame, top) + axis.times(frame.floor) + _no_data(axis, gaps)
     )
-    if usual is not None:
-        y = height_of(frame, usual, top)
-        drawn += (
-            f'<line class="normal" x1="{frame.left}" x2="{frame.edge}" y1="{y:.1f}" y2="{y:.1f}">'
-            f"<title>usual here: up to {label(usual)}</title></line>"
-        )
+    drawn += usual_drawing(axis, usual, top)
     places = places_of(axis, stretches)
     for index, line in reversed(list(enumerate(panel.lines))):
         kind, runs = series(panel, index), runs_of(line.values, places, frame, top)
@@ -110,7 +105,7 @@ def _drawing(
         drawn += f'<path class="line {"calm" if calm else kind}" d="{path_of(runs)}"/>'
     drawn += _flags(axis, events)
     if frame is not NARROW:
-        drawn += _points(panel, axis, stretches, top)
+        drawn += tips(panel, axis, stretches, usual, top)
     begin, end = (f"{at.timestamp():.0f}" for at in (axis.window.begin, axis.window.end))
     return (
         f'<svg class="chart {frame.kind}" viewBox="0 0 {frame.width} {frame.height}" role="img" aria-label="{words}" '
@@ -175,7 +170,8 @@ def _flags(axis: Axis, events: Sequence[Event]) -> str:
     for mark, after in pairwise([*marks, None]):
         assert mark is not None
         x = axis.x(mark.begin)
-        until = axis.x(after.begin) if after else frame.width
+        bands = [left for each in events if each.end is not None and (left := axis.x(each.begin)) > x]
+        until = min([axis.x(after.begin) if after else frame.width, *bands])
         drawn += (
             f'<line class="flagline" x1="{x:.1f}" x2="{x:.1f}" y1="{frame.top - 4}" y2="{frame.floor}"/>'
             f'<path class="flag" d="M{x:.1f} {frame.top + 2}V{frame.top - 14}h14l-4 5 4 5h-12.5V{frame.top + 2}z">'
@@ -189,39 +185,10 @@ def _flags(axis: Axis, events: Sequence[Event]) -> str:
     return drawn
 
 
-def _points(panel: ChartPanel, axis: Axis, stretches: Sequence[WatchedStretch], top: float) -> str:
-    """Values that show when the pointer is over their stretch; no script does it."""
-    frame, drawn = axis.frame, ""
-    step = -(-len(stretches) // POINTS) if stretches else 1
-    edges = [axis.x(stretch.begin) for stretch in stretches[::step]] + [frame.edge]
-    for place, (left, right) in zip(range(0, len(stretches), step), pairwise(edges), strict=True):
-        known = [(index, line, line.values[place]) for index, line in enumerate(panel.lines)]
-        shown = [(index, line, value) for index, line, value in known if value is not None]
-        if not shown:
-            continue
-        x = axis.x(stretches[place].begin + (stretches[place].end - stretches[place].begin) / 2)
-        many = len(panel.lines) > 1
-        parts = [f"{line.name} {label(value)}" if many else f"{label(value)} {panel.unit}" for _, line, value in shown]
-        words = f"{stretches[place].end:%H:%M:%S}  {'  '.join(parts)}"
-        width = LETTER * len(words) + 12
-        box = min(max(x - width / 2, 0), frame.width - width)
-        dots = "".join(
-            f'<circle class="dot {series(panel, index)}" cx="{x:.1f}" cy="{height_of(frame, value, top):.1f}" r="4"/>'
-            for index, _, value in shown
-        )
-        drawn += (
-            f'<g class="pt"><rect class="hit" x="{left:.1f}" y="{frame.top}" width="{max(right - left, 1):.1f}" '
-            f'height="{frame.floor - frame.top}"/><g class="tip">'
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{frame.top}" y2="{frame.floor}"/>'
-            f'{dots}<rect class="box" x="{box:.1f}" width="{width:.0f}" height="22" rx="4"/>'
-            f'<text x="{box + 6:.1f}" y="15">{escape(words)}</text></g></g>'
-        )
-    return drawn
-
-
 def _words(panel: ChartPanel, axis: Axis, gaps: Sequence[Gap]) -> str:
     """The drawing for somebody who cannot see it."""
-    span = f"{axis.window.begin:%H:%M} to {axis.window.end:%H:%M} UTC"
+    clock = "%d %b %H:%M" if axis.window.length >= DAY else "%H:%M"
+    span = f"{axis.window.begin:{clock}} to {axis.window.end:{clock}} UTC"
     ranges = [
         f"{line.name}: {between}" if len(panel.lines) > 1 else between
         for line in panel.lines
@@ -233,4 +200,5 @@ def _words(panel: ChartPanel, axis: Axis, gaps: Sequence[Gap]) -> str:
 
 def _range(line: ChartLine) -> str:
     known = [value for value in line.values if value is not None]
-    return f"lowest {label(min(known))}, highest {label(max(known))}, last {label(known[-1])}" if known else ""
+    every = [value for value in (*known, *line.lows, *line.highs) if value is not None]
+    return f"lowest {label(min(every))}, highest {label(max(every))}, last {label(known[-1])}" if known else ""

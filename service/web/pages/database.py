@@ -25,13 +25,14 @@ from service.web.charts import overview, timechart
 from service.web.charts.axis import FRAMES, Axis, Frame
 from service.web.charts.panels import ChartPanel, thinned
 from service.web.charts.timeline import Event
+from service.web.charts.usual import UsualStretch, usual_lines
 from service.web.fleet_rows import FleetRows
 from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
 from service.web.pages.action_said import said_of
 from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.events import as_events, happenings, of_mark
-from service.web.pages.history import GONE, cell, names_of, refused
+from service.web.pages.history import GONE, names_of, reached, refused
 from service.web.pages.layout import HERE, no_database, page
 
 LISTED = 10
@@ -157,8 +158,9 @@ def last_hour(
     window = drawn.window if at else _watched(drawn, end)
     events = as_events(happenings(store, watched.name, window), end)
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]
+    usual = usual_lines(store, watched.name, window)
     charts = [
-        (panel.key, panel.title, _charted(panel, Axis(window), drawn, gaps, events, frames))
+        (panel.key, panel.title, _charted(panel, Axis(window), drawn, gaps, events, usual.get(panel.key, ()), frames))
         for panel in drawn.panels
         if panel.key in SHOWN
     ]
@@ -171,9 +173,10 @@ def _charted(
     drawn: overview.Overview,
     gaps: Sequence[overview.Gap],
     events: Sequence[Event],
+    usual: Sequence[UsualStretch],
     frames: Sequence[Frame],
 ) -> Markup:
-    return timechart.chart(panel, axis, drawn.stretches, gaps, events, timechart.least(panel), frames=frames)
+    return timechart.chart(panel, axis, drawn.stretches, gaps, events, timechart.least(panel), usual, frames)
 
 
 def recent(store: Repository, watched: MonitoredDatabase, now: datetime, at: datetime | None = None) -> dict[str, Any]:
@@ -217,7 +220,7 @@ def table(drawn: overview.Overview, keys: Sequence[str]) -> ValuesTable:
         line.name if line.name not in (panel.title, "all") else f"{panel.title}, {panel.unit}" for panel, line in lines
     ]
     rows = [
-        (f"{stretch.end:%H:%M:%S}", [cell(line.values[index]) for _, line in lines])
+        (f"{stretch.end:%H:%M:%S}", [reached(line, index) for _, line in lines])
         for index, stretch in enumerate(stretches)
     ]
     return ValuesTable(headings, rows[::-1])

@@ -19,7 +19,8 @@ from service.web.access import Access
 from service.web.charts import timechart, timeline
 from service.web.charts.axis import Axis
 from service.web.charts.overview import Overview, overview
-from service.web.charts.panels import thinned
+from service.web.charts.panels import ChartLine, thinned
+from service.web.charts.usual import usual_lines
 from service.web.pages.events import as_events, happenings
 from service.web.pages.layout import no_database, page
 
@@ -74,6 +75,7 @@ def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: d
     drawn = overview(store, watched.name, chosen, names_of(watched))
     happened = happenings(store, watched.name, chosen)
     events, axis = as_events(happened, min(now, chosen.end)), Axis(chosen)
+    usual = usual_lines(store, watched.name, chosen)
     home = f"/db/{quote(watched.name)}/history"
     return {
         "database": watched.name,
@@ -85,7 +87,9 @@ def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: d
         "happened": happened,
         "timeline": timeline.events(events, axis, drawn.gaps, home),
         "charts": [
-            timechart.chart(panel, axis, drawn.stretches, drawn.gaps, events, timechart.least(panel))
+            timechart.chart(
+                panel, axis, drawn.stretches, drawn.gaps, events, timechart.least(panel), usual.get(panel.key, ())
+            )
             for panel in drawn.panels
         ],
         "columns": [(panel, line) for panel in drawn.panels for line in panel.lines],
@@ -109,12 +113,18 @@ def rows(drawn: Overview) -> list[HistoryRow]:
     stretches, panels = thinned(drawn.stretches, drawn.panels, by)
     lines = [line for panel in panels for line in panel.lines]
     figures = [
-        HistoryRow(stretch.begin, stretch.end, tuple(cell(line.values[index]) for line in lines), None)
+        HistoryRow(stretch.begin, stretch.end, tuple(reached(line, index) for line in lines), None)
         for index, stretch in enumerate(stretches)
     ]
     return sorted(
         [*figures, *(HistoryRow(gap.begin, gap.end, (), gap.why) for gap in drawn.gaps)], key=lambda row: row.begin
     )
+
+
+def reached(line: ChartLine, index: int) -> str:
+    """The mean of a row, and in brackets the highest single poll where that differs."""
+    mean, high = cell(line.values[index]), cell(line.highs[index] if line.highs else None)
+    return mean if high in ("–", mean) else f"{mean} ({high})"
 
 
 def cell(value: float | None) -> str:

@@ -8,7 +8,9 @@ import httpx
 import pytest
 
 from rules.model import Severity
+from service.history.baselines import WEEK
 from service.state.episodes import Episode
+from service.store.queries.episodes import Baseline
 from service.store.repository import Repository
 from service.store.upkeep.rollup import roll_up
 from tests.service.stage import BEGAN, Client, Stage
@@ -185,7 +187,11 @@ def test_store_that_does_not_answer_is_reported_and_other_pages_stay(own: Client
 def test_episodes_and_marks_are_on_the_timeline_and_in_the_list(own: Client, stage: Stage) -> None:
     store = stored(stage)
     store.marks.add(DB, at(45), HOSTILE, "ops")
+    store.baselines.put([Baseline(DB, "executions_per_second", WEEK, 9000.0, 8000.0, 9500.0, 60)])
     text = history(own, 39, 60)
+    assert text.count("usual for the hour</span>") == 1, "beside the one chart whose figure was learned"
+    assert "usual 9,000, mostly 8,000 to 9,500: the usual of all hours" in text
+    assert own.get(f"/db/{DB}").text.count("usual for the hour</span>") == 1
     assert "<script>alert" not in text
     assert '<path class="flag"' in text
     assert '<rect class="lane"' in text
