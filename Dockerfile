@@ -1,6 +1,6 @@
 # The image of latchscope: what uv.lock names and nothing else, run by a user without a name, a shell or write access.
 FROM python:3.13.16-slim-bookworm AS build
-ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/latchscope
+ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/latchscope NO_MKDOCS_2_WARNING=1
 RUN ["pip", "install", "--no-cache-dir", "--disable-pip-version-check", "uv==0.13.8"]
 WORKDIR /src
 # First what changes rarely: the dependencies, with the hashes of the lock file, and the extras that serve: the terminal view is
@@ -16,6 +16,10 @@ COPY dashboards/grafana/dashboards ./dashboards/grafana/dashboards
 COPY dashboards/grafana/provisioning ./dashboards/grafana/provisioning
 COPY dashboards/prometheus ./dashboards/prometheus
 COPY dashboards/mixin ./dashboards/mixin
+# The documentation, built by tools that stay out of the image; the service serves it under /docs/.
+COPY CHANGELOG.md CONTRIBUTING.md DECISIONS.md SECURITY.md mkdocs.yml ./
+COPY docs ./docs
+RUN ["uv", "run", "--frozen", "--isolated", "--only-group=docs", "--no-cache", "mkdocs", "build", "--quiet"]
 RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=otel", "--extra=mcp", "--no-cache", "--no-editable"]
 RUN ["install", "--directory", "--owner=10001", "--group=10001", "/var/lib/latchscope", "/generated/latchscope", "/generated/prometheus", "/generated/grafana", "/generated/postgres", "/generated/oracle"]
 

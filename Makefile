@@ -51,9 +51,9 @@ format: .venv/.ready  ## let ruff put the code in order
 docs: .venv/.ready  ## write the parts of the documents that follow from code
 	$(RUN) python -m docs.build
 
-site: .venv/.ready  ## the documentation site in build/site; a broken link fails
+site: .venv/.ready  ## the documentation, which the service serves under /docs/; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build
-	@echo "build/site/index.html"
+	@echo "service/site/index.html"
 
 pictures: .venv/.ready  ## draw the dashboards from live answers into docs/images
 	$(RUN) python -m docs.pictures

@@ -30,6 +30,7 @@ from service.web.api.whatif import whatif_api
 from service.web.pages.causes import causes_pages
 from service.web.pages.compare import compare_pages
 from service.web.pages.database import pages, static
+from service.web.pages.documentation import Documentation
 from service.web.pages.errors import error_pages
 from service.web.pages.export import export_pages
 from service.web.pages.fleet import fleet_pages
@@ -89,4 +90,5 @@ def build_web(
     for router in routers:
         app.router.routes.extend(router.routes)
     app.mount("/static", static, name="static")
+    app.mount("/docs", Documentation(), name="docs")
     app.add_middleware(AnswersHead)

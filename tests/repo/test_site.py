@@ -1,5 +1,7 @@
 """The documentation site: it builds without a broken link, asks nobody outside, and shows the pages of the tree."""
 
+import base64
+import hashlib
 import os
 import re
 import subprocess
@@ -8,11 +10,17 @@ from pathlib import Path
 
 import pytest
 import yaml
+from fastapi import FastAPI
 
 from docs.site import BROUGHT, linked
+from service.web.pages.documentation import Documentation
+from service.web.pages.layout import GUIDES
+from service.web.pages.problems import problems_pages
+from tests.service.stage import Client
 
 ROOT = Path(__file__).resolve().parents[2]
 QUIET = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+LEADS = re.compile(r"(?<=[\"'`])/docs/[\w.-]+(?:/[\w-]+)?(?=[\"'`#])")
 FETCHED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
 
 
@@ -33,7 +41,39 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_site_has_every_page_of_docs_and_what_is_brought_in(site: Path) -> None:
     pages = {path.name for path in (ROOT / "docs").glob("*.md")} | set(BROUGHT.values())
     assert [page for page in pages if not (site / page).with_suffix(".html").exists()] == []
-    assert not list(site.rglob("*.py"))
+    assert not [path for path in site.rglob("*") if path.suffix in (".py", ".pyc") or path.name == "__pycache__"]
+
+
+def test_links_of_the_service_into_its_documentation_lead_somewhere(site: Path) -> None:
+    app = FastAPI()
+    app.include_router(problems_pages())
+    app.mount("/docs", Documentation(site))
+    client = Client(app)
+    told = [*(ROOT / "service").glob("web/**/*.html"), *(ROOT / "service").glob("**/*.py")]
+    links = {link for path in told for link in LEADS.findall(path.read_text(encoding="utf-8"))}
+    links |= {f"/docs/{guide}" for _, guide in GUIDES} | {"/docs/"}
+    assert {"/docs/reading.html", "/docs/problems"} <= links
+    assert {link: client.get(link).status_code for link in links if client.get(link).status_code != 200} == {}
+    assert client.get("/docs/nowhere.html").status_code == 404
+
+
+def test_browser_may_run_what_stands_in_the_pages_and_nothing_else(site: Path) -> None:
+    for name in ("index.html", "runbooks/RowCacheHang.html"):
+        page = (site / name).read_bytes()
+        scripts = re.findall(rb"<script>(.*?)</script>", page, re.S)
+        allowed = Documentation(site).file_response(site / name, (site / name).stat(), {"type": "http", "headers": []})
+        policy = allowed.headers["Content-Security-Policy"]
+        digests = {base64.b64encode(hashlib.sha256(script).digest()).decode() for script in scripts}
+        assert scripts and set(re.findall(r"'sha256-([^']+)'", policy)) == digests and "unsafe" not in policy
+    blocked = re.compile(r"<style|<[^>]+\sstyle=|<[^>]+\son\w+=")
+    assert [path.name for path in site.rglob("*.html") if blocked.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_service_without_the_site_says_how_to_build_it(tmp_path: Path) -> None:
+    app = FastAPI()
+    app.mount("/docs", Documentation(tmp_path / "none"))
+    answer = Client(app).get("/docs/tour.html")
+    assert answer.status_code == 404 and "make site" in answer.text and "default-src 'none'" in str(answer.headers)
 
 
 def test_site_navigation_has_every_page_of_docs() -> None:

@@ -38,6 +38,18 @@ LEVEL = 4
 """Of gzip; a higher one takes twice the time for a tenth less."""
 SECTIONS = (("Fleet", "/"), ("Reports", "/reports"), ("Causes", "/causes"), ("Runbooks", "/runbooks"))
 """What the head of every page leads to."""
+GUIDES = (
+    (re.compile(r"/db/[^/]+/history$"), "history.html"),
+    (re.compile(r"/db/[^/]+/compare$"), "before-after.html"),
+    (re.compile(r"/db/[^/]+/whatif$"), "whatif.html"),
+    (re.compile(r"/db/"), "reading.html"),
+    (re.compile(r"/reports"), "reports.html"),
+    (re.compile(r"/causes"), "causes.html"),
+    (re.compile(r"/runbooks"), "alerting.html"),
+    (re.compile(r"/sign-in"), "security.html"),
+    (re.compile(r"/"), "tour.html"),
+)
+"""The page of the documentation that explains a page: the first whose pattern its address begins with."""
 
 templates = Jinja2Templates(HERE / "templates")
 _TICKED = re.compile("`([^`]+)`")
@@ -108,7 +120,9 @@ templates.env.trim_blocks = templates.env.lstrip_blocks = True
 
 def page(request: Request, template: str, status: int = 200, **values: object) -> Response:
     """A page in its frame; `status` is the HTTP status."""
-    shown: dict[str, object] = {"now": datetime.now(UTC), "section": _section(request.url.path)}
+    path = request.url.path
+    guide = next(guide for pattern, guide in GUIDES if pattern.match(path))
+    shown: dict[str, object] = {"now": datetime.now(UTC), "section": _section(path), "guide": guide}
     text = templates.env.get_template(template).render(shown | values | {"request": request})
     body, headers = squeezed(text.encode(), request, LEVEL)
     answer = HTMLResponse(body, status, headers)
