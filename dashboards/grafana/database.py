@@ -20,7 +20,7 @@ from panels import (
     timeseries,
     web_link,
 )
-from shared import IMPACT, PAGE, SESSIONS, S, chosen, largest, per_second, recorded, to_page
+from shared import IMPACT, PAGE, SESSIONS, S, chosen, largest, recorded, to_page
 
 
 def database(address: str) -> Json:
@@ -92,29 +92,31 @@ def _figures() -> list[Json]:
 
 
 def _verdict() -> Json:
-    shown = f"max by (severity, title, cache, action, cause, db) (latchscope_verdict_info{{{S}}})"
+    shown = f"max by (severity, title, cache, action, check, cause, db) (latchscope_verdict_info{{{S}}})"
     since = f"max by (cause, cache, db) (latchscope_episode_begin_timestamp_seconds{{{S}}}) * 1000"
     coloured = {
         "mappings": [{"type": "value", "options": SEVERITY_WORDS}],
         "custom.cellOptions": {"type": "color-background"},
         "custom.width": 110,
     }
+    wrapped = {"custom.cellOptions": {"type": "auto", "wrapText": True}}
     about = link("What this cause is", f"{PAGE}/causes/${{__data.fields.cause}}")
     there = link("In latchscope, at this time", to_page("${__data.fields.db}"))
     return table(
         "Verdict",
-        "What is wrong, since when, and the first thing to do. The page has the evidence and what was ruled out.",
+        "What is wrong, since when, what to do now and what to check before, as the page says it. The page has the evidence.",
         ("Found", "none", shown),
         ("Since", "dateTimeAsLocal", since),
         hide=["Value #A"],
-        rename={"severity": "Severity", "title": "Cause", "cache": "Cache", "action": "Do now"},
-        order=["severity", "title", "cache", "Value #B", "action", "cause", "db"],
+        rename={"severity": "Severity", "title": "Cause", "cache": "Cache", "action": "Do now", "check": "Check first"},
+        order=["severity", "title", "cache", "Value #B", "action", "check", "cause", "db"],
         overrides=[
             override("Severity", coloured),
-            override("Cause", {"links": [about], "custom.width": 300}),
-            override("Cache", {"custom.width": 190}),
-            override("Since", {"custom.width": 170}),
-            override("Do now", {"links": [there], "custom.cellOptions": {"type": "auto", "wrapText": True}}),
+            override("Cause", {"links": [about], **wrapped}),
+            override("Cache", {"custom.width": 170}),
+            override("Since", {"custom.width": 160}),
+            override("Do now", {"links": [there], **wrapped}),
+            override("Check first", wrapped),
             override("cause", {"custom.hidden": True}),
             override("db", {"custom.hidden": True}),
         ],
@@ -159,11 +161,11 @@ def _where() -> list[Json]:
         row("Where the time goes"),
         timeseries(
             "DB time, CPU and waits",
-            "In sessions: seconds spent per second.",
+            "In sessions: seconds spent per second, on average of five minutes.",
             "short",
             query(recorded("db:latchscope_db_time_seconds:rate5m"), "DB time"),
-            query(per_second("latchscope_db_cpu_seconds_total", "db"), "DB CPU"),
-            query(f"max by (db) ({SESSIONS}{{{S}}})", "surfaces in trouble"),
+            query(recorded("db:latchscope_db_cpu_seconds:rate5m"), "DB CPU"),
+            query(f"sum by (surface) (db_surface:latchscope_impact_sessions:avg5m{{{S}}} > 0)", "{{surface}}"),
             w=8,
         ),
         timeseries(

@@ -31,7 +31,7 @@ def fleet(address: str) -> Json:
         "latchscope / Fleet",
         "Which Oracle database waits for its dictionary cache, and how much that costs; the dearest first.",
         chosen(several=True, address=address),
-        [*_figures(), _databases(), *_over_time(), _for_managers()],
+        [*_figures(), _databases(), _verdicts(), *_over_time(), _for_managers()],
         annotations=[
             annotation("Alerts", "red", fired, "{{alertname}} {{db}}", "{{severity}}", "alertname,severity"),
         ],
@@ -101,13 +101,36 @@ def _databases() -> Json:
     )
 
 
-def _over_time() -> list[Json]:
-    severity = f"max by (rac, db) (latchscope_severity{{{S}}})"
+def _verdicts() -> Json:
     coloured = {
         "mappings": [{"type": "value", "options": SEVERITY_WORDS}],
         "custom.cellOptions": {"type": "color-background"},
+        "custom.width": 110,
     }
     active = f"max by (rac, db, title, cache, severity, action, cause) (latchscope_verdict_info{{{S}}})"
+    return table(
+        "Verdicts",
+        "What is wrong in each database, and the first thing to do, as its page says it; the dearest first.",
+        ("Found", "none", active),
+        ("DB time lost", "percentunit", f"sort_desc(max by (rac, db) ({IMPACT}{{{S}}}))"),
+        hide=["Value #A", "rac"],
+        rename={"title": "Cause", "cache": "Cache", "severity": "Severity", "action": "Do now"},
+        order=["db", "severity", "Value #B", "title", "cache", "action", "cause"],
+        overrides=[
+            *finding_links("Cause"),
+            override("Severity", coloured),
+            override("DB time lost", {"custom.width": 110}),
+            override("Do now", {"custom.cellOptions": {"type": "auto", "wrapText": True}}),
+            override("cause", {"custom.hidden": True}),
+        ],
+        sort=[{"displayName": "DB time lost", "desc": True}],
+        w=24,
+        h=9,
+    )
+
+
+def _over_time() -> list[Json]:
+    severity = f"max by (rac, db) (latchscope_severity{{{S}}})"
     return [
         timeseries(
             "DB time lost over time",
@@ -117,16 +140,6 @@ def _over_time() -> list[Json]:
             steps=BY_SHARE,
         ),
         states("Severity over time", "How severe it was in which database.", SEVERITIES, query(severity, "{{db}}")),
-        table(
-            "Verdicts",
-            "What is wrong in each database, and the first thing to do. Fine ones are listed too.",
-            ("Found", "none", active),
-            hide=["Value", "rac"],
-            rename={"title": "Cause", "cache": "Cache", "severity": "Severity", "action": "Do now"},
-            order=["db", "severity", "title", "cache", "action", "cause"],
-            overrides=[*finding_links(), override("Severity", coloured)],
-            w=24,
-        ),
         timeseries(
             "Sessions waiting over time",
             "Sessions that wait in the surfaces in trouble, on average; the largest databases, and all others as one line.",

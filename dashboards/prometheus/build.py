@@ -10,6 +10,8 @@ from pathlib import Path
 
 import jinja2
 
+from rules.catalogue import catalogue
+
 HOME = Path(__file__).parent
 ADDRESS = "http://127.0.0.1:8000"
 """Where people reach latchscope's pages; docker-compose.yml publishes it there."""
@@ -23,6 +25,13 @@ HELD_BACK = (
     ("result-cache-.*", "ResultCacheLatchWaits"),
 )
 """Causes (none: all of them) and the symptoms of the same database that they hold back."""
+OF_THE_LOCK = "RowCacheLockWaits|RowCacheHang"
+"""Symptoms that only a cause which can show in waits for the row cache lock holds back, of a RAC on all its instances."""
+
+
+def lock_causes() -> str:
+    """The causes that can show there, as a regular expression."""
+    return "|".join(cause.id for cause in catalogue().values() if "lock" in cause.surfaces and not cause.handbook)
 
 
 def texts(address: str = ADDRESS, target_labels: Sequence[str] = TARGET_LABELS) -> Mapping[str, str]:
@@ -50,9 +59,12 @@ def texts(address: str = ADDRESS, target_labels: Sequence[str] = TARGET_LABELS) 
         these=" ".join(f"$labels.{label}" for label in labels),
         gates=GATES,
         held=HELD_BACK,
+        of_the_lock=OF_THE_LOCK,
+        lock_causes=lock_causes(),
     )
-    macros = environment.get_template("macros").module
-    return {name: environment.get_template(name).render(gate=macros.gate, cost=macros.cost) for name in FILES}  # type: ignore[attr-defined]
+    macros = vars(environment.get_template("macros").module)
+    said = {name: macros[name] for name in ("gate", "cost", "told", "lasts")}
+    return {name: environment.get_template(name).render(said) for name in FILES}
 
 
 def main() -> None:

@@ -3,10 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from rules.catalogue import catalogue
-from rules.model import Diagnosis, Finding, Severity
+from rules.cause import Cause
+from rules.explanation.confirmation import speaks_against
+from rules.formatting import within
+from rules.model import Confidence, Diagnosis, Finding, Severity
+from rules.wording import hedged
 from service.metrics import verdicts
 from service.metrics.family import FamilySample, Labels
 from service.state.episodes import Episode
+from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED
 
 
 def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
@@ -44,27 +49,58 @@ def _waiters(diagnosis: Diagnosis) -> Iterator[FamilySample]:
 
 
 def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
-    """What the first line of a dashboard says: every lasting episode with what to do now; else that there is none."""
+    """What the first line of a dashboard says, in the words of the page: every lasting episode, else the last poll."""
     yield verdicts.SEVERITY, diagnosis.severity.rank, {}
+    shown = {finding.cause: finding for finding in diagnosis.findings}
     for episode in sorted(episodes, key=lambda episode: -episode.severity.rank):
-        named = {
-            "cause": episode.cause,
-            "title": episode.title,
-            "cache": episode.cache or "",
-            "severity": episode.severity,
-        }
-        yield verdicts.VERDICT, 1, {**named, "action": action(episode.cause)}
+        yield verdicts.VERDICT, 1, _lasting(episode, shown.get(episode.cause), tells=diagnosis.basis is not None)
         yield verdicts.EPISODE_BEGIN, episode.begin.timestamp(), {"cause": episode.cause, "cache": episode.cache or ""}
     if not episodes:
-        fine = diagnosis.severity is Severity.INFO
-        title, to_do = (
-            ("Fine", "Nothing.") if fine else ("No known cause lasts", "Open the page: it says what is open.")
-        )
-        named = {"cause": "", "title": title, "cache": "", "severity": diagnosis.severity}
-        yield verdicts.VERDICT, 1, {**named, "action": to_do}
+        yield verdicts.VERDICT, 1, _of_the_poll(diagnosis)
 
 
-def action(cause: str) -> str:
-    """The one thing to do about a cause; empty for one that is gone."""
-    known = catalogue().get(cause)
-    return known.do_now if known else ""
+def _lasting(episode: Episode, finding: Finding | None, *, tells: bool) -> Labels:
+    """An episode; one that a poll with figures does not show any more is easing."""
+    if tells and (finding is None or finding.severity is Severity.INFO):
+        easing = f"Easing: {within(episode.title)}"
+        return _words(episode.cause, easing, episode.cache, Severity.INFO, GOES_ON)
+    known = catalogue().get(episode.cause)
+    if known is None:
+        return _words(episode.cause, episode.title, episode.cache, episode.severity, "")
+    return _words(episode.cause, *_sentences(known, finding, episode.cache, episode.severity))
+
+
+def _of_the_poll(diagnosis: Diagnosis) -> Labels:
+    """Where nothing lasts: the first finding of the poll, that nothing is wrong, or that nobody knows what is."""
+    finding = diagnosis.findings[0] if diagnosis.findings else None
+    if finding is not None and (known := catalogue().get(finding.cause)):
+        return _words(finding.cause, *_sentences(known, finding, finding.cache, finding.severity))
+    if diagnosis.basis is None:
+        return _words("", NOTHING_TOLD, None, diagnosis.severity, "Wait for the next poll.")
+    if diagnosis.severity is Severity.INFO:
+        return _words("", NOTHING_TO_DO, None, diagnosis.severity, GOES_ON)
+    return _words("", UNEXPLAINED, None, diagnosis.severity, LOOK)
+
+
+def _sentences(
+    known: Cause, finding: Finding | None, cache: str | None, severity: Severity
+) -> tuple[str, str | None, Severity, str, str]:
+    """Title, cache, severity, what to do and what to check, as sure as the finding; without figures, or no series would last."""
+    title, action, check = known.title, known.do_now, known.check_first or ""
+    if finding is not None:
+        against = speaks_against(finding)
+        title = hedged(known.title, known.hedge_after, finding.confidence, against is not None)
+        if against or finding.confidence is Confidence.LOW:
+            action = f"Look first: {action}"
+    return title, cache, severity, action, check
+
+
+def _words(cause: str, title: str, cache: str | None, severity: Severity, action: str, check: str = "") -> Labels:
+    return {
+        "cause": cause,
+        "title": title,
+        "cache": cache or "",
+        "severity": severity,
+        "action": action,
+        "check": check,
+    }

@@ -61,9 +61,10 @@ SEVERITY = _diagnosis(
 VERDICT = _diagnosis(
     "latchscope_verdict_info",
     help="What is wrong and what to do now; always 1.",
-    labels=("cause", "title", "cache", "severity", "action"),
+    labels=("cause", "title", "cache", "severity", "action", "check"),
     series="one per episode that lasts; else one",
-    note="`action` is the first sentence of the remedy; `cause` is empty where nothing is wrong or no known cause lasts",
+    note="`title`, `action` (do now) and `check` (check first) are the page's words without its figures; `cause` is empty where "
+    "nothing is wrong or no known cause explains it; `severity` is `info` while an episode is easing",
 )
 EPISODE_BEGIN = _diagnosis(
     "latchscope_episode_begin_timestamp_seconds",

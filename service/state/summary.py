@@ -11,6 +11,13 @@ from rules.lasting import Easing, LastingTrouble
 from rules.model import Diagnosis, Finding, Surface
 from service.state.episodes import Episode
 
+NOTHING_TO_DO = "Nothing to do"
+GOES_ON = "latchscope goes on looking."
+UNEXPLAINED = "Sessions wait, and no known cause explains it"
+LOOK = "Look at who waits, and at what could not be judged."
+NOTHING_TOLD = "Nothing can be told yet"
+"""What page, metrics and dashboards say where no cause can be named."""
+
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSummary:

@@ -1,18 +1,28 @@
-"""What the waits cost is one figure: on the page, in REST, in the metric, in the recording rule and in the alerts."""
+"""One figure and one set of words on the page, in REST, in the metric, in the recording rule and in the alerts."""
 
 import re
 import subprocess
+from html import unescape
 from pathlib import Path
 
 import pytest
 import yaml
 
+from rules.catalogue import catalogue
+from rules.model import Confidence
+from rules.wording import hedged
 from tests.repo.processes import need
 from tests.service.stage import Client, Stage
 
 FOLDER = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 SHARE = re.compile(r"<dt>of DB time lost[^<]*</dt><dd>([^<]*)</dd>")
 SESSIONS = re.compile(r"<dt>sessions wait, on average</dt><dd>([^<]*)</dd>")
+CARD = {
+    "title": '<h1 id="v">([^<]*)</h1>',
+    "eyebrow": '<span class="eyebrow">([^<]*)</span>',
+    "do": '<p class="do">([^<]*)</p>',
+    "warn": '<p class="warn">([^<]*)</p>',
+}
 TROUBLES = {
     "undo-storm": (60.0, 75.0, 90.0),
     "users-mutex": (60.0, 75.0, 90.0),
@@ -55,22 +65,45 @@ def told_by_rules(series: dict[str, str], db: str, folder: Path) -> str:
     return done.stdout + done.stderr
 
 
+def verdict_in(series: dict[str, str]) -> dict[str, str]:
+    """The labels of the verdict, for the first screen of a dashboard."""
+    (name,) = (name for name in series if name.startswith("latchscope_verdict_info"))
+    return dict(re.findall(r'(\w+)="([^"]*)"', name))
+
+
+def verdict_on(page: str) -> dict[str, str]:
+    """The same of a page."""
+    found = {name: re.search(pattern, page) for name, pattern in CARD.items()}
+    return {name: unescape(one[1]).replace("\N{NO-BREAK SPACE}", " ") if one else "" for name, one in found.items()}
+
+
 @pytest.mark.parametrize("db", TROUBLES)
 def test_cost_is_the_same_to_its_printed_digits_everywhere(db: str, stage: Stage, tmp_path: Path) -> None:
     for moment in TROUBLES[db]:
         stage.poll(db, moment)
     client = stage.app()
     page = client.get(f"/db/{db}").text
-    impact = client.get(f"/api/v1/databases/{db}/diagnosis").json()["impact"]
+    diagnosis = client.get(f"/api/v1/databases/{db}/diagnosis").json()
+    impact = diagnosis["impact"]
     share, sessions = f"{impact['share_of_db_time'] * 100:.1f} %", impact["waiting_sessions"]
     # A hang shows how many hang and for how long in place of the sessions that wait on average.
     averages = [] if db == "ddl-hang" else [f"{sessions:,.1f}"]
     assert ([" ".join(one.split()) for one in SHARE.findall(page)], SESSIONS.findall(page)) == ([share], averages)
     assert impact["share_of_db_time"] > 0.02, "no trouble, no proof"
     series = samples(client, db)
+    shown, card = verdict_in(series), verdict_on(page)
+    known = catalogue()[shown["cause"]]
+    unsure = "Look first: " if card["eyebrow"] == "Look first" else ""
+    assert (shown["action"], shown["check"]) == (f"{unsure}{card['do']}", card["warn"])
+    sure = Confidence(diagnosis["findings"][0]["confidence"])
+    plain = hedged(known.title, known.hedge_after, sure, against=False)
+    assert shown["title"] == (plain if known.measured_title else card["title"])
     assert float(series[f'latchscope_impact_ratio{{db="{db}"}}']) == impact["share_of_db_time"]
-    wanted = {name: value for name, value in series.items() if re.match(r"latchscope_(up|finding|impact)", name)}
+    wanted = {
+        name: value for name, value in series.items() if re.match(r"latchscope_(up|finding|impact|verdict_info)", name)
+    }
     told = told_by_rules(wanted, db, tmp_path)
     recorded = re.search(r'got: \{__name__="db:latchscope_impact:ratio"[^}]*\} (\S+)', told)
     assert recorded and float(recorded[1]) == impact["share_of_db_time"], told
     assert f"the waits cost {share} of DB time. It says that {sessions:,.2f} sessions wait on average." in told
+    assert f"{db}: {shown['title']} (" in told and f"Do now: {shown['action']}" in told

@@ -9,6 +9,7 @@ from rules.explanation.confirmation import speaks_against
 from rules.formatting import sentence
 from rules.lasting import Easing
 from rules.model import Confidence, Diagnosis, Finding, Severity
+from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED
 from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
 
@@ -105,7 +106,7 @@ def _first(diagnosis: Diagnosis) -> str:
     why = next((verdict.why for verdict in diagnosis.undetermined), "")
     if "start" in why:
         return "The instance has restarted"
-    return "Nothing can be told yet"
+    return NOTHING_TOLD
 
 
 def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: Easing | None) -> VerdictCard:
@@ -113,7 +114,7 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         title = f"Easing: {words.uncapped(easing.name)} until {easing.until:%H:%M:%S}"
         lede = "The last poll does not show it any more. It counts as over when some more do not."
     else:
-        title = finding.title if finding else "Nothing to do"
+        title = finding.title if finding else NOTHING_TO_DO
         lede = finding.lede if finding else "No session waits for a dictionary cache."
     numbers = list(_costs(diagnosis))
     if diagnosis.funnel and diagnosis.funnel.requests and diagnosis.funnel.misses is not None:
@@ -127,7 +128,7 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         lede=lede,
         numbers=numbers,
         eyebrow="Do nothing now",
-        do=finding.do_now if finding else "latchscope goes on looking.",
+        do=finding.do_now if finding else GOES_ON,
         warn=(finding.check_first or "") if finding else "",
         do_not=NOT_CURED if easing else finding.do_not if finding else NOTHING_TO_TUNE,
         sure=_sure(finding) if finding else "",
@@ -148,8 +149,8 @@ def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since
             VerdictNumber(words.length((now - since).total_seconds()), f"since {words.clock(since, now)} UTC"),
         ]
     if finding is None:
-        title, lede = "Sessions wait, and no known cause explains it", _where(diagnosis)
-        do, do_not = _holder(diagnosis) or ("Look at who waits, and at what could not be judged.", NOT_BLINDLY)
+        title, lede = UNEXPLAINED, _where(diagnosis)
+        do, do_not = _holder(diagnosis) or (LOOK, NOT_BLINDLY)
         warn = ""
     else:
         title, lede, do, warn = finding.title, finding.lede, finding.do_now, finding.check_first or ""
