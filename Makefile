@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-wire test test-live test-live-needs check format docs site pictures screenshots bench bench-model soak clean
+.PHONY: help demo demo-wire test test-live test-live-needs check format chart docs site pictures screenshots bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -47,6 +47,10 @@ check: .venv/.ready  ## format, lint, types, import contracts, tests
 format: .venv/.ready  ## let ruff put the code in order
 	$(RUN) ruff format .
 	$(RUN) ruff check --fix .
+
+chart: .venv/.ready  ## Helm's own engine for the tests of the chart (75 MB), and those tests
+	$(UV) sync --frozen --all-extras --group chart --quiet
+	$(RUN) pytest -q tests/repo/test_chart.py
 
 docs: .venv/.ready  ## write the parts of the documents that follow from code
 	$(RUN) python -m docs.build

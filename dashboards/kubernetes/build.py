@@ -1,15 +1,17 @@
-"""Writes prometheusrule.yaml from dashboards/prometheus: `python dashboards/kubernetes/build.py [FILE]`.
+"""Writes the rules of dashboards/prometheus for the operator: `python dashboards/kubernetes/build.py [FOLDER]`.
 
-The operator wants the rules inside a resource of its own; the rules themselves stay in one place. A test compares.
+The base has them as a resource, the chart as a file that its template takes in; a chart can read nothing outside its own
+folder. The rules themselves stay in one place. A test compares.
 """
 
 import sys
 from pathlib import Path
 
 HOME = Path(__file__).parent
+CHART = HOME.parent / "helm" / "latchscope" / "files" / "rules.yaml"
 RULES = HOME.parent / "prometheus"
-HEAD = """\
-# Written by dashboards/kubernetes/build.py from dashboards/prometheus/{names}; change it there.
+WRITTEN = "# Written by dashboards/kubernetes/build.py from dashboards/prometheus/{names}; change it there.\n"
+RESOURCE = """\
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
 metadata:
@@ -20,17 +22,19 @@ spec:
 FILES = ("recording.yml", "alerts.yml")
 
 
-def groups(path: Path) -> str:
-    """What stands below `groups:` in a rule file, indented as it must be below `spec:`."""
+def groups(path: Path, indent: str) -> str:
+    """What stands below `groups:` in a rule file, indented as where it goes."""
     _, _, below = path.read_text(encoding="utf-8").partition("\ngroups:\n")
-    return "".join(f"  {line}" if line.strip() else line for line in below.splitlines(keepends=True))
+    return "".join(f"{indent}{line}" if line.strip() else line for line in below.splitlines(keepends=True))
 
 
-def main(target: Path) -> None:
-    """Write the file."""
-    text = HEAD.format(names=" and ".join(FILES)) + "".join(groups(RULES / name) for name in FILES)
-    target.write_text(text, encoding="utf-8")
+def main(folder: Path | None) -> None:
+    """Write both files: into a folder, or where they belong."""
+    head = WRITTEN.format(names=" and ".join(FILES))
+    for target, above, indent in ((HOME / "prometheusrule.yaml", RESOURCE, "  "), (CHART, "groups:\n", "")):
+        text = head + above + "".join(groups(RULES / name, indent) for name in FILES)
+        (folder / target.name if folder else target).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else HOME / "prometheusrule.yaml")
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

@@ -13,6 +13,7 @@ import yaml
 
 from rules.catalogue import LOADER
 from service.config.sources import read
+from tests.repo.manifests import refused
 from tests.repo.processes import need
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +51,16 @@ def test_resources_have_known_versions_and_are_named_latchscope() -> None:
     assert {kind: one["apiVersion"] for kind, one in RESOURCES.items()} == VERSIONS
     assert {one["metadata"]["name"] for one in RESOURCES.values()} == {"latchscope"}
     assert KUSTOMIZATION["namespace"] == RESOURCES["Namespace"]["metadata"]["name"]
+
+
+def test_resources_hold_to_the_schemas_of_kubernetes() -> None:
+    (labels,) = KUSTOMIZATION["labels"]
+    deployment = copy.deepcopy(RESOURCES["Deployment"])
+    deployment["spec"] |= {"selector": {"matchLabels": labels["pairs"]}}
+    deployment["spec"]["template"]["metadata"] = {"labels": labels["pairs"]}
+    told = [fault for resource in (RESOURCES | {"Deployment": deployment}).values() for fault in refused(resource)]
+    assert told == []
+    assert list(refused(RESOURCES["Deployment"])) == ["Deployment.spec: 'selector' is a required property"]
 
 
 def container(deployment: Json) -> Json:
@@ -180,10 +191,10 @@ def test_base_ships_no_secret_and_the_docs_make_one_from_files_that_are_written(
 def test_prometheus_rule_holds_the_rules_of_prometheus(tmp_path: Path) -> None:
     expected = [group for name in ("recording.yml", "alerts.yml") for group in load(PROMETHEUS / name)["groups"]]
     assert RESOURCES["PrometheusRule"]["spec"]["groups"] == expected
-    made = tmp_path / "prometheusrule.yaml"
-    subprocess.run([sys.executable, str(HOME / "build.py"), str(made)], check=True)
-    kept = (HOME / "prometheusrule.yaml").read_text("utf-8")
-    assert made.read_text("utf-8") == kept, "run `python dashboards/kubernetes/build.py`"
+    subprocess.run([sys.executable, str(HOME / "build.py"), str(tmp_path)], check=True)
+    for kept in (HOME / "prometheusrule.yaml", ROOT / "dashboards/helm/latchscope/files/rules.yaml"):
+        made = (tmp_path / kept.name).read_text("utf-8")
+        assert made == kept.read_text("utf-8"), "run `python dashboards/kubernetes/build.py`"
 
 
 def test_prometheus_accepts_the_rules_as_one_file(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """The systemd unit starts commands that exist, as a user of its own, with one folder to write to."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import typer
 
 from service.cli.main import cli
+from tests.repo.processes import need
 
 UNIT = (Path(__file__).resolve().parents[2] / "dashboards/systemd/latchscope.service").read_text(encoding="utf-8")
 
@@ -21,6 +23,17 @@ def test_unit_starts_commands_that_exist_with_options_they_have() -> None:
         assert {word for word in words if word.startswith("-")} <= known
         takes = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
         assert words[-1].endswith("latchscope.yaml") and len(words) == (1 if takes else 2)
+
+
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
+    analyze = need("systemd-analyze", "systemd")
+    unit = tmp_path / "latchscope.service"
+    installed = re.sub(r"(?<=^ExecStart=)\S+|(?<=^ExecStartPre=)\S+", "/bin/true", UNIT, flags=re.M)
+    for text, said in ((installed, ""), (installed.replace("[Install]", "Restrat=no\n[Install]"), "Restrat")):
+        unit.write_text(text, encoding="utf-8")
+        done = subprocess.run([analyze, "verify", str(unit)], capture_output=True, text=True, check=False)
+        assert said in done.stderr and bool(said) == bool(done.stderr), done.stderr
+        assert done.returncode == 0 or said
 
 
 def test_unit_runs_without_rights_it_does_not_need() -> None:
