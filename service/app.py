@@ -102,4 +102,4 @@ async def _running(store: Store, background: Sequence[BackgroundPart], fleet: Fl
 
 def _close(store: Store, fleet: Fleet) -> None:
     fleet.backend.close()
-    store.repository.close()
+    store.close()

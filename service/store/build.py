@@ -1,6 +1,7 @@
 """The store of a service, put together: repository, writer with its disk queue, maintenance."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -8,9 +9,10 @@ from threading import Event
 from service.config.settings import Settings
 from service.periodic import PeriodicJob
 from service.store.ingest.disk_queue import DiskQueue
+from service.store.ingest.spool_folders import held_spool
 from service.store.maintenance import EVERY_SECONDS, Maintenance
 from service.store.repository import Repository
-from service.store.schema.engine import sqlite_file
+from service.store.schema.engine import StoreError, sqlite_file
 from service.store.writer import Writer
 from service.threads import SupervisedThread
 
@@ -22,11 +24,13 @@ class Store:
     repository: Repository
     writer: Writer
     maintenance: PeriodicJob
+    release: Callable[[], None]
+    """Lets another process have the spool."""
 
     @property
     def threads(self) -> list[SupervisedThread]:
         """The writer's and that of maintenance."""
-        return [self.writer.thread, self.maintenance.thread]
+        return [*self.writer.threads, self.maintenance.thread]
 
     def start(self) -> None:
         """Bring in what the last run left behind, then begin."""
@@ -40,6 +44,11 @@ class Store:
         self.maintenance.join(0.5)
         self.writer.stop()
 
+    def close(self) -> None:
+        """Give back what it holds."""
+        self.repository.close()
+        self.release()
+
 
 def build_store(settings: Settings) -> Store:
     """Open the store of these settings. Raises StoreError."""
@@ -47,16 +56,23 @@ def build_store(settings: Settings) -> Store:
     stopping = Event()
     maintenance = Maintenance(repository, stopping)
     job = PeriodicJob("roll-ups and retention", EVERY_SECONDS, maintenance.do, stopping)
-    return Store(repository, Writer(repository, _disk_queue(settings)), job)
+    try:
+        spool, release = _spool(settings)
+    except StoreError:
+        repository.close()
+        raise
+    return Store(repository, Writer(repository, spool), job, release)
 
 
-def _disk_queue(settings: Settings) -> DiskQueue:
+def _spool(settings: Settings) -> tuple[DiskQueue, Callable[[], None]]:
     """Where polls wait for the store: as set, else next to a SQLite file, else in the folder latchscope runs in.
 
-    Replicas on one host, with one configuration, have a folder each below it.
+    Replicas on one host, with one configuration, have a folder each below it. Raises StoreError where it is another's.
     """
+    most = settings.spool.max_bytes
     file = sqlite_file(settings.store)
     if file is not None:
-        return DiskQueue(settings.spool.directory or file.with_name(f"{file.name}-spool"), settings.spool.max_bytes)
+        return DiskQueue(settings.spool.directory or file.with_name(f"{file.name}-spool"), most), lambda: None
     own = re.sub(r"[^\w.-]", "_", settings.replica_name)
-    return DiskQueue((settings.spool.directory or Path("latchscope-spool")) / own, settings.spool.max_bytes)
+    spool, lock = held_spool(settings.spool.directory or Path("latchscope-spool"), own, most)
+    return spool, (lambda: None) if lock is None else lock.close

@@ -1,7 +1,8 @@
 """The writer: takes polls from the workers at once, and sees to it that each reaches the store, if need be by way of disk.
 
 In memory waits at most one poll of each database. Where a second comes before the first is written, or the store does
-not answer, polls go to the spool, in order; and while anything is there, new polls queue behind it.
+not answer, polls go to the spool, in order; and while anything is there, new polls queue behind it. Where the disk is slow
+or stuck too, they wait in memory.
 """
 
 import logging
@@ -17,6 +18,8 @@ from rules.model import Diagnosis
 from service.state.board import PollRecord
 from service.store.ingest.disk_queue import DiskQueue
 from service.store.ingest.record import IngestRecord, record_of, unpack
+from service.store.ingest.spooler import PATIENCE, QueuedRecord, Spooler
+from service.store.probe import Probe
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS, brief, out_of_order
 from service.threads import SupervisedThread
@@ -32,8 +35,8 @@ GATHERING, LONGEST_GATHERING = 4.0, 0.25
 transaction costs it costs once, so that a busy store has a few large ones and an idle one takes each poll at once."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 """Seconds between attempts at a store in trouble."""
-
-QueuedRecord = tuple[int, IngestRecord]
+STUCK_SECONDS = 10.0
+"""After so long a transaction that has not ended is trouble."""
 
 
 class Writer:
@@ -50,9 +53,19 @@ class Writer:
         self._pause = FIRST_PAUSE
         self._gathered_until = 0.0
         """time.monotonic() until which polls wait for others."""
+        self._asked_at: float | None = None
+        """time.monotonic() when the store was given what it has not answered yet."""
+        self._probe = Probe(store.reachable)
         self.thread = SupervisedThread("store writer", self._run)
+        self.spooler = Spooler(spool, self._awake, lambda: [*self._in_flight, *self._queue], self._copied)
+
+    @property
+    def threads(self) -> list[SupervisedThread]:
+        """That of the store, and that of the disk."""
+        return [self.thread, self.spooler.thread]
 
     def start(self) -> None:
+        self.spooler.start()
         self.thread.start()
 
     def catch_up(self) -> None:
@@ -68,18 +81,20 @@ class Writer:
             self._awake.notify_all()
         self.thread.join(timeout)
         self.secure()
+        self.spooler.stop()
 
     def secure(self) -> None:
-        """Put on disk, for the next start, what is only in memory."""
+        """Put on disk, for the next start, what is only in memory; a disk that does not take it soon never gets it."""
         with self._awake:
             self._back_to_queue(self._in_flight)
-            self._to_spool()
+            if self._queue:
+                self.spooler.ask()
             if self._queue:
                 self.spool.lose(len(self._queue), "latchscope stops, and neither the store nor the disk takes them")
                 self._queue = []
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
-        """Take a poll; never raises, and never waits for the store."""
+        """Take a poll; never raises, never waits for the store, and for a disk only where that is quick as a rule."""
         try:
             record = record_of(snapshot, diagnosis, poll_record)
             if record is not None:
@@ -92,7 +107,9 @@ class Writer:
             waiting = {record.database for _, record in (*self._queue, *self._in_flight)}
             self._queue.append((self.spool.next_number(), record))
             if self._stopping or len(self.spool) or record.database in waiting:
-                self._to_spool()
+                self.spooler.ask(0 if self.spooler.slow else PATIENCE)
+                if self.spooler.slow:
+                    self._bound_memory()
             self._awake.notify_all()
 
     def last_snapshot(self, database: str) -> Snapshot | None:
@@ -109,22 +126,20 @@ class Writer:
     def trouble(self) -> str | None:
         """What is wrong with the store, in one line; None while all is well."""
         disk = self.spool.trouble
-        if not self._store.reachable() or self._trouble:
+        asked_at = self._asked_at
+        stuck = asked_at is not None and monotonic() - asked_at > STUCK_SECONDS
+        if stuck or self._trouble or not self._probe.answers():
             waiting = f"the store does not answer; {len(self.spool)} polls wait in the spool"
             return f"{waiting}, {len(self._queue)} in memory; {disk}" if disk else waiting
         return disk
 
-    def _to_spool(self) -> None:
-        """Put on disk what is in memory, the polls in flight first; what the disk does not take stays in memory.
+    def _copied(self, on_disk: set[int], all_of_them: bool) -> None:
+        """Forget what is on disk; what the disk does not take stays in memory."""
+        self._queue = [each for each in self._queue if each[0] not in on_disk]
+        if not all_of_them:
+            self._bound_memory()
 
-        A poll must never be safer than the one it was measured from: were that one lost, its change would be too. So
-        nothing goes past a poll that the disk did not take. A poll in flight may be written twice, which changes nothing.
-        """
-        if all(self.spool.append(number, record) for number, record in self._in_flight):
-            on_disk = 0
-            while on_disk < len(self._queue) and self.spool.append(*self._queue[on_disk]):
-                on_disk += 1
-            self._queue = self._queue[on_disk:]
+    def _bound_memory(self) -> None:
         if (over := len(self._queue) - MOST_IN_MEMORY) > 0:
             self._queue = self._queue[over:]
             self.spool.lose(over, "neither the store nor the disk takes them, and memory is full")
@@ -137,7 +152,6 @@ class Writer:
         with self._awake:
             self._back_to_queue(self._in_flight)  # of a run that died
         while not self._stopping:
-            self.spool.look_again()
             if len(self.spool):
                 if not self._drain():
                     self._wait(self._pause)
@@ -167,14 +181,14 @@ class Writer:
                 self._awake.wait_for(lambda: self._stopping, seconds)
 
     def _write_in_flight(self) -> bool:
-        """Write what was taken from the queue; what the store does not take goes to the spool. False where that failed too."""
+        """Write what was taken from the queue; what the store does not take goes to the spool, and False is told."""
         flight = self._in_flight
         settled = self._settled([record for _, record in flight], lambda place: self.spool.refuse(*flight[place]))
         with self._awake:
             self._back_to_queue(flight[settled:])
             if settled < len(flight):
-                self._to_spool()
-            return settled == len(flight) or not self._queue
+                self.spooler.ask(0)
+            return settled == len(flight)
 
     def _drain(self) -> bool:
         """Write the oldest polls of the spool; False while the store takes none."""
@@ -202,6 +216,7 @@ class Writer:
 
     def _written(self, records: Sequence[IngestRecord]) -> bool:
         """Whether the store took these polls. A refusal of the polls themselves is logged, and is no trouble of the store."""
+        self._asked_at = monotonic()
         try:
             self._store.write(records)
         except Exception as error:  # noqa: BLE001  a bug of ours must not end the writer
@@ -211,6 +226,8 @@ class Writer:
                 self._answers()
                 log.error("store: %d polls are refused: %s", len(records), brief(error))
             return False
+        finally:
+            self._asked_at = None
         self._answers()
         return True
 

@@ -43,7 +43,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "ingest",
         "figures",
         "migrations",
-        "schema",
+        "probe | schema",
     ),
     "service.web": (
         "build | server",

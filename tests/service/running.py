@@ -5,12 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+import yaml
 
 from tests.oracle_standin.deadline import HANGS
 from tests.ports import free_port
@@ -53,6 +54,49 @@ class Running:
 
 
 @contextmanager
+def answering(process: subprocess.Popen[bytes] | Started, port: int, log: Path) -> Iterator[Running]:
+    """A service that has been started, once it answers; killed with the block."""
+    running = Running(process, f"http://127.0.0.1:{port}", log)
+    try:
+        running.wait(lambda: ASK.get(f"{running.url}/healthz").status_code == 200)
+        yield running
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(60)
+
+
+@contextmanager
+def serve(
+    folder: Path,
+    *under: str,
+    databases: Sequence[Mapping[str, object]],
+    port: int | None = None,
+    environment: Mapping[str, str] | None = None,
+    **settings: object,
+) -> Iterator[Running]:
+    """`latchscope serve` with these settings, in an interpreter of its own that also notes its polls; killed with the block.
+
+    Its files are below `folder`, unless the settings say otherwise. `under`: a command that starts it, as `prlimit`. See
+    tests.service.noting for what the environment may ask for.
+    """
+    port = port or free_port()
+    chosen = {
+        "listen": f"127.0.0.1:{port}",
+        "store": f"sqlite:///{folder}/store.db",
+        "databases": databases,
+        **settings,
+    }
+    config, log = folder / "latchscope.yaml", folder / "stderr.txt"
+    config.write_text(yaml.safe_dump(chosen), encoding="utf-8")
+    command = [*under, sys.executable, "-m", "tests.service.noting", "serve", "--config", str(config)]
+    with log.open("ab") as errors:
+        process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env={**os.environ, **(environment or {})})
+    with answering(process, port, log) as running:
+        yield running
+
+
+@contextmanager
 def demo(folder: Path, *arguments: str, fresh: bool = False) -> Iterator[Running]:
     """`latchscope demo` on a free port, its temporary files below `folder`; ended with the block.
 
@@ -69,11 +113,5 @@ def demo(folder: Path, *arguments: str, fresh: bool = False) -> Iterator[Running
             process = subprocess.Popen([sys.executable, *words], cwd=ROOT, stderr=errors, env=environment)
     else:
         process = Started(*words, errors=log, environment=environment)
-    running = Running(process, f"http://127.0.0.1:{port}", log)
-    try:
-        running.wait(lambda: ASK.get(f"{running.url}/healthz").status_code == 200)
+    with answering(process, port, log) as running:
         yield running
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait(60)

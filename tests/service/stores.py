@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
+import psutil
 import psycopg
 import pytest
 from sqlalchemy import Engine, create_engine
@@ -88,6 +89,24 @@ class Postgres:
             yield
         finally:
             self.query(f'alter database "{database}" with allow_connections true')
+
+    def processes(self) -> list[psutil.Process]:
+        """All of the server, the one that starts the others first."""
+        first = psutil.Process(int((self._folder / "data/postmaster.pid").read_text().splitlines()[0]))
+        return [first, *first.children(recursive=True)]
+
+    def end(self, *, kill: bool = False) -> None:
+        """End the server as its operator does, or with SIGKILL for all of it; `begin` starts it anew."""
+        if not kill:
+            self._server.stop()
+            return
+        for each in (everyone := self.processes()):
+            each.kill()
+        psutil.wait_procs(everyone, 60)
+
+    def begin(self) -> None:
+        """Start it again."""
+        self._server.ensure_postgres_running()
 
     def stop(self) -> None:
         """End the server, and forget its files."""

@@ -3,23 +3,16 @@
 libfaketime stands between the process and its clock (Debian package faketime); what is monotonic stays so, as in a kernel.
 """
 
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import pytest
-import yaml
 
 from service.store.check import problems
 from service.store.repository import Repository
-from tests.ports import free_port
 from tests.service.noting import NOTED
-from tests.service.running import ASK, ROOT, Running
+from tests.service.running import ASK, serve
 from tests.service.standin import becomes
 from tests.service.stores import Place
 from tests.service.test_crash import noted
@@ -35,40 +28,33 @@ def library() -> str:
     return str(found[0])
 
 
-@contextmanager
-def serving(place: Place, clock: Path) -> Iterator[Running]:
-    """`latchscope serve` by the clock that the file tells."""
-    port = free_port()
+def settings(place: Place) -> dict[str, object]:
+    """Two databases that are polled twice a second."""
     databases = [{"name": name, "dsn": f"demo:{name}", "interval": "500ms"} for name in NAMES]
-    settings = {"listen": f"127.0.0.1:{port}", "store": place.url, "databases": databases}
-    settings |= {"spool": {"directory": str(place.folder / "spool")}, "defaults": {"budget": 1}}
-    (place.folder / "latchscope.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    environment = {
-        **os.environ,
+    return {
+        "store": place.url,
+        "databases": databases,
+        "spool": {"directory": str(place.folder / "spool")},
+        "defaults": {"budget": 1},
+    }
+
+
+def told_by(clock: Path, place: Place) -> dict[str, str]:
+    """The environment in which a process takes the time from a file."""
+    return {
         NOTED: str(place.folder / "polls.txt"),
         "LD_PRELOAD": library(),
         "FAKETIME_TIMESTAMP_FILE": str(clock),
         "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }
-    command = [sys.executable, "-m", "tests.service.noting", "serve", "--config", str(place.folder / "latchscope.yaml")]
-    log = place.folder / "stderr.txt"
-    with log.open("wb") as errors:
-        process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env=environment)
-    running = Running(process, f"http://127.0.0.1:{port}", log)
-    try:
-        running.wait(lambda: ASK.get(f"{running.url}/healthz").status_code == 200)
-        yield running
-    finally:
-        process.kill()
-        process.wait(60)
 
 
 @pytest.mark.soak
 def test_polls_go_on_across_jumps_of_the_clock(place: Place) -> None:
     clock = place.folder / "clock"
     clock.write_text("+0", encoding="utf-8")
-    with serving(place, clock) as running:
+    with serve(place.folder, environment=told_by(clock, place), **settings(place)) as running:
         for offset in (0, 3600, 0, -3600, 0):
             jump = f"{offset:+d}"
             clock.write_text(f"{jump}\n", encoding="utf-8")

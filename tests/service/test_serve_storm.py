@@ -5,23 +5,19 @@ tests/service/test_crash.py does the same to the writer alone, and soon enough f
 
 import os
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-import yaml
 
 from service.store.check import problems
 from service.store.ingest.disk_queue import DiskQueue
 from service.store.repository import Repository
 from service.store.writer import Writer
-from tests.ports import free_port
 from tests.service.noting import NOTED
-from tests.service.running import ROOT, Running
+from tests.service.running import Running, serve
 from tests.service.standin import becomes
 from tests.service.stores import Place
 from tests.service.test_crash import noted, stored
@@ -33,28 +29,23 @@ FEWER = "LATCHSCOPE_TEST_KILLS"
 
 
 @contextmanager
-def serving(place: Place, port: int) -> Iterator[Running]:
-    """`latchscope serve` over scripted databases that are polled five times a second; killed with the block.
+def serving(place: Place) -> Iterator[Running]:
+    """`latchscope serve` over scripted databases that are polled five times a second, once it polls; killed with the block.
 
-    Always at the same port: host and port name a replica, and with PostgreSQL each replica has a spool of its own.
+    At another port each time: with PostgreSQL each replica has a spool of its own, and takes over that of one that is gone.
     """
     databases = [{"name": name, "dsn": f"demo:{name}", "interval": "200ms"} for name in NAMES]
-    settings = {"listen": f"127.0.0.1:{port}", "store": place.url, "databases": databases}
-    settings |= {"spool": {"directory": str(place.folder / "spool")}, "defaults": {"budget": 1}}
-    (place.folder / "latchscope.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    command = [sys.executable, "-m", "tests.service.noting", "serve", "--config", str(place.folder / "latchscope.yaml")]
-    log = place.folder / "stderr.txt"
-    with log.open("ab") as errors:
-        environment = {**os.environ, NOTED: str(place.folder / "polls.txt")}
-        process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env=environment)
-    running = Running(process, f"http://127.0.0.1:{port}", log)
-    try:
-        before = len(noted(place))
+    before = len(noted(place))
+    with serve(
+        place.folder,
+        databases=databases,
+        store=place.url,
+        spool={"directory": str(place.folder / "spool")},
+        defaults={"budget": 1},
+        environment={NOTED: str(place.folder / "polls.txt")},
+    ) as running:
         running.wait(lambda: len(noted(place)) > before)
         yield running
-    finally:
-        process.kill()
-        process.wait(60)
 
 
 def finished(place: Place) -> Repository:
@@ -68,14 +59,14 @@ def finished(place: Place) -> Repository:
 @pytest.mark.soak
 def test_killed_service_loses_no_poll_but_those_in_flight(place: Place) -> None:
     kills = int(os.environ.get(FEWER, KILLS[place.kind]))
-    chance, port = random.Random(17), free_port()
+    chance = random.Random(17)
     for number in range(kills):
-        with serving(place, port):
+        with serving(place):
             time.sleep(chance.uniform(0, 1))
         if number % 10 == 9:
             print(f"{place.kind}: {number + 1} kills, {len(noted(place))} polls", flush=True)  # noqa: T201  as below
     left = set((place.folder / "spool").rglob("*.poll"))
-    with serving(place, port) as running:
+    with serving(place) as running:
         becomes(lambda: not any(each.exists() for each in left), "what the last kill left in the spool is brought in")
         running.stop()
         assert running.process.returncode == 0

@@ -7,18 +7,14 @@ import json
 import os
 import signal
 import statistics
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from itertools import count
 from math import sqrt
 from pathlib import Path
 
 import pytest
-import yaml
 
 from collectors.groups.group import views_of
 from collectors.scenarios import scenarios
@@ -28,9 +24,8 @@ from tests.oracle_standin.databases import Service
 from tests.oracle_standin.profiles import ORACLE_12_1
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.oracle_standin.server import Listener
-from tests.ports import free_port
 from tests.service.noting import COUNTED
-from tests.service.running import ASK, ROOT, Running
+from tests.service.running import ASK, Running, serve
 from tests.service.standin import SCRIPT, IdleBackend, becomes
 
 MINUTES = float(os.environ.get("LATCHSCOPE_TEST_MINUTES", "30"))
@@ -50,29 +45,6 @@ class Renaming(IdleBackend):
         number = next(self.numbers)
         last = [f"{cell[:20]} {number}" if isinstance(cell, str) else cell for cell in told.rows[-1]]
         return Answer(told.columns, [*told.rows[:-1], last])
-
-
-@contextmanager
-def serving(folder: Path, listener: Listener) -> Iterator[Running]:
-    """`latchscope serve` over these databases, every 10 s each."""
-    (folder / "password").write_text(PASSWORD, encoding="utf-8")
-    login = {"user": USER, "password_file": str(folder / "password"), "interval": "10s"}
-    databases = [{"name": name, "dsn": listener.dsn(name), **login} for name in listener.services]
-    port = free_port()
-    settings = {"listen": f"127.0.0.1:{port}", "store": f"sqlite:///{folder}/store.db", "databases": databases}
-    (folder / "latchscope.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    command = [sys.executable, "-m", "tests.service.noting", "serve", "--config", str(folder / "latchscope.yaml")]
-    log = folder / "stderr.txt"
-    with log.open("wb") as errors:
-        environment = {**os.environ, COUNTED: str(folder / "objects.json")}
-        process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env=environment)
-    running = Running(process, f"http://127.0.0.1:{port}", log)
-    try:
-        running.wait(lambda: ASK.get(f"{running.url}/healthz").status_code == 200)
-        yield running
-    finally:
-        process.kill()
-        process.wait(60)
 
 
 def sample(pid: int) -> tuple[float, float, float]:
@@ -107,7 +79,16 @@ def test_new_names_and_reconnects_leave_no_thread_and_no_descriptor(tmp_path: Pa
         for number in range(DATABASES)
     }
     taken: list[tuple[float, float, float, float]] = []
-    with Listener(services) as listener, serving(tmp_path, listener) as running:
+    (tmp_path / "password").write_text(PASSWORD, encoding="utf-8")
+    login = {"user": USER, "password_file": str(tmp_path / "password"), "interval": "10s"}
+    with (
+        Listener(services) as listener,
+        serve(
+            tmp_path,
+            databases=[{"name": name, "dsn": listener.dsn(name), **login} for name in services],
+            environment={COUNTED: str(tmp_path / "objects.json")},
+        ) as running,
+    ):
         began = time.monotonic()
         early: Counter[str] = Counter()
         for number in count():

@@ -1,16 +1,18 @@
 """Polls that wait on disk while the store cannot take them: a file each, in order, and never more than so many bytes.
 
-Whatever the disk does (full, read-only, damaged, with things in the folder that are no polls) is said and survived.
+Whatever the disk does (full, read-only, damaged, stuck, with things in the folder that are no polls) is said and survived. While
+the disk is asked only those who write to it wait: what is only counted or named never waits for a disk.
 """
 
 import logging
 import os
 import re
 import zlib
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock, get_ident
+from time import monotonic
 
 from service.store.ingest.record import IngestRecord, from_bytes, to_bytes
 from service.store.schema.engine import close_path
@@ -21,6 +23,8 @@ _UNREADABLE = (ValueError, KeyError, TypeError, OSError, zlib.error)
 _POLL = re.compile(r"0\d{15}-[A-Za-z0-9][\w.-]*\.poll", re.ASCII)
 """The name of a poll: its place in the order of all, and its database."""
 _OURS = (".refused", ".draft")
+STUCK_SECONDS = 5.0
+"""After so long a disk that does not answer is said to be in trouble."""
 
 
 class DiskQueue:
@@ -30,6 +34,9 @@ class DiskQueue:
         self.directory = directory
         self._max_bytes = max_bytes
         self._lock = RLock()
+        self._writing = Lock()
+        self._asked: dict[int, float] = {}
+        """time.monotonic() of what the disk was asked and has not answered."""
         self._files: dict[str, int] = {}
         self._written: list[str] = []
         """Polls that the store has taken and the disk does not let go of."""
@@ -51,6 +58,9 @@ class DiskQueue:
     @property
     def trouble(self) -> str | None:
         """Why the disk does not take polls or let go of them, in one line; None while it does."""
+        since = min(self._asked.copy().values(), default=monotonic())
+        if monotonic() - since > STUCK_SECONDS:
+            return f"the spool {self.directory} has not answered for {monotonic() - since:.0f} s"
         if self._unusable is not None:
             return f"the spool {self.directory} cannot be used: {self._unusable}"
         if self._written:
@@ -66,7 +76,7 @@ class DiskQueue:
     def append(self, number: int, record: IngestRecord) -> bool:
         """Put a poll at its place, once; False, said once in the log, when the disk does not take it."""
         name = _name(number, record)
-        with self._lock:
+        with self._writing, self._asking_the_disk():
             if name in self._files:
                 return True
             try:
@@ -81,12 +91,24 @@ class DiskQueue:
                 self._cannot(error)
                 return False
             self._can()
-            late = bool(self._files) and name < next(reversed(self._files))
-            self._files[name] = len(data)
-            self._bytes += len(data)
-            if late:
-                self._files = dict(sorted(self._files.items()))
+            with self._lock:
+                late = bool(self._files) and name < next(reversed(self._files))
+                self._files[name] = len(data)
+                self._bytes += len(data)
+                if late:
+                    self._files = dict(sorted(self._files.items()))
             return True
+
+    @contextmanager
+    def _asking_the_disk(self) -> Iterator[None]:
+        """Note since when the disk owes an answer."""
+        mine = get_ident()
+        first = self._asked.setdefault(mine, began := monotonic()) == began
+        try:
+            yield
+        finally:
+            if first:
+                self._asked.pop(mine, None)
 
     def oldest(self, most: int) -> list[tuple[str, IngestRecord]]:
         """The polls that wait the longest, by file. One that cannot be read is set aside."""
@@ -117,17 +139,19 @@ class DiskQueue:
     def done(self, names: Iterable[str]) -> None:
         """Forget polls that the store has taken. A file that the disk does not let go of is tried again the next time."""
         with self._lock:
-            going = [*self._written, *names]
+            going, self._written = [*self._written, *names], []
             for name in going:
                 self._forget(name)
-            kept = []
+        kept = []
+        with self._asking_the_disk():
             for name in going:
                 try:
                     (self.directory / name).unlink(missing_ok=True)
                 except OSError as error:
                     self._cannot(error)
                     kept.append(name)
-            self._written = kept
+        with self._lock:
+            self._written += kept
 
     def set_aside(self, name: str, why: str) -> None:
         """Keep what the store will never take out of the way of the others."""
@@ -151,11 +175,30 @@ class DiskQueue:
         self.lost += polls
         log.error("spool %s: %d polls are lost: %s", self.directory, polls, why)
 
+    def take_over(self, folder: Path) -> int:
+        """Make the polls of another folder on this disk ours, behind all others; how many they were."""
+        taken = 0
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+                if not (_POLL.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)):
+                    continue
+                name = f"{self.next_number():016d}-{entry.name.partition('-')[2]}"
+                size = entry.stat(follow_symlinks=False).st_size
+                os.rename(entry, self.directory / name)
+                with self._lock:
+                    self._files[name] = size
+                    self._bytes += size
+                taken += 1
+        except OSError as error:
+            self._cannot(error)
+        return taken
+
     def look_again(self) -> None:
         """Where the disk was in trouble: try whether it still is."""
         if self.trouble is None:
             return
-        with self._lock:
+        with self._writing, self._asking_the_disk():
             try:
                 self._write("probe", b"")
                 (self.directory / "probe").unlink()

@@ -16,7 +16,7 @@ import yaml
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.oracle_standin.server import Listener
 from tests.ports import free_port
-from tests.service.running import ASK, Running
+from tests.service.running import Running, answering
 from tests.service.standin import becomes, fleet
 from tests.started import Started
 
@@ -44,19 +44,12 @@ def serving(
         if listener
     ] or [{"name": "healthy", "dsn": "demo:healthy-19c"}]
     port = free_port()
-    databases = databases or [{"name": "scripted", "dsn": "demo:healthy-19c"}]
     settings = {"listen": f"127.0.0.1:{port}", "store": f"sqlite:///{folder}/store.db", "databases": databases}
     (folder / "latchscope.yaml").write_text(yaml.safe_dump(settings))
     log = folder / "stderr.txt"
     process = Started(*start, "serve", "--config", str(folder / "latchscope.yaml"), errors=log)
-    running = Running(process, f"http://127.0.0.1:{port}", log)
-    try:
-        running.wait(lambda: ASK.get(f"{running.url}/healthz").status_code == 200)
+    with answering(process, port, log) as running:
         yield running
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait(60)
 
 
 def test_service_ends_although_its_store_never_would(tmp_path: Path) -> None:

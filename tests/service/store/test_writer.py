@@ -13,10 +13,12 @@ import pytest
 from sqlalchemy.exc import DataError, OperationalError
 
 from service.store import writer as module
+from service.store.ingest import spooler
 from service.store.ingest.disk_queue import DiskQueue
 from service.store.ingest.record import IngestRecord, from_bytes, record_of, to_bytes
 from service.store.repository import Repository
 from service.store.writer import Writer
+from tests.oracle_standin.deadline import HANGS
 from tests.service.stage import Stage
 from tests.service.standin import becomes
 from tests.service.stores import Place
@@ -46,6 +48,8 @@ class Recorder:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(module, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(spooler, "PATIENCE", HANGS)  # no disk here is slow for its own sake
+    monkeypatch.setattr(module, "PATIENCE", HANGS)
 
 
 @pytest.fixture

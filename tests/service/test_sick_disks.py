@@ -1,0 +1,88 @@
+"""`latchscope serve` on a disk that is full, read-only, failing, slow or stuck: polls go on, /readyz says so, nothing is lost.
+
+One service lives through everything, one sickness after the other, and recovers by itself each time.
+"""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from service.store.check import problems
+from service.store.repository import Repository
+from tests.oracle_standin.deadline import HANGS
+from tests.service.noting import NOTED
+from tests.service.running import ASK, Running, serve
+from tests.service.sick_disk import SickDisk, sick_disk
+from tests.service.standin import becomes
+from tests.service.stores import Place
+from tests.service.test_crash import noted, stored
+
+NAMES = ("undo-storm", "parse-storm", "busy-but-fine")
+SICK = ("ENOSPC", "EROFS", "EIO", "slow 0.3", "stuck")
+POLLS = 10
+"""Of each database, while the disk is sick."""
+
+
+def through(disk: SickDisk, sickness: str, place: Place, running: Running) -> str:
+    """One sickness from beginning to end; what was seen, in one line."""
+    before, began = len(noted(place)), time.monotonic()
+    disk.suffer(sickness)
+    said = ""
+    if not sickness.startswith("slow"):
+        running.wait(lambda: ASK.get(f"{running.url}/readyz").status_code == 503)
+        said = ASK.get(f"{running.url}/readyz").json()["status"]
+    seen = time.monotonic() - began
+    becomes(lambda: len(noted(place)) - before > POLLS * len(NAMES), f"polls go on while the disk is {sickness}")
+    passed = time.monotonic() - began
+    assert all(one["up"] for one in running.json("/api/v1/databases"))
+    assert ASK.get(f"{running.url}/metrics").status_code == 200
+    answered = time.monotonic() - began - passed
+    disk.suffer("")
+    well = time.monotonic()
+    running.wait(lambda: ASK.get(f"{running.url}/readyz").status_code == 200)
+    taken = set(noted(place))
+    becomes(lambda: taken <= stored(place), f"all polls of the time when the disk was {sickness} are stored")
+    return (
+        f"{sickness}: told after {seen:.1f} s, {len(taken) - before} polls in {passed:.1f} s, answers in {answered:.1f} s, "
+        f"stored {time.monotonic() - well:.1f} s after the cure; {said}"
+    )
+
+
+def ends_while_stuck(disk: SickDisk, running: Running) -> None:
+    """It says what it loses and goes; the kernel lets a process go only when the disk has answered, whatever is done to it."""
+    disk.suffer("stuck")
+    running.wait(lambda: ASK.get(f"{running.url}/readyz").status_code == 503)
+    running.process.send_signal(signal.SIGTERM)
+    began = time.monotonic()
+    becomes(lambda: "polls are lost: latchscope stops" in running.log.read_text("utf-8"), "it says what it loses")
+    print(f"SIGTERM while it is stuck: given up after {time.monotonic() - began:.1f} s", flush=True)  # noqa: T201
+    disk.suffer("")
+    assert running.process.wait(HANGS) == 0
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("spool", ["beside the store", "elsewhere"])
+def test_service_lives_through_every_sickness_of_a_disk(tmp_path: Path, spool: str) -> None:
+    databases = [{"name": name, "dsn": f"demo:{name}", "interval": "500ms"} for name in NAMES]
+    with sick_disk(tmp_path) as disk:
+        place = Place("sqlite", tmp_path, None)
+        place.file.symlink_to(disk.mount / "store.db")
+        settings = {} if spool == "beside the store" else {"spool": {"directory": str(tmp_path / "spool")}}
+        with serve(
+            tmp_path,
+            databases=databases,
+            store=f"sqlite:///{disk.mount}/store.db",
+            defaults={"budget": 1},
+            environment={NOTED: str(tmp_path / "polls.txt")},
+            **settings,
+        ) as running:
+            running.wait(lambda: len(noted(place)) > POLLS)
+            for sickness in SICK:
+                print(f"spool {spool}, {through(disk, sickness, place, running)}", flush=True)  # noqa: T201  figures for `make soak`
+            ends_while_stuck(disk, running)
+        assert "Traceback" not in running.log.read_text("utf-8"), running.log.read_text("utf-8")
+        store = Repository(place.url)
+        assert list(problems(store.engine)) == []
+        store.close()
