@@ -20,7 +20,7 @@ from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind, grantee
 from collectors.granting.script import grant, granted_for_polls, grants_script, owned_by_sys
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
-from docs import groups
+from docs import groups, licences
 from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.confirming_views import TextSpan, text_spans
@@ -296,6 +296,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "defaults": defaults,
     "signals": signals,
     "metrics of the process": process_metrics,
+    "licences": lambda: table("package | licence | who gets it", licences.rows()),
     "study scaling": partial(study_columns, scaling_row.COLUMNS),
     "study partitions": partial(study_columns, partitions.COLUMNS),
     "study parallel": partial(study_columns, parallel.COLUMNS),
