@@ -45,7 +45,8 @@ def blockers_of(context: SignalContext) -> Blockers | None:
     stuck = hanging(context.look.of(ROW_CACHE_SURFACES)) if context.look else ()
     reading = context.delta.read(VIEW)
     rows = () if isinstance(reading, Missing) else tuple(_still_holding(context, reading.rows))
-    held, named = [_held(row, stuck) for row in rows], list(_named_by_waiters(stuck))
+    waiting = context.look.of(ROW_CACHE_SURFACES) if context.look else ()
+    held, named = [_held(row, stuck, waiting) for row in rows], list(_named_by_waiters(stuck, waiting))
     found = (*held, *_elsewhere(context, held, named)) if held else tuple(named)
     if not stuck and (not found or context.look is not None):
         return None
@@ -56,6 +57,22 @@ def blockers_of(context: SignalContext) -> Blockers | None:
         unknown="; ".join(filter(None, (why, cure))) or None,
         library_cache=tuple(_library_cache_waits(context.delta.rows(LIBRARY_CACHE))),
     )
+
+
+def holder_of(context: SignalContext) -> str | None:
+    """The session that most of those who hang wait for, in a few words; None where it is not known."""
+    found = blockers_of(context)
+    most = max(found.blockers, key=lambda blocker: blocker.waiters or 0, default=None) if found else None
+    if most is None or most.sid is None:
+        return None
+    about = process(most.program) if most.background else most.module or most.program or most.username
+    return f"session {session_of(most)}" + (f" ({about})" if about else "")
+
+
+def session_of(blocker: Blocker) -> str:
+    """`312,48211 on instance 1`, as far as it is known."""
+    serial = "" if blocker.serial is None else f",{blocker.serial}"
+    return f"{blocker.sid}{serial}" + ("" if blocker.instance is None else f" on instance {blocker.instance}")
 
 
 def _still_holding(context: SignalContext, rows: Sequence[Row]) -> Iterator[Row]:
@@ -106,10 +123,10 @@ def _library_cache_waits(rows: Sequence[Row]) -> Iterator[LibraryCacheWait]:
 NO_HOLDER = "v$rowcache_parent shows no holder on this instance; it may be on another one, or have let go"
 
 
-def _held(row: Row, stuck: Sequence[StillWaiting]) -> Blocker:
+def _held(row: Row, stuck: Sequence[StillWaiting], waiting: Sequence[StillWaiting]) -> Blocker:
     """A holder as v$rowcache_parent and v$session tell it."""
     sid, serial, instance = (_whole(row, name) for name in ("sid", "serial#", "instance"))
-    behind = [waiter for waiter in stuck if waiter.blocker == f"{sid}@{instance}"]
+    behind = [waiter for waiter in waiting if waiter.blocker == f"{sid}@{instance}"]
     # gv$session shows the session of another instance, and no entry: what it holds those tell who wait for it.
     cache_id = number(row.get("cache#"))
     listed = text(row.get("cache_name")) or (None if cache_id is None else unlisted(cache_id))
@@ -119,7 +136,7 @@ def _held(row: Row, stuck: Sequence[StillWaiting]) -> Blocker:
     kind = text(row.get("type"))
     background = None if kind is None else kind == "BACKGROUND"
     micro = number(row.get("wait_time_micro"))
-    waiting = row.get("state") == "WAITING"
+    is_waiting = row.get("state") == "WAITING"
     entry = read_key(cache, text(row.get("key")))
     return Blocker(
         cache=cache,
@@ -140,16 +157,16 @@ def _held(row: Row, stuck: Sequence[StillWaiting]) -> Blocker:
         machine=text(row.get("machine")),
         module=text(row.get("module")),
         sql_id=text(row.get("sql_id")),
-        waits_for=text(row.get("event")) if waiting else None,
-        waits_seconds=micro / 1e6 if waiting and micro is not None else None,
+        waits_for=text(row.get("event")) if is_waiting else None,
+        waits_seconds=micro / 1e6 if is_waiting and micro is not None else None,
         **_kill(background, sid, serial, instance, text(row.get("program"))),
     )
 
 
-def _named_by_waiters(stuck: Sequence[StillWaiting]) -> Iterator[Blocker]:
+def _named_by_waiters(stuck: Sequence[StillWaiting], waiting: Sequence[StillWaiting]) -> Iterator[Blocker]:
     """Holders of whom nothing is known but what those who wait say: a SID, and its instance."""
     for name in dict.fromkeys(waiter.blocker for waiter in stuck if waiter.blocker):
-        behind = [waiter for waiter in stuck if waiter.blocker == name]
+        behind = [waiter for waiter in waiting if waiter.blocker == name]
         sid, _, instance = name.partition("@")
         yield Blocker(
             cache=behind[0].cache,

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from rules.cause import AnyOf, Cause, Condition
 from rules.signals import SIGNALS
-from rules.wording import CACHE, slots
+from rules.wording import CACHE, HOLDER, slots
 
 LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The safe loader in C where PyYAML has it: ten times as fast."""
@@ -50,9 +50,11 @@ def read(path: Path) -> Cause:
     for condition in conditions(cause):
         if condition.signal not in SIGNALS:
             raise BadCause(f"{path.name} asks for the signal {condition.signal}; there are {known}")
-    for slot in sorted(slots(*cause.sentences) - {CACHE}):
+    for slot in sorted(slots(*cause.sentences) - {CACHE, HOLDER}):
         if slot not in SIGNALS:
-            raise BadCause(f"{path.name} has the slot {{{slot}}}, which is no signal; there are {CACHE}, {known}")
+            raise BadCause(
+                f"{path.name} has the slot {{{slot}}}, which is no signal; there are {CACHE}, {HOLDER}, {known}"
+            )
     if plain := slots(cause.title, cause.lede):
         raise BadCause(
             f"{path.name} has the slot {{{min(plain)}}} in title or lede; it goes into measured_title or measured_lede"

@@ -64,6 +64,7 @@ class Cause(Frozen):
     lede: str = Field(description="what happens, in at most 25 words")
     measured_lede: str | None = Field(None, description="the lede with slots")
     do_now: str = Field(description="the one thing to do, in one line, verb first")
+    measured_do_now: str | None = Field(None, description="the same with slots; {holder} is the session that holds")
     check_first: str | None = Field(None, description="what to look at before it")
     do_not: str = Field(pattern=r"^Do not ", description="what not to do, as a sentence that begins with these words")
     measured_do_not: str | None = Field(None, description="the same with slots")
@@ -103,7 +104,8 @@ class Cause(Frozen):
     @property
     def sentences(self) -> tuple[str, ...]:
         """The texts that may have slots."""
-        return tuple(text for text in (self.measured_title, self.measured_lede, self.measured_do_not) if text)
+        texts = (self.measured_title, self.measured_lede, self.measured_do_now, self.measured_do_not)
+        return tuple(text for text in texts if text)
 
     @model_validator(mode="after")
     def _judged_or_looked_up(self) -> Self:

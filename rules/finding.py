@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from collectors.model import text
+from rules.blockers import holder_of
 from rules.bounds import UsualBetween, bound_of
 from rules.cache_map import cache_ref
 from rules.cause import Cause, Condition
@@ -14,7 +15,7 @@ from rules.hangs import hanging, most_waited_for
 from rules.model import CacheRef, Confidence, Evidence, Finding, Identity, Surface
 from rules.ranking import confidence, severity
 from rules.signals import SIGNALS, Subject
-from rules.wording import CACHE, filled, hedged, in_slot, slots
+from rules.wording import CACHE, HOLDER, filled, hedged, in_slot, slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
         name=cause.name,
         title=hedged(title, cause.hedge_after, sure, confirmed(cause, context.delta) is False),
         lede=filled(cause.measured_lede, cause.lede, values),
-        do_now=cause.do_now,
+        do_now=filled(cause.measured_do_now, cause.do_now, values),
         check_first=cause.check_first,
         do_not=filled(cause.measured_do_not, cause.do_not, values),
         surface=context.costliest(surfaces),
@@ -72,7 +73,10 @@ def _slot_values(cause: Cause, context: SignalContext, cache: str | None) -> dic
     """Slot → what goes into it, for each slot of the cause's sentences that is known."""
     values = {CACHE: cache} if cache else {}
     subject = Subject(cause.caches, cause.location, surfaces=cause.surfaces)
-    for name in slots(*cause.sentences) - {CACHE}:
+    wanted = slots(*cause.sentences) - {CACHE}
+    if HOLDER in wanted and (holder := holder_of(context)) is not None:
+        values[HOLDER] = holder
+    for name in wanted - {HOLDER}:
         reading = SIGNALS[name].read(context, subject)
         if isinstance(reading, Known):
             values[name] = in_slot(reading.value, SIGNALS[name].unit)

@@ -7,7 +7,8 @@ from rules.formatting import percent, rough, within
 from rules.model import Confidence
 
 CACHE = "cache"
-"""The slot that is no signal: the cache of the finding."""
+HOLDER = "holder"
+"""Slots that are no signals: the cache of the finding, and the session that most of those who hang wait for."""
 _SLOT = re.compile(r"\{(\w+)\}")
 
 

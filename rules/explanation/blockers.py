@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from collectors.durations import spoken
 from collectors.emergency import EMERGENCY_NOTICE
-from rules.blockers import VIEW, process
+from rules.blockers import VIEW, process, session_of
 from rules.formatting import count
 from rules.hang_model import Blocker, Blockers, LibraryCacheWait
 from rules.hangs import StillWaiting
@@ -86,12 +86,8 @@ def _entangled(found: Blockers, waiters: Sequence[StillWaiting]) -> Iterator[str
 
 def sentence_of(blocker: Blocker) -> str:
     """A blocker in words: who, what, since when, what it waits for, and whether it may be ended."""
-    who = (
-        "a session that is not known"
-        if blocker.sid is None
-        else f"session {blocker.sid}" + f",{blocker.serial}" * (blocker.serial is not None)
-    )
-    who += "" if blocker.instance is None else f" on instance {blocker.instance}"
+    who = "a session that is not known" if blocker.sid is None else f"session {session_of(blocker)}"
+    who += f" on instance {blocker.instance}" if blocker.sid is None and blocker.instance is not None else ""
     about = [
         process(blocker.program) if blocker.background else None,
         blocker.username,

@@ -8,7 +8,7 @@ from collectors.model import number
 from rules.context import SignalContext
 from rules.formatting import count, part_of, percent
 from rules.hang_model import WaitingGroup
-from rules.hangs import VIEW, StillWaiting, hanging, most_waited_for
+from rules.hangs import HANGING_SECONDS, VIEW, StillWaiting, hanging, most_waited_for
 from rules.model import Figure, Step, Surface
 from rules.waiters import RESULT_CACHE, within
 
@@ -31,6 +31,11 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
             f"{count(context.look.met)} sessions wait for the row cache, and of the {count(len(context.look.sessions))}"
         )
         return f"{many} longest waits {count(len(alike))} are for {where}, {longest}; {counter}"
+    waiting = [waiter for waiter in context.look.of(surfaces) if (waiter.event, waiter.cache) == named]
+    if len(waiting) > len(alike):
+        # Two counts that differ are told together, so that nobody has to guess which set each of them counts.
+        those = f"{count(len(alike))} of them for {spoken(HANGING_SECONDS)} or longer"
+        return f"{count(len(waiting))} sessions wait for {where}, {those} and {longest.removeprefix('for ')}; {counter}"
     has = "session has" if len(alike) == 1 else "sessions have"
     return f"{count(len(alike))} {has} waited for {where} {longest}; {counter}"
 
@@ -53,7 +58,8 @@ def hang_step(context: SignalContext) -> Step | None:
     if context.look is None or sentence is None:
         return None
     stuck = hanging(context.look.of(EVERY))
-    behind = _behind(stuck)
+    waiting = context.look.of(EVERY)
+    behind = _behind([waiter for waiter in waiting if waiter.event in {each.event for each in stuck}])
     background = sum(1 for waiter in context.look.sessions if waiter.background)
     also = f" {background} background process{'es' * (background > 1)} waits too." if background else ""
     return Step(
@@ -70,12 +76,12 @@ def hang_step(context: SignalContext) -> Step | None:
     )
 
 
-def _behind(stuck: Sequence[StillWaiting]) -> str:
-    blockers = Counter(waiter.blocker for waiter in stuck if waiter.blocker)
+def _behind(waiting: Sequence[StillWaiting]) -> str:
+    blockers = Counter(waiter.blocker for waiter in waiting if waiter.blocker)
     if not blockers:
         return " Oracle names no session that blocks them."
     blocker, times = blockers.most_common(1)[0]
-    return f" {part_of(times, len(stuck))} ({percent(times / len(stuck))}) wait for session {blocker}."
+    return f" {part_of(times, len(waiting))} ({percent(times / len(waiting))}) wait for session {blocker}."
 
 
 def waiting_groups(context: SignalContext) -> tuple[WaitingGroup, ...]:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from collectors.model import Snapshot
 from rules.formatting import within
 from rules.grades import Confidence, Severity, State
+from rules.hangs import SURFACE_OF
 from rules.lasting import Easing, LastingTrouble
 from rules.model import Diagnosis, Finding, Surface
 from service.state.episodes import Episode
@@ -31,7 +32,7 @@ class DatabaseSummary:
     headline: str
     state: State = "No data"
     since: datetime | None = None
-    """When the trouble of the first finding began; None without one, and before a second poll has shown it."""
+    """When the trouble of the first finding began, see `_since`; None without one, and before a second poll has shown it."""
     share_of_db_time: float | None = None
     waiting_sessions: float | None = None
     cause: str | None = None
@@ -57,7 +58,7 @@ def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episo
         severity=diagnosis.severity,
         headline=with_easing(diagnosis.headline, easing),
         state=diagnosis.state,
-        since=next((episode.begin for episode in lasting if top is not None and episode.cause == top.cause), None),
+        since=_since(top, snapshot, diagnosis, lasting),
         share_of_db_time=impact.share_of_db_time if impact else None,
         waiting_sessions=impact.waiting_sessions if impact else None,
         cause=top.cause if top else None,
@@ -69,6 +70,18 @@ def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episo
         confidence=top.confidence if top else None,
         easing=easing,
     )
+
+
+def _since(
+    top: Finding | None, snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episode]
+) -> datetime | None:
+    """When the first poll showed the trouble; where sessions hang in it, when the longest wait began, if that is earlier."""
+    begin = next((episode.begin for episode in lasting if top is not None and episode.cause == top.cause), None)
+    if begin is None or top is None or snapshot.taken_at is None:
+        return begin
+    stuck = [group for group in diagnosis.waiting if group.hanging and SURFACE_OF[group.event] == top.surface]
+    longest = max((group.longest_seconds for group in stuck), default=0.0)
+    return min(begin, snapshot.taken_at - timedelta(seconds=longest))
 
 
 def _first(diagnosis: Diagnosis) -> Finding | None:

@@ -46,7 +46,8 @@ class DatabaseOut(BaseModel):
     started_at: datetime | None = Field(description="instance start, UTC")
     state: State = Field(description="how it stands, as people read it")
     since: datetime | None = Field(
-        description="since when: begin of the trouble, or of the failure; null where it is well"
+        description="since when: begin of the trouble, of the longest wait that has not ended where that is earlier, or of "
+        "the failure; null where it is well"
     )
     severity: Severity | None
     headline: str | None

@@ -7,7 +7,7 @@ import pytest
 from rules.catalogue import catalogue
 from rules.model import Confidence
 from rules.signals import SIGNALS
-from rules.wording import CACHE, filled, hedged, in_slot, slots
+from rules.wording import CACHE, HOLDER, filled, hedged, in_slot, slots
 
 PLAIN, MEASURED = "Applications log on all the time", "Applications log on {logons_per_second} times a second"
 
@@ -71,6 +71,7 @@ SENTENCES = {
     "lede": 25,
     "measured_lede": 25,
     "do_now": 15,
+    "measured_do_now": 15,
     "do_not": 18,
     "measured_do_not": 18,
 }
@@ -86,7 +87,9 @@ def test_titles_are_one_sentence_without_a_full_stop_and_other_texts_end_with_on
     for one in catalogue().values():
         for title in filter(None, (one.title, one.measured_title)):
             assert re.fullmatch(r"[A-Z{][^;]*[^.;,:]", title) and ". " not in title, f"{one.id}: {title}"
-        for text in filter(None, (one.lede, one.measured_lede, one.do_now, one.check_first, one.do_not)):
+        for text in filter(
+            None, (one.lede, one.measured_lede, one.do_now, one.measured_do_now, one.check_first, one.do_not)
+        ):
             assert re.fullmatch(r"[A-Z{].*\.", text) and ";" not in text, f"{one.id}: {text}"
 
 
@@ -111,7 +114,7 @@ def test_title_is_no_name_and_can_be_doubted() -> None:
 
 def test_slots_of_causes_name_signals_and_read_well_without() -> None:
     for one in catalogue().values():
-        assert slots(*one.sentences) <= {*SIGNALS, CACHE}, one.id
+        assert slots(*one.sentences) <= {*SIGNALS, CACHE, HOLDER}, one.id
         assert all(slots(text) for text in one.sentences), (
             f"{one.id}: a measured form without a slot is a second plain one"
         )

@@ -140,13 +140,14 @@ def _hang_link(context: SignalContext, surface: Surface) -> ChainLink | None:
     if not stuck or said is None:
         return None
     name = SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH)
+    waiting = context.look.of((surface,)) if context.look else stuck
     longest = sorted(stuck, key=lambda waiter: -waiter.seconds)[:MOST_BARS]
     return ChainLink(
         kind="wait",
-        verb="Sessions hang on",
+        verb="Sessions wait for",
         name=name,
         code=True,
-        value=float(len(stuck)),
+        value=float(len(waiting)),
         unit="sessions",
         measured=f"{sentence(said)}.",
         bars=tuple(ChainBar(label=f"session {waiter.sid}", value=waiter.seconds, hot=True) for waiter in longest),

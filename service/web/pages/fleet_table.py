@@ -131,7 +131,7 @@ def _what(out: DatabaseOut, state: str) -> tuple[str, str]:
         if cause
         else "No known cause explains it"
     )
-    return name, f"Do: {cause.do_now}" if cause and not unsure else "Look first" if cause else ""
+    return name, f"Do: {out.do_now or cause.do_now}" if cause and not unsure else "Look first" if cause else ""
 
 
 def _place(began: datetime | None, now: datetime) -> float | None:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from rules.explanation.confirmation import speaks_against
 from rules.formatting import sentence
+from rules.hangs import HANGING_SECONDS
 from rules.lasting import Easing
 from rules.model import Confidence, Diagnosis, Finding, Severity
 from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED
@@ -142,12 +143,7 @@ def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since
     low = finding is not None and finding.confidence is Confidence.LOW
     against = speaks_against(finding) if finding else None
     look = low or against is not None
-    numbers = [*_hang(diagnosis), *_costs(diagnosis)][:3]
-    if since is not None and len(numbers) < 4:
-        numbers = [
-            *numbers[: 3 if _hang(diagnosis) else 2],
-            VerdictNumber(words.length((now - since).total_seconds()), f"since {words.clock(since, now)} UTC"),
-        ]
+    numbers = _numbers(diagnosis, since, now)
     if finding is None:
         title, lede = UNEXPLAINED, _where(diagnosis)
         do, do_not = _holder(diagnosis) or (LOOK, NOT_BLINDLY)
@@ -213,16 +209,30 @@ def _costs(diagnosis: Diagnosis) -> Sequence[VerdictNumber]:
     return found
 
 
-def _hang(diagnosis: Diagnosis) -> Sequence[VerdictNumber]:
-    """Sessions whose wait does not end, and the longest of them."""
+def _numbers(diagnosis: Diagnosis, since: datetime | None, now: datetime) -> Sequence[VerdictNumber]:
+    """Who waits and what it costs, and since when; where sessions hang, the longest wait says that as well."""
+    lasts = None if since is None else words.length((now - since).total_seconds())
+    begun = "" if since is None else f"since {words.clock(since, now)} UTC"
     stuck = [group for group in diagnosis.waiting if group.hanging]
     if not stuck:
-        return []
+        costs = list(_costs(diagnosis))
+        return costs[:3] if lasts is None else [*costs[:2], VerdictNumber(lasts, begun)]
+    waiting, hang = (sum(getattr(group, name) for group in stuck) for name in ("sessions", "hanging"))
+    those = "all" if hang == waiting else f"{hang:,} of them"
     longest = max(group.longest_seconds for group in stuck)
-    return [
-        VerdictNumber(f"{sum(group.hanging for group in stuck):,}", "sessions hang", bad=True),
+    numbers = [
+        VerdictNumber(
+            f"{waiting:,}", f"sessions wait, {those} for {words.length(HANGING_SECONDS)} or longer", bad=True
+        ),
         VerdictNumber(words.length(longest), "the longest wait"),
+        *_costs(diagnosis)[:1],
     ]
+    if since is not None and lasts is not None:
+        end = diagnosis.basis.end if diagnosis.basis else None
+        first = end is not None and abs((end - since).total_seconds() - longest) < 1
+        numbers[1:2] = [VerdictNumber(words.length(longest), f"the longest wait, {begun}")] if first else numbers[1:2]
+        numbers += [] if first else [VerdictNumber(lasts, begun)]
+    return numbers
 
 
 def _sure(finding: Finding) -> str:

@@ -31,6 +31,10 @@ def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = 
             hung(671, 40),
             "2 sessions have waited for dc_rollback_segments for up to 11 minutes; no wait has finished, so ",
         ),
+        (
+            hung(671, 40, 9.9),
+            "3 sessions wait for dc_rollback_segments, 2 of them for 10 seconds or longer and up to 11 minutes; no wait ",
+        ),
         (hung(11), "1 session has waited for dc_rollback_segments for up to 11 seconds; "),
         (hung(671, p1=37), "1 session has waited for cache id 37, not listed in v$rowcache, for up to 11 minutes; "),
         (hung(671, p1=None), "1 session has waited for row cache lock for up to 11 minutes; "),

@@ -241,4 +241,4 @@ def test_hang_is_critical_within_thirty_seconds_and_its_episode_ends_with_it(sta
     assert (episode.cause, episode.cache) == ("row-cache-lock-hang", "dc_objects")
     begin, end = ((moment - BEGAN).total_seconds() for moment in (episode.begin, episode.end or episode.begin))
     assert begin <= hang.begin + 30 and hang.end - 2 <= end <= hang.end + 2
-    assert "sessions have waited for dc_objects for up to" in episode.headline
+    assert "38 sessions wait for dc_objects, 13 of them for 10 seconds or longer and up to" in episode.headline

@@ -71,7 +71,7 @@ def test_demo_databases_chain_ends_at_their_cause_and_all_sql_parses_as_oracle()
 
 def test_hang_is_told_by_sessions_and_by_who_holds() -> None:
     wait, cache, blocker, cause = diagnosed("ddl-hang", SICK_AT.get("ddl-hang", 30.0)).chain
-    assert (wait.verb, wait.value, wait.unit) == ("Sessions hang on", 38, "sessions")
+    assert (wait.verb, wait.value, wait.unit) == ("Sessions wait for", 38, "sessions")
     assert cache.name == "dc_objects"
     assert (blocker.name, blocker.unit) == ("session 312 on instance 1", "s")
     assert cause.kind == "cause"
