@@ -61,12 +61,6 @@ def _watching() -> list[Json]:
             "s",
             query(f"max by (rac, db) (latchscope_data_age_seconds{{{S}}})", "{{db}}"),
         ),
-        states(
-            "Views that can be read",
-            "Whether each dynamic view was read on every database.",
-            {"0": {"text": "refused", "color": "red", "index": 0}, "1": {"text": "read", "color": "green", "index": 1}},
-            query(f"min by (collector) (latchscope_collector_success{{{S}}})", "{{collector}}"),
-        ),
     ]
 
 
@@ -117,6 +111,20 @@ def _losses() -> list[Json]:
             "Size of the last answer of /metrics, before it was compressed.",
             "bytes",
             f"sum(latchscope_exposition_bytes{{{JOB}}})",
+        ),
+        folded(
+            "Which views can be read?",
+            states(
+                "Views that can be read",
+                "Whether each dynamic view was read on every database.",
+                {
+                    "0": {"text": "refused", "color": "red", "index": 0},
+                    "1": {"text": "read", "color": "green", "index": 1},
+                },
+                query(f"min by (collector) (latchscope_collector_success{{{S}}})", "{{collector}}"),
+                w=24,
+                h=12,
+            ),
         ),
         folded(
             "Which do not answer, and why?",

@@ -149,10 +149,18 @@ def test_alertmanager_configuration_is_accepted_by_amtool() -> None:
     run("amtool", "check-config", "alertmanager.yml")
 
 
-@pytest.mark.parametrize("rule", ALERTS, ids=alert_id)
-def test_alert_reaches_the_receiver_for_its_severity(rule: Rule) -> None:
-    severity = rule["labels"]["severity"]
-    labels = [f"alertname={rule['alert']}", f"severity={severity}", "db=erp1"]
+def routed_by(route: Mapping[str, Any]) -> set[str]:
+    """The labels that a route and those below it look at."""
+    below = [routed_by(one) for one in route.get("routes", ())]
+    return set().union(*below, {re.split("[=!]", one)[0] for one in route.get("matchers", ())})
+
+
+@pytest.mark.parametrize("rac", ["", "erp"], ids=["single", "rac"])
+@pytest.mark.parametrize("severity", sorted({rule["labels"]["severity"] for rule in ALERTS}))
+def test_alerts_reach_the_receiver_for_their_severity(severity: str, rac: str) -> None:
+    """One question for each way through the routes, which look at nothing else."""
+    assert routed_by(read("alertmanager.yml")["route"]) == {"severity", "rac"}
+    labels = [f"severity={severity}", f"rac={rac}", "db=erp1"]
     said = run("amtool", "config", "routes", "test", "--config.file=alertmanager.yml", *labels)
     assert said.split()[-1] == WHOEVER[severity]
 
