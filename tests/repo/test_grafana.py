@@ -391,6 +391,77 @@ def test_queries_are_all_valid_promql(tmp_path: Path) -> None:
     assert subprocess.run([promtool, "check", "rules", str(group)], capture_output=True, check=False).returncode != 0
 
 
+# Grafana's own types.
+
+
+@pytest.fixture(scope="module")
+def typecheck(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The type check with its packages, away from the checkout."""
+    need("node", "nodejs")
+    npm = need("npm", "npm")
+    folder = tmp_path_factory.mktemp("typecheck") / "typecheck"
+    shutil.copytree(HOME / "typecheck", folder, ignore=shutil.ignore_patterns("node_modules", "embedded.ts"))
+    done = subprocess.run([npm, "ci", "--prefer-offline"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def typed(folder: Path, dashboards: Path) -> str:
+    """What the compiler has to say about the dashboards of a folder; nothing when all is well."""
+    environment = {**os.environ, "DASHBOARDS": str(dashboards)}
+    done = subprocess.run(
+        ["npm", "run", "--silent", "check"], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode == 0) == (done.stdout == ""), done.stdout + done.stderr
+    return done.stdout
+
+
+WRONG: dict[str, Callable[[Json], object]] = {
+    "editable": lambda d: d.update(editable="no"),
+    "unknownmember": lambda d: d.update(unknownmember=1),
+    "graphTooltip": lambda d: d.update(graphTooltip=7),
+    "drawStyle": lambda d: first(d)["fieldConfig"]["defaults"]["custom"].update(drawStyle="lines"),
+    "legend": lambda d: first(d)["options"].pop("legend"),
+    "placement": lambda d: first(d)["options"]["legend"].update(placement="under"),
+    "showAll": lambda d: first(d)["options"].update(showAll=True),
+    "fortune": lambda d: first(d).update(type="fortune"),
+    "expr": lambda d: first(d)["targets"][0].update(expr=1),
+    "absolut": lambda d: panels(d)[1]["fieldConfig"]["defaults"]["thresholds"].update(mode="absolut"),
+}
+
+
+def test_dashboards_match_grafanas_types_and_a_wrong_type_is_noticed(typecheck: Path, tmp_path: Path) -> None:
+    """One run of the compiler over the shipped ones, of which it says nothing, and some that are wrong."""
+    for path in (HOME / "dashboards").glob("*.json"):
+        shutil.copy(path, tmp_path)
+    for name, spoil in WRONG.items():
+        dashboard = deepcopy(DASHBOARDS["latchscope-health"])
+        spoil(dashboard)
+        (tmp_path / f"{name}.json").write_text(json.dumps(dashboard), "utf-8")
+    said = typed(typecheck, tmp_path)
+    noticed = {int(line) for line in re.findall(r"^embedded\.ts\((\d+),", said, re.MULTILINE)}
+    lines = (typecheck / "embedded.ts").read_text("utf-8").splitlines()
+    told = {lines[line - 2].removeprefix("// ").removesuffix(".json") for line in noticed}
+    assert told == set(WRONG), said
+
+
+def test_lock_file_names_no_registry() -> None:
+    lock = json.loads((HOME / "typecheck" / "package-lock.json").read_text("utf-8"))
+    assert [name for name, one in lock["packages"].items() if "resolved" in one] == []
+    assert all("integrity" in one for name, one in lock["packages"].items() if name)
+    assert lock["packages"]["node_modules/@grafana/schema"]["version"] == "13.2.3"
+
+
+def test_provisioning_cannot_be_changed_in_grafana() -> None:
+    sources = yaml.safe_load((HOME / "provisioning" / "datasources" / "prometheus.yml").read_text("utf-8"))
+    (source,) = sources["datasources"]
+    assert (source["uid"], source["type"], source["editable"]) == ("latchscope-prometheus", "prometheus", False)
+    (provider,) = yaml.safe_load((HOME / "provisioning" / "dashboards" / "latchscope.yml").read_text("utf-8"))[
+        "providers"
+    ]
+    assert provider["allowUiUpdates"] is False and provider["disableDeletion"] is True
+
+
 # The same queries against a real Prometheus that scrapes the real service.
 
 SCRIPTED = (*MECHANISMS, "parse-storm")
@@ -501,74 +572,3 @@ def test_variables_all_offer_values(prometheus: str) -> None:
 
     eventually(all_there, lambda: f"not all is offered: {offered}")
     assert len(offered["instance"]) == 1
-
-
-# Grafana's own types.
-
-
-@pytest.fixture(scope="module")
-def typecheck(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The type check with its packages, away from the checkout."""
-    need("node", "nodejs")
-    npm = need("npm", "npm")
-    folder = tmp_path_factory.mktemp("typecheck") / "typecheck"
-    shutil.copytree(HOME / "typecheck", folder, ignore=shutil.ignore_patterns("node_modules", "embedded.ts"))
-    done = subprocess.run([npm, "ci", "--prefer-offline"], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder
-
-
-def typed(folder: Path, dashboards: Path) -> str:
-    """What the compiler has to say about the dashboards of a folder; nothing when all is well."""
-    environment = {**os.environ, "DASHBOARDS": str(dashboards)}
-    done = subprocess.run(
-        ["npm", "run", "--silent", "check"], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode == 0) == (done.stdout == ""), done.stdout + done.stderr
-    return done.stdout
-
-
-WRONG: dict[str, Callable[[Json], object]] = {
-    "editable": lambda d: d.update(editable="no"),
-    "unknownmember": lambda d: d.update(unknownmember=1),
-    "graphTooltip": lambda d: d.update(graphTooltip=7),
-    "drawStyle": lambda d: first(d)["fieldConfig"]["defaults"]["custom"].update(drawStyle="lines"),
-    "legend": lambda d: first(d)["options"].pop("legend"),
-    "placement": lambda d: first(d)["options"]["legend"].update(placement="under"),
-    "showAll": lambda d: first(d)["options"].update(showAll=True),
-    "fortune": lambda d: first(d).update(type="fortune"),
-    "expr": lambda d: first(d)["targets"][0].update(expr=1),
-    "absolut": lambda d: panels(d)[1]["fieldConfig"]["defaults"]["thresholds"].update(mode="absolut"),
-}
-
-
-def test_dashboards_match_grafanas_types_and_a_wrong_type_is_noticed(typecheck: Path, tmp_path: Path) -> None:
-    """One run of the compiler over the shipped ones, of which it says nothing, and some that are wrong."""
-    for path in (HOME / "dashboards").glob("*.json"):
-        shutil.copy(path, tmp_path)
-    for name, spoil in WRONG.items():
-        dashboard = deepcopy(DASHBOARDS["latchscope-health"])
-        spoil(dashboard)
-        (tmp_path / f"{name}.json").write_text(json.dumps(dashboard), "utf-8")
-    said = typed(typecheck, tmp_path)
-    noticed = {int(line) for line in re.findall(r"^embedded\.ts\((\d+),", said, re.MULTILINE)}
-    lines = (typecheck / "embedded.ts").read_text("utf-8").splitlines()
-    told = {lines[line - 2].removeprefix("// ").removesuffix(".json") for line in noticed}
-    assert told == set(WRONG), said
-
-
-def test_lock_file_names_no_registry() -> None:
-    lock = json.loads((HOME / "typecheck" / "package-lock.json").read_text("utf-8"))
-    assert [name for name, one in lock["packages"].items() if "resolved" in one] == []
-    assert all("integrity" in one for name, one in lock["packages"].items() if name)
-    assert lock["packages"]["node_modules/@grafana/schema"]["version"] == "13.2.3"
-
-
-def test_provisioning_cannot_be_changed_in_grafana() -> None:
-    sources = yaml.safe_load((HOME / "provisioning" / "datasources" / "prometheus.yml").read_text("utf-8"))
-    (source,) = sources["datasources"]
-    assert (source["uid"], source["type"], source["editable"]) == ("latchscope-prometheus", "prometheus", False)
-    (provider,) = yaml.safe_load((HOME / "provisioning" / "dashboards" / "latchscope.yml").read_text("utf-8"))[
-        "providers"
-    ]
-    assert provider["allowUiUpdates"] is False and provider["disableDeletion"] is True

@@ -133,7 +133,7 @@ RECURRING = {
     "200-seconds": (storm(200, 0.4), LATCH, 200, 20),
     "15-minutes": (storm(900, 0.5), LATCH, 900, 60),
     "60-minutes": (storm(3600, 0.5), LATCH, 3600, 60),
-    "hang-of-5-in-15-minutes": (hang(900, 300.0), LOCK, 900, 20),
+    "hang-of-5-in-15-minutes": (hang(900, 300.0), LOCK, 900, 30),
 }
 """Script, the symptoms of its trouble, seconds of a cycle, seconds between polls."""
 
@@ -156,7 +156,7 @@ def test_recurring_trouble_is_one_incident_for_two_hours(name: str, tmp_path: Pa
                 "promql_expr_test": [
                     asked(opened(CAUSE), 1),
                     asked(opened(CRITICAL), 1),
-                    asked(minutes(symptom(symptoms), CAUSE, step="20s"), None),
+                    asked(minutes(symptom(symptoms), CAUSE, step=f"{interval}s"), None),
                     asked(minutes(symptom(symptoms), 'db="another"') + " > bool 10", 1),
                 ],
             }
