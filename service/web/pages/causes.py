@@ -23,12 +23,17 @@ from service.web.access import Access
 from service.web.charts import small
 from service.web.fleet_rows import database_out, is_troubled
 from service.web.pages import runbooks, words
+from service.web.pages.firing import firing
 from service.web.pages.fleet_table import FleetRow, fleet_table
 from service.web.pages.layout import missing, page
 from service.web.pages.links import bound_words, usual_words, whole
 
 EPISODES_SINCE = timedelta(days=90)
 MOST_EPISODES = 1000
+
+
+LISTED = 5
+"""Databases named beside an alert that holds for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,10 @@ def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
     @router.get("/runbooks")
     def runbooks_list(request: Request) -> Response:
-        return page(request, "runbooks.html", books=runbooks.books())
+        now = firing(board)
+        books = sorted(runbooks.books(), key=lambda book: not now.get(book.name))
+        active = [alert for alert, held in now.items() if held]
+        return page(request, "runbooks.html", books=books, firing=now, active=active, shown=LISTED)
 
     @router.get("/runbooks/{name}")
     def runbook(request: Request, name: str) -> Response:
