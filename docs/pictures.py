@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,15 @@ def configured(folder: Path, port: int) -> None:
     (folder / "prometheus.yml").write_text(yaml.safe_dump(theirs), "utf-8")
 
 
+def answers(url: str) -> bool:
+    """Whether somebody is there."""
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
 def main() -> None:
     """Run, ask, draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -114,6 +124,10 @@ def main() -> None:
         with running(latchscope, folder / "latchscope.log"), running(prometheus, folder / "prometheus.log"):
             begin = time.time()
             time.sleep(given.seconds)
+            if not answers(f"http://127.0.0.1:{port}/healthz"):
+                sys.exit(
+                    f"latchscope does not answer on port {port}; it said:\n{(folder / 'latchscope.log').read_text()}"
+                )
             live = Live(f"http://127.0.0.1:{own}", begin + 6, time.time())
             given.output.mkdir(parents=True, exist_ok=True)
             for path in sorted(given.dashboards.glob("*.json")):
