@@ -1,9 +1,9 @@
-"""The history store on both engines: what it takes in, how quickly a page has its charts, and what it weighs.
+"""The history store on both engines: what a write costs, what figures weigh, and what a page's questions cost.
 
-LATCHSCOPE_BENCH_ROWS sets the figures of polls (20,000,000 without it). The fleet's polls are 15 s apart over two days,
-as many databases as that makes, with as many changed figures each as a busy scripted database has. Ingest goes through
-`Repository.write`, roll-ups through `roll_up`; for queries the rest of the rows and 90 days of hours are made by the
-engine itself.
+LATCHSCOPE_BENCH_FIGURES sets the figures of polls (20,000,000 without it): a database that never rests, 15 s apart over
+two days, as many databases as that makes, each figure of a size of its own over seven orders. They are packed and
+written as `Repository.write` does, without their snapshots; five minutes are rolled up by the product for the databases
+that are asked about, hours of 90 days are packed. Processor time of client and server together; a question is the client's.
 """
 
 import os
@@ -11,9 +11,9 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,250 +21,249 @@ from typing import Any
 
 import numpy as np
 from rich.table import Table
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 
+from bench._processor import spent
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase
 from service.store.figures.codec import Items, pack
-from service.store.figures.rows import ROLLED, FigureColumns, read
-from service.store.ingest.bulk import insert_raw, table_of
+from service.store.figures.rows import ROLLED, FigureColumns
+from service.store.ingest.bulk import insert_new, insert_raw, table_of
 from service.store.ingest.record import IngestRecord, record_of
-from service.store.queries.series import SeriesSelector
+from service.store.queries.series import Resolution, SeriesSelector
 from service.store.repository import Repository
-from service.store.schema.history_tables import StoredFigures, millis
+from service.store.schema.history_tables import StoredBucket, StoredFigures, StoredPoll, Unrolled, millis, moment
 from service.store.upkeep.rollup import put_rolled, roll_up
 from service.watch.pipeline import run_poll
 
-ROWS = int(os.environ.get("LATCHSCOPE_BENCH_ROWS", "20000000"))
+FIGURES = int(os.environ.get("LATCHSCOPE_BENCH_FIGURES", "20000000"))
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 INTERVAL = 15
 DAYS = 2
-QUERIES = 100
+POLLS = DAYS * 86400 // INTERVAL
+END = BEGAN + timedelta(days=DAYS)
+ASKED = 3
+"""Databases that questions are about."""
+QUESTIONS = 40
 BODIES = 500
 """Different polls of a database that the fill repeats."""
-BATCH = 100
-MEASURED = 300
-"""Polls of the ingest measurement that go through the product's own path."""
-SLEEPS = SeriesSelector("v$latch_children", "sleeps")
-SHARE = SeriesSelector("impact", "share_of_db_time")
-GETS = SeriesSelector("v$rowcache", "gets")
+REAL = 60
+"""Polls of a scripted storm, one after the other."""
+BATCH, BATCHES = 100, 12
+EVERY_CHILD = [SeriesSelector("v$latch_children", name) for name in ("gets", "misses", "sleeps", "spin_gets")]
+GOALS = {
+    "figures alone, per processor second": "≥ 800,000 · 450,000",
+    "whole write, ms of processor per poll": "– · ≤ 0.5",
+    "bytes per figure of a poll": "≤ 4 · 5",
+    "snapshot after the day's first, bytes": "≤ 1,000",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """A store at work, and the first process of its server."""
+
+    store: Repository
+    server: int | None
+
+    def spent(self) -> float:
+        return spent(self.server)
 
 
 def figures() -> Table:
-    """The table of both engines; PostgreSQL where its wheel is installed."""
-    table = Table(title=f"history store, {ROWS:,} figures of polls, polls every {INTERVAL} s")
-    for name in ("figure", "sqlite", "postgresql"):
+    """The table of both engines."""
+    table = Table(title=f"history store, {FIGURES:,} figures of polls every {INTERVAL} s")
+    for name in ("figure", "sqlite", "postgresql", "goal"):
         table.add_column(name, justify="left" if name == "figure" else "right")
-    measured = [run(kind) for kind in ("sqlite", "postgresql")]
+    measured = [_run(kind) for kind in ("sqlite", "postgresql")]
     for name in measured[0]:
-        table.add_row(name, *(each.get(name, "–") for each in measured))
+        table.add_row(name, *(each[name] for each in measured), GOALS.get(name, ""))
     return table
 
 
-def run(kind: str) -> dict[str, str]:
+def _run(kind: str) -> dict[str, str]:
     """The figures of one engine."""
-    with _url(kind) as (url, folder):
-        store = Repository(url)
-        try:
-            return _measured(store, folder)
-        finally:
-            store.close()
+    with _opened(kind) as bench:
+        polls = _polls()
+        found = _writes(bench, polls)
+        databases, per_poll = _fill(bench.store)
+        found["databases × polls × figures"] = f"{len(databases)} × {POLLS:,} × {per_poll}"
+        found["bytes per figure of a poll"] = f"{_size(bench.store) / (len(databases) * POLLS * per_poll):.2f}"
+        asked = databases[:ASKED]
+        found["roll-up, ms of processor per bucket"] = _rolled_up(bench, asked)
+        _hours(bench.store, asked)
+        with bench.store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text("analyze"))
+        one = [SeriesSelector("v$latch_children", "gets", {"child#": 1})]
+        for name, resolution, span, selectors in (
+            ("2 h of polls, every child", "poll", timedelta(hours=2), EVERY_CHILD),
+            ("24 h of 5 minutes, every child", "5m", timedelta(hours=24), EVERY_CHILD),
+            ("90 days of hours, one child", "1h", timedelta(days=90), one),
+        ):
+            found[f"{name}: ms of processor, median"] = _question(bench.store, resolution, span, selectors)  # type: ignore[arg-type]
+        return found
 
 
-def _measured(store: Repository, folder: Path) -> dict[str, str]:
-    poll = _poll()
-    per_poll = len(poll.figures)
-    found = {"changed figures per poll": f"{per_poll:,}", "snapshot, bytes": f"{len(poll.body):,}"}
-    found |= _ingest(store, poll)
-    empty = _size(store, folder)
-    databases = _fill(store, per_poll)
-    found["databases × days"] = f"{databases} × {DAYS}"
-    began = time.perf_counter()
-    buckets, late = 0, BEGAN + timedelta(days=DAYS, hours=2)
-    while more := roll_up(store.engine, store.partitions, store.names, late):
-        buckets += more
-    found["roll-up, ms per bucket"] = f"{1000 * (time.perf_counter() - began) / max(buckets, 1):.1f}"
-    _fill_rolled(store, databases)
-    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("analyze"))
-    found["disk, all, MiB"] = f"{(_size(store, folder) - empty) / 2**20:,.0f}"
-    found |= _weights(store)
-    end = BEGAN + timedelta(days=DAYS)
-    for name, resolution, hours, selectors in (
-        ("2 h of polls, sleeps of every child", "poll", 2, [SLEEPS]),
-        ("24 h of 5 minutes, sleeps of every child", "5m", 24, [SLEEPS]),
-        ("24 h of 5 minutes, charts of the page", "5m", 24, [SLEEPS, SHARE, GETS]),
-        ("90 days of hours, one child", "1h", 24 * 90, [SeriesSelector("v$latch_children", "sleeps", {"child#": 1})]),
-        ("90 days of hours, DB time lost", "1h", 24 * 90, [SHARE]),
-    ):
-        found[f"{name}, p50 / p99 ms of our processor"] = _query(store, databases, end, resolution, hours, selectors)
-    return found
-
-
-def _poll() -> IngestRecord:
-    """A poll of the undo storm, with its figures."""
+def _polls() -> list[IngestRecord]:
+    """Polls of the undo storm, each with its snapshot, figures, verdict and episodes."""
     turns: list[Any] = []
     watched = MonitoredDatabase(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), INTERVAL)
-    clock = [40.0, 40.0 + INTERVAL]
+    clock = [40.0]
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: clock[0], ())
     keeper = SimpleNamespace(keep=lambda *poll: turns.append(poll))
-    while clock:
+    for _ in range(REAL + 1):
         run_poll(watched, database, keeper, lambda: 0.0)
-        clock.pop(0)
-    record = record_of(*turns[-1])
-    assert record is not None
-    return record
+        clock[0] += INTERVAL
+    return [record for turn in turns[1:] if (record := record_of(*turn)) is not None]
 
 
-def _ingest(store: Repository, poll: IngestRecord) -> dict[str, str]:
-    """Rows per second through the product's own path."""
-    records = [
-        replace(poll, database="ingest", at=BEGAN + timedelta(seconds=INTERVAL * n), episodes=[])
-        for n in range(MEASURED)
-    ]
-    began = time.perf_counter()
-    for first in range(0, MEASURED, BATCH):
-        store.write(records[first : first + BATCH])
-    seconds = time.perf_counter() - began
-    rows = MEASURED * len(poll.figures)
-    return {"ingest, rows/s": f"{rows / seconds:,.0f}", "ingest, polls/s": f"{MEASURED / seconds:,.0f}"}
+def _writes(bench: _Bench, polls: Sequence[IngestRecord]) -> dict[str, str]:
+    """Whole writes of a hundred databases' polls at a time, as a busy writer has them; and their figures alone."""
+    whole, alone, figures = [], [], 0
+    for turn in range(2 + BATCHES):
+        at = BEGAN - timedelta(days=1) + timedelta(seconds=INTERVAL * turn)
+        records = [_of_database(polls[(turn + n) % len(polls)], f"write{n}", at) for n in range(BATCH)]
+        began = bench.spent()
+        bench.store.write(records)
+        whole.append((bench.spent() - began) / BATCH)
+        began = bench.spent()
+        _figures_alone(bench.store, records, turn)
+        alone.append(bench.spent() - began)
+        figures = sum(len(record.figures) for record in records)
+    query = "select avg(length(body)) from snapshots where taken_at > (select min(taken_at) from snapshots)"
+    with bench.store.engine.connect() as connection:
+        snapshot = float(connection.scalar(text(query)) or 0.0)
+    return {
+        "figures alone, per processor second": f"{figures / statistics.median(alone[2:]):,.0f}",
+        "whole write, ms of processor per poll": f"{1000 * statistics.median(whole[2:]):.3f}",
+        "snapshot after the day's first, bytes": f"{snapshot:,.0f}",
+    }
 
 
-def _fill(store: Repository, per_poll: int) -> int:
-    """Rows by the engine itself, up to ROWS; how many databases that makes."""
-    polls = DAYS * 86400 // INTERVAL
-    databases = max(1, round(ROWS / (polls * per_poll)))
-    numbers = store.names.databases(f"db{n:04}" for n in range(databases))
-    store.partitions.ensure("polls", [millis(BEGAN + timedelta(days=d)) for d in range(DAYS + 1)])
-    store.partitions.ensure("figures", [millis(BEGAN + timedelta(days=d)) for d in range(DAYS + 1)])
-    counters = _counters(store, per_poll)
+def _of_database(poll: IngestRecord, name: str, at: datetime) -> IngestRecord:
+    episodes = [episode | {"database": name} for episode in poll.episodes]
+    return replace(poll, database=name, at=at, episodes=episodes, changes=[])
+
+
+def _figures_alone(store: Repository, records: Sequence[IngestRecord], turn: int) -> None:
+    """What a write does with figures, at a time of their own."""
+    rows = []
+    for place, (record, items) in enumerate(
+        zip(records, store.names.numbers([record.figures for record in records]), strict=True)
+    ):
+        numbers, values = np.array(items, np.int64), np.array([value for _, value in record.figures], np.float64)
+        order = numbers.argsort()
+        rows.append((20_000 + place, millis(record.at) + turn, pack(numbers[order], values[order])))
+    with store.engine.begin() as connection:
+        insert_raw(connection, table_of(StoredFigures), rows)
+
+
+def _fill(store: Repository) -> tuple[list[int], int]:
+    """Polls up to FIGURES in tables that begin empty; the numbers of their databases, and the figures of each poll."""
+    with store.engine.begin() as connection:
+        for table in ("figures", "polls", "unrolled"):
+            connection.execute(text(f"delete from {table}"))
+    counters = _counters(store)
+    databases = max(ASKED, round(FIGURES / (POLLS * len(counters))))
+    numbers = sorted(store.names.databases(f"db{n:04}" for n in range(databases)).values())
+    days = [millis(BEGAN + timedelta(days=day)) for day in range(-1, DAYS + 1)]
+    for table in ("polls", "figures"):
+        store.partitions.ensure(table, days)
+    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("vacuum full" if connection.dialect.name == "postgresql" else "vacuum"))
     chance = np.random.default_rng(16)
     scale = 10 ** chance.uniform(0, 7, len(counters))
     bodies = [pack(counters, np.rint(scale * chance.uniform(0.5, 1.5, len(counters))) + 1) for _ in range(BODIES)]
-    for number in numbers.values():
+    times = [millis(BEGAN) + n * INTERVAL * 1000 for n in range(POLLS)]
+    for number in numbers:
         with store.engine.begin() as connection:
-            _series(connection, "n", polls)
-            at = f"{millis(BEGAN)} + n.n * {INTERVAL * 1000}"
-            connection.execute(
-                text(
-                    "insert into polls (database_id, at, seconds, severity, share, waiting, missing) "
-                    f"select {number}, {at}, {INTERVAL}, 'critical', 0.3, 12, '[]' from n"
-                )
-            )
-            rows = [(number, millis(BEGAN) + n * INTERVAL * 1000, bodies[n % BODIES]) for n in range(polls)]
+            polls = [(number, at, INTERVAL, "critical", 0.3, 12.0, "[]", None, None) for at in times]
+            insert_raw(connection, table_of(StoredPoll), polls)
+            rows = [(number, at, bodies[n % BODIES]) for n, at in enumerate(times)]
             insert_raw(connection, table_of(StoredFigures), rows)
-            connection.execute(
-                text(
-                    "insert into unrolled (width, database_id, at, times) "
-                    f"select 300, {number}, {millis(BEGAN)} + n.n * 300000, 1 from n where n.n < {DAYS * 288}"
-                )
-            )
-            connection.execute(text("drop table n"))
-    return databases
+    return numbers, len(counters)
 
 
-def _fill_rolled(store: Repository, databases: int) -> None:
-    """Hours of 90 days before, for a few databases."""
+def _counters(store: Repository) -> Items:
+    """The numbers of the items that are counters."""
+    return np.array([id for id, item in store.names.named(range(1, 2000)).items() if not item[3]], np.int64)
+
+
+def _rolled_up(bench: _Bench, databases: Sequence[int]) -> str:
+    """Roll up what was filled, by the product."""
+    due = [(300, number, millis(BEGAN) + 300_000 * n, 1) for number in databases for n in range(DAYS * 288)]
+    with bench.store.engine.begin() as connection:
+        insert_raw(connection, table_of(Unrolled), due)
+    began, buckets, late = bench.spent(), 0, END + timedelta(hours=2)
+    while more := roll_up(bench.store.engine, bench.store.partitions, bench.store.names, late):
+        buckets += more
+    return f"{1000 * (bench.spent() - began) / max(buckets, 1):.1f}"
+
+
+def _hours(store: Repository, databases: Sequence[int]) -> None:
+    """Hours of 90 days before."""
     hours = 90 * 24
     begin = millis(BEGAN - timedelta(hours=hours))
     store.partitions.ensure("figures_1h", range(begin, millis(BEGAN) + 1, 86_400_000))
-    counters = _counters(store, 10**6)
+    counters = _counters(store)
     chance = np.random.default_rng(17)
-    at = np.tile(begin + 3_600_000 * np.arange(hours, dtype=np.int64), len(counters))
-    items = np.repeat(counters, hours)
-    for number in sorted(store.names.all_databases())[: min(databases, 20) + 1]:
+    times = begin + 3_600_000 * np.arange(hours, dtype=np.int64)
+    at, items = np.tile(times, len(counters)), np.repeat(counters, hours)
+    for number in databases:
         totals = np.rint(10 ** chance.uniform(0, 7, len(items)))
+        buckets = [
+            {"width": 3600, "database_id": number, "at": moment(hour), "polls": 240, "seconds": 3600.0, "missing": "[]"}
+            for hour in times.tolist()
+        ]
         with store.engine.begin() as connection:
-            figures = FigureColumns(items, at, totals, totals / 15.0)
-            put_rolled(connection, store.names, ROLLED["1h"], number, figures, over=True)
-            _series(connection, "n", hours)
-            connection.execute(
-                text(
-                    "insert into buckets (width, database_id, at, polls, seconds, missing) "
-                    f"select 3600, {number}, {begin} + n.n * 3600000, 240, 3600, '[]' from n"
-                )
+            put_rolled(
+                connection,
+                store.names,
+                ROLLED["1h"],
+                number,
+                FigureColumns(items, at, totals, totals / 15.0),
+                over=True,
             )
-            connection.execute(text("drop table n"))
+            insert_new(connection, table_of(StoredBucket), buckets)
 
 
-def _counters(store: Repository, most: int) -> Items:
-    """The numbers of the items that are counters."""
-    return np.array([id for id, item in store.names.named(range(1, 2000)).items() if not item[3]][:most], np.int64)
-
-
-def _series(connection: Connection, name: str, count: int) -> None:
-    """A temporary table of the numbers below `count`."""
-    connection.execute(text(f"create temporary table {name} (n bigint primary key)"))
-    numbers = "with recursive c(n) as (select 0 union all select n + 1 from c where n + 1 < :count) select n from c"
-    connection.execute(text(f"insert into {name} {numbers}"), {"count": count})
-
-
-def _query(
-    store: Repository, databases: int, end: datetime, resolution: Any, hours: int, selectors: list[SeriesSelector]
-) -> str:
-    chance = random.Random(hours)
-    span = timedelta(hours=hours)
-    taken = []
-    for _ in range(QUERIES):
-        name = f"db{chance.randrange(min(databases, 20)):04}"
-        last = end - timedelta(minutes=chance.randrange(60 if hours > 24 else 600))
+def _question(store: Repository, resolution: Resolution, span: timedelta, selectors: list[SeriesSelector]) -> str:
+    chance = random.Random(span.total_seconds())
+    taken, series = [], 0
+    for _ in range(QUESTIONS):
+        name = f"db{chance.randrange(ASKED):04}"
+        last = END - timedelta(minutes=chance.randrange(60 if resolution == "1h" else 600))
         began = time.process_time()
         points = store.history.points(name, selectors, last - span, last, resolution)
         taken.append(1000 * (time.process_time() - began))
-        assert points.spans and points.series, f"{name} {last} {resolution}: nothing found measures nothing"
-    ordered = sorted(taken)
-    return f"{statistics.median(ordered):.1f} / {ordered[int(0.99 * QUERIES) - 1]:.1f}"
+        series = len(points.series)
+        assert points.spans and series, f"{name} {last} {resolution}: nothing found measures nothing"
+    return f"{statistics.median(taken):.1f} ({series} series)"
 
 
-def _weights(store: Repository) -> dict[str, str]:
-    """Bytes per figure of each tier."""
-    weights = {}
-    for tier, table in (("poll", "figures"), ("5m", "figures_5m"), ("1h", "figures_1h")):
-        with store.engine.connect() as connection:
-            rows = sum(
-                len(read(connection, tier, number, day, day + 86_400_000))  # type: ignore[arg-type]
-                for number in store.names.all_databases()
-                for day in range(
-                    millis(BEGAN - timedelta(days=91)), millis(BEGAN + timedelta(days=DAYS + 1)), 86_400_000
-                )
-            )
-            if store.engine.dialect.name == "sqlite":
-                size = connection.scalar(text(f"select sum(pgsize) from dbstat where name = '{table}'"))
-            else:
-                size = connection.scalar(
-                    text(
-                        f"select sum(pg_total_relation_size(inhrelid)) from pg_inherits where inhparent = '{table}'::regclass"
-                    )
-                )
-        weights[f"{table}, bytes per figure"] = f"{float(size) / rows:.1f}"
-    return weights
-
-
-def _size(store: Repository, folder: Path) -> int:
-    """Bytes on disk."""
-    if store.engine.dialect.name == "sqlite":
-        with store.engine.connect() as connection:
-            connection.exec_driver_sql("pragma wal_checkpoint(truncate)")
-        return sum(path.stat().st_size for path in folder.glob("store.db*"))
+def _size(store: Repository) -> int:
+    """Bytes of the figures of polls."""
     with store.engine.connect() as connection:
-        return int(connection.scalar(text("select pg_database_size(current_database())")) or 0)
+        if store.engine.dialect.name == "sqlite":
+            return int(connection.scalar(text("select sum(pgsize) from dbstat where name = 'figures'")) or 0)
+        query = "select sum(pg_total_relation_size(inhrelid)) from pg_inherits where inhparent = 'figures'::regclass"
+        return int(connection.scalar(text(query)) or 0)
 
 
 @contextmanager
-def _url(kind: str) -> Iterator[tuple[str, Path]]:
+def _opened(kind: str) -> Iterator[_Bench]:
     """An empty store of this kind."""
-    with tempfile.TemporaryDirectory(prefix="latchscope-bench-") as name:
-        folder = Path(name)
-        if kind == "sqlite":
-            yield f"sqlite:///{folder}/store.db", folder
-            return
-        from tests.service.stores import Postgres
+    from tests.service.stores import Place, Postgres
 
-        server = Postgres()
+    with tempfile.TemporaryDirectory(prefix="latchscope-bench-") as folder:
+        server = Postgres() if kind == "postgresql" else None
+        place = Place(kind, Path(folder), server)
         try:
-            server.query("create database bench")
-            yield server.url("bench"), folder
+            store = Repository(place.url)
+            yield _Bench(store, None if server is None else server.pid)
+            store.close()
         finally:
-            server.stop()
+            if server is not None:
+                server.stop()

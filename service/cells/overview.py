@@ -1,8 +1,9 @@
 """All databases of all cells, the worst first: how many there are, which causes, and the last day of each that is listed."""
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from threading import Lock
@@ -20,6 +21,8 @@ STEP_SECONDS = 1800
 KEPT_SECONDS = 10.0
 """An answer serves whoever asks within this time."""
 WORDS = {severity.value: place for place, severity in enumerate(reversed(Severity))}
+AT_ONCE = 3
+"""Questions at a time."""
 CellKey = tuple[str, str]
 """Database, and the cell and target that it is scraped from."""
 
@@ -53,6 +56,8 @@ class FleetOverview:
     """What the engine says of all cells at one moment."""
 
     asked_at: datetime
+    counted_at: datetime | None
+    """When its rules counted; None where there are no rules, and every series was read for this view."""
     engine: str
     databases: int
     answering: int
@@ -83,22 +88,30 @@ class CellsView:
             return self._last[1]
 
 
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """What is known of all databases: samples of `promql.RULES` by series, and when the engine counted them."""
+
+    samples: Mapping[str, Sequence[EngineSample]]
+    counted_at: datetime | None
+
+    def total(self, name: str) -> int:
+        """The sum of a series over the cells."""
+        return int(sum(sample.value for sample in self.samples.get(name, ())))
+
+
 def overview(engine: Engine, timeout: float) -> FleetOverview:
     """Ask everything within so many seconds. Raises EngineAway."""
     deadline, now = time.monotonic() + timeout, datetime.now(UTC)
-
-    def ask(query: str) -> list[EngineSample]:
-        return engine.instant(query, deadline)
-
-    counts = {sample.labels.get("up", ""): int(sample.value) for sample in ask(promql.DATABASES)}
-    queries = [promql.COSTLIEST, promql.troubled("critical"), promql.troubled("warning")]
-    if counts.get("0"):
-        queries.append(promql.silent())
-    listed = {_key(sample): sample for query in queries for sample in ask(query)}
-    names = {name for name, _ in listed}
-    found, impact, up = (
-        _by_key(ask(promql.of(family, names)) if names else []) for family in (FINDING.name, IMPACT.name, UP.name)
-    )
+    summary = _recorded(engine, deadline) or _counted(engine, deadline)
+    listed = {_key(sample): sample for sample in summary.samples.get(promql.LISTED, ())}
+    details: dict[str, list[EngineSample]] = defaultdict(list)
+    if listed:
+        for sample in engine.instant(
+            promql.of((FINDING.name, IMPACT.name, UP.name), (name for name, _ in listed)), deadline
+        ):
+            details[sample.labels.get("__name__", "")].append(sample)
+    found, impact, up = (_by_key(details[family]) for family in (FINDING.name, IMPACT.name, UP.name))
     databases = [
         (_database(key, sample, found.get(key, []), impact.get(key, []), up.get(key, [])), key[1])
         for key, sample in listed.items()
@@ -107,12 +120,35 @@ def overview(engine: Engine, timeout: float) -> FleetOverview:
     sparks = _sparks(engine, [database.name for database, _ in worst], now, deadline)
     return FleetOverview(
         asked_at=now,
+        counted_at=summary.counted_at,
         engine=engine.name,
-        databases=sum(counts.values()),
-        answering=counts.get("1", 0),
-        causes=tuple(_causes(ask(promql.CAUSES))),
+        databases=summary.total(promql.COUNT),
+        answering=summary.total(promql.ANSWERING),
+        causes=tuple(_causes(summary.samples.get(promql.CAUSES, ()))),
         worst=tuple(replace(database, spark=sparks.get((database.name, instance), ())) for database, instance in worst),
     )
+
+
+def _recorded(engine: Engine, deadline: float) -> _Summary | None:
+    """What the engine's rules have counted; None where it has none."""
+    samples: dict[str, list[EngineSample]] = defaultdict(list)
+    for sample in engine.instant(promql.RECORDED, deadline):
+        samples[sample.labels.get("__name__", "")].append(sample)
+    if not samples[promql.COUNTED_AT]:
+        return None
+    counted = min(sample.value for sample in samples[promql.COUNTED_AT])
+    return _Summary(samples, datetime.fromtimestamp(counted, UTC))
+
+
+def _counted(engine: Engine, deadline: float) -> _Summary:
+    """The same without rules: the engine reads every series for it, as many questions at a time as it takes."""
+    asked = [(name, query) for (name, _), query in promql.RULES.items() if name != promql.COUNTED_AT]
+    samples: dict[str, list[EngineSample]] = defaultdict(list)
+    with ThreadPoolExecutor(AT_ONCE, "cells") as pool:
+        answers = pool.map(lambda query: engine.instant(query, deadline), [query for _, query in asked])
+        for (name, _), found in zip(asked, answers, strict=True):
+            samples[name].extend(found)
+    return _Summary(samples, None)
 
 
 def _key(sample: EngineSample) -> CellKey:
@@ -127,14 +163,12 @@ def _by_key(samples: Sequence[EngineSample]) -> Mapping[CellKey, list[EngineSamp
 
 
 def _causes(samples: Sequence[EngineSample]) -> list[CauseCount]:
+    totals: Counter[tuple[str, str]] = Counter()
+    for sample in samples:
+        totals[sample.labels.get("cause", ""), sample.labels.get("severity", "")] += int(sample.value)
     counts = [
-        CauseCount(
-            cause := sample.labels.get("cause", ""),
-            known.name if (known := catalogue().get(cause)) else cause,
-            sample.labels.get("severity", ""),
-            int(sample.value),
-        )
-        for sample in samples
+        CauseCount(cause, known.name if (known := catalogue().get(cause)) else cause, severity, databases)
+        for (cause, severity), databases in totals.items()
     ]
     return sorted(counts, key=lambda count: (WORDS.get(count.severity, len(WORDS)), -count.databases, count.cause))
 
@@ -183,7 +217,7 @@ def _sparks(
     if not names:
         return {}
     end = datetime.fromtimestamp(now.timestamp() // STEP_SECONDS * STEP_SECONDS, UTC)
-    query = promql.of(IMPACT.name, names)
+    query = promql.of([IMPACT.name], names)
     times = [
         (end - SPARK).timestamp() + STEP_SECONDS * n for n in range(int(SPARK.total_seconds()) // STEP_SECONDS + 1)
     ]

@@ -1,29 +1,45 @@
-"""Every PromQL expression that is sent to the engine. Each gives few rows, however many databases there are."""
+"""Every PromQL expression that is sent to the engine. Each gives few rows, however many databases there are.
+
+Few rows are not few reads: an expression over `latchscope_up` reads a series per database. So the engine may evaluate
+`RULES` in the background (dashboards/prometheus/cells.yml), and a view reads their results.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 WORST = 50
 """Databases that are listed."""
 FOUND = 'latchscope_finding{severity!="info"} == 1'
 
-DATABASES = 'count_values("up", latchscope_up)'
-"""How many there are by whether their last poll succeeded: one pass over all series, which is what costs."""
-CAUSES = f"count by (cause, severity) ({FOUND})"
-COSTLIEST = f"topk({WORST}, latchscope_impact_ratio > 0)"
 
-
-def troubled(severity: str) -> str:
+def _troubled(severity: str) -> str:
     """Some databases with a finding of this severity: cost alone does not see those without DB time."""
     return f'topk({WORST}, max without (cause, cache, severity) (latchscope_finding{{severity="{severity}"}} == 1))'
 
 
-def silent() -> str:
-    """Some databases whose last poll failed."""
-    return f"bottomk({WORST}, latchscope_up == 0)"
+COUNT, ANSWERING, CAUSES, LISTED, COUNTED_AT = (
+    "cell:latchscope_up:count",
+    "cell:latchscope_up:sum",
+    "cell_cause_severity:latchscope_finding:count",
+    "fleet:latchscope_worst:topk",
+    "fleet:latchscope_counted:time",
+)
+RULES: Mapping[tuple[str, str], str] = {
+    (COUNT, ""): "count by (cell) (latchscope_up)",
+    (ANSWERING, ""): "sum by (cell) (latchscope_up)",
+    (CAUSES, ""): f"count by (cell, cause, severity) ({FOUND})",
+    (LISTED, "cost"): f"topk({WORST}, latchscope_impact_ratio > 0)",
+    (LISTED, "critical"): _troubled("critical"),
+    (LISTED, "warning"): _troubled("warning"),
+    (LISTED, "silent"): f"bottomk({WORST}, latchscope_up == 0)",
+    (COUNTED_AT, ""): "vector(time())",
+}
+"""Series, and why a database is on the list → the expression. Without the rules the expressions are asked themselves."""
+RECORDED = f'{{__name__=~"{"|".join(sorted({name for name, _ in RULES}))}"}}'
+"""All results of the rules in one question."""
 
 
-def of(family: str, databases: Iterable[str]) -> str:
-    """A family of these databases alone."""
+def of(families: Iterable[str], databases: Iterable[str]) -> str:
+    """Families of these databases alone."""
     names = "|".join(re.escape(name) for name in sorted(set(databases))).replace("\\", "\\\\").replace('"', '\\"')
-    return f'{family}{{db=~"{names}"}}'
+    return f'{{__name__=~"{"|".join(families)}",db=~"{names}"}}'

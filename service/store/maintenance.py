@@ -35,13 +35,13 @@ class Maintenance:
         if time.monotonic() - self._pruned >= PRUNE_SECONDS:
             store.prune(now)
             self._pruned = time.monotonic()
-        self._convert()
+        self.convert()
 
     def _rest(self, spent: float) -> bool:
         """Leave the processor to the polls for a while; whether the round should end."""
         return self._stopping.wait(REST * spent)
 
-    def _convert(self) -> None:
+    def convert(self) -> None:
         """Move some of what an older release wrote, for a part of the round; the polls have the store in between."""
         store, until = self._store, time.monotonic() + CONVERT_SECONDS
         while (began := time.monotonic()) < until:

@@ -21,7 +21,6 @@ from service.store.ingest.bulk import insert_new, insert_raw, table_of, upsert
 from service.store.ingest.names import NameTables
 from service.store.ingest.partitions import Partitions
 from service.store.ingest.record import IngestRecord, changes_in, record_of
-from service.store.ingest.samples import SampleItem
 from service.store.ingest.snapshots import Day, Frames, LostFrame, day_of, packed, stored_snapshot
 from service.store.queries.aliases import read_diagnosis
 from service.store.queries.deliveries import Deliveries
@@ -80,7 +79,7 @@ class Repository:
     def write(self, records: Sequence[IngestRecord]) -> None:
         """Write polls in one transaction; one that is there already changes nothing. Raises SQLAlchemyError, NaiveTime."""
         databases = self.names.databases({record.database for record in records})
-        items = self.names.items({item for record in records for item, _ in record.figures})
+        items = self.names.numbers([record.figures for record in records])
         at = {millis(record.at) for record in records}
         self.partitions.ensure("polls", at)
         self.partitions.ensure("figures", at)
@@ -95,7 +94,10 @@ class Repository:
             insert_raw(
                 connection,
                 table_of(StoredFigures),
-                [(databases[record.database], millis(record.at), _figures(items, record)) for record in records],
+                [
+                    (databases[record.database], millis(record.at), _figures(numbers, record))
+                    for record, numbers in zip(records, items, strict=True)
+                ],
             )
             mark_unrolled(
                 connection, FIVE_MINUTES, {(databases[record.database], millis(record.at)) for record in records}
@@ -220,11 +222,10 @@ def _is_news(record: IngestRecord, last: dict[str, tuple[datetime, Any]]) -> boo
     return True
 
 
-def _figures(items: Mapping[SampleItem, int], record: IngestRecord) -> bytes:
-    """The figures of a poll as one value."""
-    count = len(record.figures)
-    numbers = np.fromiter([items[item] for item, _ in record.figures], np.int64, count)
-    values = np.fromiter([value for _, value in record.figures], np.float64, count)
+def _figures(items: Sequence[int], record: IngestRecord) -> bytes:
+    """The figures of a poll, whose items have these numbers, as one value."""
+    numbers = np.array(items, np.int64)
+    values = np.array([value for _, value in record.figures], np.float64)
     order = numbers.argsort()
     return pack(numbers[order], values[order])
 

@@ -147,7 +147,7 @@ def _put(
                 for row in typed:
                     day = day_of(row["database"], row["taken_at"])
                     frame = frames.setdefault(day, frame_of(connection, day) if day not in frames else None)
-                    row["body"] = row["body"] if frame is None else packed(row["body"], frame)
+                    row["body"] = row["body"] if frame is None else packed(zlib.decompress(row["body"]), frame)
             insert_new(connection, table, typed)
 
 

@@ -17,7 +17,7 @@ from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.state.board import PollRecord
 from service.store.ingest.disk_queue import DiskQueue
-from service.store.ingest.record import IngestRecord, record_of, unpack
+from service.store.ingest.record import IngestRecord, record_of, snapshot_of
 from service.store.ingest.spooler import PATIENCE, QueuedRecord, Spooler
 from service.store.probe import Probe
 from service.store.repository import Repository
@@ -116,7 +116,7 @@ class Writer:
         """The last poll kept of a database, in the spool or the store; None where neither can say."""
         waiting = self.spool.newest(database)
         if waiting is not None:
-            return unpack(waiting.body, database)
+            return snapshot_of(waiting)
         try:
             return self._store.last_snapshot(database)
         except STORE_ERRORS as error:

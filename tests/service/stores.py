@@ -70,6 +70,11 @@ class Postgres:
         upgrade(engine)
         engine.dispose()
 
+    @property
+    def pid(self) -> int:
+        """Its first process."""
+        return int((self._folder / "data" / "postmaster.pid").read_text().splitlines()[0])
+
     def url(self, database: str) -> str:
         """The SQLAlchemy URL of a database."""
         return f"postgresql+psycopg://postgres@/{database}?host={self.socket}"

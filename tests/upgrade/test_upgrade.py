@@ -39,7 +39,7 @@ from service.notify.webhooks import Webhooks
 from service.state.board import MonitoredDatabase
 from service.store.fleet_status import FleetStatusTable
 from service.store.ingest.disk_queue import DiskQueue
-from service.store.ingest.record import PollRecord, from_bytes, record_of, unpack
+from service.store.ingest.record import PollRecord, from_bytes, record_of, snapshot_of
 from service.store.queries.leases import SharedLeases
 from service.store.repository import Repository
 from service.store.transfer import read_history, write_history
@@ -434,7 +434,7 @@ def test_episode_continues_where_the_killed_process_left_it(store: Repository, t
     assert waiting is not None and last is not None
     watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 10.0)
     watched.episodes.restore(store.episodes.recent(name))
-    change = between(last, unpack(waiting.body, name))
+    change = between(last, snapshot_of(waiting))
     assert isinstance(change, Delta) and change.basis.seconds == 225
     assert [one.what for one in watched.episodes.update(diagnose(change))] in ([], ["worse"])
     assert [one.begin for one in watched.episodes.open] == [before.begin]
@@ -446,7 +446,7 @@ def test_poll_record_keeps_the_figures_and_keys_of_the_old_release(store: Reposi
     last = {name: store.last_snapshot(name) for name in NAMES}
     for file in sorted((MADE / "spool").iterdir()):
         before = from_bytes(file.read_bytes())
-        snapshot, previous = unpack(before.body, before.database), last[before.database]
+        snapshot, previous = snapshot_of(before), last[before.database]
         assert previous is not None
         change = between(previous, snapshot)
         assert isinstance(change, Delta)

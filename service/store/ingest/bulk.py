@@ -1,15 +1,17 @@
-"""Many rows in one statement, on both engines; a row whose key is there already is left as it is."""
+"""Many rows in one statement, on both engines. What happens to a row whose key is there already, the caller says."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import Column, Connection, Table
+from sqlalchemy import Column, Connection, Dialect, Table
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import DeclarativeBase
 
 BulkRows = Sequence[Sequence[Any]]
+ColumnValues = Mapping[str, Any]
+_NOTHING = "on conflict do nothing"
 
 
 def table_of(mapped: type[DeclarativeBase]) -> Table:
@@ -18,42 +20,97 @@ def table_of(mapped: type[DeclarativeBase]) -> Table:
 
 
 def insert_raw(connection: Connection, table: Table, rows: BulkRows, names: Sequence[str] | None = None) -> None:
-    """Rows of values as the engine itself keeps them (times of figures as milliseconds), the fast way."""
+    """Rows of values as the engine itself keeps them (times of figures as milliseconds); one that is there stays."""
     if not rows:
         return
-    columns = list(table.columns) if names is None else [table.columns[name] for name in names]
-    listed = ", ".join(f'"{column.name}"' for column in columns)
+    columns = tuple(table.columns.keys()) if names is None else tuple(names)
     if connection.dialect.name == "sqlite":
-        marks = ", ".join("?" * len(columns))
+        listed, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
         sql = f'insert or ignore into "{table.name}" ({listed}) values ({marks})'
         connection.exec_driver_sql(sql, [tuple(row) for row in rows])
         return
-    # One array per column: psycopg sends a statement per row otherwise.
-    arrays = ", ".join(f"%s::{_type(column)}[]" for column in columns)
-    sql = f'insert into "{table.name}" ({listed}) select * from unnest({arrays}) on conflict do nothing'
-    connection.exec_driver_sql(sql, tuple(list(values) for values in zip(*rows, strict=True)))
+    _from_arrays(connection, table, columns, list(zip(*rows, strict=True)), _NOTHING)
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[ColumnValues]) -> None:
+    """Rows by column name, through the columns' own types; one that is there stays."""
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
+        connection.execute(sqlite_insert(table).on_conflict_do_nothing(), list(rows))
+        return
+    _from_arrays(connection, table, tuple(rows[0]), _typed(connection.dialect, table, rows), _NOTHING)
+
+
+def upsert(
+    connection: Connection,
+    table: Table,
+    rows: Sequence[ColumnValues],
+    changed: Mapping[str, str] | None = None,
+    where: str | None = None,
+) -> None:
+    """Rows by column name, in their order; one that is there takes the new values of the columns given.
+
+    `changed`: columns and the SQL of their new values instead, in which `excluded` is the row that comes; `where`: only
+    rows for which this SQL holds change.
+    """
+    if not rows:
+        return
+    names, keys = tuple(rows[0]), [column.name for column in table.primary_key]
+    changed = changed or {name: f'excluded."{name}"' for name in names if name not in keys}
+    sets = ", ".join(f'"{name}" = {value}' for name, value in changed.items())
+    listed = ", ".join(f'"{key}"' for key in keys)
+    conflict = f"on conflict ({listed}) do update set {sets}" + (f" where {where}" if where else "")
+    if connection.dialect.name == "sqlite":
+        marks = ", ".join("?" * len(names))
+        sql = f'insert into "{table.name}" ({", ".join(_quoted(names))}) values ({marks}) {conflict}'
+        connection.exec_driver_sql(sql, list(zip(*_typed(connection.dialect, table, rows), strict=True)))
+        return
+    for some in _each_key_once(rows, keys):
+        _from_arrays(connection, table, names, _typed(connection.dialect, table, some), conflict)
+
+
+def _each_key_once(rows: Sequence[ColumnValues], keys: Sequence[str]) -> list[list[ColumnValues]]:
+    """The rows in parts that have no key twice, each row after those of its key before: one statement changes a row once."""
+    parts: list[list[ColumnValues]] = []
+    seen: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        key = tuple(row[name] for name in keys)
+        part = seen[key] = seen.get(key, -1) + 1
+        if part == len(parts):
+            parts.append([])
+        parts[part].append(row)
+    return parts
+
+
+def _from_arrays(
+    connection: Connection, table: Table, names: tuple[str, ...], values: Sequence[Sequence[Any]], conflict: str
+) -> None:
+    """PostgreSQL: one binary array per column. psycopg sends a statement per row otherwise."""
+    connection.exec_driver_sql(f"{_insert(table, names)} {conflict}", tuple(list(column) for column in values))
+
+
+@cache
+def _insert(table: Table, names: tuple[str, ...]) -> str:
+    arrays = ", ".join(f"%b::{_type(table.columns[name])}[]" for name in names)
+    return f'insert into "{table.name}" ({", ".join(_quoted(names))}) select * from unnest({arrays})'
+
+
+def _quoted(names: Sequence[str]) -> list[str]:
+    return [f'"{name}"' for name in names]
 
 
 def _type(column: Column[Any]) -> str:
     return column.type.compile(dialect=postgresql.dialect())  # type: ignore[no-untyped-call]
 
 
-def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    """Rows by column name, through the columns' own types; one that is there stays."""
-    if rows:
-        connection.execute(dialect_insert(connection, table).on_conflict_do_nothing(), list(rows))
-
-
-def upsert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    """Rows by column name; one that is there takes the new values of the columns given."""
-    if not rows:
-        return
-    statement = dialect_insert(connection, table)
-    keys = [column.name for column in table.primary_key]
-    changed = {name: statement.excluded[name] for name in rows[0] if name not in keys}
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), list(rows))
-
-
-def dialect_insert(connection: Connection, table: Table) -> Any:
-    """The engine's own insert, which knows `on conflict`."""
-    return sqlite_insert(table) if connection.dialect.name == "sqlite" else postgresql_insert(table)
+def _typed(dialect: Dialect, table: Table, rows: Sequence[ColumnValues]) -> list[list[Any]]:
+    """A list per column of the first row, as the columns' own types give their values to the engine."""
+    typed = []
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        process = table.columns[name].type.dialect_impl(dialect).bind_processor(dialect)
+        if process is not None:
+            values = [process(value) for value in values]
+        typed.append(values)
+    return typed

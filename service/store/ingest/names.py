@@ -7,12 +7,12 @@ a reader holds no lock, so that the writer never waits for one.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from threading import Lock
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from sqlalchemy import Engine, Executable, select, tuple_
 
 from service.store.ingest.bulk import insert_raw, table_of
-from service.store.ingest.samples import SampleItem
+from service.store.ingest.samples import Sample, SampleItem
 from service.store.schema.history_tables import StoredDatabase, StoredItem
 
 T = TypeVar("T")
@@ -50,6 +50,16 @@ class NameTables:
         with self._writing:
             self._learn(wanted, self._load_numbers, self._add_items, self._numbers)
         return self._numbers
+
+    def numbers(self, polls: Sequence[Sequence[Sample]]) -> list[list[int]]:
+        """The number of the item of each figure of these polls, given where it has none yet."""
+        known = self._numbers
+        found = [[known.get(item) for item, _ in figures] for figures in polls]
+        if missing := [place for place, numbers in enumerate(found) if None in numbers]:
+            learned = self.items({item for place in missing for item, _ in polls[place]})
+            for place in missing:
+                found[place] = [learned[item] for item, _ in polls[place]]
+        return cast(list[list[int]], found)
 
     def named(self, numbers: Iterable[int]) -> dict[int, SampleItem]:
         """The items of these numbers; one that the store does not know is left out."""

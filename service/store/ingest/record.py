@@ -24,8 +24,8 @@ _CHANGES = TypeAdapter(list[EpisodeChange])
 
 @dataclass(frozen=True, slots=True)
 class IngestRecord:
-    """One poll as the store takes it. `diagnosis` is empty where it is no news; `seconds` is None where the poll has no interval;
-    `why` says why."""
+    """One poll as the store takes it. `body` is its snapshot as JSON; `diagnosis` is empty where it is no news; `seconds` is
+    None where the poll has no interval; `why` says why."""
 
     database: str
     at: datetime
@@ -59,7 +59,7 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord 
     return IngestRecord(
         database=snapshot.database,
         at=snapshot.taken_at,
-        body=pack(snapshot),
+        body=plain(snapshot),
         diagnosis="" if poll_record and poll_record.short else diagnosis.model_dump_json(),
         severity=diagnosis.severity.value,
         headline=diagnosis.headline,
@@ -82,9 +82,14 @@ def changes_in(record: IngestRecord) -> list[EpisodeChange]:
     return _CHANGES.validate_python(record.changes)
 
 
-def pack(snapshot: Snapshot) -> bytes:
-    """A snapshot in the form of a capture file's, compressed the quick way: the writer packs it anew with its day's first."""
-    return zlib.compress(json.dumps(dump_snapshot(snapshot), separators=(",", ":")).encode(), 1)
+def plain(snapshot: Snapshot) -> bytes:
+    """A snapshot in the form of a capture file's, as JSON: the writer packs it with its day's first."""
+    return json.dumps(dump_snapshot(snapshot), separators=(",", ":")).encode()
+
+
+def snapshot_of(record: IngestRecord) -> Snapshot:
+    """The snapshot of a poll that waits for the store. Raises InputError or ValueError where it is none."""
+    return load_snapshot(json.loads(record.body), record.database, f"spool, {record.database}")
 
 
 def unpack(body: bytes, database: str) -> Snapshot:
@@ -93,7 +98,7 @@ def unpack(body: bytes, database: str) -> Snapshot:
 
 
 def to_bytes(record: IngestRecord) -> bytes:
-    members = asdict(record) | {"at": record.at.isoformat(), "body": record.body.hex()}
+    members = asdict(record) | {"at": record.at.isoformat(), "body": zlib.compress(record.body, 1).hex()}
     return zlib.compress(json.dumps(members).encode(), 3)
 
 
@@ -105,7 +110,7 @@ def from_bytes(data: bytes) -> IngestRecord:
     ]
     converted = {
         "at": datetime.fromisoformat(members["at"]),
-        "body": bytes.fromhex(members["body"]),
+        "body": zlib.decompress(bytes.fromhex(members["body"])),
         "figures": figures,
     }
     return IngestRecord(**(members | converted))

@@ -7,6 +7,7 @@ itself, as a first of the day, an older release or a store that lost the frame h
 import zlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from sqlalchemy import Connection, select
 
@@ -21,6 +22,8 @@ HEAD = 5
 """Bytes before the stream: the one above, and the checksum of the dictionary."""
 REACH = 32_768
 """So far back zlib looks, and so much of a frame is of use."""
+OPEN_FRAMES = 512
+"""Frames that a writer keeps ready, some 10 kB each: as many as one process polls on a core."""
 Day = tuple[str, str]
 """Database and UTC date."""
 
@@ -50,11 +53,11 @@ class Frames:
             for database, day in first
             if (known := self._bodies.get(database)) and known[0] == day
         }
-        new = [key for key in first if key not in found]
-        rows = [{"database": database, "day": day, "body": first[database, day]} for database, day in new]
+        new = {key: zlib.compress(body) for key, body in first.items() if key not in found}
+        rows = [{"database": database, "day": day, "body": body} for (database, day), body in new.items()]
         insert_new(connection, table_of(StoredFrame), rows)
-        for key in new:
-            found[key] = frame_of(connection, key) or first[key]
+        for key, body in new.items():
+            found[key] = frame_of(connection, key) or body
         return found
 
     def remember(self, frames: dict[Day, bytes]) -> None:
@@ -74,15 +77,20 @@ def frame_of(connection: Connection, day: Day) -> bytes | None:
     return body
 
 
-def packed(body: bytes, frame: bytes) -> bytes:
-    """A snapshot packed with a frame; as it is, where the frame is of no use. Both are self-contained before."""
-    if body == frame:
-        return body
-    dictionary = _dictionary(frame)
-    squeezer = zlib.compressobj(zdict=dictionary)
-    small = squeezer.compress(zlib.decompress(body)) + squeezer.flush()
-    made = WITH_FRAME + _sum(dictionary) + small
-    return made if len(made) < len(body) else body
+def packed(plain: bytes, frame: bytes) -> bytes:
+    """A snapshot, given as JSON, packed with a frame; the first of a day is its frame, and needs no other."""
+    first, head = _opened(frame)
+    if plain == first:
+        return frame
+    squeezer = zlib.compressobj(zdict=first[-REACH:])
+    return head + squeezer.compress(plain) + squeezer.flush()
+
+
+@lru_cache(OPEN_FRAMES)
+def _opened(frame: bytes) -> tuple[bytes, bytes]:
+    """The plain frame, and the head of what is packed with it."""
+    first = zlib.decompress(frame)
+    return first, WITH_FRAME + _sum(first[-REACH:])
 
 
 def self_contained(body: bytes, frame: bytes | None) -> bytes:

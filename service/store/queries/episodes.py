@@ -15,7 +15,7 @@ from rules.model import Severity
 from rules.predicted import PredictionScore
 from service.state.confirmations import VALID_SECONDS, Confirmed
 from service.state.episodes import KEEP, Episode
-from service.store.ingest.bulk import dialect_insert, insert_new, table_of, upsert
+from service.store.ingest.bulk import insert_new, table_of, upsert
 from service.store.queries.aliases import current, former
 from service.store.queries.history import BadCursor, History
 from service.store.queries.series import SeriesSelector
@@ -54,14 +54,9 @@ class EpisodeStore:
 
     def write(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
         """Put episodes as a poll left them; an older state never replaces a newer one, and an ended one stays ended."""
-        table = table_of(StoredEpisode)
-        for row in rows:
-            converted = row | {name: datetime.fromisoformat(row[name]) for name in _TIMES if row[name]}
-            statement = dialect_insert(connection, table)
-            keys = [column.name for column in table.primary_key]
-            new = {name: statement.excluded[name] for name in converted if name not in keys}
-            newer = and_(table.c.ended.is_(None), table.c.last_seen <= statement.excluded.last_seen)
-            connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=new, where=newer), converted)
+        typed = [row | {name: datetime.fromisoformat(row[name]) for name in _TIMES if row[name]} for row in rows]
+        newer = "episodes.ended is null and episodes.last_seen <= excluded.last_seen"
+        upsert(connection, table_of(StoredEpisode), typed, where=newer)
 
     def open(self, database: str | None = None) -> tuple[Episode, ...]:
         """Those that last, of one database or of all, the earliest first."""

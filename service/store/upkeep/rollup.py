@@ -14,7 +14,7 @@ from sqlalchemy import BigInteger, Connection, Engine, delete, or_, select, text
 
 from service.store.figures.codec import Items, Values
 from service.store.figures.rows import ROLLED, FigureColumns, RolledTier, merged_buckets, read
-from service.store.ingest.bulk import dialect_insert, table_of, upsert
+from service.store.ingest.bulk import table_of, upsert
 from service.store.ingest.names import NameTables
 from service.store.ingest.partitions import Partitions
 from service.store.schema.history_tables import (
@@ -45,11 +45,7 @@ def mark_unrolled(connection: Connection, width: int, polls: Iterable[tuple[int,
         {"width": width, "database_id": database, "at": moment(at), "times": 1}
         for database, at in sorted({(database, at - at % ms) for database, at in polls})
     ]
-    if rows:
-        table = table_of(Unrolled)
-        again = {"times": table.c.times + 1}
-        statement = dialect_insert(connection, table)
-        connection.execute(statement.on_conflict_do_update(index_elements=table.primary_key.columns, set_=again), rows)
+    upsert(connection, table_of(Unrolled), rows, {"times": "unrolled.times + 1"})
 
 
 def roll_up(

@@ -39,6 +39,9 @@ class FleetOut(BaseModel):
     """All cells at one moment, as the engine that holds their metrics has them."""
 
     asked_at: datetime
+    counted_at: datetime | None = Field(
+        description="when the engine's rules (cells.yml) counted; null without them, and every series was read"
+    )
     engine: str
     databases: int
     answering: int = Field(description="databases whose last poll succeeded")

@@ -90,7 +90,7 @@ def fleet_pages(board: Board, store: Repository, cells: CellsView | None, access
         rows = fleet_table(known.all(board), now)
         number = request.query_params.get("page", "1")
         view = fleet_view(rows, sort, state, q, int(number) if number.isdecimal() and len(number) < 6 else 1)
-        return page(request, "fleet.html", view=view, **_lately(store, now))
+        return page(request, "fleet.html", view=view, many_cells=cells is not None, **_lately(store, now))
 
     @router.get("/fleet")
     def all_cells(request: Request) -> Response:

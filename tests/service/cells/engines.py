@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
+RULES = Path(__file__).parents[3] / "dashboards" / "prometheus" / "cells.yml"
 PROGRAMS = ("prometheus", "victoria-metrics")
 Answer = tuple[int, bytes]
 
@@ -51,8 +52,8 @@ def serving(answer: Callable[[BaseHTTPRequestHandler], Answer]) -> Iterator[str]
 
 
 @contextmanager
-def engine(program: str, folder: Path, cells: Mapping[str, str]) -> Iterator[str]:
-    """An engine that has scraped the metrics of these cells; its address."""
+def engine(program: str, folder: Path, cells: Mapping[str, str], *, ruled: bool = False) -> Iterator[str]:
+    """An engine that has scraped the metrics of these cells, `ruled` with the shipped rules for many cells; its address."""
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
     with serving(lambda asked: (200, cells[asked.path.strip("/")].encode())) as target:
@@ -66,11 +67,10 @@ def engine(program: str, folder: Path, cells: Mapping[str, str]) -> Iterator[str
             }
             for cell in cells
         ]
-        config = folder / "scrape.yml"
-        config.write_text(json.dumps({"scrape_configs": jobs}))
-        with socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        config, rules, port = folder / "scrape.yml", folder / "rules.yml", free_port()
+        rules.write_text(RULES.read_text(encoding="utf-8").replace("interval: 30s", "interval: 1s"))
+        files = {"rule_files": [str(rules)]} if ruled and program == "prometheus" else {}
+        config.write_text(json.dumps({"scrape_configs": jobs} | files))
         if program == "prometheus":
             words = [
                 f"--config.file={config}",
@@ -84,27 +84,61 @@ def engine(program: str, folder: Path, cells: Mapping[str, str]) -> Iterator[str
                 f"-httpListenAddr=127.0.0.1:{port}",
             ]
             words += ["-search.latencyOffset=0s"]
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen([program, *words], stdout=log, stderr=log)
-        try:
-            _has(process, f"http://127.0.0.1:{port}", len(cells), folder / "log")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait(30)
+        url = f"http://127.0.0.1:{port}"
+        with _running([program, *words], folder / "log") as process:
+            _has(process, url, f"count(count by (cell) (latchscope_up)) == {len(cells)}", folder / "log")
+            if not ruled:
+                yield url
+                return
+            # What was scraped until now can be asked for a second later, and the rules are evaluated after that.
+            counted = f"fleet:latchscope_counted:time > {time.time() + 1}"
+            if program == "prometheus":
+                _has(process, url, counted, folder / "log")
+                yield url
+                return
+            with vmalert(url, rules, folder) as evaluating:
+                _has(evaluating, url, counted, folder / "vmalert.log")
+                yield url
 
 
-def _has(process: "subprocess.Popen[bytes]", url: str, cells: int, log: Path) -> None:
-    """Wait until every cell was scraped."""
-    query = urlencode({"query": "count(count by (cell) (latchscope_up))"})
+@contextmanager
+def vmalert(url: str, rules: Path, folder: Path) -> "Iterator[subprocess.Popen[bytes]]":
+    """Evaluates rules on a VictoriaMetrics, which does not itself."""
+    if shutil.which("vmalert") is None:
+        pytest.skip("vmalert is not installed")
+    words = ["vmalert", f"-rule={rules}", f"-datasource.url={url}", f"-remoteWrite.url={url}"]
+    words += [f"-httpListenAddr=127.0.0.1:{free_port()}", "-remoteWrite.flushInterval=200ms"]
+    with _running(words, folder / "vmalert.log") as process:
+        yield process
+
+
+def free_port() -> int:
+    """A port that nobody listens to now."""
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def _running(words: Sequence[str], file: Path) -> "Iterator[subprocess.Popen[bytes]]":
+    with file.open("wb") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=log)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _has(process: "subprocess.Popen[bytes]", url: str, query: str, log: Path) -> None:
+    """Wait until the engine has an answer to this."""
     for _ in range(600):
         assert process.poll() is None, log.read_text()
         try:
-            with urlopen(f"{url}/api/v1/query?{query}", timeout=5) as answer:
-                result = json.load(answer)["data"]["result"]
-            if result and int(float(result[0]["value"][1])) == cells:
-                return
+            with urlopen(f"{url}/api/v1/query?{urlencode({'query': query})}", timeout=5) as answer:
+                if json.load(answer)["data"]["result"]:
+                    return
         except OSError:
             pass
         time.sleep(0.1)
-    raise AssertionError(f"nothing was scraped: {log.read_text()}")
+    raise AssertionError(f"{query} has no answer: {log.read_text()}")

@@ -1,19 +1,23 @@
 """All cells in one view, asked of a real Prometheus and a real VictoriaMetrics; and one sentence when there is no answer."""
 
+import asyncio
 import time
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import httpx
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from service.app import create_app
-from service.cells import overview as module
-from service.cells.engine import Engine, EngineAway
+from service.cells import promql
+from service.cells.engine import Engine, EngineAway, EngineSample
 from service.cells.overview import FleetOverview, overview
 from service.config.settings import DatabaseSettings, FleetSettings, Settings
-from tests.service.cells.engines import PROGRAMS, Answer, engine, serving
+from tests.service.cells.engines import PROGRAMS, RULES, Answer, engine, serving
 
 FINDING = 'latchscope_finding{{db="{}",cause="{}",cache="",severity="{}"}} 1\n'
 EAST = (
@@ -30,10 +34,65 @@ WEST = (
 )
 
 
+class WithoutRules(Engine):
+    """An engine that has not loaded them."""
+
+    def instant(self, query: str, deadline: float) -> list[EngineSample]:
+        return [] if query == promql.RECORDED else super().instant(query, deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a real engine with the shipped rules gave: as overviews, and through the application."""
+
+    found: FleetOverview
+    unruled: FleetOverview
+    rest: httpx.Response
+    shown: httpx.Response
+    first_page: httpx.Response
+
+
 @pytest.fixture(scope="module", params=PROGRAMS)
-def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> FleetOverview:
-    with engine(request.param, tmp_path_factory.mktemp("engine"), {"east": EAST, "west": WEST}) as url:
-        return overview(Engine(FleetSettings(prometheus=url)), 30.0)
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    folder = tmp_path_factory.mktemp("engine")
+    with engine(request.param, folder, {"east": EAST, "west": WEST}, ruled=True) as url:
+        settings = FleetSettings(prometheus=url)
+        answers = answered(folder, settings, "/api/v1/fleet", "/fleet", "/")
+        return Asked(overview(Engine(settings), 30.0), overview(WithoutRules(settings), 30.0), *answers)
+
+
+@pytest.fixture
+def found(asked: Asked) -> FleetOverview:
+    return asked.found
+
+
+def answered(folder: Path, fleet: FleetSettings, *paths: str) -> list[httpx.Response]:
+    """What an application with this engine answers."""
+    databases = [DatabaseSettings(name="erp1", dsn="demo:undo-storm")]
+    app = create_app(Settings(store=f"sqlite:///{folder}/store.db", databases=databases, fleet=fleet))
+
+    async def ask() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
+            return [await client.get(path) for path in paths]
+
+    try:
+        return asyncio.run(ask())
+    finally:
+        app.state.close()
+
+
+def test_rules_give_the_same_view_as_all_series_read(asked: Asked) -> None:
+    now = asked.found.asked_at
+    assert asked.found.counted_at is not None and abs(now - asked.found.counted_at) < timedelta(minutes=1)
+    assert asked.unruled.counted_at is None
+    assert replace(asked.found, counted_at=None, asked_at=now) == replace(asked.unruled, asked_at=now)
+
+
+def test_shipped_rules_are_the_expressions_that_are_asked_without_them() -> None:
+    (group,) = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]
+    shipped = {(rule["record"], rule.get("labels", {}).get("why", "")): rule["expr"] for rule in group["rules"]}
+    assert list(shipped.items()) == list(promql.RULES.items()), "the time is counted last"
 
 
 def test_worst_databases_of_all_cells_come_first(found: FleetOverview) -> None:
@@ -117,44 +176,20 @@ def test_password_in_the_address_is_refused() -> None:
         FleetSettings(prometheus="http://me:s3cret@engine:9090")
 
 
-def test_page_and_rest_show_the_fleet_or_say_why_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEPT_SECONDS", -1.0)
-    settings = Settings(
-        store=f"sqlite:///{tmp_path}/store.db",
-        databases=[DatabaseSettings(name="erp1", dsn="demo:undo-storm")],
-        fleet=FleetSettings(prometheus="http://127.0.0.1:1"),
-    )
-    app = create_app(settings)
-    transport = httpx.ASGITransport(app)
-
-    async def ask(path: str) -> httpx.Response:
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
-            return await client.get(path)
-
-    import asyncio
-
-    rest, shown = asyncio.run(ask("/api/v1/fleet")), asyncio.run(ask("/fleet"))
-    app.state.close()
+def test_page_and_rest_say_why_there_is_no_fleet(tmp_path: Path) -> None:
+    away = FleetSettings(prometheus="http://127.0.0.1:1")
+    rest, shown, first_page = answered(tmp_path, away, "/api/v1/fleet", "/fleet", "/")
     assert rest.status_code == shown.status_code == 503
     assert rest.json()["detail"].startswith("the fleet cannot be shown: http://127.0.0.1:1 cannot be reached")
     assert "The fleet cannot be shown" in shown.text
+    assert 'href="/fleet"' in first_page.text, "the first page leads there, whether or not the engine answers"
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_page_of_a_real_engine(program: str, tmp_path: Path) -> None:
-    import asyncio
-
-    with engine(program, tmp_path, {"east": EAST, "west": WEST}) as url:
-        app = create_app(Settings(store=f"sqlite:///{tmp_path}/store.db", fleet=FleetSettings(prometheus=url)))
-
-        async def ask(path: str) -> httpx.Response:
-            transport = httpx.ASGITransport(app)
-            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
-                return await client.get(path)
-
-        rest, shown = asyncio.run(ask("/api/v1/fleet")), asyncio.run(ask("/fleet"))
-        app.state.close()
-    assert (rest.status_code, shown.status_code) == (200, 200)
-    assert rest.json()["worst"][0]["name"] == "erp1" and rest.json()["databases"] == 6
-    assert "6 databases, 1 of them without data" in shown.text
-    assert shown.text.index("crm.2") < shown.text.index("gone")
+def test_page_of_a_real_engine(asked: Asked) -> None:
+    assert (asked.rest.status_code, asked.shown.status_code) == (200, 200)
+    assert asked.rest.json()["worst"][0]["name"] == "erp1" and asked.rest.json()["databases"] == 6
+    shown = asked.shown.text
+    assert "6 databases, 1 of them without data" in shown and "counted and ranked at" in shown
+    assert "no rules" not in shown
+    assert shown.index("crm.2") < shown.index("gone")
+    assert 'href="/fleet"' in asked.first_page.text and 'href="/"' in shown

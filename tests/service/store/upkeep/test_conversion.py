@@ -1,15 +1,20 @@
 """A store of an older release: read where it is, moved in slices, and nothing lost whenever the process is killed."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import func, select
 
+from service.store import maintenance
 from service.store.check import problems
 from service.store.figures.rows import OLD, Tier
 from service.store.ingest.record import IngestRecord
+from service.store.maintenance import Maintenance
 from service.store.repository import Repository
 from service.store.schema.old_tables import OldHours
 from service.store.upkeep import conversion
@@ -153,7 +158,7 @@ event.listen(store.engine, "after_cursor_execute", heard)
 event.listen(store.engine, "commit", lambda connection: heard(None, None, "commit"))
 Maintenance(store).do(datetime.fromisoformat(at))
 """
-PHASES = ["DISTINCT", "INTO figures_1h", "DELETE FROM old_hours", "commit"]
+PHASES = ["DISTINCT", 'into "figures_1h"', "DELETE FROM old_hours", "commit"]
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -170,3 +175,44 @@ def test_conversion_that_is_killed_loses_nothing(
         assert connection.scalar(select(func.count()).select_from(OldHours)) == 0
     assert everything(filled) == before
     assert list(problems(filled.engine)) == []
+
+
+class Pauses:
+    """The event that ends the service, which lets nobody wait: it notes how long it is asked to, and polls meanwhile."""
+
+    def __init__(self, poll: Callable[[], None]) -> None:
+        self.asked: list[float] = []
+        self.clock = 0.0
+        self._poll = poll
+
+    def is_set(self) -> bool:
+        return False
+
+    def wait(self, seconds: float) -> bool:
+        self.asked.append(seconds)
+        self.clock += seconds
+        self._poll()
+        return False
+
+
+def test_polls_have_the_store_between_two_slices_as_long_as_a_slice_took(
+    filled: Repository, before: Everything, hour: list[IngestRecord], place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later, other = iter(replace(record, at=record.at + DAY) for record in hour), Repository(place.url)
+    pauses = Pauses(lambda: other.write([next(later)]))
+
+    def slow(*store: Any) -> int:
+        pauses.clock += 2.0
+        return convert_slice(*store)
+
+    monkeypatch.setattr(conversion, "ITEMS", 7)
+    monkeypatch.setattr(maintenance, "convert_slice", slow)
+    monkeypatch.setattr(maintenance.time, "monotonic", lambda: pauses.clock)
+    rows = old_rows(filled)[2]
+    Maintenance(filled, cast(Event, pauses)).convert()
+    monkeypatch.undo()
+    other.close()
+    assert pauses.asked == [2.0, 2.0], "5 s of a round hold two slices of 2 s, and after each as long a pause"
+    assert next(later).at == hour[2].at + DAY, "a poll was written in each pause"
+    assert 0 < old_rows(filled)[2] < rows
+    assert figures_in(filled, "1h") == before[2]

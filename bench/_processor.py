@@ -1,0 +1,31 @@
+"""Processor time of this process and of the PostgreSQL that works for it, so that a busy machine changes little."""
+
+import time
+from pathlib import Path
+
+
+def spent(server: int | None) -> float:
+    """Seconds of this process, and of a PostgreSQL by the id of its first process."""
+    return time.process_time() + (0.0 if server is None else sum(map(_of_process, _family(server))))
+
+
+def _family(first: int) -> list[int]:
+    """A process and all that it started."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(folder.name))
+    family = [first]
+    for member in family:
+        family.extend(children.get(member, []))
+    return family
+
+
+def _of_process(process: int) -> float:
+    try:
+        return int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) / 1e9
+    except OSError:
+        return 0.0
