@@ -27,7 +27,7 @@ FROM python:3.13.16-slim-bookworm
 LABEL org.opencontainers.image.title="latchscope" \
       org.opencontainers.image.description="Finds out why an Oracle database grinds on its dictionary cache, and what to do." \
       org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.version="0.1.0"
+      org.opencontainers.image.version="0.2.0"
 ENV PATH=/opt/latchscope/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 COPY --from=build /opt/latchscope /opt/latchscope
 # The only folder the service writes to: the store, when it is a SQLite file.

@@ -24,7 +24,7 @@ SHARED: Json = {
     "config": {"store": "postgresql+psycopg://latchscope@db/latchscope", "databases": [OWN]},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}},
-    "image": {"repository": "images.example.org/latchscope", "tag": "0.1.0"},
+    "image": {"repository": "images.example.org/latchscope", "tag": "0.2.0"},
     "imagePullSecrets": [{"name": "registry"}],
     "podAnnotations": {"team": "dba"},
     "nodeSelector": {"kubernetes.io/os": "linux"},
