@@ -29,6 +29,13 @@ def predicted_share(now: float, value: float | None, low: float, high: float) ->
     return f"{percent(now)} → {reach}" if value is None else f"{percent(now)} → {percent(value)} ({reach})"
 
 
+def predicted_sleeps(now: float, most: float, relieved: bool) -> str:
+    """Sleeps a second, of which only the most is promised; where fewer gets miss and it is above today's, it promises nothing."""
+    if relieved and most >= now:
+        return f"sleeps {rough(now)} a second, and that they fall cannot be promised (at most {rough(most)})"
+    return f"sleeps {rough(now)} → at most {rough(most)} a second"
+
+
 def whole_percent(share: float) -> str:
     """0.999995 → 100 %, for a share whose fraction says nothing."""
     return f"{share * 100:,.0f} %"

@@ -9,7 +9,7 @@ from rules.contention.observation import LatchCounts
 from rules.contention.prediction import Estimate, Prediction, predict
 from rules.contention.readings import counts_of, middle, ordinary_hold, processors
 from rules.context import SignalContext
-from rules.formatting import percent, predicted_share, rough
+from rules.formatting import percent, predicted_share, predicted_sleeps, rough
 from rules.model import Finding
 from rules.predicted import PredictedEffect, PredictedFigure, PredictionScore, RemedyEffect, ScoredFigure
 
@@ -118,7 +118,11 @@ def _statement(figures: Sequence[PredictedFigure]) -> str:
     parts = [f"misses {predicted_share(missed.now, missed.value, missed.low, missed.high)} of gets"]
     slept = next((figure for figure in figures if figure.name == "sleeps_per_second"), None)
     if slept is not None:
-        parts.append(f"sleeps {rough(slept.now)} → at most {rough(slept.high)} a second")
+        parts.append(
+            predicted_sleeps(
+                slept.now, slept.high, missed.now >= (missed.high if missed.value is None else missed.value)
+            )
+        )
     return "; ".join(parts)
 
 

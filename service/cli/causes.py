@@ -7,7 +7,7 @@ import typer
 
 from rules.catalogue import catalogue
 from rules.cause import Cause
-from service.cli.options import fail
+from service.cli.messages import fail
 from service.cli.terminal import show
 from service.render import diagnosis
 

@@ -4,14 +4,13 @@ from typing import Annotated
 
 import typer
 
-from collectors.granting.kinds import KINDS, DatabaseKind, UnknownKind, kind_named
 from service.cli import preflight
-from service.cli.options import CONFIG, ConfigOption, fail, settings_of
+from service.cli.kinds import KIND_HELP, chosen_kind
+from service.cli.messages import fail
+from service.cli.options import CONFIG, ConfigOption, settings_of
 from service.cli.terminal import show
 from service.config.mistakes import meant
 from service.config.settings import DatabaseSettings, Settings
-
-KIND_HELP = f"kind of database: {', '.join(KINDS)}; or a release, such as 11g or 19c"
 
 
 def check(
@@ -29,13 +28,6 @@ def check(
         raise typer.Exit(2)
     if any(report.lacking for report in reports):
         raise typer.Exit(1)
-
-
-def chosen_kind(word: str) -> DatabaseKind:
-    try:
-        return kind_named(word)
-    except UnknownKind as error:
-        fail(str(error))
 
 
 def named_databases(chosen: Settings, names: list[str] | None) -> list[DatabaseSettings]:

@@ -15,7 +15,8 @@ from collectors.model import Delta, NotComparable
 from rules.comparison.compare import compare as compared
 from rules.comparison.model import Comparison
 from service.characters import visible_json
-from service.cli.options import CONFIG, ConfigOption, StoreOption, fail, say, settings_of
+from service.cli.messages import fail, say
+from service.cli.options import CONFIG, ConfigOption, StoreOption, settings_of
 from service.cli.terminal import show
 from service.config.settings import Settings
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison

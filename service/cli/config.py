@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from service.cli.options import CONFIG, fail, say
+from service.cli.messages import fail, say
+from service.cli.options import CONFIG
 from service.config import sources
 from service.config.dsn import is_alias
 from service.config.mistakes import NO_DATABASES

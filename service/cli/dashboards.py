@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from service.cli.options import fail, say
+from service.cli.messages import fail, say
 
 _HERE = Path(__file__).parents[1]
 PLACES = (_HERE / "dashboards", _HERE.parent / "dashboards")
@@ -31,6 +31,8 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="replace files that are there already")] = False,
 ) -> None:
     """Write the dashboards, rules and runbooks of this version into a folder."""
+    if folder.exists() and not folder.is_dir():
+        fail(f"{folder} is a file; name a folder, which is made where it is not there")
     home = next(place for place in PLACES if (place / EXPORTED[0]).is_dir())
     wanted = [path for part in EXPORTED for path in sorted((home / part).rglob("*")) if _is_exported(path, home)]
     targets = {path: folder / path.relative_to(home) for path in wanted}

@@ -14,12 +14,11 @@ from rich.progress import Progress
 
 from rules.model import Diagnosis, Severity
 from service.characters import visible_json
-from service.cli.options import say, unwritten
+from service.cli.messages import say, unwritten
 from service.cli.terminal import fit_to_terminal, show
 from service.intake import inputs
 from service.intake.inputs import InputResults
 from service.render import diagnosis
-from service.web.pages.html_report import as_html
 
 MANY = 8
 """From this number of files on a terminal is shown how far we are."""
@@ -81,6 +80,8 @@ def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bo
     if not diagnoses:
         return None
     if format is Format.HTML:
+        from service.web.pages.html_report import as_html  # loads the pages, which no other form needs
+
         return as_html(outcome)
     if format is Format.TEXT:
         return diagnosis.as_text(outcome.diagnosed, verbose=verbose)
@@ -96,6 +97,7 @@ def _written(text: str, output: Path | None, format: Format) -> bool:
     except OSError as error:
         say(f"latchscope: {unwritten(output, error)}")
         return False
+    say(f"{output}: written, as {format.value}")
     return True
 
 

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from service.cli.options import say
+from service.cli.messages import say
 
 
 class OneLineGroup(TyperGroup):
@@ -51,7 +51,7 @@ _SAID = ("Missing", "No such", "Invalid", "Got", "Option", "Could")
 _PLAIN = (
     (r"\.$", ""),
     (r"\.? Did you mean '?([^?']*)'?\?", r"; did you mean \1?"),
-    (r"^Missing (argument|option) '?([^'.]*)'?", r"\2 is missing"),
+    (r"^Missing (argument|option) '?([^'.]*)'?(?: / '-\w')?", r"\2 is missing"),
     (r"^No such (command|option):? ?'?([^;' ]*)'? ?", r"there is no \1 \2"),
     (r"^Got unexpected extra argument(?:s|\(s\))? \((.*)\)", r"\1 is more than it takes"),
     (r"^Invalid value for '?([^']*?)'?: ", r"\1: "),

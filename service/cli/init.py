@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from service.cli.check import check
-from service.cli.options import fail, say
+from service.cli.messages import fail, say
 from service.config import sources
 from service.config.dsn import plain_dsn
 from service.config.settings import DEMO

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from service.characters import visible
-from service.cli.options import CONFIG, ConfigOption, fail, settings_of
+from service.cli.messages import fail
+from service.cli.options import CONFIG, ConfigOption, settings_of
 from service.config.audit import Audit
 from service.extras import MissingExtra
 from service.notify.trial import TrialResult, receivers, try_out

@@ -125,7 +125,7 @@ def as_text(preflight: Preflight) -> str:
 
 def _lines(preflight: Preflight) -> Iterator[str]:
     if preflight.found is None:
-        yield f"{preflight.database}: no session: {preflight.error}"
+        yield f"{preflight.database}: no session: {(preflight.error or '').removeprefix(f'{preflight.database}: ')}"
         return
     found = preflight.found
     guarded = {"latch": "child latches", "mutex": "mutexes", None: "an unknown mechanism"}[found.mechanism]

@@ -1,26 +1,53 @@
-"""Serving until a signal: the listening socket, the app, and an end within five seconds whatever hangs."""
+"""`latchscope serve` and `latchscope demo`: the listening socket, the app, and an end within five seconds whatever hangs."""
 
 import faulthandler
 import gc
 import logging
 import os
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
+from collectors.scenarios import scenarios
 from service.app import create_app
-from service.cli.options import fail
+from service.cli.messages import fail
+from service.cli.options import CONFIG, ConfigOption, settings_of
+from service.config import sources
 from service.config.logging import configure as configure_logging
 from service.config.settings import BadSettings, Settings
 from service.store.schema.engine import StoreError
 from service.web.server import Server, provide_descriptors
 
 GREETING = "latchscope: http://{address}/"
+DEMO = "latchscope demo: http://{address}/ (the undo storm builds up after 20 s); its store: STORE"
+
+
+def demo(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port on 127.0.0.1")] = 8000,
+    interval: Annotated[float, typer.Option(min=0.2, help="seconds between polls")] = 2.0,
+) -> None:
+    """Serve scripted databases: an undo storm, a busy but healthy one, a parse storm."""
+    with tempfile.TemporaryDirectory(prefix="latchscope-") as folder:
+        chosen = sources.demo(list(scenarios()), port, f"sqlite:///{folder}/demo.db", interval)
+        serve_until_told(chosen, DEMO.replace("STORE", chosen.store), tidy=lambda: shutil.rmtree(folder))
+
+
+def serve(
+    config: ConfigOption = CONFIG,
+    insecure: Annotated[bool, typer.Option(help="serve an address others can reach without any token")] = False,
+) -> None:
+    """Serve the databases of a configuration."""
+    chosen = settings_of(config)
+    if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
+        fail(f"{chosen.listen} can be reached by others: set auth.tokens_file, or say --insecure")
+    serve_until_told(chosen)
 
 
 def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[[], object] = lambda: None) -> None:

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from service.cli.options import CONFIG, ConfigOption, fail, say, settings_of
+from service.cli.messages import fail, say
+from service.cli.options import CONFIG, ConfigOption, settings_of
 from service.store.check import problems
 from service.store.queries.history import WIDTHS
 from service.store.repository import Repository

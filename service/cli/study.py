@@ -16,7 +16,7 @@ from rules.studies.partitions import PartitionStudy, partition_study, setting_of
 from rules.studies.scaling import ScalingStudy, scaling_study
 from rules.studies.table import BadStudy
 from rules.studies.timer import TimerStudy, timer_study
-from service.cli.options import fail
+from service.cli.messages import fail
 from service.render.study.cpu import cpu_page
 from service.render.study.page import StudyPage
 from service.render.study.parallel import parallel_page
@@ -24,7 +24,6 @@ from service.render.study.partitions import partitions_page
 from service.render.study.scaling import scaling_page
 from service.render.study.text import as_text
 from service.render.study.timer import timer_page
-from service.web.pages.study import study_html
 
 MOST_BYTES = 8 * 2**20
 _SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -147,6 +146,8 @@ def _answer(make: Callable[[], S], page_of: Callable[[S], StudyPage], source: st
     if how is StudyFormat.JSON:
         typer.echo(study.model_dump_json(indent=2))
     elif how is StudyFormat.HTML:
+        from service.web.pages.study import study_html  # loads the pages, which no other form needs
+
         typer.echo(study_html(page, source), nl=False)
     else:
         text = "".join(each if each.isprintable() or each == "\n" else "?" for each in as_text(page))

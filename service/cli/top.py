@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from collectors.scenarios import scenarios
-from service.cli.options import CONFIG, ConfigOption, fail
+from service.cli.messages import fail
+from service.cli.options import CONFIG, ConfigOption
 from service.client import TOKEN_VARIABLE, ServiceClient, ServiceRefused, token_of
 from service.config import sources
 from service.config.settings import BadSettings

@@ -13,7 +13,8 @@ from collectors.errors import InputError
 from rules.contention.calibration import NotPredictable
 from rules.formatting import rough
 from service.cli.compare import change_of, opened_store
-from service.cli.options import CONFIG, ConfigOption, StoreOption, fail
+from service.cli.messages import fail
+from service.cli.options import CONFIG, ConfigOption, StoreOption
 from service.history.comparison import CannotCompare
 from service.history.whatif import WINDOW, Observed, answer, of_change, of_store
 from service.history.whatif_model import EstimateOut, WhatIfIn, WhatIfOut
@@ -45,9 +46,9 @@ def whatif(
     config: ConfigOption = CONFIG,
 ) -> None:
     """Try a change on paper: misses, work and sleeps of a child latch, each with its interval, or why nothing can be said."""
-    asked = _asked(cache, gets, children, batch, hold, processes, timer, timer_now)
     try:
-        found = answer(_observed(subject, asked.cache, window, store, config), asked)
+        observed = _observed(subject, cache, window, store, config)
+        found = answer(observed, _asked(cache, gets, children, batch, hold, processes, timer, timer_now))
     except (NotPredictable, InputError, CannotCompare, BadWindow) as error:
         fail(str(error))
     typer.echo(found.model_dump_json(indent=2) if as_json else as_text(found))
@@ -73,9 +74,13 @@ def _asked(
         "timer_now_ms": _read(_milliseconds, "--timer-now", timer_now),
     }
     asked = WhatIfIn.model_validate({"cache": cache} | {name: each for name, each in given.items() if each is not None})
-    if (problem := asked.problem()) is not None:
+    if (problem := asked.problem(_option)) is not None:
         fail(problem)
     return asked
+
+
+def _option(field: str) -> str:
+    return f"--{field.removesuffix('_ms').replace('_', '-')}"
 
 
 def _read(reader: Callable[[str, str], float], name: str, text: str | None) -> float | None:
@@ -121,7 +126,10 @@ def _observed(subject: str, cache: str | None, window: str | None, store: str | 
             fail("--window chooses from the store; a file holds one interval")
         return of_change(subject, change_of(subject), cache)
     if store is None and not config.exists():
-        fail(f"{subject} is no file, and there is no configuration {config} to look a database up in")
+        fail(
+            f"{subject} is no file, and there is no configuration {config} to look a database up in; name a capture, or "
+            "say --config FILE or --store URL"
+        )
     length: timedelta = WINDOW if window is None else parse_duration("--window", window)
     with opened_store(store, config, subject) as opened:
         return of_store(opened, subject, cache, datetime.now(UTC), length)

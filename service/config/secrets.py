@@ -9,6 +9,7 @@ from collectors.errors import SetupError
 from service.config.settings import DatabaseSettings
 
 COMMAND_SECONDS = 10.0
+_BY_HAND = "run it by hand as the account of latchscope; it prints the password and nothing else"
 
 
 def password_of(database: DatabaseSettings) -> str:
@@ -22,7 +23,7 @@ def password_of(database: DatabaseSettings) -> str:
         return os.environ[database.password_env]
     if database.password_command is not None:
         return _from_command(database)
-    raise SetupError(f"{database.name} has no password: set password_file, password_env or password_command")
+    raise SetupError(f"{database.name}: no password; set password_file, password_env or password_command")
 
 
 def fingerprint(user: str, password: str) -> str:
@@ -48,9 +49,14 @@ def _from_command(database: DatabaseSettings) -> str:
             database.password_command, capture_output=True, timeout=COMMAND_SECONDS, check=True, text=True
         )
     except subprocess.CalledProcessError as error:
-        raise SetupError(f"{database.name}: password_command ended with exit code {error.returncode}") from None
+        raise SetupError(
+            f"{database.name}: password_command ended with exit code {error.returncode}; {_BY_HAND}"
+        ) from None
     except subprocess.TimeoutExpired:
-        raise SetupError(f"{database.name}: password_command took longer than {COMMAND_SECONDS:g} s") from None
+        raise SetupError(
+            f"{database.name}: password_command took longer than {COMMAND_SECONDS:g} s; {_BY_HAND}"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(f"{database.name}: password_command cannot be run: {type(error).__name__}") from None
+        why = error.strerror if isinstance(error, OSError) else "what it prints is not text"
+        raise SetupError(f"{database.name}: password_command cannot be run: {why}; {_BY_HAND}") from None
     return done.stdout.rstrip("\r\n")

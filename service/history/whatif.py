@@ -18,7 +18,7 @@ from rules.contention.processor import hidden_spin_share
 from rules.contention.readings import child_named, counts_of, processors
 from rules.contention.timer import fit_timed
 from rules.context import SignalContext
-from rules.formatting import percent, predicted_share, rough
+from rules.formatting import percent, predicted_share, predicted_sleeps
 from service.history.whatif_model import EstimateOut, SpinningOut, WhatIfIn, WhatIfOut
 from service.store.repository import Repository
 
@@ -244,5 +244,6 @@ def _statement(now: LatchCounts, work: Estimate, missed: Estimate, slept: Estima
     reach = f"{work.low:.2f} to {work.high:.2f}"
     parts = [f"misses {share} of gets", f"work × {reach if work.value is None else f'{work.value:.2f} ({reach})'}"]
     if slept is not None:
-        parts.append(f"sleeps {rough(now.sleeps / now.seconds)} → at most {rough(slept.high)} a second")
+        relieved = now.miss_ratio >= (missed.high if missed.value is None else missed.value)
+        parts.append(predicted_sleeps(now.sleeps / now.seconds, slept.high, relieved))
     return "; ".join(parts)

@@ -1,6 +1,10 @@
 """What a question about a change says, and what is answered; field names are a contract."""
 
+from collections.abc import Callable
+
 from pydantic import BaseModel, Field
+
+CHANGES = ("gets", "children", "batch", "hold", "processes", "timer_ms")
 
 
 class WhatIfIn(BaseModel):
@@ -23,15 +27,15 @@ class WhatIfIn(BaseModel):
         None, gt=0, description="its grain now; without it waiters are posted, as is standard"
     )
 
-    def problem(self) -> str | None:
-        """Why there is nothing to try, or too much at once; None where it can be tried."""
+    def problem(self, written: Callable[[str], str] = str) -> str | None:
+        """Why there is nothing to try, or too much at once; None where it can be tried. `written`: how a field is asked for."""
         others = (self.gets, self.children, self.batch, self.hold, self.processes)
         if self.timer_ms is None and self.timer_now_ms is not None:
-            return "say which timer is to come: a timer beside the timer of now"
+            return f"say which timer is to come: {written('timer_ms')} beside {written('timer_now_ms')}"
         if self.timer_now_ms is not None and any(change is not None for change in others):
             return "a timer that waiters sleep on is tried by itself; ask for the other changes without it"
         if self.timer_ms is None and all(change is None for change in others):
-            return "say what is to change: gets, children, batch with hold, hold, processes or timer"
+            return f"say what is to change: {', '.join(map(written, CHANGES[:-1]))} or {written(CHANGES[-1])}; one is enough"
         return None
 
 

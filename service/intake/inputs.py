@@ -99,11 +99,19 @@ class InputResults:
 def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda done, of: None) -> InputResults:
     """Every file, directory (one level) and archive among `names`. `step` hears how many of how many files are done."""
     outcome = InputResults()
-    files = [file for name in names for file in _files(name, outcome)]
-    for done, (name, contained) in enumerate(files):
+    files = [(name, file) for name in names for file in _files(name, outcome)]
+    ours = {name: 0 for name, _ in files}
+    for done, (name, (file, contained)) in enumerate(files):
         step(done, len(files))
-        _file(name, contained, outcome)
+        before = outcome.read
+        _file(file, contained, outcome)
+        ours[name] += outcome.read - before
     step(len(files), len(files))
+    outcome.errors += [
+        UnknownFormat(f"{label(name)} is a directory without {OURS}; give it one")
+        for name, read in ours.items()
+        if not read
+    ]
     return outcome
 
 

@@ -44,7 +44,9 @@ def read_tokens(path: Path) -> dict[str, Caller]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise BadSettings(f"auth.tokens_file {path} cannot be read") from None
+        raise BadSettings(
+            f"auth.tokens_file {path} cannot be read; put the path right, or give the right to read it"
+        ) from None
     tokens: dict[str, Caller] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
@@ -52,11 +54,15 @@ def read_tokens(path: Path) -> dict[str, Caller]:
         match = _LINE.match(line.strip())
         if match is None:
             raise BadSettings(
-                f"auth.tokens_file {path} line {number}: write name, read or operate, sha256 of the token"
+                f"auth.tokens_file {path} line {number}: write name, read or operate, sha256 of the token; "
+                "`printf %s TOKEN | sha256sum` makes it"
             )
         tokens[match["digest"]] = Caller(match["name"], "operate" if match["role"] == "operate" else "read")
     if not tokens:
-        raise BadSettings(f"auth.tokens_file {path} holds no token, so nobody could ask anything")
+        raise BadSettings(
+            f"auth.tokens_file {path} holds no token, so nobody could ask anything; "
+            "write a line of name, read or operate, sha256 of the token"
+        )
     return tokens
 
 

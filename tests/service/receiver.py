@@ -13,11 +13,12 @@ from tests.oracle_standin.deadline import HANGS
 
 @dataclass
 class Receiver:
-    """What came, and what to answer: the codes of `answers` in turn, then 204. 0 hangs up without an answer."""
+    """What came, and what to answer: the codes of `answers` in turn, then 204; `said` is the body. 0 hangs up without a word."""
 
     url: str = ""
     answers: list[int] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
+    said: bytes = b""
     asked: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     taken: list[dict[str, Any]] = field(default_factory=list)
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -54,8 +55,9 @@ def receiver(*answers: int) -> Iterator[Receiver]:
             self.send_response(answer)
             for name, value in one.headers.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(one.said)))
             self.end_headers()
+            self.wfile.write(one.said)
 
         do_GET = do_POST  # noqa: N815  a redirect that is followed comes as a GET, and counts
 

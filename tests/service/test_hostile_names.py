@@ -15,7 +15,7 @@ from rules.comparison.compare import compare
 from rules.comparison.model import Comparison
 from rules.model import Diagnosis, WaiterGroup, WaiterTotal, WaiterTotals
 from service.cli.diagnose import Format, _printed
-from service.cli.options import say
+from service.cli.messages import say
 from service.config.logging import OneLine
 from service.intake.inputs import InputResults, diagnose_data
 from service.metrics.exposition import render

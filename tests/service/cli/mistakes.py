@@ -43,6 +43,12 @@ def of_database(what: str, entry: str, said: str) -> CommonMistake:
     )
 
 
+def with_tokens(what: str, text: str, said: str, named: str = "tokens") -> CommonMistake:
+    """A tokens file that cannot be used."""
+    files = {"c.yaml": f"auth: {{tokens_file: {named}}}\n{GOOD}", "tokens": text}
+    return CommonMistake(what, "serve --config c.yaml", said, files)
+
+
 MISTAKES = (
     CommonMistake("misspelt command", "diagnos x", "did you mean diagnose?"),
     CommonMistake("misspelt option", "diagnose x --formt json", "did you mean --format?"),
@@ -57,6 +63,31 @@ MISTAKES = (
     CommonMistake("wrong file", "diagnose f", "is not an AWR or Statspack report", {"f": "nothing of ours"}),
     CommonMistake("half a capture", "diagnose f", "it ends too early", {"f": '{"format": "latchscope-capture", "ver'}),
     CommonMistake("empty folder", "diagnose .", "is a directory without files"),
+    CommonMistake("folder in place of a configuration", "config validate .", "or name a file"),
+    CommonMistake("folder in place of a table", "study scaling .", "is a directory; name a file within it"),
+    CommonMistake("option that must be given", "capture a --config c.yaml", "--output is missing;", {"c.yaml": DEMO}),
+    CommonMistake(
+        "file in place of a folder", "dashboards export c.yaml", "is a file; name a folder", {"c.yaml": DEMO}
+    ),
+    CommonMistake("no file and no database", "whatif nope.json", "name a capture, or say --config FILE or --store URL"),
+    CommonMistake("change that is not named", "whatif {storm}", "--gets, --children, --batch, --hold, --processes or"),
+    CommonMistake(
+        "factor that is no number", "whatif {storm} --gets half", "is not a factor above 0, such as 0.5 or 50%"
+    ),
+    CommonMistake(
+        "no store", "compare --db a --mark last --config c.yaml", "`latchscope serve` makes it", {"c.yaml": DEMO}
+    ),
+    CommonMistake("export of something else", "store import c.yaml --config c.yaml", "copy it again", {"c.yaml": DEMO}),
+    CommonMistake(
+        "nobody to tell", "notify test --config c.yaml", "add `notifications` or `webhooks`", {"c.yaml": DEMO}
+    ),
+    CommonMistake("service without http://", "top --url 127.0.0.1:8000", "write http://127.0.0.1:8000"),
+    CommonMistake("service that does not run", "top --url http://127.0.0.1:1", "is `latchscope serve` running?"),
+    CommonMistake(
+        "missing token file", "mcp --token-file none --url http://127.0.0.1:1", "name the file that holds your token"
+    ),
+    CommonMistake("address without a port", "mcp --http here", "write 127.0.0.1:8765"),
+    CommonMistake("init where nobody answers", "init", "--dsn and --password-file or --password-env must be given"),
     CommonMistake(
         "output that cannot be written", "diagnose {incident} -o no/folder/x", "make the folder no/folder first"
     ),
@@ -90,6 +121,8 @@ MISTAKES = (
     of_database("missing password file", "dsn: 'h:1/s', password_file: /none/secret", "/none/secret cannot be read"),
     of_database("missing password variable", "dsn: 'h:1/s', password_env: NOT_SET", "the environment has no NOT_SET"),
     of_database("no password named", "dsn: 'h:1/s'", "set password_file, password_env or password_command"),
+    of_database("password command that is not there", "dsn: h/s, password_command: [/none/x]", "run it by hand"),
+    of_database("password file that is a folder", "dsn: h/s, password_file: /", "cannot be read: Is a directory"),
     of_database("alias without tnsnames.ora", "dsn: erp, password_env: PATH", "the dsn is an alias, and no folder"),
     of_database("nothing listens", "dsn: '127.0.0.1:1/s', password_env: PATH", "nothing listens at host and port"),
     CommonMistake("unknown database", "check b --config c.yaml", "no database named b", {"c.yaml": DEMO}),
@@ -99,6 +132,9 @@ MISTAKES = (
     CommonMistake(
         "open to all", "serve --config c.yaml", "set auth.tokens_file", {"c.yaml": f"listen: 0.0.0.0:0\n{DEMO}"}
     ),
+    with_tokens("missing tokens file", "", "cannot be read; put the path right", "none"),
+    with_tokens("tokens file without a hash", "me read secret", "line 1: write name, read or operate, sha256"),
+    with_tokens("empty tokens file", "# nobody", "holds no token"),
     CommonMistake(
         "store nowhere",
         "serve --config c.yaml",
@@ -114,7 +150,9 @@ MISTAKES = (
         "init over a file", "init -o c.yaml --dsn demo:undo-storm", "replace it with --force", {"c.yaml": DEMO}
     ),
 )
-INCIDENT = Path(__file__).parents[2] / "recordings/undo-segments/incident-2010.json"
+RECORDINGS = Path(__file__).parents[2] / "recordings"
+INCIDENT = RECORDINGS / "undo-segments/incident-2010.json"
+STORM = RECORDINGS / "undo-storm/thirty-seconds.json"
 
 
 def tell(mistake: CommonMistake) -> Result:
@@ -127,7 +165,7 @@ def tell(mistake: CommonMistake) -> Result:
             (Path(folder) / name).write_text(text.replace("{port}", str(taken.getsockname()[1])), encoding="utf-8")
         os.chdir(folder)
         try:
-            words = shlex.split(mistake.line.replace("{incident}", str(INCIDENT)))
+            words = shlex.split(mistake.line.replace("{incident}", str(INCIDENT)).replace("{storm}", str(STORM)))
             with (
                 patch("service.cli.serving.configure_logging"),
                 patch("service.cli.serving.faulthandler.enable"),

@@ -146,6 +146,21 @@ def test_diagnose_reads_a_folder_and_names_foreign_files_as_skipped(incident: Pa
     assert re.fullmatch(r"latchscope: skipped: .*alert\.log is not an AWR or Statspack report.*\n", told.stderr)
 
 
+def test_diagnose_of_a_folder_that_holds_nothing_of_ours_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
+    told = run("diagnose", tmp_path)
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert f"{tmp_path} is a directory without an AWR or Statspack report" in told.stderr.splitlines()[-1]
+
+
+def test_version_imports_no_command() -> None:
+    code = (
+        "import sys, service.cli.main; print(*(m for m in sys.modules if m.split('.')[0] in ('rules', 'collectors')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS, check=True)
+    assert done.stdout.strip() == ""
+
+
 def test_diagnose_json_of_a_folder_with_a_bad_file_is_a_list(incident: Path, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(incident.read_bytes())
     (tmp_path / "b.json").write_bytes(incident.read_bytes()[:500])
@@ -173,7 +188,8 @@ def test_diagnose_writes_html_to_stdout_or_to_the_named_file(incident: Path, tmp
     told = run("diagnose", incident, "--format", "html")
     assert told.exit_code == 0 and told.stdout.startswith("<!doctype html>")
     path = tmp_path / "told.html"
-    assert run("diagnose", incident, "--format", "html", "-o", path).stdout == ""
+    filed = run("diagnose", incident, "--format", "html", "-o", path)
+    assert (filed.stdout, filed.stderr) == ("", f"{path}: written, as html\n")  # was: nothing at all
     assert path.read_text(encoding="utf-8") == told.stdout
     assert "cannot be written" in one_line(run("diagnose", incident, "-o", tmp_path / "none" / "x"))
 

@@ -5,7 +5,7 @@ import re
 from tests.service.cli.mistakes import MISTAKES, tell
 
 LIBRARY = re.compile(r"Value error|Extra inputs|Input should|Field required|DPY-|pydantic|Errno|Traceback|Usage:|Error")
-WAY_OUT = re.compile(r"; |did you mean|`latchscope |: set |: name ")
+WAY_OUT = re.compile(r"; |did you mean|`latchscope |: set |: name |, such as ")
 
 
 def test_each_common_mistake_is_one_line_with_the_way_out() -> None:

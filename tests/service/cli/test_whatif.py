@@ -23,6 +23,9 @@ def test_text_says_the_sentence_the_figures_and_what_they_rest_on() -> None:
     first = " ".join(told.stdout.split("calibrated")[0].split())
     assert "child 1 (dc_rollback_segments): misses 25.0 % → " in first and "work × " in first
     assert any(line.startswith("misses per get") for line in rest)
+    assert (
+        "sleeps 4,700 a second, and that they fall cannot be promised (at most 6," in first
+    )  # was: "4,700 → at most 6,260"
     assert "low confidence: it rests on 1 of the 3 intervals" in told.stdout
 
 
@@ -57,7 +60,7 @@ def test_lines_fit_a_terminal_and_spinning_is_told() -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ((STORM,), "say what is to change"),
+        ((STORM,), "say what is to change: --gets, --children, --batch, --hold, --processes or --timer"),
         *(
             ((STORM, "--gets", bad), f"--gets {bad} is not a factor above 0")
             for bad in ("0", "abc", "inf", "nan", "-1")

@@ -44,13 +44,13 @@ def test_password_failure_is_one_line_without_the_password(tmp_path: Path, monke
     (tmp_path / "binary").write_bytes(b"\xff\xfe" + WORD.encode())
     said_aloud = f"import sys; print({WORD!r}); print({WORD!r}, file=sys.stderr); "
     wrong = {
-        "has no password": {},
+        "^erp1: no password; set": {},
         "cannot be read: No such file": {"password_file": tmp_path / "none"},
         "cannot be read: it is not text": {"password_file": tmp_path / "binary"},
         "the environment has no NOT_SET": {"password_env": "NOT_SET"},
         "exit code 3": {"password_command": command(said_aloud + "sys.exit(3)")},
         "longer than 0.2 s": {"password_command": command(said_aloud + "import time; time.sleep(99)")},
-        "cannot be run: FileNotFoundError": {"password_command": ["/no/such/program", WORD]},
+        "cannot be run: No such file": {"password_command": ["/no/such/program", WORD]},
     }
     for expected, source in wrong.items():
         hangs = expected == "longer than 0.2 s"

@@ -1,0 +1,28 @@
+"""`latchscope grants`: the least-privilege script for a user."""
+
+import re
+from typing import Annotated
+
+import typer
+
+from collectors.granting.script import confirming_script, grants_script
+from rules.catalogue import catalogue
+from rules.confirming_views import views_before_containers, views_since_containers
+from service.cli.kinds import KIND_HELP, chosen_kind
+from service.cli.messages import fail
+
+
+def grants(
+    user: Annotated[str, typer.Option(help="the user latchscope logs in as")] = "LATCHSCOPE",
+    kind: Annotated[str, typer.Option("--for", metavar="KIND", help=KIND_HELP)] = "cdb",
+    confirm: Annotated[bool, typer.Option("--confirm", help="also what the confirming queries of causes read")] = False,
+) -> None:
+    """Print the whole least-privilege script for a user."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
+        fail(f"{user!r} is no Oracle user name; name the user that latchscope logs on as, such as LATCHSCOPE")
+    chosen = chosen_kind(kind)
+    typer.echo(grants_script(user, chosen), nl=False)
+    if confirm:
+        causes = catalogue().values()
+        before, since = views_before_containers(causes), views_since_containers(causes)
+        typer.echo(confirming_script(user, chosen, before, since), nl=False)

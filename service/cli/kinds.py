@@ -1,0 +1,14 @@
+"""How commands name the kind of a database."""
+
+from collectors.granting.kinds import KINDS, DatabaseKind, UnknownKind, kind_named
+from service.cli.messages import fail
+
+KIND_HELP = f"kind of database: {', '.join(KINDS)}; or a release, such as 11g or 19c"
+
+
+def chosen_kind(word: str) -> DatabaseKind:
+    """The kind of that name or release; another word is one line and exit code 2."""
+    try:
+        return kind_named(word)
+    except UnknownKind as error:
+        fail(str(error))
