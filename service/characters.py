@@ -4,7 +4,11 @@ Control characters drive terminals, and marks of writing direction make text loo
 they are, `[U+001B]`, so that nobody is deceived and nothing is hidden.
 """
 
+import re
 import unicodedata
+
+UNSEEN = re.compile(r"[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""Letters and marks to Unicode, and nothing to the eye: fillers, and selectors of a variant, in which a text can be hidden."""
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -15,22 +19,26 @@ def visible(text: str, keep: str = "") -> str:
     plain = text
     for character in keep:
         plain = plain.replace(character, "")
-    if plain.isprintable():
+    if _seen(plain):
         return text
-    return "".join([each if each.isprintable() or each in keep else _shown(each) for each in text])
+    return "".join([each if each in keep or _seen(each) else _shown(each) for each in text])
 
 
 def visible_json(text: str) -> str:
     """JSON with the same characters as escapes of JSON, which changes nothing of what it says."""
-    if text.replace("\n", "").isprintable():
+    if _seen(text.replace("\n", "")):
         return text
-    return "".join([each if each.isprintable() or each == "\n" else _escape(each) for each in text])
+    return "".join([each if each == "\n" or _seen(each) else _escape(each) for each in text])
 
 
 def plain_cell(text: str) -> str:
     """A name for a cell of CSV: visible, and no formula to a spreadsheet."""
     shown = visible(text)
     return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
+
+
+def _seen(text: str) -> bool:
+    return text.isprintable() and (text.isascii() or UNSEEN.search(text) is None)
 
 
 def _shown(character: str) -> str:

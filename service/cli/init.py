@@ -98,7 +98,7 @@ def _wanted(name: str | None, dsn: str | None, user: str | None, password: tuple
     missing = [] if dsn else ["--dsn"]
     missing += [] if password or scripted else ["--password-file or --password-env"]
     if missing and not _can_ask():
-        fail(f"{' and '.join(missing)} must be given where nobody can be asked, or run it on a terminal")
+        fail(f"{' and '.join(missing)} must be given where nobody can be asked; or run it on a terminal")
     if dsn is None:
         say("Which database? Enter takes what stands in brackets; Ctrl-C ends and writes nothing.")
         dsn = _asked("  host:port/service, or a TNS alias", None, plain_dsn)

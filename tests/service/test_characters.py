@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.characters import plain_cell, visible, visible_json
+from service.characters import UNSEEN, plain_cell, visible, visible_json
 from service.config.logging import OneLine
 
 
@@ -23,6 +23,7 @@ from service.config.logging import OneLine
         ("two\nlines\r", "two[U+000A]lines[U+000D]"),
         ("\x9b31m", "[U+009B]31m"),
         ("a\u00a0b\u2028c", "a b[U+2028]c"),
+        ("a\ufe01\U000e0100\u3164b", "a[U+FE01][U+E0100][U+3164]b"),
         ("\udcff\U000e0041", "[U+DCFF][U+E0041]"),
     ],
 )
@@ -38,7 +39,8 @@ def test_visible_text_is_printable_and_encodes(text: str) -> None:
     shown.encode()
     kept = visible(text, keep="\n")
     assert kept.replace("\n", "").isprintable() and kept.count("\n") == text.count("\n")
-    if text.isprintable():
+    assert UNSEEN.search(shown) is None
+    if text.isprintable() and UNSEEN.search(text) is None:
         assert shown == text
 
 
