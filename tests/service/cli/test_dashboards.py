@@ -29,8 +29,9 @@ def test_export_writes_dashboards_rules_and_runbooks_and_replaces_nothing(tmp_pa
 
 def test_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    told = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "file")])
-    assert told.exit_code == 2 and "cannot be written" in told.stderr and told.stderr.count("\n") == 1
+    for folder, why in (("file", "is a file; name a folder"), ("file/below", "cannot be written")):
+        told = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / folder)])
+        assert told.exit_code == 2 and why in told.stderr and told.stderr.count("\n") == 1
 
 
 def test_wheel_holds_everything_that_is_exported() -> None:
