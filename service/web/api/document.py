@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.web.api.examples import example_of, example_of_parameter
+from service.web.api.links import link
 
 JSON = "application/json"
 TAGS: Mapping[str, str] = {
@@ -34,7 +35,7 @@ OPEN = ("/healthz", "/readyz")
 
 
 def completed(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with servers, ways to log in, groups and examples."""
+    """The document with servers, ways to log in, groups, links and examples."""
     named = document["components"]["schemas"]
     document["servers"] = SERVERS
     document["components"]["securitySchemes"] = SECURITY
@@ -50,6 +51,7 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
         for content in _contents(operation):
             if "example" not in content and "examples" not in content and content.get("schema"):
                 content["example"] = example_of(content["schema"], named)
+    link(document)
     names = [*TAGS, *sorted(used - set(TAGS))]
     document["tags"] = [{"name": name, "description": TAGS.get(name, "")} for name in names if name in used]
     return document

@@ -87,7 +87,7 @@ def _of_type(schema: Schema, named: Mapping[str, Schema], name: str, depth: int)
 
 def example_of_parameter(parameter: Schema, named: Mapping[str, Schema]) -> Any:
     """A value of a parameter: its default, or a word that a reader can try on the demo."""
-    known = _WORDS.get(parameter["name"])
+    known = parameter["schema"].get("example", _WORDS.get(parameter["name"]))
     if parameter["in"] == "path" or "default" not in parameter["schema"]:
         return known if known is not None else example_of(parameter["schema"], named, parameter["name"])
     return parameter["schema"]["default"]

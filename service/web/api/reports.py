@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Path, Request, Response
 
 from collectors.errors import InputError
 from service.config.audit import Audit
@@ -16,7 +16,7 @@ from service.web.api.databases import operation_id
 from service.web.api.multipart import BODY, UploadRefused, receive
 from service.web.api.problems import NOT_FOUND, REFUSED
 from service.web.query_params import CursorQuery, LimitQuery, link_next, understood
-from service.web.schemas import Problem, ReportOut, ReportShortOut
+from service.web.schemas import REPORT_ID, Problem, ReportOut, ReportShortOut
 
 NOT_TAKEN: dict[int | str, dict[str, Any]] = {
     413: {"model": Problem, "description": "A file, the request, or what an archive unpacks to is too large."},
@@ -82,7 +82,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         return [ReportShortOut.model_validate(report, from_attributes=True) for report in page.items]
 
     @router.get("/{id}", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
-    def get_report(id: str) -> ReportOut:
+    def get_report(id: Annotated[str, Path(json_schema_extra={"example": REPORT_ID})]) -> ReportOut:
         """One uploaded report with its Diagnoses."""
         found = stored(lambda: uploads.get(id))
         if found is None:

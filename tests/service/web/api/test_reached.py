@@ -24,21 +24,23 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         stage.close()
 
 
-def real(app: Client) -> dict[str, str]:
-    """Path parameter by the address it stands in → the name of something that is there, as a list of it says."""
+def real(app: Client, document: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """Operation → its parameters, as the links of the document take them from the answers to others."""
     sent = app.get("/api/v1/reports", "POST", files=[("file", (INCIDENT.name, INCIDENT.read_bytes()))])
     assert sent.status_code == 201, sent.text
-    return {
-        "/api/v1/databases/{db}": app.get("/api/v1/databases").json()[0]["name"],
-        "/api/v1/causes/{id}": app.get("/api/v1/causes").json()[0]["id"],
-        "/api/v1/reports/{id}": app.get("/api/v1/reports").json()[0]["id"],
-    }
+    found: dict[str, dict[str, str]] = {}
+    for path, methods in document["paths"].items():
+        for link in methods.get("get", {}).get("responses", {}).get("200", {}).get("links", {}).values():
+            first = app.get(path).json()[0]
+            found[link["operationId"]] = {
+                name: first[where.removeprefix("$response.body#/0/")] for name, where in link["parameters"].items()
+            }
+    return found
 
 
-def request(path: str, operation: dict[str, Any], names: dict[str, str]) -> tuple[str, dict[str, Any]]:
+def request(path: str, operation: dict[str, Any], names: dict[str, dict[str, str]]) -> tuple[str, dict[str, Any]]:
     """Address and arguments of a request made of the operation's own examples, with what is there in place of its names."""
-    known = next((prefix for prefix in names if path.startswith(prefix)), "")
-    address = path.replace(known, known.partition("{")[0] + names[known]) if known else path
+    address = path.format(**names.get(operation["operationId"], {}))
     query = {
         one["name"]: one["example"]
         for one in operation.get("parameters", ())
@@ -54,7 +56,8 @@ def request(path: str, operation: dict[str, Any], names: dict[str, str]) -> tupl
 
 
 def test_every_operation_is_reached_and_answers_what_the_document_says(app: Client) -> None:
-    document, names, reached = app.get("/api/v1/openapi.json").json(), real(app), {}
+    document, reached = app.get("/api/v1/openapi.json").json(), {}
+    names = real(app, document)
     wrong: list[str] = []
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
