@@ -44,14 +44,18 @@ NewPage = Callable[..., Page]
 
 @pytest.fixture
 def new_page(browser: Browser, complaints: list[str]) -> Iterator[NewPage]:
-    """Opens pages in a context of their own, with any option of a context; what they complain of is gathered."""
+    """Opens pages in a context of their own, with any option of a context; what they complain of is gathered.
+
+    A page that is not hasty refreshes as slowly as it does for people.
+    """
     contexts: list[BrowserContext] = []
 
-    def open_page(**options: object) -> Page:
+    def open_page(hasty: bool = True, **options: object) -> Page:
         context = browser.new_context(**options)  # type: ignore[arg-type]
         contexts.append(context)
         context.set_default_timeout(HANGS * 1000)
-        context.add_init_script(HASTE)
+        if hasty:
+            context.add_init_script(HASTE)
         page = context.new_page()
         page.on("console", lambda message: _note(complaints, message))
         page.on("pageerror", lambda error: complaints.append(str(error)))
