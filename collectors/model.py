@@ -192,7 +192,7 @@ class Oddity:
 class Changes:
     """Changes of one view over a Delta's basis: counters are differences, gauges the later level.
 
-    A counter whose change could not be told is absent from its row, and an Oddity says why.
+    A counter whose change is not known is absent from its row, and an Oddity says why.
     """
 
     view: str
@@ -251,7 +251,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class NotComparable:
-    """Two snapshots between which nothing may be said, e.g. across a restart; of a first poll nothing is wrong."""
+    """Two snapshots that must not be compared, such as across a restart. A first poll is one too; nothing is wrong with it."""
 
     database: str
     release: str | None

@@ -212,7 +212,7 @@ def _carried_over(collector: Collector, readings: Mapping[str, Reading], previou
 
 
 def same_life(instance: Row, before: Row) -> bool:
-    """Whether it is the same instance, not restarted; of one whose start is not known it cannot be told."""
+    """Whether it is the same instance, not restarted. False where its start is not known."""
     started = instance.get("startup_time")
     same = all(instance.get(name) == before.get(name) for name in ("startup_time", "instance_number"))
     return started is not None and same

@@ -1,4 +1,4 @@
-"""Who holds what sessions hang on, and whether it may be ended: told from the look at v$rowcache_parent, else from v$session."""
+"""Who holds what sessions hang on, and whether it may be ended: read from v$rowcache_parent, else from v$session."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -16,7 +16,7 @@ class Condition(Frozen):
     """One thing a cause asks of a Delta: a signal, a comparison, and why it matters.
 
     A condition known to be false rules the cause out, except that a `supporting` one only costs confidence, and that a ratio
-    to the whole instance does while waiters or a child name the cache. One that cannot be told leaves a `required` cause
+    to the whole instance does while waiters or a child name the cache. One that nobody can judge leaves a `required` cause
     undetermined; for the other roles it only costs confidence.
     """
 
@@ -44,7 +44,7 @@ class Releases(Frozen):
     until: str | None = Field(None, pattern=RELEASE)
 
     def include(self, release: str) -> bool:
-        """Whether a release is, or as far as it is told may be, one of them: "11.2" may be 11.2.0.4."""
+        """Whether a release is one of them, or may be one as far as it is known: "11.2" may be 11.2.0.4."""
         version = parts(release)
         floor, top = parts(self.since or "0"), parts(self.until or "99")
         return version[: len(floor)] >= floor[: len(version)] and version[: len(top)] <= top[: len(version)]

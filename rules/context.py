@@ -271,7 +271,7 @@ class SignalContext:
         return dict(sorted(named, key=lambda item: (-item[1], item[0])))
 
     def why_unknown(self, view: str, column: str = "") -> Unknown:
-        """Why a figure of a view cannot be told: the view is missing, a counter misbehaved, or it was not published."""
+        """Why a figure of a view is not known: the view is missing, a counter misbehaved, or it was not published."""
         reading = self.delta.read(view)
         if isinstance(reading, Missing):
             return Unknown(view, reading.why, reading.way_out, absent=True)

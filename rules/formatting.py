@@ -42,7 +42,7 @@ def whole_percent(share: float) -> str:
 
 
 def measured(value: float, unit: str, beside: float | None = None) -> str:
-    """A signal's value with its unit; a ratio in percent, unless it or the bound it is told beside is more than 1."""
+    """A signal's value with its unit; a ratio in percent, unless it or the bound beside it is more than 1."""
     if unit == "share of DB time":
         return f"{percent(value)} of DB time"
     if unit == "ratio":
@@ -52,7 +52,7 @@ def measured(value: float, unit: str, beside: float | None = None) -> str:
 
 
 def needed(needs: str, unit: str, value: float) -> str:
-    """A comparison in the form of the value it is told beside: '>= 0.3' → '>= 30.0 %'."""
+    """A comparison in the form of the value beside it: '>= 0.3' → '>= 30.0 %'."""
     sign, _, bound = needs.partition(" ")
     return f"{sign} {measured(float(bound), unit, value)}" if sign in (">=", "<=") else needs
 

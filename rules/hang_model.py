@@ -16,7 +16,7 @@ class WaitingGroup(Frozen):
 
 
 class Blocker(Frozen):
-    """A session that holds what others hang on. What could not be told is null."""
+    """A session that holds what others hang on. What is not known is null."""
 
     cache: str | None
     key: str | None = Field(None, description="the entry as Oracle keeps it, in hex")
@@ -58,7 +58,7 @@ class LibraryCacheWait(Frozen):
 
 
 class Blockers(Frozen):
-    """Who holds what sessions hang on; `unknown` says what could not be told, and why."""
+    """Who holds what sessions hang on; `unknown` says what is not known, and why."""
 
     blockers: tuple[Blocker, ...] = ()
     unknown: str | None = None

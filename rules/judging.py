@@ -1,4 +1,4 @@
-"""A cause judged by what is known: found, ruled out, a near miss, or open for what was not captured or too little."""
+"""Judges a cause: found, ruled out, a near miss, or open because something was not captured or too few events came."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -63,7 +63,7 @@ def _against(outcome: ConditionResult) -> bool:
 def _unnamed(cause: Cause, naming: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
     """The reading without which nobody knows whether the cause's caches are those waited for; None where it is there.
 
-    Of alternatives too of which another one is told: what names the cache is asked for its own sake.
+    This holds for alternatives too: the one that names the cache is asked for its own sake, even where another one holds.
     """
     if _written(context):
         return None
@@ -181,9 +181,9 @@ def full_release_of(delta: Delta) -> str | None:
 
 
 def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalContext) -> list[ConditionResult]:
-    """The outcome of a condition; of alternatives, those that hold, else one that cannot be told, else one that fails.
+    """The outcome of a condition. Of alternatives: those that hold, else one that is open, else one that fails.
 
-    Alternatives that speak of a surface this instance has not got are none; one that cannot be told for want of events
+    Alternatives about a surface that this instance does not have are left out; one that is open for want of events
     on a surface that costs nothing is settled by the others.
     """
     if isinstance(condition, Condition):

@@ -26,7 +26,7 @@ from rules.remedy import Advice
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A number that could be told, and the figures it was derived from."""
+    """A number that is known, and the figures it comes from."""
 
     value: float
     derivation: str = ""
@@ -38,7 +38,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A number that could not be told: what was missing, why, and the way out."""
+    """A number that is not known: what was missing, why, and the way out."""
 
     missing: str
     why: str

@@ -29,7 +29,7 @@ NAMED_BY: Mapping[str, tuple[str, ...]] = {
 
 
 def gaps_of(delta: Delta) -> Mapping[str, Missing]:
-    """The views that have a row of which nobody knows what it is; reports print no ids, and totals few."""
+    """The views with a row that has no name. Reports print no ids, and totals few."""
     if delta.source == "report" or delta.basis.kind == "totals":
         return {}
     named = (_nameless(delta, view, columns) for view, columns in NAMED_BY.items())

@@ -20,7 +20,7 @@ def contradictions(delta: Delta) -> tuple[str, ...]:
 
 
 def db_time_is_sound(delta: Delta) -> bool:
-    """Whether shares of DB time may be told."""
+    """Whether shares of DB time make sense."""
     return _fallen_db_time(delta) is None and _more_waits_than_time(delta) is None
 
 

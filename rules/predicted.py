@@ -1,4 +1,4 @@
-"""What a remedy is worth, as it stands in a cause and in a Diagnosis; field names of the latter are a contract."""
+"""What a remedy is worth, in a cause and in a Diagnosis. The field names of a Diagnosis are a contract."""
 
 from typing import Literal, Self
 

@@ -1,4 +1,4 @@
-"""Severity by the impact gate, and confidence by what is known."""
+"""Severity follows the impact gate, confidence follows what is known."""
 
 from collections.abc import Iterable
 

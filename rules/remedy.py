@@ -13,7 +13,7 @@ NOT_KNOWN = "Not known."
 
 
 class RemedyStep(Frozen):
-    """One thing to do, the least invasive first. What no source tells of it is null, which reads "not known"."""
+    """One thing to do, the least invasive first. What no source says is null and reads "not known"."""
 
     do: str = Field(description="what to do, verb first")
     sql: Texts | None = Field(None, description="the statement for it; one text, or lowest release → text")

@@ -13,7 +13,7 @@ ByteOrder = Literal["little", "big"]
 
 NAME = re.compile(rb"[ -~]{1,128}")
 LARGEST = 1 << 24
-"""Numbers of users, objects and files are smaller, by which the byte order of four bytes is told."""
+"""Numbers of users, objects and files are smaller, which gives away the byte order of four bytes."""
 PUBLISHED = "raw bytes read as a public script for {0} does, not documented by Oracle"
 
 

@@ -74,7 +74,7 @@ def overall_gate(context: SignalContext) -> Severity | None:
 
 
 def cost_is_open(context: SignalContext) -> bool:
-    """Whether a cost was not captured that may be a trouble; of totals none can be told, and of a report none is missing."""
+    """Whether a cost was not captured that may be a trouble. Totals have no cost, and in a report none is missing."""
     if context.printed or context.delta.basis.kind == "totals":
         return False
     if row_cache_gate(context) is None:

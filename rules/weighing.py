@@ -91,7 +91,7 @@ def weighed(
 def _exonerated(verdict: Finding, causes: Mapping[str, Cause], nearly: Mapping[str, OpenCause]) -> Finding | OpenCause:
     """A finding without proof of its own; open where a look-alike would explain it, but for what was not captured.
 
-    A general cause goes on to stand for a special one that cannot be told: it says less of the same waits, not more.
+    A general cause stands in for a special one that is open: it claims less about the same waits, not more.
     """
     cause = causes[verdict.cause]
     if not _without_proof(verdict, cause):
@@ -233,7 +233,7 @@ def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
 
 
 def _too_cheap(verdict: OpenCause, context: SignalContext, waited: float) -> RuledOut:
-    """What could not be told need not be told apart when the waits it would explain cost nothing."""
+    """What is open may stay open when the waits it would explain cost nothing."""
     db_time = context.seconds_of("DB time")
     because = "these waits cost next to nothing here"
     if db_time and waited / db_time < NOTICEABLE_SHARE:

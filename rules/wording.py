@@ -25,7 +25,7 @@ def filled(measured: str | None, plain: str, values: Mapping[str, str]) -> str:
 
 
 def in_slot(value: float, unit: str) -> str:
-    """A signal's value as it stands in a sentence, whose words say what is counted: 31.9 %, 4.2 ms, 205."""
+    """A signal's value for the middle of a sentence that names what is counted: 31.9 %, 4.2 ms, 205."""
     if unit in ("ratio", "share of DB time"):
         return percent(value)
     return f"{rough(value)} {unit}" if unit in ("ms", "s") else rough(value)

@@ -1,7 +1,7 @@
 """The groups: every `NAME-RELEASE.sql` beside this, written by `make docs` from the statements of the views it holds.
 
 A row of the answer says of which view it is; then come as many texts and numbers as the widest view needs. Which cell is which
-column of the view stands in the SQL itself, once for each view, so nothing here repeats it.
+column of the view is in the SQL itself, once for each view, so nothing here repeats it.
 """
 
 import re
@@ -15,7 +15,7 @@ from collectors.registry import BadCollector, collectors, view_of
 from collectors.release import parts, text_for
 
 _BRANCH = re.compile(r"select '([^']+)'(?: as of_view)?,([^()]*(?:\(null\)[^()]*)*?)\bfrom \(", re.DOTALL)
-"""The head of a view's part: its name, then what stands in each cell."""
+"""The head of a view's part: its name, then what each cell holds."""
 
 
 @dataclass(frozen=True, slots=True)

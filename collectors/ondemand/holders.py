@@ -1,6 +1,6 @@
 """Who holds the row cache latch, and for how long: many looks at v$latchholder within one statement, on request only.
 
-The rows of a counter drive a nested loop, so that the database looks anew for each of them, tens of thousands of times a
+The rows of a counter drive a nested loop, so that the database looks again for each of them, tens of thousands of times a
 second, where a round trip each allows a few hundred. `gets` grows with every get of a latch, so its distinct values tell
 how many holds were met, and the time they were met for gives their average. It costs one processor for that time, so a
 profile never runs on a timer.

@@ -1,4 +1,4 @@
-"""read(): the bytes of a report → the changes over its interval, or why nothing may be said. The way in to this folder."""
+"""read(): the bytes of a report → the changes over its interval, or why there are none. The way in to this folder."""
 
 import re
 from collections.abc import Mapping

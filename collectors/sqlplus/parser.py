@@ -77,7 +77,7 @@ def _no_rows(found: Sections, name: str) -> str:
 
 
 def _alone(view: str, found: Sections) -> bool:
-    """Whether a view is read once for both snapshots: told by the file, or where it is cut, by the collector."""
+    """Whether a view is read once for both snapshots: the file says so, or, where it is cut, the collector."""
     twice = view == INSTANCE or any(column.kind is ColumnKind.COUNTER for column in collectors()[view].columns)
     return view != SAMPLED and (("once", view) in found or not twice)
 

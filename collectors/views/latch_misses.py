@@ -1,7 +1,7 @@
 """v$latch_misses: in which kernel code the row cache latch was held and waited for.
 
 Each sleep is counted twice: sleep_count names the place that held the latch, wtr_slp_count the place that waited.
-The view knows no children, so its shares are a mix over all children of the latch. A place may stand in it more than
+The view knows no children, so its shares are a mix over all children of the latch. It may list a place more than
 once; Statspack sums such rows, and so do we.
 """
 

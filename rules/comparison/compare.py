@@ -20,7 +20,7 @@ ALIKE = 1.2
 """Work that differs by no more than this factor is the same."""
 WORK = ("executions", "transactions", "logons", "db_time")
 LEADING = ("child_sleeps", "latch_sleeps", "mutex_sleeps", "lock_waits", "result_cache_sleeps", "row_cache_wait_share")
-"""What the one sentence speaks of: the first of these that changed, else the first that can be told."""
+"""What the one sentence is about: the first of these that changed, else the first that is known."""
 
 
 def compare(
@@ -75,7 +75,7 @@ def _crosses(pair: ComparedSides) -> bool:
 
 
 def _deciding(changes: Sequence[FigureChange]) -> FigureChange:
-    """The change to speak of: the first of those that lead which changed, else the first that can be told."""
+    """The change to name: the first leading one that changed, else the first that is known."""
     return min(
         (change for change in changes if change.name in LEADING),
         key=lambda change: (change.verdict == "cannot tell", change.verdict != "changed", LEADING.index(change.name)),
@@ -132,7 +132,7 @@ def _rest(top: FigureChange) -> str:
 
 
 def _worth(pair: ComparedSides) -> str:
-    """That nothing was at stake, where both sides are told to cost next to nothing."""
+    """That nothing was at stake, where both sides cost next to nothing."""
     gates = {pair.before.gate, pair.after.gate}
     return "; row cache waits cost next to nothing on either side" if gates == {Severity.INFO} else ""
 

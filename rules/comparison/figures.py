@@ -97,7 +97,7 @@ def _too_little(measure: CommonUnit, counts: tuple[float, float], rates: tuple[f
 
 
 def _unjudged(found: FigureChange, why: str) -> FigureChange:
-    """A change whose sides are known and that cannot be told from chance."""
+    """A change with two known sides that may be chance."""
     words = sentence(f"{found.title} cannot be compared: {why}.")
     unjudged = {"verdict": "cannot tell", "direction": "cannot tell", "factor": None, "why": why, "sentence": words}
     return found.model_copy(update=unjudged)

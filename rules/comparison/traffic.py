@@ -13,9 +13,9 @@ from rules.lookups import LOOKUPS
 from rules.model import Surface
 
 MOST_NAMED = 5
-"""Caches and places told of each side, the most used first."""
+"""How many caches and places each side lists, the most used first."""
 NAMED = {"gets": (0.01, 1.0), "modifications": (0.1, 20.0)}
-"""A cache is told from this share, and this number, of all gets or look-ups, or of all changes on."""
+"""A cache is listed from this share and this number on, of all gets, look-ups or changes."""
 ENTRIES_FACTOR = 1.1
 FEW_ENTRIES = 20.0
 TRAFFIC = {"gets": "gets of", "getmisses": "entries loaded into", "modifications": "changes of"}

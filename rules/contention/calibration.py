@@ -37,7 +37,7 @@ class LatchModel:
     """Standard deviation of ln think."""
     hold: HoldModel
     sleep: SleepModel | None
-    """None where processes wait for processors: sleeps come of that too, and nothing is said of them."""
+    """None where processes wait for processors: sleeps come from that too, so the law of sleeps does not hold."""
     speed: float
     """h(N) now."""
     sleep_cost: float

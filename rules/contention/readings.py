@@ -84,7 +84,7 @@ def counts_of(context: SignalContext, child: int) -> LatchCounts:
 
 
 def active_sessions(context: SignalContext) -> float:
-    """Average active sessions: DB time per second. NotPredictable where it cannot be told."""
+    """Average active sessions: DB time per second. Raises NotPredictable where it is not known."""
     db_time = context.seconds_of("DB time")
     if db_time is None or not context.delta.basis.seconds:
         raise NotPredictable(

@@ -33,7 +33,7 @@ def predicted_effect(
     cache: str | None,
     earlier: Sequence[LatchCounts] = (),
 ) -> PredictedEffect:
-    """What the remedy would make of the child; refused, with the reason, where nothing can be said.
+    """What the remedy would make of the child; refused, with the reason, where nothing can be predicted.
 
     `earlier` are intervals of the same child under the same trouble, for the calibration.
     """

@@ -1,4 +1,4 @@
-"""How many gets end in a sleep. Two regimes, and a bound where neither can be told.
+"""How many gets end in a sleep. Two regimes, and a bound where it may be either.
 
 Exhausted spins: a waiter spins for a budget τ and sleeps where its wait outlasts it, so sleeps are misses·P(W > τ), W being the
 wait in random order. Stalls: the holder lost its processor, or stopped for memory; then sleeps per get follow a power of the miss
@@ -66,7 +66,7 @@ class SleepModel:
     sleeps: float
     """Sleeps behind the law of stalls."""
     point: bool
-    """Whether a value may be said; otherwise only an upper bound."""
+    """Whether there is a value; otherwise there is only an upper bound."""
     per_miss: float
     """Most sleeps per miss that an interval counted."""
 
@@ -140,7 +140,7 @@ class SleepForecast:
     low: float
     high: float
     point: bool
-    """Whether value and low may be said; otherwise only that it is at most `high`."""
+    """Whether there is a value and a lower bound; otherwise it is at most `high`."""
 
 
 def sleeps_per_get(model: SleepModel, processes: int, settled: Settled, latches: int = 1) -> SleepForecast:

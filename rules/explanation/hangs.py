@@ -33,7 +33,7 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
         return f"{many} longest waits {count(len(alike))} are for {where}, {longest}; {counter}"
     waiting = [waiter for waiter in context.look.of(surfaces) if (waiter.event, waiter.cache) == named]
     if len(waiting) > len(alike):
-        # Two counts that differ are told together, so that nobody has to guess which set each of them counts.
+        # Two counts that differ stand together, so that nobody has to guess which sessions each of them counts.
         those = f"{count(len(alike))} of them for {spoken(HANGING_SECONDS)} or longer"
         return f"{count(len(waiting))} sessions wait for {where}, {those} and {longest.removeprefix('for ')}; {counter}"
     has = "session has" if len(alike) == 1 else "sessions have"

@@ -190,7 +190,7 @@ def _untold_cost(context: SignalContext) -> str:
 
 
 def _known_cost(context: SignalContext, surfaces: Sequence[Surface]) -> str:
-    """What the waits on some surfaces cost, where nothing is said of the others."""
+    """What the waits on some surfaces cost; the others are left out."""
     impact = context.impact_of(surfaces)
     if impact is None or impact.waiting_sessions is None:
         return ""

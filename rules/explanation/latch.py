@@ -75,7 +75,7 @@ def _cache(context: SignalContext) -> Step | None:
 def _confirmation(context: SignalContext) -> Step | None:
     """The traffic of the hot child's caches in v$rowcache, or of the busiest cache when the child is not known."""
     if context.hot_spot.doubt or (context.children and context.sum_of(context.children, "sleeps") is None):
-        return None  # which child is hot, or which cache it guards, cannot be told, so there is nothing to confirm
+        return None  # the hot child or its cache is not known, so there is nothing to confirm
     total = context.sum_of(context.delta.rows("v$rowcache"), "gets")
     if not total:
         unknown = context.why_unknown("v$rowcache", "gets")

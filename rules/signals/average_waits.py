@@ -26,7 +26,7 @@ def _average_wait(context: SignalContext, event: str) -> SignalValue:
 
 
 def _or(waited: SignalValue, slept: SignalValue) -> SignalValue:
-    """The time of a wait; where that cannot be told, of one of the sleeps that it is made of."""
+    """The time of a wait; where it is not known, that of one of its sleeps."""
     return slept if isinstance(waited, Unknown) and isinstance(slept, Known) else waited
 
 

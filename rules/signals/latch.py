@@ -59,7 +59,7 @@ def _unsure(context: SignalContext, subject: Subject) -> set[int]:
 
 @remembered
 def _partly_known(context: SignalContext) -> set[int]:
-    """Children that guard a cache without a name, or of which nobody knows what they guard."""
+    """Children that guard a cache without a name, or nobody knows what."""
     guarded = context.map.children
     nameless = {child for child, caches in guarded.items() if any(cache.parameter is None for cache in caches.caches)}
     return nameless | (_numbers(context) - set(guarded))

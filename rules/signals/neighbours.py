@@ -32,7 +32,7 @@ def slow_neighbours(context: SignalContext, subject: Subject) -> SignalValue:
 
 
 def _average_sleep(row: Row, rounded: float) -> float | None:
-    """Milliseconds per sleep at least, zero where hardly anybody slept, None where it cannot be told."""
+    """Milliseconds per sleep at least, zero where hardly anybody slept, None where it is not known."""
     sleeps, waited = number(row.get("sleeps")), number(row.get("wait_time"))
     if sleeps is None or waited is None:
         return None

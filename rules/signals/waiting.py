@@ -1,6 +1,6 @@
 """Signals of sessions that still wait at the moment of the poll, whose waits no counter shows yet.
 
-Of a session of which not all was captured each of them is known within bounds; it is told where the bounds agree.
+Where a session was captured in part each of them has bounds, and counts as known where its bounds agree.
 """
 
 from collections import Counter

@@ -56,7 +56,7 @@ class ParallelStudy(Frozen):
     mean_speed_up: float
     sums: tuple[ParallelSum, ...]
     workers_are_cpus: bool
-    """The table tells processors, not workers; then efficiency is at least, and the serial share at most, what is told."""
+    """The table has processors, not workers. Then efficiency is at least, and the serial share at most, what is printed."""
 
 
 def parallel_study(text: str, name: str, chosen: Mapping[str, str] | None = None) -> ParallelStudy:
@@ -92,7 +92,7 @@ def _row(supplied: SuppliedRow) -> ParallelRow:
 
 
 def _rounds_to(value: float, published: float) -> bool:
-    """Whether a value, rounded to as many digits as were told, is what was told."""
+    """Whether a value, rounded to as many digits as the table prints, is what the table prints."""
     digits = len(f"{published:.6f}".rstrip("0").partition(".")[2])
     return isclose(round(value, digits), published) or abs(value - published) <= 0.5 * 10**-digits
 

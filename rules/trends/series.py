@@ -192,7 +192,7 @@ def _outlier(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], index:
 
 
 def _more_than_load(point: SeriesPoint, others: Sequence[SeriesPoint]) -> bool:
-    """Whether each get sleeps more often than those of the others; also where that cannot be told.
+    """Whether each get sleeps more often than those of the others, or nobody knows.
 
     Of twice as many gets each meets twice as many others, so its sleeps may grow as they do.
     """

@@ -1,4 +1,4 @@
-"""One message through Apprise: the address is read for each, and what is said of a failure holds nothing of it."""
+"""One message through Apprise. The address is read for each message, and no failure shows any of it."""
 
 import logging
 import re
@@ -28,7 +28,7 @@ def require_apprise() -> None:
 
 def send(channel: NotificationSettings, message: Message, timeout: float = TIMEOUT_SECONDS) -> None:
     """Send to the receiver, at most so many seconds. Raises DeliveryRefused."""
-    import apprise  # loads two hundred services, which only those need who are told
+    import apprise  # loads two hundred services, which only receivers need
 
     for name in ("apprise", "urllib3", "requests"):  # their lines hold addresses, and with them secrets
         logging.getLogger(name).propagate = False

@@ -50,7 +50,7 @@ class Notifiers:
 
 
 def build_notifiers(settings: Settings, store: Repository, registry: CollectorRegistry) -> Notifiers:
-    """The feed of this store and the receivers of these settings; what they are told is counted in `registry`.
+    """The feed of this store and the receivers of these settings; `registry` counts what they get.
 
     Raises BadSettings where notifications are asked for and Apprise is not there.
     """

@@ -1,4 +1,4 @@
-"""Notifications: people are told of an episode once, and once that it is over; what happens together comes together.
+"""Notifications: people hear once that an episode began, and once that it is over. What happens together comes in one message.
 
 They work off the same log of deliveries as webhooks, so that nothing is lost over restarts and of several processes one
 sends. What waits (for others, or for the end of quiet hours) waits in the store.
@@ -23,7 +23,7 @@ MOST_AT_ONCE = 500
 
 
 def concerns(channel: NotificationSettings, change: EpisodeChange) -> bool:
-    """Whether a receiver may have to be told of a change; one that grew worse may be the first it should hear of."""
+    """Whether a receiver may have to hear of a change. One that grew worse may be the first that it should hear of."""
     if channel.databases and change.episode.database not in channel.databases:
         return False
     if change.episode.peak_severity.rank < channel.min_severity.rank:
@@ -52,7 +52,7 @@ class Notifications:
         store.episode_log.on_news += [sender.wake for sender in self.senders]
 
     def recipients(self, change: EpisodeChange) -> list[str]:
-        """Who may have to be told of a change."""
+        """The receivers that may have to hear of a change."""
         return [channel.target for channel in self._channels if concerns(channel, change)]
 
 
@@ -89,7 +89,7 @@ class Channel(ReceiverThread):
         return 0.0 if self._told(batch) else self.pace.look
 
     def _released(self, delivery: Delivery) -> datetime:
-        """From when on it may be told."""
+        """The time from which on it may be sent."""
         peak = Severity(delivery.change.episode["peak_severity"])
         return self._channel.held_until(delivery.change.at, peak)
 
@@ -123,7 +123,7 @@ class Channel(ReceiverThread):
         return True
 
     def _known(self, delivery: Delivery, batch: Sequence[Delivery]) -> bool:
-        """Whether it tells of an episode again that only grew worse, to someone who did not ask for that."""
+        """Whether the message would repeat an episode that only grew worse, to a receiver that did not ask for that."""
         if delivery.change.what != "worse" or "worse" in self._channel.on:
             return False
         database, cause, began = episode_key(delivery.change)

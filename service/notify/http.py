@@ -38,7 +38,7 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def document(change: LoggedChange, public_url: str | None) -> dict[str, Any]:
-    """What a receiver is told. `id` is the same at every attempt and in every process."""
+    """What a receiver gets. `id` is the same at every attempt and in every process."""
     body = change.document()
     body["id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{body['at']} {change.database} {change.seq}"))
     if public_url is not None:

@@ -1,4 +1,4 @@
-"""What a person is told of episodes: a title that stays the same from begin to end, a sentence, and a link."""
+"""The message about episodes for a person: a title that stays the same from begin to end, a sentence, and a link."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -108,7 +108,7 @@ class ReceiverThread:
     def was_refused(self, delivery: Delivery, error: DeliveryRefused, now: datetime, since: datetime) -> bool:
         """Leave it for another attempt, or give it up: said in the log and in the metrics, and kept in the store.
 
-        `since`: from when on it might have been told. Whether it is given up.
+        `since`: from when on it might have been sent. Returns whether it is given up.
         """
         dead = error.final or now - since >= self.pace.patience
         self.deliveries.settle(delivery, "gave up" if dead else "waiting", now)

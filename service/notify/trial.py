@@ -26,7 +26,7 @@ class TrialResult:
 
 
 def receivers(settings: Settings) -> list[WebhookSettings | NotificationSettings]:
-    """Everyone who can be told."""
+    """Every receiver."""
     return [*settings.webhooks, *settings.notifications]
 
 

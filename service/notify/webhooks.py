@@ -1,6 +1,6 @@
-"""Webhooks: changes of episodes are told to others, at least once each, in order, and over restarts.
+"""Webhooks: others get each change of an episode, at least once, in order, and over restarts.
 
-To whom a change is to be told is written with the change itself. One thread per receiver works that off, so that none
+Each change is written together with the receivers that must get it. One thread per receiver works that off, so that none
 waits for another; where several processes serve one receiver, a claim in the store gives each attempt to one of them.
 """
 
@@ -19,7 +19,7 @@ from service.store.repository import Repository
 
 
 def wants(webhook: WebhookSettings, change: EpisodeChange) -> bool:
-    """Whether a receiver is told of a change; by the peak, so that whoever hears of a begin hears of its end."""
+    """Whether a receiver gets a change. The peak decides, so that whoever hears of a begin hears of its end."""
     episode = change.episode
     named = not webhook.databases or episode.database in webhook.databases
     return named and change.what in webhook.on and Severity(episode.peak_severity).rank >= webhook.min_severity.rank
@@ -46,7 +46,7 @@ class Webhooks:
         store.episode_log.on_news += [sender.wake for sender in self.senders]
 
     def recipients(self, change: EpisodeChange) -> list[str]:
-        """Who is to be told of a change."""
+        """The receivers of a change."""
         return [webhook.target for webhook in self._webhooks if wants(webhook, change)]
 
     def start(self) -> None:

@@ -42,7 +42,7 @@ class Part:
 
 
 def brief(diagnosed: DiagnosedInput, head: Sequence[str], shared: Sequence[str] = ()) -> Iterator[str]:
-    """The answer below its `head`, whose words count; notes `shared` by all inputs are told elsewhere."""
+    """The answer below its `head`, whose words count. Notes `shared` by all inputs are printed elsewhere."""
     diagnosis = diagnosed.diagnosis
     parts = [*_parts(diagnosed, shared), Part(list(_closing(diagnosis)), needed=True)]
     left = (QUIET_WORDS if diagnosis.severity is Severity.INFO else TROUBLE_WORDS) - _words(head)

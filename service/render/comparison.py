@@ -44,7 +44,7 @@ def rows(comparison: Comparison) -> Iterator[Cells]:
 
 
 def unchanged(comparison: Comparison) -> list[FigureChange]:
-    """What can be told and did not change, or no more than chance and custom allow."""
+    """What is known and did not change, or no more than chance and custom allow."""
     return [change for change in comparison.changes if change.verdict in ("within noise", "within the usual")]
 
 
@@ -101,7 +101,7 @@ def _warnings(comparison: Comparison) -> Iterator[str]:
 
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
-    """What did not change, in one line, and what cannot be told, by the reason; an empty line before them."""
+    """What did not change, in one line, and what is not known, by reason; an empty line before them."""
     untold: dict[str, list[str]] = {}
     for change in comparison.changes:
         if change.verdict == "cannot tell":

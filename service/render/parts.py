@@ -109,7 +109,7 @@ def before_the_steps(finding: Finding) -> Iterator[tuple[str, str]]:
 
 
 def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) -> Iterator[tuple[str, str]]:
-    """How to confirm it and what to expect. `predicted` is told with the finding whose remedy it speaks of."""
+    """How to confirm it and what to expect. `predicted` comes with the finding whose remedy it is about."""
     query = confirming(finding)
     if query and not _unsure(finding):
         yield "Confirm", query

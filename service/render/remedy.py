@@ -1,4 +1,4 @@
-"""A remedy step by step, for a terminal and as Markdown. What no source tells of a change reads "not known"."""
+"""A remedy step by step, for a terminal and as Markdown. What no source says about a change reads "not known"."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,5 +1,6 @@
-"""The hand-written pages are in plain English: none of the turns of phrase that CONTRIBUTING.md shows under Style."""
+"""Hand-written pages and docstrings are in plain English: none of the turns of phrase that CONTRIBUTING.md shows under Style."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -31,6 +32,21 @@ def found(text: str) -> list[str]:
 
 def test_pages_are_in_plain_english() -> None:
     assert {page.name: said for page in PAGES if (said := found(page.read_text(encoding="utf-8")))} == {}
+
+
+def test_docstrings_are_in_plain_english() -> None:
+    paths = [path for folder in ("rules", "collectors") for path in sorted((ROOT / folder).rglob("*.py"))]
+    said: dict[str, list[str]] = {}
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            # A text of its own is a docstring, or explains the name above it.
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                said.setdefault(str(path.relative_to(ROOT)), []).extend(found(node.value.value))
+    assert {path: lines for path, lines in said.items() if lines} == {} and len(said) > 100
 
 
 def test_examples_of_the_style_page_are_what_is_looked_for() -> None:

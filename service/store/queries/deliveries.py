@@ -1,4 +1,4 @@
-"""Who is to be told of which change, and how it went: where webhooks stand, kept so that a restart loses nothing.
+"""Who must get which change, and how it went: how far each webhook is, kept so that a restart loses nothing.
 
 Several processes may serve one target. Before each attempt one of them claims it: a row changes hands only while it is
 as the claimer read it, so of two that read the same only one sends.
@@ -35,7 +35,7 @@ class Deliveries:
         self._engine = engine
 
     def next_of(self, target: str) -> list[Delivery]:
-        """What is to be told next, the earliest first: the first open change of each database, so that order is kept."""
+        """What is due next, the earliest first: the first open change of each database, so that order is kept."""
         first = (
             select(func.min(StoredDelivery.seq))
             .join(StoredChange, StoredChange.seq == StoredDelivery.seq)
@@ -45,12 +45,12 @@ class Deliveries:
         return self._read(StoredDelivery.target == target, StoredDelivery.seq.in_(first))
 
     def open_of(self, target: str, limit: int) -> list[Delivery]:
-        """Everything that is to be told, the earliest first, at most so many: for those who tell of many in one message."""
+        """Everything that is due, the earliest first, at most so many: for receivers that take many in one message."""
         query = (StoredDelivery.target == target, StoredDelivery.outcome.in_(OPEN))
         return self._read(*query, limit=limit)
 
     def of(self, database: str, cause: str, began: datetime) -> list[Delivery]:
-        """Who was told of an episode, in the order of its changes."""
+        """Who got an episode, in the order of its changes."""
         episode = (StoredChange.database == database, StoredChange.cause == cause, StoredChange.began == began)
         return self._read(*episode)
 

@@ -1,4 +1,4 @@
-"""The tables of episode changes: the log of them, and to whom each is to be told."""
+"""The tables of episode changes: the log of them, and who must get each."""
 
 from datetime import datetime
 
@@ -36,7 +36,7 @@ class StoredChange(Base):
 
 
 class StoredDelivery(Base):
-    """One change to be told to one target: waiting, sending, told or gave up, since `at`."""
+    """One change for one target: waiting, sending, told or gave up, since `at`."""
 
     __tablename__ = "deliveries"
     __table_args__ = (Index("deliveries_by_outcome", "target", "outcome"),)

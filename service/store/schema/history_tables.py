@@ -86,7 +86,7 @@ class StoredItem(Base):
 
 
 class StoredPoll(Base):
-    """One poll. `seconds` is NULL where it has no interval, and `why` says it; `missing` is JSON: what could not be told."""
+    """One poll. `seconds` is NULL where it has no interval, and `why` says it; `missing` is JSON: what is not known."""
 
     __tablename__ = "polls"
     __table_args__ = (_CLUSTERED | _PARTITIONED,)

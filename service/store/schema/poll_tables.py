@@ -60,7 +60,7 @@ class StoredDiagnosis(Base):
 
 
 class StoredReport(Base):
-    """An uploaded report: the original, compressed, and what was told of it as JSON; the id is the content's SHA-256."""
+    """An uploaded report: the original, compressed, and its diagnosis as JSON; the id is the content's SHA-256."""
 
     __tablename__ = "reports"
     __table_args__ = (Index("reports_by_time", "uploaded_at"),)
