@@ -29,7 +29,7 @@ DOUBLE = 2.0
 GAP_SECONDS = 60.0
 """Between two intervals: from here on something may have happened that neither tells."""
 FIGURES = {
-    "share_of_db_time": "row cache waits as a share of DB time",
+    "share_of_db_time": "waits as a share of DB time",
     "sleeps_per_second": "sleeps per second",
     "gets_per_second": "dictionary gets per second",
 }
@@ -268,7 +268,7 @@ def _where(given: Sequence[SeriesInput], bad: int | None, why: str) -> str:
 
 def _sentence(points: Sequence[SeriesPoint], trends: Sequence[Trend], where: str) -> str:
     shares = [point.share_of_db_time for point in points if point.share_of_db_time is not None]
-    cost = f", at most {percent(max(shares))} of DB time lost in row cache waits" if shares else ""
+    cost = f", at most {percent(max(shares))} of DB time lost" if shares else ""
     many = f"{len(points)} interval" + "s" * (len(points) > 1)
     costs = max(shares, default=0.0) >= NOTICEABLE_SHARE
     judged = [trend for trend in trends if costs or trend.figure != "share_of_db_time"]

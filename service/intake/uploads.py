@@ -96,6 +96,18 @@ class Uploads:
             original = self._reports.original(id) or b""
             return Upload(kept, _content(diagnose_data(original, kept.name, self._limits)), known=True)
 
+    def original(self, id: str) -> InputResults | None:
+        """What is found in a kept report when it is read again, figures and all, or None. Raises StoreError."""
+        kept, body = self._reports.get(id), self._reports.original(id)
+        if kept is None or body is None:
+            return None
+        with self._reading:
+            return diagnose_data(body, kept[0].name, self._limits)
+
+    def delete(self, id: str) -> bool:
+        """Let go of a report for good; False where there is none. Raises StoreError."""
+        return self._reports.delete(id)
+
     def newest(self, limit: int, database: str | None = None) -> list[StoredReportSummary]:
         """Reports, newest first; with a database those of it. Raises StoreError."""
         return self._reports.newest(limit, database)

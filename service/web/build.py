@@ -27,6 +27,7 @@ from service.web.api.marks import marks_api
 from service.web.api.reports import reports_api
 from service.web.api.stream import streams
 from service.web.api.whatif import whatif_api
+from service.web.pages.api_page import api_pages
 from service.web.pages.causes import causes_pages
 from service.web.pages.compare import compare_pages
 from service.web.pages.database import pages, static
@@ -85,6 +86,7 @@ def build_web(
         reports_pages(board, uploads, access, audit),
         fleet_pages(board, repository, cells, access),
         problems_pages(),
+        api_pages(access),
     )
     # Their routes are whole already; include_router would make each a second time, at the first request.
     for router in routers:

@@ -67,6 +67,13 @@ def test_fleet_leads_to_the_database_the_cause_a_mark_a_comparison_and_an_export
             page.get_by_role("link", name=name, exact=True).click()
         text = kept.value.path().read_text(encoding="utf-8")
         assert "Too many undo segments" in text, name
+    with page.expect_download() as drawn:
+        page.get_by_role("button", name="DB time lost, PNG").click()
+    assert drawn.value.suggested_filename.endswith("share.png")
+    png = drawn.value.path().read_bytes()
+    assert png.startswith(b"\x89PNG") and int.from_bytes(png[16:20]) == 2400, "twice the size of the drawing"
+    page.get_by_role("link", name="API", exact=True).click()
+    page.locator("#swagger .opblock-tag").first.wait_for()
 
 
 def test_walk_needs_nothing_but_the_keyboard(storm: Running, page: Page) -> None:
@@ -191,6 +198,17 @@ def test_report_upload_leads_to_its_diagnosis_and_names_what_is_refused(
     assert page.get_by_role("heading", level=1).inner_text() == REPORT.name
     expect(page.locator(".verdict .state").first).to_contain_text("Critical")
     assert page.evaluate(FITS)
+    expect(page.locator("#share .sql button")).to_have_text("Copy")
+    assert page.locator("#share pre").inner_text() == page.url.partition("?")[0]
+    with page.expect_download() as kept:
+        page.locator("#share").get_by_role("link", name="One HTML file").click()
+    assert kept.value.suggested_filename.endswith(".html")
+    page.get_by_text("Delete this report").click()
+    page.get_by_role("button", name="Delete it for good").click()
+    expect(page.get_by_role("status")).to_have_text("The report is deleted.")
+    assert page.locator("tbody tr").count() == 0
+    page.locator("input[type=file]").set_input_files(REPORT)
+    page.get_by_role("button", name="Diagnose").click()
     (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
     page.goto(f"{storm.url}/reports")
     page.locator("input[type=file]").set_input_files(tmp_path / "alert.log")

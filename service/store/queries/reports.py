@@ -81,6 +81,12 @@ class Reports:
             body = session.scalar(select(StoredReport.body).where(StoredReport.id == id))
             return None if body is None else zlib.decompress(body)
 
+    def delete(self, id: str) -> bool:
+        """Let go of a report; False where there is none."""
+        with self._session() as session:
+            gone = delete(StoredReport).where(StoredReport.id == id).returning(StoredReport.id)
+            return session.scalar(gone) is not None
+
     @contextmanager
     def _session(self) -> Iterator[Session]:
         try:

@@ -45,6 +45,15 @@ def take(uploads: Uploads, audit: Audit, files: Sequence[File], caller: Caller) 
     return taken
 
 
+def delete(uploads: Uploads, audit: Audit, id: str, caller: Caller) -> bool:
+    """Let go of a report, and record who did so; False where there is none. 503 when the store does not answer."""
+    found = stored(lambda: uploads.get(id))
+    if found is None or not stored(lambda: uploads.delete(id)):
+        return False
+    audit.record(caller.name, "delete report", ", ".join(found.kept.databases), f"deleted {found.kept.name}, {id}")
+    return True
+
+
 def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
     """The routes below /api/v1/reports."""
     router = APIRouter(
@@ -88,6 +97,12 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         if found is None:
             raise HTTPException(404, f"no report {label(id)}; GET /api/v1/reports lists them")
         return report_out(found)
+
+    @router.delete("/{id}", status_code=204, responses=NOT_FOUND)
+    def delete_report(id: str, caller: Annotated[Caller, Depends(access.operator)]) -> None:
+        """Delete an uploaded report for good. Its address leads nowhere afterwards."""
+        if not delete(uploads, audit, id, caller):
+            raise HTTPException(404, f"no report {label(id)}; GET /api/v1/reports lists them")
 
     return router
 

@@ -34,6 +34,7 @@ from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.events import as_events, happenings, of_mark
 from service.web.pages.history import GONE, names_of, reached, refused
 from service.web.pages.layout import HERE, no_database, page
+from service.web.pages.restarted import RestartNote, restart_note
 
 LISTED = 10
 """Uploaded reports and change marks shown on the page of their database."""
@@ -98,6 +99,7 @@ def shown(
         "episodes": presenters.episodes_out(watched),
         "may_operate": caller.role == "operate",
         "presets": PRESETS,
+        "restart": None if at else _restart(store, watched, out),
         "said": None,
         "at": at,
         **recent(store, watched, now, at),
@@ -112,6 +114,14 @@ def _told(store: Repository, watched: MonitoredDatabase, at: datetime | None) ->
         return presenters.told_now(store, watched)
     except STORE_ERRORS:
         return presenters.diagnosis_of(watched)
+
+
+def _restart(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> RestartNote | None:
+    """The restart of the last hour; nothing is told of it where the store does not answer."""
+    try:
+        return restart_note(store, watched, out)
+    except STORE_ERRORS:
+        return None
 
 
 def _change(out: DatabaseOut, now: datetime) -> ChangeNote | None:

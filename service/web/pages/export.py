@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from service.intake.inputs import DiagnosedInput, InputResults
 from service.render.diagnosis import as_markdown
-from service.state.board import Board, MonitoredDatabase
+from service.state.board import Board
 from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
 from service.web import presenters
@@ -38,8 +38,8 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
             return refused(request, db, 404, f"there is no diagnosis of {db} to export yet; wait for the next poll")
         diagnosed = DiagnosedInput(watched.name, watched.current.delta, presenters.diagnosis_of(watched))
         if form == "md":
-            return _file(as_markdown([diagnosed]), "text/markdown", watched, form)
-        return _file(as_html(InputResults([diagnosed], [], [], 1)), "text/html", watched, form)
+            return kept_file(as_markdown([diagnosed]), "text/markdown", watched.name, form)
+        return kept_file(as_html(InputResults([diagnosed], [], [], 1)), "text/html", watched.name, form)
 
     @router.get("/db/{db}/charts/{key}.svg")
     def picture(request: Request, db: str, key: str) -> Response:
@@ -56,9 +56,10 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
             known = {name: f"{request.url.path.rpartition('/')[0]}/{name}.svg" for name, _, _ in drawn.charts}
             return missing(request, f"There is no chart {key} of {db}.", known, ("Back", f"/db/{db}"), key)
         css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
-        whole = svg[0].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        size = f'width="{WIDE.width}" height="{WIDE.height}"'
+        whole = svg[0].replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" {size} ', 1)
         head, _, rest = whole.partition(">")
-        answer = _file(f"{head}><style>{css}</style>{rest}", "image/svg+xml", watched, f"{key}.svg")
+        answer = kept_file(f"{head}><style>{css}</style>{rest}", "image/svg+xml", watched.name, f"{key}.svg")
         digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
         answer.headers["Content-Security-Policy"] = f"default-src 'none'; style-src 'sha256-{digest}'"
         return answer
@@ -66,8 +67,8 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     return router
 
 
-def _file(text: str, kind: str, watched: MonitoredDatabase, ending: str) -> Response:
+def kept_file(text: str, kind: str, database: str, ending: str) -> Response:
     """A file to keep, named after database and time."""
-    name = f"latchscope-{_NAME.sub('-', watched.name)}-{datetime.now(UTC):%Y%m%dT%H%MZ}.{ending}"
+    name = f"latchscope-{_NAME.sub('-', database)}-{datetime.now(UTC):%Y%m%dT%H%MZ}.{ending}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
     return Response(text, media_type=f"{kind}; charset=utf-8", headers=headers)

@@ -120,6 +120,6 @@ def _series_charts(group: SummaryGroup) -> list[Markup]:
     if not placed:
         return []
     return [
-        svg.spans(shares, "DB time lost in row cache waits", "%", FIRST_BAD),
+        svg.spans(shares, "DB time lost", "%", FIRST_BAD),
         svg.spans(sleeps, "Row cache sleeps", "per second", FIRST_BAD),
     ]

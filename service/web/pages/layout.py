@@ -80,10 +80,10 @@ def _measured(figure: Figure) -> str:
 
 
 def _seen(value: object) -> object:
-    """What a template puts into a page, its characters made visible; a page has lines of its own."""
+    """What a template puts into a page, its characters made visible. A page has lines, and ties a number to its unit."""
     if not isinstance(value, str) or value.isprintable() or value.replace("\n", "").isprintable():
         return value
-    shown = visible(value, keep="\n")
+    shown = visible(value, keep=f"\n{words.TIED}")
     return Markup(shown) if isinstance(value, Markup) else shown
 
 

@@ -14,8 +14,10 @@ from service.intake.uploads import File, Upload, Uploads
 from service.state.board import Board
 from service.web.access import Access, Caller
 from service.web.api.multipart import UploadRefused, receive
-from service.web.api.reports import stored, take
+from service.web.api.reports import delete, stored, take
 from service.web.pages.diagnosis import diagnosis_view
+from service.web.pages.export import kept_file
+from service.web.pages.html_report import as_html
 from service.web.pages.layout import missing, page
 
 LISTED = 200
@@ -34,8 +36,8 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
             return error
 
     @router.get("/reports")
-    def reports(request: Request, caller: Annotated[Caller, Depends(access.reader)]) -> Response:
-        return _listed(request, uploads, caller)
+    def reports(request: Request, caller: Annotated[Caller, Depends(access.reader)], deleted: bool = False) -> Response:
+        return _listed(request, uploads, caller, deleted=deleted)
 
     @router.post("/reports")
     def upload(
@@ -52,17 +54,34 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
         known = "?known=1" if taken[0].known else ""
         return RedirectResponse(f"/reports/{taken[0].kept.id}{known}" if len(taken) == 1 else "/reports", 303)
 
-    @router.get("/reports/{id}", dependencies=[Depends(access.reader)])
-    def report(request: Request, id: str, known: bool = False) -> Response:
+    @router.get("/reports/{id}")
+    def report(
+        request: Request, id: str, caller: Annotated[Caller, Depends(access.reader)], known: bool = False
+    ) -> Response:
         found = stored(lambda: uploads.get(id))
+        return _shown(request, board, found, known, caller) if found else _gone(request, id)
+
+    @router.get("/reports/{id}/export.html", dependencies=[Depends(access.reader)])
+    def export(request: Request, id: str) -> Response:
+        found = stored(lambda: uploads.original(id))
         if found is None:
-            return missing(request, f"There is no report {label(id)}.", {}, ("All reports", "/reports"))
-        return _shown(request, board, found, known)
+            return _gone(request, id)
+        return kept_file(as_html(found), "text/html", found.diagnosed[0].diagnosis.database, "html")
+
+    @router.post("/reports/{id}/delete")
+    def delete_report(request: Request, id: str, caller: Annotated[Caller, Depends(access.operator)]) -> Response:
+        if not delete(uploads, audit, id, caller):
+            return _gone(request, id)
+        return RedirectResponse("/reports?deleted=1", 303)
 
     return router
 
 
-def _shown(request: Request, board: Board, found: Upload, known: bool) -> Response:
+def _gone(request: Request, id: str) -> Response:
+    return missing(request, f"There is no report {label(id)}.", {}, ("All reports", "/reports"))
+
+
+def _shown(request: Request, board: Board, found: Upload, known: bool, caller: Caller) -> Response:
     watched = {database.name.casefold(): database.name for database in board}
     now = datetime.now(UTC)
     return page(
@@ -70,6 +89,8 @@ def _shown(request: Request, board: Board, found: Upload, known: bool) -> Respon
         "report.html",
         report=found.kept,
         known=known,
+        address=f"{str(request.base_url).rstrip('/')}/reports/{found.kept.id}",
+        may_delete=caller.role == "operate",
         unread=found.content.unread,
         parts=[
             diagnosis_view(part.name, part.diagnosis, part.source, part.figures, now)
@@ -84,7 +105,12 @@ def _shown(request: Request, board: Board, found: Upload, known: bool) -> Respon
 
 
 def _listed(
-    request: Request, uploads: Uploads, caller: Caller, status: int = 200, refused: str | None = None
+    request: Request,
+    uploads: Uploads,
+    caller: Caller,
+    status: int = 200,
+    refused: str | None = None,
+    deleted: bool = False,
 ) -> Response:
     return page(
         request,
@@ -92,6 +118,7 @@ def _listed(
         status,
         reports=stored(lambda: uploads.newest(LISTED)),
         refused=refused,
+        deleted=deleted,
         may_upload=caller.role == "operate",
         most=mib(uploads.max_bytes),
     )

@@ -13,10 +13,14 @@ from rules.model import Confidence, Diagnosis, Finding, Severity
 from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED
 from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
+from service.web.pages.restarted import RESTART
 
 SURE = {Confidence.HIGH: "High", Confidence.MEDIUM: "Medium", Confidence.LOW: "Low"}
 MOST_OF_THEM = 0.9
 """Share of the waiters behind one session from which on it is the thing to look at."""
+RESTARTED = "The instance has restarted"
+COUNTERS_ANEW = "Its counters began again, so there is no rate before the second poll."
+NOT_ACROSS = "Do not compare totals of now with figures from before the restart."
 NOTHING_TO_TUNE = "Do not tune the row cache. Nobody waits for it."
 NOT_CURED = "Do not take it for cured yet. Some more polls have to show that it is over."
 NOT_BLINDLY = "Do not change settings while the cause is not known."
@@ -73,7 +77,10 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
     said = failure.why if failure else why.why if why else ""
     do = "Put the password right. Then let latchscope log in once more." if stopped else None
     do = do or (f"{sentence(why.way_out)}." if why and why.way_out else "Wait for the next poll.")
+    restarted = failure is None and title == RESTARTED
     numbers = []
+    if restarted and database and database.started_at:
+        numbers.append(VerdictNumber(f"{database.started_at:%H:%M:%S}", "started, UTC"))
     if database and database.data_age_seconds is not None:
         numbers.append(VerdictNumber(words.length(database.data_age_seconds), "since the last good poll"))
     if failure is not None:
@@ -85,12 +92,12 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
         state_words=words.STATES["none"],
         since=failure.since if failure else None,
         title=title,
-        lede=f"{sentence(said)}." if said else "",
+        lede=COUNTERS_ANEW if restarted else f"{sentence(said)}." if said else "",
         numbers=numbers,
         eyebrow="Do this now" if failure else "Wait",
         do=do,
         warn="Each refused login counts against the account, so latchscope tries no more." if stopped else "",
-        do_not=_not_of_no_data(stopped, failure is not None),
+        do_not=NOT_ACROSS if restarted else _not_of_no_data(stopped, failure is not None),
         sure="",
         act=stopped,
         finding=None,
@@ -105,8 +112,8 @@ def _not_of_no_data(stopped: bool, failed: bool) -> str:
 def _first(diagnosis: Diagnosis) -> str:
     """Why nothing can be told yet, as a title."""
     why = next((verdict.why for verdict in diagnosis.undetermined), "")
-    if "start" in why:
-        return "The instance has restarted"
+    if RESTART in why:
+        return RESTARTED
     return NOTHING_TOLD
 
 

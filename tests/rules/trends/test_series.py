@@ -53,7 +53,7 @@ def test_first_bad_interval_is_compared_with_the_last_good_one() -> None:
     assert got.before_after.before.basis.begin == got.points[0].begin
     assert got.before_after.after.basis.begin == got.points[1].begin
     assert got.sentence.startswith(
-        "4 intervals, at most 31.9 % of DB time lost in row cache waits; it begins between at 0 and at 10, the first of"
+        "4 intervals, at most 31.9 % of DB time lost; it begins between at 0 and at 10, the first of"
     )
     assert series(morning()[1:]).before_after is None
 

@@ -85,6 +85,36 @@ def test_upload_of_the_same_content_is_one_report_and_says_so(app: Client) -> No
     assert len(app.get(PATH).json()) == 1
 
 
+def test_report_is_shared_taken_along_and_deleted_by_those_who_may(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"ann operate {digest(OPERATE)}\nbob read {digest(READ)}\n", encoding="utf-8")
+    app = client(tmp_path, auth=AuthSettings(tokens_file=tokens, audit_file=tmp_path / "audit.jsonl"))
+    may, only_read = {"headers": bearer(OPERATE)}, {"headers": bearer(READ)}
+    first, second = (upload(app, (f"{n}.html", AWR + b" " * n), **may).json()[0]["id"] for n in range(2))
+    page = app.get(f"/reports/{first}", **may).text
+    assert f"http://127.0.0.1:8000/reports/{first}</pre>" in page and "Delete it for good" in page
+    assert "Delete it for good" not in app.get(f"/reports/{first}", **only_read).text
+    file = app.get(f"/reports/{first}/export.html", **only_read)
+    assert file.headers["content-disposition"].startswith('attachment; filename="latchscope-ORDERS-')
+    assert "Too many undo segments" in file.text and "<script" not in file.text
+    for method, path in (("POST", f"/reports/{first}/delete"), ("DELETE", f"{PATH}/{first}")):
+        assert app.get(path, method, **only_read).status_code == 403
+        other = {**basic(OPERATE), "sec-fetch-site": "cross-site", "origin": "https://evil.example"}
+        assert app.get(path, method, headers=other).status_code == 403, "another site may not use the reader's browser"
+    assert len(app.get(PATH, **may).json()) == 2 and len(audited(tmp_path)) == 2
+    answer = app.get(f"/reports/{first}/delete", "POST", **may)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/reports?deleted=1")
+    assert app.get(f"{PATH}/{second}", "DELETE", **may).status_code == 204
+    assert [one["outcome"] for one in audited(tmp_path)[2:]] == [
+        f"deleted {n}.html, {i}" for n, i in enumerate((first, second))
+    ]
+    assert app.get(PATH, **may).json() == [] and "The report is deleted." in app.get("/reports?deleted=1", **may).text
+    for path in (f"/reports/{first}", f"/reports/{first}/export.html", f"{PATH}/{first}"):
+        assert app.get(path, **may).status_code == 404, path
+    assert app.get(f"{PATH}/{first}", "DELETE", **may).status_code == 404
+    assert app.get(f"/reports/{first}/delete", "POST", **may).status_code == 404
+
+
 def test_reports_are_listed_newest_first(app: Client, incident: Path) -> None:
     upload(app, ("a.html", AWR))
     upload(app, ("b.json", incident.read_bytes()))

@@ -97,6 +97,7 @@ def test_html_of_several_reports_has_table_and_chart_with_first_bad(week: InputR
     assert text.count('<rect class="fill critical first"') == 2, "in the chart of the share, and in that of the sleeps"
     charts = text.partition("<h2>Interval by interval</h2>")[2].partition("</section>")[0]
     assert charts.count('<rect class="fill critical"') == 4 and charts.count('<rect class="fill info"') == 4
+    assert "<figcaption>DB time lost " in charts and "row cache waits" not in charts, "the cost is of any surface"
     assert "the first bad interval" in text and "5 periods" in text
     assert (
         len(
