@@ -34,8 +34,8 @@ BARRED = {"html_inline", "html_block", "link_open", "image"}
 
 
 def harmless(text: str) -> bool:
-    """Whether a terminal that shows it does nothing but show it."""
-    return text.replace("\n", "").isprintable()
+    """Whether a terminal that shows it does nothing but show it; the hard space that ties a number to its unit is a space."""
+    return text.replace("\n", "").replace("\N{NO-BREAK SPACE}", " ").isprintable()
 
 
 def kinds(markdown: str) -> set[str]:

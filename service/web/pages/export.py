@@ -6,8 +6,10 @@ import re
 from datetime import UTC, datetime
 
 from fastapi import APIRouter, Depends, Request
+from markupsafe import escape
 from starlette.responses import Response
 
+from service.characters import visible
 from service.intake.inputs import DiagnosedInput, InputResults
 from service.render.diagnosis import as_markdown
 from service.state.board import Board
@@ -23,6 +25,9 @@ from service.web.pages.layout import HERE, missing, no_database
 
 _NAME = re.compile(r"[^\w.-]+")
 _SVG = re.compile(r"<svg.*?</svg>", re.S)
+_UNIT = re.compile(r'<figcaption>.*? <span class="quiet">(.*?)</span>')
+HEAD = 26
+"""Room for the line that says of what a picture is."""
 
 
 def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
@@ -50,21 +55,30 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
             drawn = last_hour(store, watched, datetime.now(UTC), (WIDE,))
         except STORE_ERRORS:
             return refused(request, db, 503, GONE)
-        found = next((chart for name, _, chart in drawn.charts if name == key), None)
+        title, found = next(((title, chart) for name, title, chart in drawn.charts if name == key), ("", None))
         svg = _SVG.findall(found)[-1:] if found else []
         if not svg:
             known = {name: f"{request.url.path.rpartition('/')[0]}/{name}.svg" for name, _, _ in drawn.charts}
             return missing(request, f"There is no chart {key} of {db}.", known, ("Back", f"/db/{db}"), key)
         css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
-        size = f'width="{WIDE.width}" height="{WIDE.height}"'
-        whole = svg[0].replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" {size} ', 1)
-        head, _, rest = whole.partition(">")
+        unit = _UNIT.search(str(found))
+        head, rest = _alone(svg[0], f"{db}: {title}{f', {unit[1]}' if unit else ''}")
         answer = kept_file(f"{head}><style>{css}</style>{rest}", "image/svg+xml", watched.name, f"{key}.svg")
         digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
         answer.headers["Content-Security-Policy"] = f"default-src 'none'; style-src 'sha256-{digest}'"
         return answer
 
     return router
+
+
+def _alone(svg: str, of: str) -> tuple[str, str]:
+    """A drawing that stands alone, its first tag and what follows: with a size, and with a line that says of what it is."""
+    height = WIDE.height + HEAD
+    size = f'width="{WIDE.width}" height="{height}"'
+    whole = svg.replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" {size} ', 1)
+    whole = whole.replace('viewBox="0 0 ', f'viewBox="0 -{HEAD} ', 1).replace(f' {WIDE.height}"', f' {height}"', 1)
+    head, _, rest = whole.partition(">")
+    return head, f'<text class="of" x="0" y="{16 - HEAD}">{escape(visible(of))}</text>{rest}'
 
 
 def kept_file(text: str, kind: str, database: str, ending: str) -> Response:

@@ -218,7 +218,9 @@ def test_diagnosis_can_be_taken_along(app: Client) -> None:
     assert chart.headers["content-type"].startswith("image/svg+xml")
     assert chart.text.startswith('<svg xmlns="http://www.w3.org/2000/svg"') and "--critical" in chart.text
     assert app.get("/db/undo-storm/charts/nothing.svg").status_code == 404
-    assert 'width="1200" height="180"' in app.get("/db/undo-storm/charts/share.svg").text, "a PNG is made of it"
+    drawn = app.get("/db/undo-storm/charts/share.svg").text
+    assert 'width="1200" height="206"' in drawn and 'viewBox="0 -26 1200 206"' in drawn, "a PNG is made of it"
+    assert ">undo-storm: DB time lost, %</text>" in drawn, "a picture says of what it is"
 
 
 def test_names_in_the_address_are_escaped(app: Client) -> None:

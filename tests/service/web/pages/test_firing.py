@@ -26,7 +26,7 @@ def test_alerts_hold_by_the_last_poll_and_the_page_names_their_databases(stage: 
         "RowCacheLockWaits": [AlertNow("ddl-hang", "critical")],
         "RowCacheObjectsSleepsHigh": [AlertNow("undo-storm", "critical")],
     }
-    text = stage.app().get("/runbooks").text
+    text = stage.app().get("/runbooks").text.replace("\N{NO-BREAK SPACE}", " ")
     rows = {row[1]: row[2] for row in re.finditer(r'<a href="/runbooks/(\w+)">(.*?)</tr>', text, re.S)}
     assert 'href="/db/ddl-hang"' in rows["RowCacheHang"] and "busy-but-fine" not in rows["LatchscopeFindingActive"]
     assert "Prometheus tells" in rows["UndoSegmentsGrowing"] and "Prometheus tells" not in rows["RowCacheMutexWaits"]
