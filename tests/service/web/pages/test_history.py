@@ -91,7 +91,9 @@ def test_history_page_links_all_lead_to_a_page(app: Client) -> None:
     links = {one.replace("&amp;", "&") for one in re.findall(r'href="(/[^"]*)"', text)}
     assert len(links) > 20
     for link in links:
-        assert app.get(link).status_code == 200, link
+        answer = app.get(link)
+        not_built = link.startswith("/docs/") and "make site" in answer.text
+        assert answer.status_code == 200 or not_built, link
 
 
 def test_history_page_of_a_mutex_database_shows_where_mutexes_sleep(stage: Stage) -> None:
