@@ -93,7 +93,7 @@ def _figures() -> list[Json]:
 
 def _verdict() -> Json:
     shown = f"max by (severity, title, cache, action, check, cause, db) (latchscope_verdict_info{{{S}}})"
-    since = f"max by (cause, cache, db) (latchscope_episode_begin_timestamp_seconds{{{S}}}) * 1000"
+    since = f"max by (cause, cache, db) (latchscope_trouble_since_timestamp_seconds{{{S}}}) * 1000"
     coloured = {
         "mappings": [{"type": "value", "options": SEVERITY_WORDS}],
         "custom.cellOptions": {"type": "color-background"},

@@ -11,7 +11,7 @@ from rules.wording import hedged
 from service.metrics import verdicts
 from service.metrics.family import FamilySample, Labels
 from service.state.episodes import Episode
-from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED
+from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED, since_when
 
 
 def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
@@ -54,7 +54,11 @@ def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator
     shown = {finding.cause: finding for finding in diagnosis.findings}
     for episode in sorted(episodes, key=lambda episode: -episode.severity.rank):
         yield verdicts.VERDICT, 1, _lasting(episode, shown.get(episode.cause), tells=diagnosis.basis is not None)
-        yield verdicts.EPISODE_BEGIN, episode.begin.timestamp(), {"cause": episode.cause, "cache": episode.cache or ""}
+        about = {"cause": episode.cause, "cache": episode.cache or ""}
+        yield verdicts.EPISODE_BEGIN, episode.begin.timestamp(), about
+        taken_at = diagnosis.basis.end if diagnosis.basis else None
+        began = since_when(episode, shown.get(episode.cause), diagnosis.waiting, taken_at)
+        yield verdicts.TROUBLE_SINCE, round(began.timestamp()), about
     if not episodes:
         yield verdicts.VERDICT, 1, _of_the_poll(diagnosis)
 

@@ -73,6 +73,13 @@ EPISODE_BEGIN = _diagnosis(
     series="one per episode that lasts",
     note="`changes()` of it over a range, and one more, is how many episodes of the cause there were",
 )
+TROUBLE_SINCE = _diagnosis(
+    "latchscope_trouble_since_timestamp_seconds",
+    help="Unix time since when an episode that lasts hurts, as the page says it.",
+    labels=("cause", "cache"),
+    series="one per episode that lasts",
+    note="the begin of the episode, or of the longest wait that has not ended where that is earlier",
+)
 _outcome = partial(Family, section="outcomes", source=("change marks and verdicts on them",))
 LAST_MARK = _outcome(
     "latchscope_change_mark_timestamp_seconds",

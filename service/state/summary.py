@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from collectors.model import Snapshot
 from rules.formatting import within
 from rules.grades import Confidence, Severity, State
+from rules.hang_model import WaitingGroup
 from rules.hangs import SURFACE_OF
 from rules.lasting import Easing, LastingTrouble
 from rules.model import Diagnosis, Finding, Surface
@@ -75,13 +76,19 @@ def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episo
 def _since(
     top: Finding | None, snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episode]
 ) -> datetime | None:
-    """When the first poll showed the trouble; where sessions hang in it, when the longest wait began, if that is earlier."""
-    begin = next((episode.begin for episode in lasting if top is not None and episode.cause == top.cause), None)
-    if begin is None or top is None or snapshot.taken_at is None:
-        return begin
-    stuck = [group for group in diagnosis.waiting if group.hanging and SURFACE_OF[group.event] == top.surface]
+    episode = next((episode for episode in lasting if top is not None and episode.cause == top.cause), None)
+    return since_when(episode, top, diagnosis.waiting, snapshot.taken_at) if episode is not None else None
+
+
+def since_when(
+    episode: Episode, finding: Finding | None, waiting: Sequence[WaitingGroup], taken_at: datetime | None
+) -> datetime:
+    """When the first poll showed a trouble; where sessions hang in it, when the longest wait began, if that is earlier."""
+    if finding is None or taken_at is None:
+        return episode.begin
+    stuck = [group for group in waiting if group.hanging and SURFACE_OF[group.event] == finding.surface]
     longest = max((group.longest_seconds for group in stuck), default=0.0)
-    return min(begin, snapshot.taken_at - timedelta(seconds=longest))
+    return min(episode.begin, taken_at - timedelta(seconds=longest))
 
 
 def _first(diagnosis: Diagnosis) -> Finding | None:

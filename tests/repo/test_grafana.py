@@ -9,6 +9,7 @@ import sys
 import urllib.parse
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import pytest
 import yaml
 
 from docs.pictures import MECHANISMS
+from rules.catalogue import LOADER
 from service.metrics.families import FAMILIES
 from tests.ports import free_port
 from tests.repo.known_metrics import of_the_process
 from tests.repo.processes import eventually, fetch, fetch_json, need, running
+from tests.started import Started
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "dashboards" / "grafana"
@@ -34,7 +37,7 @@ SELECTOR = re.compile(
     r"(?P<call>[a-z_]+\()?(?P<name>[a-zA-Z_:][\w:]*)\{(?P<matchers>[^{}]*)\}(?:\[(?P<range>[^\]]*)\])?"
 )
 # What a person or Grafana puts in place of a variable.
-VALUES = {"$rac": ".*", "$job": ".+", "$instance": ".+", "$__rate_interval": "6s", "$__range": "1m"}
+VALUES = {"$rac": ".*", "$job": ".+", "$instance": ".+", "$__rate_interval": "12s", "$__range": "1m"}
 UNITS = {"none", "short", "percentunit", "s", "cps", "ops", "bytes", "dateTimeAsIso", "dateTimeAsLocal", "bool_yes_no"}
 """Ids of Grafana's value formats, as many as we use."""
 OF_PROMETHEUS = {"scrape_duration_seconds", "scrape_samples_scraped", "ALERTS"}
@@ -235,9 +238,10 @@ def of_a_database(metric: str) -> bool:
     return metric not in of_the_process() and not metric.startswith(("process_", "python_", "scrape_"))
 
 
+@cache
 def known_metrics() -> set[str]:
     """Ours, those of our process, those of our recording rules, and what Prometheus says of a scrape."""
-    recorded = yaml.safe_load(RECORDING.read_text("utf-8"))["groups"] if RECORDING.is_file() else []
+    recorded = yaml.load(RECORDING.read_text("utf-8"), Loader=LOADER)["groups"]
     known = of_the_process() | set(FAMILIES) | OF_PROMETHEUS
     return known | {rule["record"] for group in recorded for rule in group["rules"]}
 
@@ -490,7 +494,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("prometheus")
     port, own, closed = free_port(), free_port(), free_port()
     fleet = [
-        {"name": name, "dsn": f"demo:{name}", "interval": 1, **({"cluster": "shop"} if "sequence" in name else {})}
+        {"name": name, "dsn": f"demo:{name}", "interval": 2, **({"cluster": "shop"} if "sequence" in name else {})}
         for name in SCRIPTED
     ]
     fleet.append({"name": "gone", "dsn": f"127.0.0.1:{closed}/gone", "password_file": str(folder / "password")})
@@ -498,21 +502,22 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     settings = {"listen": f"127.0.0.1:{port}", "store": f"sqlite:///{folder}/store.db", "databases": fleet}
     (folder / "latchscope.yaml").write_text(yaml.safe_dump(settings), "utf-8")
     scrape = {"job_name": "latchscope", "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}
-    every = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    every = {"scrape_interval": "2s", "evaluation_interval": "2s"}
     configured = {"global": every, "scrape_configs": [scrape], "rule_files": [str(RECORDING)]}
     (folder / "prometheus.yml").write_text(yaml.safe_dump(configured), "utf-8")
-    latchscope = [
-        str(Path(sys.executable).with_name("latchscope")),
-        "serve",
-        "--config",
-        str(folder / "latchscope.yaml"),
-    ]
     watcher = [program, f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
     watcher += [f"--web.listen-address=127.0.0.1:{own}"]
-    with running(latchscope, folder / "latchscope.log"), running(watcher, folder / "prometheus.log"):
-        address = f"http://127.0.0.1:{own}"
-        eventually(lambda: fetch(f"{address}/-/ready")[0] == 200 or None, (folder / "prometheus.log").read_text)
-        yield address
+    with running(watcher, folder / "prometheus.log"):
+        serve = Started(
+            "-m", "service", "serve", "--config", str(folder / "latchscope.yaml"), errors=folder / "latchscope.log"
+        )
+        try:
+            address = f"http://127.0.0.1:{own}"
+            eventually(lambda: fetch(f"{address}/-/ready")[0] == 200 or None, (folder / "prometheus.log").read_text)
+            yield address
+        finally:
+            serve.terminate()
+            serve.wait(60)
 
 
 def answer(prometheus: str, expr: str) -> list[Json]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from collectors.delta import between
 from collectors.model import Delta, Snapshot
@@ -28,7 +27,7 @@ from service.metrics.exposition import render
 from service.state.episodes import Episodes
 from tests.ports import free_port
 from tests.repo.processes import eventually, fetch, fetch_json, need, running
-from tests.repo.test_prometheus import ALERTS, RULE_FILES, write_rules
+from tests.repo.test_prometheus import ALERTS, RULE_FILES, read, write_rules
 
 FOLDER = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -143,7 +142,7 @@ def test_recurring_trouble_is_one_incident_for_two_hours(name: str, tmp_path: Pa
     promtool = need("promtool", "prometheus")
     script, symptoms, cycle, interval = RECURRING[name]
     told = list(polls(script, 2 * cycle, interval))
-    groups = list(dict.fromkeys(group["name"] for name in ("recording.yml", "alerts.yml") for group in rules(name)))
+    groups = list(dict.fromkeys(group["name"] for name in RULE_FILES for group in read(name)["groups"]))
     case = {
         "rule_files": list(RULE_FILES),
         "evaluation_interval": f"{interval}s",
@@ -162,16 +161,11 @@ def test_recurring_trouble_is_one_incident_for_two_hours(name: str, tmp_path: Pa
             }
         ],
     }
-    (tmp_path / "storm.yml").write_text(yaml.safe_dump(case), encoding="utf-8")
+    (tmp_path / "storm.yml").write_text(json.dumps(case), encoding="utf-8")
     asked_about = {one["alert"] for one in ALERTS if one["labels"]["severity"] == "critical"}
     write_rules(tmp_path, f"{symptoms} {' '.join(asked_about)}", dict(zip(RULE_FILES, RULE_FILES, strict=True)))
     done = subprocess.run([promtool, "test", "rules", "storm.yml"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def rules(name: str) -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))["groups"]
-    return loaded
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,27 @@
 """One figure and one set of words on the page, in REST, in the metric, in the recording rule and in the alerts."""
 
+import json
 import re
 import subprocess
+from datetime import datetime
 from html import unescape
 from pathlib import Path
 
 import pytest
-import yaml
 
 from rules.catalogue import catalogue
 from rules.model import Confidence
 from rules.wording import hedged
 from tests.repo.processes import need
+from tests.repo.test_prometheus import RULE_FILES, read, write_rules
 from tests.service.stage import Client, Stage
 
-FOLDER = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 SHARE = re.compile(r"<dt>of DB time lost[^<]*</dt><dd>([^<]*)</dd>")
 SESSIONS = re.compile(r"<dt>sessions wait, on average</dt><dd>([^<]*)</dd>")
 CARD = {
     "title": '<h1 id="v">([^<]*)</h1>',
     "eyebrow": '<span class="eyebrow">([^<]*)</span>',
+    "since": r' since <time datetime="([^"]+)">',
     "do": '<p class="do">([^<]*)</p>',
     "warn": '<p class="warn">([^<]*)</p>',
 }
@@ -41,11 +43,11 @@ def samples(client: Client, db: str) -> dict[str, str]:
 
 def told_by_rules(series: dict[str, str], db: str, folder: Path) -> str:
     """What promtool finds after twenty minutes at which nothing changed, where nothing was expected."""
-    groups = [yaml.safe_load((FOLDER / name).read_text("utf-8"))["groups"] for name in ("recording.yml", "alerts.yml")]
+    groups = [read(name)["groups"] for name in RULE_FILES]
     expected = {"alertname": "LatchscopeFindingActive", "eval_time": "20m", "exp_alerts": []}
     ratio = {"expr": f'db:latchscope_impact:ratio{{db="{db}"}}', "eval_time": "20m", "exp_samples": []}
     case = {
-        "rule_files": [str(FOLDER / "recording.yml"), str(FOLDER / "alerts.yml")],
+        "rule_files": list(RULE_FILES),
         "evaluation_interval": "1m",
         "group_eval_order": list(dict.fromkeys(group["name"] for file in groups for group in file)),
         "tests": [
@@ -57,7 +59,10 @@ def told_by_rules(series: dict[str, str], db: str, folder: Path) -> str:
             }
         ],
     }
-    (folder / "case.yml").write_text(yaml.safe_dump(case), "utf-8")
+    write_rules(
+        folder, "LatchscopeFindingActive db:latchscope_impact:ratio", dict(zip(RULE_FILES, RULE_FILES, strict=True))
+    )
+    (folder / "case.yml").write_text(json.dumps(case), "utf-8")
     done = subprocess.run(
         [need("promtool", "prometheus"), "test", "rules", "case.yml"], cwd=folder, capture_output=True, text=True
     )
@@ -94,7 +99,10 @@ def test_cost_is_the_same_to_its_printed_digits_everywhere(db: str, stage: Stage
     shown, card = verdict_in(series), verdict_on(page)
     known = catalogue()[shown["cause"]]
     unsure = "Look first: " if card["eyebrow"] == "Look first" else ""
-    assert (shown["action"], shown["check"]) == (f"{unsure}{card['do']}", card["warn"])
+    do = known.do_now if known.measured_do_now else card["do"]
+    assert (shown["action"], shown["check"]) == (f"{unsure}{do}", card["warn"])
+    (since,) = (float(value) for name, value in series.items() if name.startswith("latchscope_trouble_since"))
+    assert since == round(datetime.fromisoformat(card["since"]).timestamp())
     sure = Confidence(diagnosis["findings"][0]["confidence"])
     plain = hedged(known.title, known.hedge_after, sure, against=False)
     assert shown["title"] == (plain if known.measured_title else card["title"])

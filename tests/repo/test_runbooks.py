@@ -10,6 +10,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
+from rules.catalogue import LOADER
 from service.app import create_app
 from service.cli.main import cli
 from service.config.settings import DatabaseSettings, Settings
@@ -37,7 +38,7 @@ each_page = each("page", PAGES)
 
 
 def rules(name: str) -> list[dict[str, str]]:
-    loaded = yaml.safe_load((PROMETHEUS / name).read_text(encoding="utf-8"))
+    loaded = yaml.load((PROMETHEUS / name).read_text(encoding="utf-8"), Loader=LOADER)
     return [rule for group in loaded["groups"] for rule in group["rules"]]
 
 

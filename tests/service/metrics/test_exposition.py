@@ -32,6 +32,7 @@ LABELS: Mapping[str, Set[str]] = {
     "latchscope_surface_impact_sessions": {"surface"},
     "latchscope_verdict_info": {"cause", "title", "cache", "severity", "action", "check"},
     "latchscope_episode_begin_timestamp_seconds": {"cause", "cache"},
+    "latchscope_trouble_since_timestamp_seconds": {"cause", "cache"},
     "latchscope_info": {"release", "mechanism"},
     **dict.fromkeys(
         (f"latchscope_latch_{one}_total" for one in ("gets", "misses", "sleeps", "spin_gets", "wait_seconds")),
@@ -70,7 +71,11 @@ LABELS: Mapping[str, Set[str]] = {
 """The contract's labels beside `db`; a family that is not here has no other."""
 
 OF_TROUBLE = {"latchscope_login_stopped", "latchscope_next_attempt_timestamp_seconds"}
-OF_AN_EPISODE = {"latchscope_waiting_sessions", "latchscope_episode_begin_timestamp_seconds"}
+OF_AN_EPISODE = {
+    "latchscope_waiting_sessions",
+    "latchscope_episode_begin_timestamp_seconds",
+    "latchscope_trouble_since_timestamp_seconds",
+}
 OF_THE_REPLICA = {one.name for one in FAMILIES.values() if one.section in ("replicas", "outcomes")}
 """Told by collectors of our own in the registry, not rendered with a poll."""
 OURS = {
