@@ -30,6 +30,8 @@ gc.disable()
 BETWEEN_COLLECTIONS = (10_000, 20, 20)
 # promtool and Prometheus live for seconds, in which Go would look for garbage again and again.
 os.environ.setdefault("GOGC", "400")
+# As in the service: threads of numpy's BLAS would spin beside the workers of the tests.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 WAITING = (
     "tests/service/test_replicas.py",

@@ -1,5 +1,6 @@
 """Sub-commands whose modules are imported when they are asked for: `latchscope --version` needs none of them."""
 
+import gc
 from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
 from typing import Any
@@ -37,7 +38,12 @@ class LazyCommands(MutableMapping[str, Any]):
 
 
 def _made(name: str, module: str, attribute: str) -> Any:
-    found = getattr(import_module(module), attribute)
+    # What is imported lives as long as the process: a fifth of the start would go into looking through it for garbage.
+    gc.disable()
+    try:
+        found = getattr(import_module(module), attribute)
+    finally:
+        gc.enable()
     if isinstance(found, typer.Typer):
         command: Any = get_group(found)
     else:

@@ -3,6 +3,7 @@
 What comes is the generator's own closed queue, solved for the new hold and think time: nothing of the product is used for it.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -126,10 +127,22 @@ def _after(it: Instance, load: LatchLoad, effect: RemedyEffect, dice: Random) ->
 
 
 def _queue(load: LatchLoad) -> tuple[int, float]:
-    """The population and the ratio of hold to think that make a load: its utilisation, and nearest to its misses."""
+    """The population and the ratio of hold to think that make a load: its utilisation, and nearest to its misses.
+
+    At the same utilisation a larger population misses more, so the nearest is one of two neighbours.
+    """
     used, missed = load.gets * load.hold, load.misses / load.gets
-    found = ((processes, _ratio(processes, used)) for processes in range(2, 400))
-    return min(found, key=lambda pair: abs(1 - states(pair[0] - 1, pair[1])[0] - missed))
+    populations = range(2, 400)
+    above = bisect_left(populations, missed, key=lambda processes: _missed(processes, _ratio(processes, used)))
+    near = populations[max(above - 1, 0) : above + 1]
+    return min(
+        ((processes, _ratio(processes, used)) for processes in near), key=lambda pair: abs(_missed(*pair) - missed)
+    )
+
+
+def _missed(processes: int, ratio: float) -> float:
+    """The share of gets that meet a holder: what an arriving process sees is the queue without itself."""
+    return float(1 - states(processes - 1, ratio)[0])
 
 
 def _ratio(processes: int, used: float) -> float:
