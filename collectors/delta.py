@@ -1,6 +1,6 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from collectors.basis import Basis
@@ -82,7 +82,7 @@ def _printed(collector: Collector, reading: Reading, oddities: list[Oddity]) -> 
     """Rows of a report: some print no key at all (of a dictionary cache the name alone), so their names tell them apart."""
     if isinstance(reading, Missing):
         return reading
-    keyed = _keyed(collector, reading, lambda row: _printed_key(collector, row), oddities)
+    keyed = _keyed(collector, reading, [_printed_key(collector, row) for row in reading.rows], oddities)
     if isinstance(keyed, Missing):
         return keyed
     rows = [_totals(collector, key, row, oddities) for key, row in keyed.items()]
@@ -158,19 +158,17 @@ def _changes(collector: Collector, before: Reading | None, after: Reading, oddit
     if isinstance(before, Missing):
         return _missing_before(before)
 
-    def key_of(row: Row) -> Key:
-        return tuple([row.get(name) for name in collector.key])
-
-    new = _keyed(collector, after, key_of, oddities)
+    new = _keyed(collector, after, _keys(collector, after), oddities)
     if isinstance(new, Missing):
         return new
     if before is None:
         rows = [_totals(collector, key, row, oddities) for key, row in new.items()]
         return Changes(collector.view, tuple(rows), after.notes)
-    old = new if before is after else _keyed(collector, before, key_of, oddities)  # what was carried over is the same
+    carried_over = before.rows is after.rows
+    old = new if carried_over else _keyed(collector, before, _keys(collector, before), oddities)
     if isinstance(old, Missing):
         return _missing_before(old)
-    if not collector.once and _has(collector, ColumnKind.COUNTER):
+    if not collector.once and collector.counters:
         oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in old.keys() - new.keys())
     if not collector.counters:
         return Changes(collector.view, tuple(new.values()), after.notes)
@@ -183,18 +181,24 @@ def _missing_before(before: Missing) -> Missing:
     return Missing(before.view, before.kind, why, before.way_out)
 
 
-def _keyed(
-    collector: Collector, reading: Rows, key_of: Callable[[Row], Key], oddities: list[Oddity]
-) -> Mapping[Key, Row] | Missing:
+def _keys(collector: Collector, reading: Rows) -> list[Key]:
+    return [tuple([row.get(name) for name in collector.key]) for row in reading.rows]
+
+
+def _keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[Oddity]) -> Mapping[Key, Row] | Missing:
     """Rows by key. A key that repeats though nobody expected it makes the whole view missing.
 
     Such rows mean that the release tells rows apart by what we do not read. Which of them is meant, and whether the others are
     whole, nobody can say, so that zero or a part would stand for a figure. Missing is what every reader of a view asks for first.
     """
+    if collector.repeats == "kept" or collector.momentary:  # sessions of a look, events
+        keys = [(*key, place) for place, key in enumerate(keys)]
+    keyed = dict(zip(keys, reading.rows, strict=True))
+    if len(keyed) == len(keys):
+        return keyed
     grouped: dict[Key, list[Row]] = {}
-    for place, row in enumerate(reading.rows):
-        alone = (place,) if collector.repeats == "kept" or collector.momentary else ()  # sessions of a look, events
-        grouped.setdefault((*key_of(row), *alone), []).append(row)
+    for key, row in zip(keys, reading.rows, strict=True):
+        grouped.setdefault(key, []).append(row)
     if collector.repeats != "sum":
         figures = _has(collector, ColumnKind.COUNTER, ColumnKind.GAUGE)
         repeated = [

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
-from operator import itemgetter
 from typing import Protocol
 
 from collectors.errors import SessionError, StatementError, ViewRefused
@@ -158,13 +157,9 @@ def release_of_login(connection: Connection) -> str | None:
 def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, tuple[Row, ...]]:
     """The rows of a group's answer by view, as the view's own statement would give them."""
     found: dict[str, list[Row]] = {view: [] for view in statement.views}
-    cells = {
-        view: ([name for name, _ in columns], itemgetter(*(place for _, place in columns)))
-        for view, columns in statement.views.items()
-    }
     for row in rows:
         view = str(row[0])
-        names, chosen = cells[view]
+        names, chosen = statement.cells[view]
         found[view].append(dict(zip(names, chosen(row), strict=True)))
     return {view: tuple(of) for view, of in found.items()}
 

@@ -1,7 +1,7 @@
 """Oracle release numbers: comparing them, and choosing the statement text that fits one."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from inspect import cleandoc
 
 OLDEST = "11.2"
@@ -24,6 +24,7 @@ def at_least(release: str, floor: str) -> bool:
     return parts(release) >= parts(floor)
 
 
+@cache
 def as_sent(statement: str) -> str:
     """A statement as the database sees it and a DBA finds it in v$sql: without the indentation of our source."""
     return cleandoc(statement)

@@ -17,6 +17,8 @@ SUBORDINATE_LATCH_GETS = 1
 DISAGREEMENT = 0.15
 """Relative difference between a child's gets and those its caches predict, above which the map is in doubt."""
 INFERENCE_TOLERANCE = 0.02
+Identifier = tuple[int, str, int | None]
+"""cache#, type, subordinate#: the last is meaningful only for a subordinate."""
 MINIMUM_GETS = 1000
 """Fewer gets in the interval neither infer nor check anything."""
 
@@ -142,37 +144,38 @@ def predicted_latch_gets(rows: Iterable[Row]) -> float | None:
 
 def cache_ref(row: Row, parameter: str | None) -> CacheRef:
     """A row of x$kqrst or v$rowcache as a reference to its cache."""
-    return _cache_ref(*identifier(row), parameter)
+    return _cache_ref(identifier(row), parameter)
 
 
 @lru_cache(4096)
-def _cache_ref(cache: int, kind: str, subordinate: int | None, parameter: str | None) -> CacheRef:
+def _cache_ref(named: Identifier, parameter: str | None) -> CacheRef:
     """Made once: the same caches come with every poll of every database."""
+    cache, kind, subordinate = named
     return CacheRef(cache_id=cache, parameter=parameter, type=kind, subordinate=subordinate)
 
 
-def identifier(row: Row) -> tuple[int, str, int | None]:
-    """cache#, type, subordinate#: the last is meaningful only for a subordinate."""
+def identifier(row: Row) -> Identifier:
+    """What names a cache in x$kqrst and v$rowcache."""
     kind = str(row.get("type"))
     subordinate = number(row.get("subordinate#"))
     alone = kind == "PARENT" or subordinate is None
     return int(number(row.get("cache#")) or 0), kind, None if alone else int(subordinate or 0)
 
 
-def _read(kqrst: Sequence[Row], rowcache: Mapping[tuple[int, str, int | None], Row]) -> dict[int, GuardedCaches]:
-    grouped: dict[int, list[Row]] = defaultdict(list)
-    for row in sorted(kqrst, key=lambda row: str(identifier(row))):
+def _read(kqrst: Sequence[Row], rowcache: Mapping[Identifier, Row]) -> dict[int, GuardedCaches]:
+    grouped: dict[int, list[Identifier]] = defaultdict(list)
+    for row in kqrst:
         child = number(row.get("child#"))
         if child is not None:
-            grouped[int(child)].append(row)
-    return {child: _guarded(child, rows, rowcache) for child, rows in sorted(grouped.items())}
+            grouped[int(child)].append(identifier(row))
+    return {child: _guarded(child, sorted(named, key=str), rowcache) for child, named in sorted(grouped.items())}
 
 
-def _guarded(child: int, rows: list[Row], rowcache: Mapping[tuple[int, str, int | None], Row]) -> GuardedCaches:
-    traffic = [rowcache.get(identifier(row)) for row in rows]
+def _guarded(child: int, named: list[Identifier], rowcache: Mapping[Identifier, Row]) -> GuardedCaches:
+    traffic = [rowcache.get(one) for one in named]
     caches = tuple(
-        cache_ref(row, text(known.get("parameter")) if known else None)
-        for row, known in zip(rows, traffic, strict=True)
+        _cache_ref(one, text(known.get("parameter")) if known else None)
+        for one, known in zip(named, traffic, strict=True)
     )
     return GuardedCaches(child, caches, tuple(row for row in traffic if row is not None), Identity.READ)
 

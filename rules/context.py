@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from collectors.mechanism import Mechanism, mechanism_of
-from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Row, number, text
+from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Row, Value, number, text
 from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.hot import HotCaches
@@ -130,6 +130,17 @@ class SignalContext:
     def rowcache(self) -> tuple[Row, ...]:
         """The rows of v$rowcache, each with its look-ups where they are known (`rules.lookups`)."""
         return with_lookups(self.delta.rows("v$rowcache"), self.fast_way)
+
+    @cached_property
+    def _rows_by_cache(self) -> Mapping[Value, Sequence[Row]]:
+        found: dict[Value, list[Row]] = {}
+        for row in self.rowcache:
+            found.setdefault(row.get("parameter"), []).append(row)
+        return found
+
+    def rows_of(self, caches: Iterable[str]) -> Sequence[Row]:
+        """The rows of `rowcache` of some caches."""
+        return [row for cache in caches for row in self._rows_by_cache.get(cache, ())]
 
     @property
     def lists_every_cache(self) -> bool:

@@ -79,10 +79,12 @@ class HotCaches:
 
     def beside(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> tuple[str, ...]:
         """Other caches that stand out on the surfaces on which some caches do."""
+        by_surface = [hot for surface in surfaces if (hot := self.named(surface))]
+        if not by_surface:
+            return ()
         own = set(self.waited_as(caches))
         beside: set[str] = set()
-        for surface in surfaces:
-            hot = self.named(surface)
+        for hot in by_surface:
             if any(own & set(names) for names in hot):
                 beside.update(name for names in hot if not own & set(names) for name in names)
         return tuple(sorted(beside))
@@ -120,6 +122,8 @@ class HotCaches:
     def _with_parents(self, wanted: frozenset[str]) -> tuple[str, ...]:
         rows = self._rowcache
         ids = {row.get("cache#") for row in rows if row.get("parameter") in wanted and row.get("type") == "SUBORDINATE"}
+        if not ids:
+            return tuple(sorted(wanted))
         parents = {
             str(row.get("parameter")) for row in rows if row.get("cache#") in ids and row.get("type") == "PARENT"
         }

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from collectors.model import Delta, text
 from rules.bounds import meets
@@ -15,6 +16,8 @@ from rules.weighing import CauseVerdict, NearMiss, OpenCause, ruled_out
 LOOKS = ("v$session", "waiting_sessions", "row_cache_blockers")
 """Looks at who waits and who holds, taken when something calls for them."""
 KQRST = "x$kqrst"
+_subject = lru_cache(4096)(Subject)
+"""Made once: the conditions of the catalogue ask the same of every poll of every database."""
 WHOLE_SURFACE = ("v$latch_misses", "v$mutex_sleep")
 """Views that know no caches: with two of them in trouble, the places of the holders are those of both."""
 
@@ -188,7 +191,7 @@ def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalConte
     """
     if isinstance(condition, Condition):
         location = condition.location or cause.location
-        subject = Subject(cause.caches, location, condition.parameter, cause.surfaces, condition.needs)
+        subject = _subject(cause.caches, location, condition.parameter, cause.surfaces, condition.needs)
         reading = SIGNALS[condition.signal].read(context, subject)
         return [
             ConditionResult(

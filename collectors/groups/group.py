@@ -5,9 +5,10 @@ column of the view is in the SQL itself, once for each view, so nothing here rep
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 
 from collectors.model import Row, Value
@@ -27,6 +28,17 @@ class GroupText:
     """Those of the answer, `of_view` first."""
     views: Mapping[str, tuple[tuple[str, int], ...]]
     """View → its columns, each with its place in a row of the answer."""
+    cells: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Value]], tuple[Value, ...]]]] = field(
+        init=False, repr=False, compare=False
+    )
+    """View → the names of its columns, and what takes their cells out of a row."""
+
+    def __post_init__(self) -> None:
+        cells = {
+            view: (tuple(name for name, _ in columns), itemgetter(*(place for _, place in columns)))
+            for view, columns in self.views.items()
+        }
+        object.__setattr__(self, "cells", cells)
 
     def united(self, of: Mapping[str, Iterable[Row]]) -> list[tuple[Value, ...]]:
         """The answer made of rows of its views: what a database does."""
@@ -46,16 +58,16 @@ class Group:
 
     name: str
     texts: Mapping[str, GroupText]
+    views: frozenset[str] = field(init=False)
+    """Every view of the group."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "views", frozenset(view for text in self.texts.values() for view in text.views))
 
     def text(self, release: str | None) -> GroupText | None:
         """The statement of a release; None where every text is for a newer one."""
         sql = text_for({floor: text.sql for floor, text in self.texts.items()}, release)
         return next((text for text in self.texts.values() if text.sql == sql), None)
-
-    @property
-    def views(self) -> frozenset[str]:
-        """Every view of the group."""
-        return frozenset(view for text in self.texts.values() for view in text.views)
 
 
 @cache

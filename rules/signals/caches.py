@@ -3,7 +3,7 @@
 Work that is asked for is counted in look-ups, which are gets and fastgets together. Gets alone tell what a latch or mutex bears.
 """
 
-from collectors.model import SCRIPT, Missing, Row
+from collectors.model import SCRIPT, Missing
 from rules.context import MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count
 from rules.lookups import LOOKUPS
@@ -14,10 +14,6 @@ LEVELS = ("count", "usage", "fixed")
 """Columns that stay as they are while nobody asks; a report leaves out caches nobody asked."""
 
 
-def _cache_rows(context: SignalContext, subject: Subject) -> tuple[Row, ...]:
-    return tuple(row for row in context.rowcache if row.get("parameter") in subject.caches)
-
-
 def cache_sum(context: SignalContext, subject: Subject, column: str) -> SignalValue:
     """A column of v$rowcache, or `lookups`, summed over the subject's caches; zero when the instance has no such cache.
 
@@ -25,7 +21,7 @@ def cache_sum(context: SignalContext, subject: Subject, column: str) -> SignalVa
     """
     if isinstance(context.delta.read("v$rowcache"), Missing):
         return context.why_unknown("v$rowcache", column)
-    rows = _cache_rows(context, subject)
+    rows = context.rows_of(subject.caches)
     if not rows and context.printed and column in LEVELS:
         return Unknown("v$rowcache", f"the report has no row of {' or '.join(subject.caches)}, as nobody asked", SCRIPT)
     if not rows and (context.printed or context.lists_every_cache):

@@ -170,6 +170,8 @@ def _labels(last: Published | None, snapshot: Snapshot, caches: CacheMap) -> Cac
     """The map by which series are named. An idle child infers nothing; its series keeps the name it had since start."""
     if last is None or not same_life(snapshot.instance, last.snapshot.instance):
         return caches
+    if last.labels.children.keys() <= caches.children.keys():
+        return CacheMap(caches.children)
     taken = {guarded.name for guarded in caches.children.values()}
     kept = {child: guarded for child, guarded in last.labels.children.items() if guarded.name not in taken}
     return CacheMap({**kept, **caches.children})

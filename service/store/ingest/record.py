@@ -20,6 +20,7 @@ from service.store.schema.history_tables import FIRST_POLL
 DETAILS = ("container", "con_id", "names", "unnamed", "refused")
 """What the store keeps of a confirmation beside its number, as JSON."""
 _CHANGES = TypeAdapter(list[EpisodeChange])
+_ENCODED = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord 
         seconds=delta.basis.seconds if delta else None,
         share=impact.share_of_db_time if impact and delta else None,
         waiting=impact.waiting_sessions if impact and delta else None,
-        missing=json.dumps(missing_of(delta, snapshot, impact), separators=(",", ":")) if delta else "[]",
+        missing=_ENCODED(missing_of(delta, snapshot, impact)) if delta else "[]",
         startup_time=snapshot.startup_time,
         why=None if gap is None else FIRST_POLL if gap.kind == "first_poll" else gap.why,
         figures=figures,
@@ -84,7 +85,7 @@ def changes_in(record: IngestRecord) -> list[EpisodeChange]:
 
 def plain(snapshot: Snapshot) -> bytes:
     """A snapshot in the form of a capture file's, as JSON: the writer packs it with its day's first."""
-    return json.dumps(dump_snapshot(snapshot), separators=(",", ":")).encode()
+    return _ENCODED(dump_snapshot(snapshot)).encode()
 
 
 def snapshot_of(record: IngestRecord) -> Snapshot:

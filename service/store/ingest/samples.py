@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cache, lru_cache
 
-from collectors.model import Changes, Collector, ColumnKind, Delta, Missing, Row, Snapshot, Value, number
+from collectors.model import Changes, Collector, ColumnKind, Delta, Missing, Row, Snapshot, number
 from collectors.registry import collectors
 from rules.model import Impact
 
@@ -36,15 +36,21 @@ Sample = tuple[SampleItem, float]
 
 def key_of(collector: Collector, row: Row) -> str:
     """What names a row, as JSON: its key columns, and the text that says what they mean on this instance."""
-    named = [(name, row[name]) for name in _names_of(collector.view) if name in row]
-    whole = all(type(cell) is not float for _, cell in named)  # 1.0 equals 1, and is written otherwise
-    return _encoded(tuple(named)) if whole else _ENCODED(dict(named))
+    return _encoded(_names_of(collector.view), *_cells(collector, row))
 
 
-@lru_cache(16384)
-def _encoded(named: tuple[tuple[str, Value], ...]) -> str:
+_NO_CELL = object()
+"""In place of a cell that a row has not got."""
+
+
+def _cells(collector: Collector, row: Row) -> tuple[object, ...]:
+    return tuple([row.get(name, _NO_CELL) for name in _names_of(collector.view)])
+
+
+@lru_cache(16384, typed=True)  # 1.0 equals 1, and is written otherwise
+def _encoded(names: tuple[str, ...], *cells: object) -> str:
     """Made once: the same caches, events and statistics come with every poll of every database."""
-    return _ENCODED(dict(named))
+    return _ENCODED({name: cell for name, cell in zip(names, cells, strict=True) if cell is not _NO_CELL})
 
 
 _ENCODED = json.JSONEncoder(separators=(",", ":"), default=str).encode
@@ -68,8 +74,10 @@ def changes_of(delta: Delta, impact: Impact | None) -> Iterator[Sample]:
         collector = collectors()[view]
         counters = counters_of(collector)
         for row in delta.rows(view):
-            key = key_of(collector, row)
-            yield from (((view, key, c, False), float(v)) for c in counters if (v := number(row.get(c))))
+            changed = [(name, value) for name in counters if (value := number(row.get(name)))]
+            if changed:
+                key = key_of(collector, row)
+                yield from [((view, key, name, False), value) for name, value in changed]
     seconds = delta.basis.seconds or 0.0
     for column in IMPACT_COLUMNS:
         value = getattr(impact, column) if impact else None
@@ -82,14 +90,14 @@ def levels_of(snapshot: Snapshot, previous: Snapshot | None) -> Iterator[Sample]
     anew = previous is None or _hour(previous.taken_at) != _hour(snapshot.taken_at)
     for view, columns in LEVELS.items():
         collector = collectors()[view]
-        before = {} if anew or previous is None else {key_of(collector, row): row for row in previous.rows(view)}
+        known = () if anew or previous is None else previous.rows(view)
+        before = {_cells(collector, row): row for row in known}
         for row in snapshot.rows(view):
-            key = key_of(collector, row)
-            old = before.get(key, {})
+            old = before.get(_cells(collector, row), {})
             for column in columns:
                 value = number(row.get(column))
                 if value is not None and value != number(old.get(column)):
-                    yield (view, key, column, True), value
+                    yield (view, key_of(collector, row), column, True), value
 
 
 def missing_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> list[list[str]]:
@@ -109,7 +117,8 @@ def missing_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> list[
 def _untold(collector: Collector, changes: Changes, snapshot: Snapshot) -> Iterator[list[str]]:
     """Counters that the poll read and whose change is unknown all the same: they fell, wrapped, or are new."""
     counters = counters_of(collector)
-    short = [row for row in changes.rows if not all(name in row for name in counters)]
+    every = frozenset(counters)
+    short = [row for row in changes.rows if not row.keys() >= every]
     if not short:
         return
     read = {key_of(collector, row): row for row in snapshot.rows(collector.view)}
