@@ -17,6 +17,7 @@ from typing import Any
 from collectors.model import Snapshot
 from collectors.oracle import prepare
 from rules.model import Diagnosis
+from service.cli.serving import collect_rarely
 from service.config.settings import DatabaseSettings, OracleSettings
 from service.state.board import MonitoredDatabase, PollRecord
 from service.store.ingest.record import record_of
@@ -94,6 +95,7 @@ def main() -> None:
         worker.start()
     while keeper.polls < WARM_POLLS * given.databases:
         time.sleep(0.05)
+    collect_rarely()  # as the service does
     steps.seconds.clear()
     polls, spent, began = keeper.polls, _processor(), time.monotonic()
     time.sleep(given.seconds)

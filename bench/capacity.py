@@ -99,13 +99,14 @@ def opened(
     delay: float = 0.0,
     tree: Path = HOME,
     warm: float = 60.0,
+    interval: float = INTERVAL,
 ) -> Watch:
     """The whole service of a checkout for so long, after a start of `warm` seconds; the first `hung` hang after the start."""
     watch = Watch(databases)
     with (
         fleet(databases, troubled, delay) as standin,
         tempfile.TemporaryDirectory() as folder,
-        serving(databases, standin.port, Path(folder), tree) as (process, port),
+        serving(databases, standin.port, Path(folder), tree, interval) as (process, port),
     ):
         time.sleep(warm)
         if hung:
@@ -154,21 +155,31 @@ def processor_of(pid: int) -> float:
 
 
 @contextmanager
-def serving(databases: int, port: int, folder: Path, tree: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    """A service of a checkout, its process and its port."""
+def serving(
+    databases: int, port: int, folder: Path, tree: Path, interval: float = INTERVAL
+) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    """A service of a checkout, its process and its port. A checkout with an environment of its own is run by that."""
     own = port + 1 if port < 60000 else port - 1
     names = [f"db-{number:04}" for number in range(databases)]
     config = {
         "listen": f"127.0.0.1:{own}",
         "store": f"sqlite:///{folder}/store.db",
-        "defaults": {"interval": f"{INTERVAL:g}s"},
+        "defaults": {"interval": f"{interval:g}s"},
         "databases": [
             {"name": name, "dsn": f"127.0.0.1:{port}/{name}", "user": USER, "password_env": "BENCH_PASSWORD"}
             for name in names
         ],
     }
     (folder / "latchscope.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    command = [sys.executable, "-m", "service", "serve", "--config", str(folder / "latchscope.yaml")]
+    python = tree / ".venv" / "bin" / "python"
+    command = [
+        str(python) if python.exists() else sys.executable,
+        "-m",
+        "service",
+        "serve",
+        "--config",
+        str(folder / "latchscope.yaml"),
+    ]
     given = os.environ | {"BENCH_PASSWORD": PASSWORD, "PYTHONPATH": str(tree)}
     with subprocess.Popen(command, cwd=tree, env=given, stderr=(folder / "log").open("wb")) as process:
         try:
@@ -201,7 +212,12 @@ def figures(options: Sequence[str] = ()) -> Group:
     parser.add_argument(
         "--tree", type=Path, default=HOME, help="another checkout whose service is measured, open loop only"
     )
+    parser.add_argument(
+        "--table", action="store_true", help="every figure of the table in docs/benchmarks.md, 15 minutes"
+    )
     given = parser.parse_args(options)
+    if given.table:
+        return Group(_closed_table([1, 100], 10.0), _steps_table(10.0), _whole_table(given.tree))
     counts = [int(each) for each in given.closed.split(",") if each]
     seconds = given.closed_seconds or given.seconds
     tables = [_closed_table(counts, seconds), _steps_table(seconds)] if counts else []
@@ -241,30 +257,94 @@ def _steps_table(seconds: float) -> Table:
     return table
 
 
+@dataclass(frozen=True)
+class Run:
+    """One run of the whole service: what is asked of it, and for how long it is watched."""
+
+    what: str
+    databases: int
+    troubled: float
+    hung: int = 0
+    delay: float = 0.0
+    interval: float = INTERVAL
+    warm: float = 40.0
+    seconds: float = 45.0
+
+    def watched(self, tree: Path) -> Watch:
+        """What was seen of it."""
+        return opened(
+            self.databases,
+            self.troubled,
+            self.seconds,
+            hung=self.hung,
+            delay=self.delay,
+            tree=tree,
+            warm=self.warm,
+            interval=self.interval,
+        )
+
+
+BEST = Run("at its best", 500, 1 / 3, interval=10.0, warm=60.0)
+TWICE = Run("twice overloaded", 1000, 1 / 3, interval=10.0, warm=75.0)
+"""As many polls as one core does of such databases, and twice as many."""
+RUNS = (
+    Run("12 ms of network", 10, 0.0, delay=0.012, warm=20.0),
+    Run("whole service", 100, 1 / 3, warm=25.0, seconds=35.0),
+    Run("whole service", 150, 1 / 3, warm=25.0, seconds=35.0),
+    Run("whole service", 300, 1 / 3),
+    Run("half of them hung", 300, 1 / 3, hung=150),
+    Run("whole service", 1000, 0.05, warm=60.0, seconds=60.0),
+    BEST,
+    TWICE,
+)
+
+
+def _whole_table(tree: Path) -> Table:
+    """Every run, then what overload leaves of the best throughput."""
+    table, seen = _open_heads(), {}
+    for run in RUNS:
+        print(f"{run.what}, {run.databases} databases …", file=sys.stderr, flush=True)
+        seen[run] = run.watched(tree)
+        _open_row(table, run, seen[run])
+    best, twice = seen[BEST], seen[TWICE]
+    clock = (twice.polls / twice.seconds) / (best.polls / best.seconds)
+    work = (twice.polls / twice.processor) / (best.polls / best.processor)
+    table.add_row("twice overloaded ÷ best", "", f"{clock:.2f}", "", "", f"{work:.2f} polls per cpu s")
+    return table
+
+
 def _open_table(fleets: Sequence[tuple[int, float]], given: argparse.Namespace) -> Table:
-    heads = ("databases", "polls/s, wanted", "gap p50, p99 s", "cores", "cpu ms per poll", "statements per poll")
-    table = Table("open loop", *heads, "/metrics p99 s", "queue s", "RSS MB", "threads", "descriptors")
+    table = _open_heads()
     for databases, troubled in fleets:
-        one = opened(
+        run = Run(
+            "whole service",
             databases,
             troubled,
-            given.seconds,
             hung=given.hung,
             delay=given.delay,
-            tree=given.tree,
             warm=given.warm,
+            seconds=given.seconds,
         )
-        gaps = one.gaps_of_well if given.hung else one.gaps
-        table.add_row(
-            "whole service",
-            f"{databases}" + f", {databases - one.polled} never polled" * (one.polled < databases),
-            f"{one.polls / one.seconds:.1f}, {databases / INTERVAL:.1f}",
-            f"{at(gaps, 0.5):.1f}, {at(gaps, 0.99):.1f}",
-            f"{one.processor / one.seconds:.2f}",
-            f"{1000 * one.processor / max(one.polls, 1):.1f}",
-            f"{one.statements / max(one.polls, 1):.1f}",
-            f"{at(one.answers, 0.99):.2f}",
-            f"{one.queue:.1f}",
-            *(str(figure) for figure in (one.memory, one.threads, one.descriptors)),
-        )
+        _open_row(table, run, run.watched(given.tree))
     return table
+
+
+def _open_heads() -> Table:
+    heads = ("databases", "polls/s, wanted", "gap p50, p99 s", "cores", "cpu ms per poll", "statements per poll")
+    return Table("open loop", *heads, "/metrics p99 s", "queue s", "RSS MB", "threads", "descriptors")
+
+
+def _open_row(table: Table, run: Run, one: Watch) -> None:
+    gaps = one.gaps_of_well if run.hung else one.gaps
+    table.add_row(
+        run.what,
+        f"{run.databases}" + f", {run.databases - one.polled} never polled" * (one.polled < run.databases),
+        f"{one.polls / one.seconds:.1f}, {run.databases / run.interval:.1f}",
+        f"{at(gaps, 0.5):.1f}, {at(gaps, 0.99):.1f}",
+        f"{one.processor / one.seconds:.2f}",
+        f"{1000 * one.processor / max(one.polls, 1):.1f}",
+        f"{one.statements / max(one.polls, 1):.1f}",
+        f"{at(one.answers, 0.99):.2f}",
+        f"{one.queue:.1f}",
+        *(str(figure) for figure in (one.memory, one.threads, one.descriptors)),
+    )

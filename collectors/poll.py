@@ -209,8 +209,9 @@ def _carried_over(collector: Collector, readings: Mapping[str, Reading], previou
 def same_life(instance: Row, before: Row) -> bool:
     """Whether it is the same instance, not restarted. False where its start is not known."""
     started = instance.get("startup_time")
-    same = all(instance.get(name) == before.get(name) for name in ("startup_time", "instance_number"))
-    return started is not None and same
+    if started is None or started != before.get("startup_time"):
+        return False
+    return instance.get("instance_number") == before.get("instance_number")
 
 
 def read_view(

@@ -67,7 +67,7 @@ def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[
         if not chosen.loopback and chosen.auth.tokens_file is None:
             logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
         provide_descriptors(len(chosen.databases))
-        _collect_rarely()
+        collect_rarely()
 
         def end() -> NoReturn:
             """Put on disk what is still in memory, and go.
@@ -85,7 +85,7 @@ def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[
         Server(app, end).run(sockets=[listener])
 
 
-def _collect_rarely() -> None:
+def collect_rarely() -> None:
     """What a start has made stays, and a poll replaces all of the one before: looking through everything finds nothing."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

@@ -49,6 +49,8 @@ _MUTEX_COLUMNS = {
 }
 
 
+_NUMBERS = (int, float)
+"""What a cell with a figure is. A tuple, for a poll asks it hundreds of times."""
 _UNITS = ("seconds", "bytes", "ratio")
 """What OpenMetrics calls a unit: the end of the name."""
 
@@ -77,7 +79,7 @@ class Block:
         for row in rows:
             named = _labels(labels(row))
             for lines, head, column, unit in written:
-                if (value := number(row.get(column))) is not None:
+                if isinstance(value := row.get(column), _NUMBERS):
                     lines.append(f"{head}{named}}} {_number(value / unit)}\n")
 
     def text(self) -> dict[str, bytes]:

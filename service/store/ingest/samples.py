@@ -74,7 +74,9 @@ def changes_of(delta: Delta, impact: Impact | None) -> Iterator[Sample]:
         collector = collectors()[view]
         counters = counters_of(collector)
         for row in delta.rows(view):
-            changed = [(name, value) for name in counters if (value := number(row.get(name)))]
+            changed = [
+                (name, float(value)) for name in counters if isinstance(value := row.get(name), (int, float)) and value
+            ]
             if changed:
                 key = key_of(collector, row)
                 yield from [((view, key, name, False), value) for name, value in changed]

@@ -1,8 +1,12 @@
 """The main path: a scripted database goes from rows to the board, on a fake clock."""
 
+import sys
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -19,6 +23,8 @@ from service.watch.pipeline import difference, run_poll
 from tests.service.stage import BEGAN, Stage
 
 STORM = 45.0
+ROOT = Path(__file__).resolve().parents[3]
+OURS = tuple(f"{ROOT}/{floor}/" for floor in ("collectors", "rules", "service"))
 
 
 def test_first_poll_has_no_basis_and_everything_is_undetermined(stage: Stage) -> None:
@@ -40,6 +46,27 @@ def test_second_poll_gives_an_interval_by_the_clock_of_the_database(stage: Stage
     assert (basis.kind, basis.seconds) == ("interval", 2.0)
     assert basis.end == BEGAN + timedelta(seconds=STORM + 2)
     assert published.snapshot.taken_at == basis.end
+
+
+def test_quiet_poll_takes_few_calls(stage: Stage) -> None:
+    """Its cost is counted in calls of our own functions, which do not depend on the machine."""
+    stage.watch(DatabaseSettings(name="quiet", dsn="demo:healthy-19c", interval=2.5))  # polled by no other test
+    for moment in range(4):
+        stage.poll("quiet", at=3.0 * moment)
+    calls = Counter[str]()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        file = frame.f_code.co_filename
+        if event == "call" and file.startswith(OURS) and "/simulator/" not in file:
+            calls[f"{file}:{frame.f_code.co_name}"] += 1
+
+    sys.setprofile(count)
+    try:
+        told = [stage.poll("quiet", at=3.0 * moment) for moment in range(4, 8)]
+    finally:
+        sys.setprofile(None)
+    assert all(one.short for one in told)
+    assert calls.total() / len(told) < 5000, calls.most_common(20)
 
 
 def test_undo_storm_is_found_as_the_model_incident(stage: Stage) -> None:
