@@ -68,6 +68,8 @@ def init(
         output.unlink()
         fail(f"nothing is written: {mistakes[0]}")
     say(f"{output}: written, with {wanted.name}; `latchscope serve --config {output}` watches it")
+    if wanted.password is not None:
+        say("`latchscope grants --for KIND` prints what makes its user, `latchscope check` what the user still lacks")
     if wanted.password is not None and wanted.password[0] == "password_file" and not Path(wanted.password[1]).exists():
         say(f"put the password into {wanted.password[1]}, then run `latchscope check --config {output}`")
         return

@@ -139,7 +139,9 @@ def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
         f"{label(entry.path)} is no file; one level of a directory is read" for entry in entries if entry not in found
     ]
     if not found:
-        outcome.errors.append(UnknownFormat(f"{label(name)} is a directory without files; give it {OURS}"))
+        within = next((entry.path for entry in entries if entry.is_dir()), None)
+        out = f"name one of its directories, such as {label(within)}" if within else f"give it {OURS}"
+        outcome.errors.append(UnknownFormat(f"{label(name)} is a directory without files; {out}"))
     yield from ((entry.path, True) for entry in found)
 
 

@@ -32,6 +32,7 @@ def test_database_without_its_password_file_is_written_and_says_what_is_next(tmp
     path = tmp_path / "x.yaml"
     told = init("--dsn", "host:1521/erp.world", "--password-file", tmp_path / "secret", "-o", path)
     assert told.exit_code == 0, told.output
+    assert "`latchscope grants --for KIND` prints what makes its user" in told.stderr
     assert f"put the password into {tmp_path / 'secret'}, then run `latchscope check --config {path}`" in told.stderr
     (database,) = sources.read(path).databases
     assert (database.name, database.dsn, database.user) == ("erp", "host:1521/erp.world", "LATCHSCOPE")

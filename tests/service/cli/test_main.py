@@ -134,7 +134,9 @@ def test_diagnose_refuses_a_file_of_200_megabytes_in_one_line(tmp_path: Path) ->
 
 
 def test_diagnose_reports_a_folder_without_files_in_one_line(tmp_path: Path) -> None:
-    assert "is a directory without files" in one_line(run("diagnose", tmp_path))
+    assert "is a directory without files; give it an AWR" in one_line(run("diagnose", tmp_path))
+    (tmp_path / "reports").mkdir()
+    assert f"name one of its directories, such as {tmp_path / 'reports'}" in run("diagnose", tmp_path).stderr
 
 
 def test_diagnose_reads_a_folder_and_names_foreign_files_as_skipped(incident: Path, tmp_path: Path) -> None:
