@@ -9,7 +9,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.metadata import metadata
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,10 @@ _IDENTIFIER = re.compile(r"[\w.+-]+(?: (?:AND|OR) [\w.+-]+)*")
 
 def licence(package: str) -> str:
     """What an installed package says: its expression, else its field, else its classifier."""
-    told = metadata(package)
+    try:
+        told = metadata(package)
+    except PackageNotFoundError:
+        raise SystemExit(f"{package} is in uv.lock and not installed here; run `make .venv/.ready`") from None
     words = [told["License-Expression"], *(told["License"] or "").splitlines()[:1]]
     words += [one.rpartition(" :: ")[2] for one in told.get_all("Classifier") or [] if one.startswith("License")]
     said = next((word for word in words if word and len(word) < 80), UNKNOWN)
