@@ -133,6 +133,8 @@ class MonitoredDatabase:
     """The last that another replica told."""
     ownership_lock: Lock = field(default_factory=Lock)
     """Held while `owned` changes, and while what the store says is put here."""
+    _summed: tuple[Published, tuple[Episode, ...], DatabaseSummary] | None = None
+    """The summary and what it was made of: a fleet is drawn more often than polled."""
 
     @property
     def name(self) -> str:
@@ -172,7 +174,11 @@ class MonitoredDatabase:
         report = self.peer_report
         if self.published is None or (report and report.summary and (report.polled_at or 0.0) > self.published.clock):
             return report.summary if report else None
-        return summary_of(self.published.snapshot, self.published.diagnosis, self.episodes.open)
+        lasting, known = self.episodes.open, self._summed
+        if known is None or known[0] is not self.published or known[1] != lasting:
+            known = self.published, lasting, summary_of(self.published.snapshot, self.published.diagnosis, lasting)
+            self._summed = known
+        return known[2]
 
     def take(self, published: Published) -> None:
         """Put here what a poll gave; a failure before it is over."""

@@ -18,6 +18,8 @@ class LastHour:
     _minutes: dict[int, tuple[float, float]] = field(default_factory=dict)
     """Minute → the sum of share × seconds, and of the seconds."""
     _lock: Lock = field(default_factory=Lock)
+    _drawn: tuple[int, tuple[float | None, ...]] | None = None
+    """The last minute that `values` ended with, and what it gave; None where something was added since."""
 
     def add(self, at: float, seconds: float | None, share: float | None) -> None:
         """A poll at a time (Unix), over so many seconds; nothing where it could not tell."""
@@ -27,6 +29,7 @@ class LastHour:
         with self._lock:
             weighed, watched = self._minutes.get(minute, (0.0, 0.0))
             self._minutes[minute] = weighed + share * seconds, watched + seconds
+            self._drawn = None
             for old in [each for each in self._minutes if each <= minute - 2 * MINUTES]:
                 del self._minutes[old]
 
@@ -35,11 +38,13 @@ class LastHour:
         read = {minute: (share, 1.0) for minute, share in kept.items()}
         with self._lock:
             self._minutes = read if anew else read | self._minutes
-            self.filled = True
+            self.filled, self._drawn = True, None
 
     def values(self, now: float) -> tuple[float | None, ...]:
         """The last sixty minutes, the one under way last; None where it is not known, which is never zero."""
         last = int(now // 60)
         with self._lock:
-            minutes = [self._minutes.get(minute) for minute in range(last - MINUTES + 1, last + 1)]
-        return tuple(None if known is None else known[0] / known[1] for known in minutes)
+            if self._drawn is None or self._drawn[0] != last:
+                minutes = [self._minutes.get(minute) for minute in range(last - MINUTES + 1, last + 1)]
+                self._drawn = last, tuple(None if known is None else known[0] / known[1] for known in minutes)
+            return self._drawn[1]

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import get_args
+from typing import Any, get_args
 
 from rules.grades import State
 from rules.model import Impact
@@ -17,6 +17,16 @@ NEW = timedelta(hours=1)
 ORDER: Sequence[State] = get_args(State)
 """The worst first; No data after what is fine."""
 TROUBLED: Sequence[State] = ORDER[:3]
+OF_NOW: Mapping[str, str] = {
+    **{
+        name: name
+        for name in ("mechanism", "severity", "headline", "cause", "do_now", "surface", "cache", "confidence")
+    },
+    "easing": "easing",
+    "cause_name": "name",
+    "cause_title": "title",
+}
+"""Member of a row → the member of the last poll's summary, told only while that may be shown as now."""
 
 
 class FleetRows:
@@ -46,6 +56,7 @@ def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) 
     """One database in short; what the last poll told only while it may be shown as now."""
     summary = watched.summary
     shown = summary if watched.up else None
+    told: dict[str, Any] = {field: getattr(shown, member, None) for field, member in OF_NOW.items()}
     return DatabaseOut(
         name=watched.name,
         cluster=watched.settings.cluster,
@@ -54,25 +65,15 @@ def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) 
         interval_seconds=watched.interval,
         polled_by=watched.polled_by,
         release=summary.release if summary else None,
-        mechanism=shown.mechanism if shown else None,
         instance=summary.instance if summary else None,
         started_at=summary.started_at if summary else None,
-        state=shown.state if shown else "No data",
         since=_since(watched, shown),
-        severity=shown.severity if shown else None,
-        headline=shown.headline if shown else None,
+        state=shown.state if shown else "No data",
         impact=_impact(shown),
-        cause=shown.cause if shown else None,
-        cause_name=shown.name if shown else None,
-        cause_title=shown.title if shown else None,
-        do_now=shown.do_now if shown else None,
-        surface=shown.surface if shown else None,
-        cache=shown.cache if shown else None,
-        confidence=shown.confidence if shown else None,
-        easing=shown.easing if shown else None,
         last_mark=_mark(marked),
         last_hour=watched.last_hour.values(time.time()),
         failure=_failure(watched),
+        **told,
     )
 
 

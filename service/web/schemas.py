@@ -1,8 +1,9 @@
 """The JSON of the REST interface beside the Diagnosis itself; field names are a contract."""
 
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
 from collectors.confirmation import NamedRow
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
@@ -126,7 +127,7 @@ class ConfirmationIn(BaseModel):
     """Which cause's confirming query to run, and whether to ask for names once it has counted something."""
 
     cause: str
-    names: bool = True
+    names: StrictBool = True
 
 
 class ConfirmationOut(BaseModel):
@@ -268,11 +269,18 @@ class UsualOut(BaseModel):
     figures: tuple[UsualFigureOut, ...] = Field(description="those with enough history")
 
 
+def _written(at: object) -> object:
+    """A time as text: a bare number is most likely meant for something else, and 0 would be 1970."""
+    if isinstance(at, int | float):
+        raise ValueError("write it as text, in RFC 3339 with a zone, such as 2026-03-01T12:00Z")
+    return at
+
+
 class MarkIn(BaseModel):
     """What was changed, and when; now without a time."""
 
     text: str
-    at: datetime | None = Field(None, description="RFC 3339 with a zone")
+    at: Annotated[datetime, BeforeValidator(_written)] | None = Field(None, description="RFC 3339 with a zone")
 
 
 class MarkOut(BaseModel):

@@ -34,7 +34,7 @@ class FleetRow:
     waiting: str
     cache: str
     hour: Sequence[float | None]
-    """Percent of DB time lost by the minute, oldest first."""
+    """Share of DB time lost by the minute, oldest first."""
     marks: small.SparkMarks
     top: float
     change: str
@@ -50,8 +50,9 @@ class FleetRow:
     @property
     def spark(self) -> Markup:
         """The last hour as a line; drawn for rows that are shown alone."""
-        title = f"{self.name}, share of DB time lost in the last hour: {words.spoken(self.hour)}"
-        return small.spark(self.hour, title, self.marks, self.top)
+        percents = [None if value is None else 100 * value for value in self.hour]
+        title = f"{self.name}, share of DB time lost in the last hour: {words.spoken(percents)}"
+        return small.spark(percents, title, self.marks, self.top)
 
     @property
     def link(self) -> str:
@@ -72,12 +73,15 @@ class FleetRow:
 def fleet_table(databases: Iterable[DatabaseOut], now: datetime) -> Sequence[FleetRow]:
     """Every database, their last hours on one scale."""
     found = list(databases)
-    hours = {out.name: [None if value is None else 100 * value for value in out.last_hour] for out in found}
-    top = small.spark_top(list(hours.values()))
-    return [_row(out, hours[out.name], top, now) for out in found]
+    top = small.spark_top([[100 * max(known)] for out in found if (known := _known(out.last_hour))])
+    return [_row(out, top, now) for out in found]
 
 
-def _row(out: DatabaseOut, hour: Sequence[float | None], top: float, now: datetime) -> FleetRow:
+def _known(hour: Sequence[float | None]) -> Sequence[float]:
+    return [value for value in hour if value is not None]
+
+
+def _row(out: DatabaseOut, top: float, now: datetime) -> FleetRow:
     state = words.state_word(out.state)
     share = out.impact.share_of_db_time if out.impact else None
     waiting = out.impact.waiting_sessions if out.impact else None
@@ -100,7 +104,7 @@ def _row(out: DatabaseOut, hour: Sequence[float | None], top: float, now: dateti
         cost=None if share is None else words.share(share),
         waiting="no session waits" if not waiting or waiting < 0.005 else f"· {words.sessions(waiting)} wait",
         cache=cache,
-        hour=hour,
+        hour=out.last_hour,
         marks=marks,
         top=top,
         change=_cut(f"{words.clock(out.last_mark.at, now)} {out.last_mark.text}") if out.last_mark else "",

@@ -79,9 +79,11 @@ def share(value: float | None) -> str:
 
 
 def sessions(value: float | None) -> str:
-    """Sessions on average: 9.9, 0.02, 0."""
+    """Sessions on average: 9.9, 0.02, < 0.01, 0."""
     if value is None:
         return NOT_KNOWN
+    if 0.00005 <= value < 0.005:
+        return "< 0.01"  # 7e-05 is no number of sessions
     return "0" if value < 0.00005 else f"{value:.1f}" if value >= 0.95 else f"{value:.1g}"
 
 

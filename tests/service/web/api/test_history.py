@@ -204,6 +204,7 @@ def test_mark_is_set_listed_and_compared(own: Client, store: Repository, tmp_pat
         ({"text": "  "}, "1 to 500"),
         ({"text": "x" * 501}, "1 to 500"),
         ({"text": "x\x07"}, "printable"),
+        ({"text": "x", "at": 0}, "write it as text"),
         ({"text": "x", "at": "2026-03-01T12:00:00"}, "no time zone"),
         ({"text": "x", "at": iso(datetime.now(UTC) + timedelta(days=1))}, "in the future"),
         ({}, "text"),
