@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import BigInteger, Connection, Engine, select, type_coerce
 
 from service.config.settings import HistorySettings
 from service.store.figures.codec import Items
@@ -30,6 +30,7 @@ from service.store.schema.history_tables import (
     StoredBucket,
     StoredPoll,
     millis,
+    moment,
 )
 from service.store.upkeep.rollup import FIVE_MINUTES, HOUR
 
@@ -171,11 +172,12 @@ def _spans(
         rows = connection.execute(query.order_by(poll.at).limit(limit))
         return [HistorySpan(at, seconds, 1, missing_in(missing), why) for at, seconds, missing, why in rows]
     table = StoredBucket
-    wanted = select(table.at, table.seconds, table.polls, table.missing).where(
+    # Times as the whole numbers they are, and all rows at once: 90 days are 2,160 of them.
+    wanted = select(type_coerce(table.at, BigInteger), table.seconds, table.polls, table.missing).where(
         table.width == WIDTHS[resolution], table.database_id == database, table.at >= begin, table.at < end
     )
-    buckets = connection.execute(wanted.order_by(table.at).limit(limit))
-    return [HistorySpan(at, seconds, polls, missing_in(missing)) for at, seconds, polls, missing in buckets]
+    buckets = connection.execute(wanted.order_by(table.at).limit(limit)).all()
+    return [HistorySpan(moment(at), seconds, polls, missing_in(missing)) for at, seconds, polls, missing in buckets]
 
 
 class _Choice:

@@ -14,10 +14,10 @@ from pydantic import ValidationError
 
 from service.app import create_app
 from service.cells import promql
-from service.cells.engine import Engine, EngineAway, EngineSample
+from service.cells.engine import Engine, EngineAway
 from service.cells.overview import FleetOverview, overview
 from service.config.settings import DatabaseSettings, FleetSettings, Settings
-from tests.service.cells.engines import PROGRAMS, RULES, Answer, engine, serving
+from tests.service.cells.engines import PROGRAMS, RULES, Answer, WithoutRules, engine, serving
 
 FINDING = 'latchscope_finding{{db="{}",cause="{}",cache="",severity="{}"}} 1\n'
 EAST = (
@@ -32,13 +32,6 @@ WEST = (
     + FINDING.format("erp1", "undo-segments", "warning")
     + FINDING.format("crm.2", "hard-parse-storm", "critical")
 )
-
-
-class WithoutRules(Engine):
-    """An engine that has not loaded them."""
-
-    def instant(self, query: str, deadline: float) -> list[EngineSample]:
-        return [] if query == promql.RECORDED else super().instant(query, deadline)
 
 
 @dataclass(frozen=True, slots=True)
