@@ -100,12 +100,13 @@ def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda
     """Every file, directory (one level) and archive among `names`. `step` hears how many of how many files are done."""
     outcome = InputResults()
     files = [(name, file) for name in names for file in _files(name, outcome)]
-    ours = {name: 0 for name, _ in files}
+    ours = {name: 0 for name, (_, contained) in files if contained}
     for done, (name, (file, contained)) in enumerate(files):
         step(done, len(files))
         before = outcome.read
         _file(file, contained, outcome)
-        ours[name] += outcome.read - before
+        if contained:
+            ours[name] += outcome.read - before
     step(len(files), len(files))
     outcome.errors += [
         UnknownFormat(f"{label(name)} is a directory without {OURS}; give it one")
