@@ -4,11 +4,12 @@ import http.client
 import json
 import os
 from collections.abc import Mapping
+from email.message import Message
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 TOKEN_VARIABLE = "LATCHSCOPE_TOKEN"
 TIMEOUT_SECONDS = 10.0
@@ -39,6 +40,16 @@ def token_of(file: Path | None) -> str | None:
     return token
 
 
+class NoRedirect(HTTPRedirectHandler):
+    """What is signed or trusted for one address is not carried to another: the redirect itself is the answer."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> Request | None:
+        """No request follows."""
+        return None
+
+
 class ServiceClient:
     """A service at an address, asked with a token."""
 
@@ -58,7 +69,8 @@ class ServiceClient:
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         try:
-            with urlopen(Request(f"{self.url}/api/v1{path}{given}", headers=headers), timeout=self._timeout) as answer:
+            asked = Request(f"{self.url}/api/v1{path}{given}", headers=headers)
+            with build_opener(NoRedirect).open(asked, timeout=self._timeout) as answer:
                 return json.loads(answer.read(MOST_BYTES))
         except HTTPError as error:
             raise ServiceRefused(self._refusal(error), error.code) from None
@@ -77,6 +89,8 @@ class ServiceClient:
             pass
         finally:
             error.close()
+        if 300 <= error.code < 400:
+            return f"{self.url} sends to another address ({error.code}); name that one, for a token is not carried on"
         if error.code == 401:
             return f"{self.url} asks for a token: name a file with --token-file, or set {TOKEN_VARIABLE}"
         return detail or f"{self.url} answers {error.code}"

@@ -48,6 +48,7 @@ def _serve(address: str, url: str, token_file: Path | None) -> None:
 
     from service.assistants.http import http_app
     from service.assistants.server import assistant_server
+    from service.web.server import guarded, provide_descriptors
 
     if token_file is not None:
         fail("over HTTP each caller sends a token of their own; --token-file is for stdio")
@@ -67,7 +68,8 @@ def _serve(address: str, url: str, token_file: Path | None) -> None:
 
     say(f"latchscope mcp: http://{address}/mcp, asking {url}")
     app = http_app(assistant_server(client_of), client_of, host.strip("[]"))
-    uvicorn.run(app, host=host.strip("[]"), port=number, log_level="warning")
+    provide_descriptors(0)
+    uvicorn.Server(guarded(app, host=host.strip("[]"), port=number, log_level="warning")).run()
 
 
 def _open_to_all(url: str) -> bool:

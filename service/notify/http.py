@@ -6,13 +6,13 @@ import http.client
 import json
 import time
 import uuid
-from email.message import Message
 from importlib.metadata import version
-from typing import IO, Any
+from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import Request, build_opener
 
 from collectors.errors import SetupError
+from service.client import NoRedirect
 from service.config.secrets import read_secret
 from service.config.webhooks import WebhookSettings
 from service.notify.sending import DeliveryRefused
@@ -20,16 +20,6 @@ from service.store.queries.episode_log import LoggedChange
 
 TIMEOUT_SECONDS = 10.0
 GONE = 410
-
-
-class _NoRedirect(HTTPRedirectHandler):
-    """What is signed for one address is not carried to another."""
-
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> Request | None:
-        """No request follows, so the redirect itself is the answer."""
-        return None
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
@@ -60,7 +50,7 @@ def post(webhook: WebhookSettings, document: dict[str, Any], timeout: float = TI
         headers["X-Latchscope-Signature"] = signature(_secret(webhook), timestamp, body)
     request = Request(webhook.url, body, headers, method="POST")
     try:
-        with build_opener(_NoRedirect).open(request, timeout=timeout):
+        with build_opener(NoRedirect).open(request, timeout=timeout):
             pass
     except HTTPError as error:
         error.close()

@@ -25,7 +25,10 @@ class Probe:
             if self._answered.is_set():
                 self._answered.clear()
                 self._answer, self._began = False, monotonic()
-                Thread(target=self._look, name="store probe", daemon=True).start()
+                try:
+                    Thread(target=self._look, name="store probe", daemon=True).start()
+                except RuntimeError:  # there may be no more threads; then whoever asks waits for the store
+                    self._look()
             rest = self._began + PATIENCE - monotonic()
         self._answered.wait(max(0.0, rest))
         return self._answered.is_set() and self._answer

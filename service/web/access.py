@@ -90,6 +90,10 @@ class Access:
         expires = str(int(time.time()) + SESSION_SECONDS)
         return caller, f"{digest[:16]}.{expires}.{self._mac(digest, expires)}"
 
+    def sign_out(self, request: Request) -> None:
+        """Let nobody else's page do it. Raises 403."""
+        _from_own_page(request, "a sign-out", by_origin=False)
+
     def _owner(self, digest: str) -> Caller | None:
         found = [caller for known, caller in (self._tokens or {}).items() if hmac.compare_digest(known, digest)]
         return found[0] if found else None

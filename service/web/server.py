@@ -108,21 +108,17 @@ class PatientProtocol(H11Protocol):
         self._looks = self.loop.call_later(LOOK_SECONDS, self._look)
 
 
+def guarded(app: Any, **more: Any) -> uvicorn.Config:
+    """How an app is served against such clients."""
+    return uvicorn.Config(app, http=PatientProtocol, ws="none", backlog=BACKLOG, server_header=False, **more)
+
+
 class Server(uvicorn.Server):
     """Ends the streams before it waits for the answers under way, since a stream would never end by itself."""
 
     def __init__(self, app: Any, end: Callable[[], None] = lambda: None) -> None:
         """`end`: called when all is in order after a signal, and at the latest END_SECONDS after it."""
-        config = uvicorn.Config(
-            app,
-            http=PatientProtocol,
-            ws="none",
-            log_config=None,
-            backlog=BACKLOG,
-            server_header=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
-        super().__init__(config)
+        super().__init__(guarded(app, log_config=None, timeout_graceful_shutdown=GRACE_SECONDS))
         self._end = end
         self._said_at = float("-inf")
         logging.getLogger("uvicorn.error").addFilter(_not_noise)

@@ -59,7 +59,10 @@ class Spooler:
         mine = self._asked
         self._awake.notify_all()
         if not self.thread.alive:
-            Thread(target=self._copy, name="spooler for once", daemon=True).start()
+            try:
+                Thread(target=self._copy, name="spooler for once", daemon=True).start()
+            except RuntimeError:  # there may be no more threads
+                self._copy()
         if seconds:
             self._awake.wait_for(lambda: self._answered >= mine, seconds)
 

@@ -1,6 +1,7 @@
 """Errors as application/problem+json (RFC 9457): what, where, and no traceback."""
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -85,6 +86,11 @@ def problem(request: Request, status: int, title: str, detail: str) -> JSONRespo
     return JSONResponse(body.model_dump(), status_code=status, media_type=MEDIA)
 
 
+NO_THREAD = "can't start new thread"
+"""What the interpreter says where the system gives a process no more threads."""
+SAY_AGAIN_SECONDS = 60.0
+
+
 ErrorPage = Callable[[Request, int, str, str], Response | None]
 """Request, status, title and detail → the page of an error, or None where the caller wants a problem."""
 
@@ -92,6 +98,7 @@ ErrorPage = Callable[[Request, int, str, str], Response | None]
 def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, detail: None) -> None:
     """Answer every error of the application as a problem, or as a page where that is wanted; document it as a problem."""
     generate = app.openapi
+    said_at: dict[str, float] = {}
     app.openapi = lambda: completed(_documented(generate()))  # type: ignore[method-assign]
 
     @app.exception_handler(HTTPException)
@@ -115,6 +122,17 @@ def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, de
     def _gone(request: Request, error: Exception) -> JSONResponse:
         log.info("%s: the client went away before it had sent everything", request.url.path)
         return problem(request, 400, "Not understood", "The request ended before its end.")
+
+    @app.exception_handler(RuntimeError)
+    async def _no_thread(request: Request, error: Exception) -> JSONResponse:
+        """Answered by the event loop, since there is no thread to answer it; said once a minute, however many ask."""
+        if NO_THREAD not in str(error):
+            raise error
+        now = time.monotonic()
+        if now - said_at.get(NO_THREAD, float("-inf")) > SAY_AGAIN_SECONDS:
+            said_at[NO_THREAD] = now
+            log.error("no thread is left for requests: raise the limit (pids.max, TasksMax=, ulimit -u); polls go on")
+        return problem(request, 503, "Refused", "No thread is left for this request; ask again later.")
 
     @app.exception_handler(DATABASE_ERROR)
     def _store(request: Request, error: Exception) -> JSONResponse:

@@ -39,7 +39,8 @@ def sign_in_pages(access: Access, audit: Audit) -> APIRouter:
         return answer
 
     @router.post("/sign-out")
-    def sign_out() -> Response:
+    def sign_out(request: Request) -> Response:
+        access.sign_out(request)
         answer = RedirectResponse("/sign-in", 303)
         answer.delete_cookie(SESSION, httponly=True, samesite="strict")
         return answer

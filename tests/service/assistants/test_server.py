@@ -19,6 +19,7 @@ from service.assistants.data import MOST_CHARACTERS, NOTICE
 from service.assistants.http import http_app
 from service.assistants.server import assistant_server
 from service.client import ServiceClient, ServiceRefused
+from service.web.server import guarded
 from tests.ports import free_port
 from tests.service.stage import Client as StageClient
 from tests.service.stage import Stage
@@ -184,7 +185,7 @@ def test_http_lets_in_whom_the_service_lets_in() -> None:
 
         port = free_port()
         app = http_app(assistant_server(client_of), client_of, "127.0.0.1")
-        server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+        server = uvicorn.Server(guarded(app, host="127.0.0.1", port=port, log_level="error"))
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
         address = f"http://127.0.0.1:{port}/mcp"
@@ -208,5 +209,8 @@ def test_http_lets_in_whom_the_service_lets_in() -> None:
             )
             assert refused.status_code == 401 and "asks for a token" in refused.json()["detail"]
             assert refused.headers["www-authenticate"] == "Bearer"
+        mine = {"Accept": "application/json, text/event-stream", "Authorization": "Bearer mine"}
+        for header, value, status in (("Host", "evil.example", 421), ("Origin", "http://evil.example", 403)):
+            assert httpx.post(address, json=body, headers={**mine, header: value}).status_code == status, header
         server.should_exit = True
         thread.join(60)

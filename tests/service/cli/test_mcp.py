@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from service.cli.main import cli
+from service.web.server import PatientProtocol
 from tests.service.top.test_source import service
 
 
@@ -34,3 +35,11 @@ def test_service_without_tokens_is_not_opened_to_others(monkeypatch: pytest.Monk
     with service() as url:
         told = CliRunner().invoke(cli, ["mcp", "--http", "0.0.0.0:0", "--url", url])
     assert told.exit_code == 2 and "asks for no token, so everybody who reaches 0.0.0.0:0 could read" in told.stderr
+
+
+def test_http_is_served_against_slow_and_many_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[object] = []
+    monkeypatch.setattr("uvicorn.Server.run", lambda server: served.append(server.config))
+    told = CliRunner().invoke(cli, ["mcp", "--http", "127.0.0.1:0"])
+    assert told.exit_code == 0, told.output
+    assert [config.http for config in served] == [PatientProtocol]  # type: ignore[attr-defined]

@@ -22,6 +22,7 @@ ANSWERS = {
     "/api/v1/databases/erp%201/diagnosis": (200, {"headline": "fine"}),
     "/api/v1/databases/erp%201/latches": (200, {"children": []}),
     "/api/v1/databases/erp%201/caches": (200, {"caches": []}),
+    "/api/v1/moved": (302, "/api/v1/databases"),
     "/api/v1/databases/nobody": (404, {"detail": "no database named nobody; watched are: erp 1"}),
 }
 
@@ -39,6 +40,8 @@ def service() -> Iterator[str]:
             known = self.headers.get("authorization") == "Bearer mine"
             status, body = ANSWERS.get(self.path, (200, None)) if known else (401, {"detail": "no"})
             self.send_response(status)
+            if status == 302:
+                self.send_header("Location", str(body))
             self.end_headers()
             self.wfile.write(json.dumps(body).encode() if body is not None else b"<html>")
 
@@ -66,6 +69,10 @@ def test_service_is_asked_with_a_token_and_its_refusals_are_sentences() -> None:
             RunningService(ServiceClient(url)).fleet()
         with pytest.raises(ServiceRefused, match="answers, but not as latchscope does"):
             ServiceClient(url, "mine").get("/other")
+        with pytest.raises(
+            ServiceRefused, match="sends to another address \\(302\\); name that one, for a token is not carried on"
+        ):
+            ServiceClient(url, "mine").get("/moved")
     with pytest.raises(ServiceRefused, match=r"does not answer: Connection refused; is `latchscope serve` running\?"):
         source.fleet()
     with pytest.raises(ServiceRefused, match=r"is no address of a service; write http://127\.0\.0\.1:8000"):

@@ -231,6 +231,11 @@ def test_browser_signs_in_with_its_token_and_out_again(tmp_path: Path, tokens: P
         ({"sec-fetch-site": "cross-site"}, 403),
     ):
         assert guarded.get(RESUME, "POST", headers=cookie | headers).status_code == status, headers
+    for path in ("/sign-in", "/sign-out"):
+        by_others = guarded.get(
+            path, "POST", headers=cookie | {"sec-fetch-site": "cross-site"}, content=f"token={OPERATE}"
+        )
+        assert by_others.status_code == 403 and "set-cookie" not in by_others.headers, path
     out = guarded.get("/sign-out", "POST", headers=cookie)
     assert 'latchscope_session=""' in out.headers["set-cookie"]
 
