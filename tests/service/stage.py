@@ -17,6 +17,7 @@ from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from rules.model import Diagnosis
 from service.app import create_app
+from service.config.groups import SpoolSettings
 from service.config.settings import DatabaseSettings, HistorySettings, Settings
 from service.state.board import Board, MonitoredDatabase, PollRecord, Published
 from service.state.episodes import Episodes
@@ -168,7 +169,9 @@ class Stage:
         url = store or f"sqlite:///{self.folder}/store.db"
         if store is None and isinstance(self.keeper, Kept) and self.keeper.polls:
             self.keeper.write(url)
-        chosen = Settings(store=url, databases=self.databases, history=FOR_EVER)
+        # Each app with a spool of its own: below the folder we run in, one would find that of another in use.
+        spool = SpoolSettings(directory=self.folder / f"{len(self._apps)}-spool")
+        chosen = Settings(store=url, databases=self.databases, history=FOR_EVER, spool=spool)
         self._apps.append(create_app(chosen))
         return Client(self._apps[-1])
 
