@@ -12,7 +12,7 @@ def require(package: str, extra: str, what: str) -> None:
     if not _there(package):
         raise MissingExtra(
             f"{what} need the package {package}, which is not installed: it is the extra `{extra}`; "
-            f"in the checkout run `uv sync --extra {extra}` or `pip install -e '.[{extra}]'`"
+            f"in the checkout run `pip install -e '.[{extra}]'`, or `uv tool install '.[{extra}]'` for a tool of its own"
         )
 
 

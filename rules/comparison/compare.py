@@ -100,7 +100,9 @@ def _sentence(pair: ComparedSides, changes: Sequence[FigureChange], mark: str | 
             f"cannot be compared item by item; {_lowered(cost)}."
         )
     top = _deciding(changes)
-    little = next((change for change in changes if change.why.endswith(TOO_LITTLE)), None)
+    # A side too small for DB time is too small for the verdict; one that is too small for a rare event need not be.
+    weighed = (change for change in changes if change.name == "row_cache_wait_share" or change is top)
+    little = next((change for change in weighed if change.why.endswith(TOO_LITTLE)), None)
     if little is not None:
         lead = f"{little.why}; {lead[:1].lower()}{lead[1:]}"
     if top.verdict == "cannot tell":
@@ -146,11 +148,24 @@ def _notes(pair: ComparedSides) -> Iterator[str]:
         yield f"the release is {before.release or 'unknown'} before and {after.release or 'unknown'} after"
     if before.source != after.source:
         yield "one side is a printed report, whose figures are rounded and whose caches are sums"
-    starts = [next(iter(delta.rows("v$instance")), {}).get("startup_time") for delta in (before, after)]
-    if starts[0] != starts[1] and None not in starts:
-        yield f"the instance restarted between the two sides (started {starts[0]} and {starts[1]})"
+    yield from _instances(before, after)
     yield from _windows(before.basis, after.basis)
+    if before.database == after.database:
+        yield from _order(before.basis, after.basis)
     yield from _loads(pair)
+
+
+def _instances(before: Delta, after: Delta) -> Iterator[str]:
+    """Two instances of a database, or one that restarted; two databases started at different times as a matter of course."""
+    if before.database != after.database:
+        return
+    first, second = (next(iter(delta.rows("v$instance")), {}) for delta in (before, after))
+    numbers = [row.get("instance_number") for row in (first, second)]
+    starts = [row.get("startup_time") for row in (first, second)]
+    if numbers[0] != numbers[1] and None not in numbers:
+        yield f"two instances are compared: {numbers[0]} and {numbers[1]}"
+    elif starts[0] != starts[1] and None not in starts:
+        yield f"the instance restarted between the two sides (started {starts[0]} and {starts[1]})"
 
 
 def _windows(before: Basis, after: Basis) -> Iterator[str]:
@@ -163,6 +178,9 @@ def _windows(before: Basis, after: Basis) -> Iterator[str]:
         short, long = sorted((before.seconds, after.seconds))
         if long >= UNEQUAL * short:
             yield f"the windows are unequal, {before.seconds:,.0f} s and {after.seconds:,.0f} s; the short one varies more"
+
+
+def _order(before: Basis, after: Basis) -> Iterator[str]:
     if comparable_times(before.end, after.begin) and before.end and after.begin and before.end > after.begin:
         later = comparable_times(before.begin, after.end) and before.begin and after.end and before.begin >= after.end
         same = before == after

@@ -86,7 +86,7 @@ def surface_changes(pair: ComparedSides) -> Iterator[FigureChange]:
         )
         readings = both(pair, lambda context: known(context, sleeps_of(context), "v$mutex_sleep", "sleeps"))
         yield counted(item, pair, readings, OF_WORK)
-    item = ComparedFigure("lock_waits", "waits for row cache lock", surface="lock")
+    item = ComparedFigure("lock_waits", f"number of waits for `{ROW_CACHE_LOCK_EVENT}`", surface="lock")
     lock = both(pair, lambda context: known(context, _lock_waits(context), "v$system_event", "total_waits"))
     yield counted(item, pair, lock, OF_WORK)
     yield from _result_cache(pair)

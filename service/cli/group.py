@@ -59,6 +59,7 @@ _PLAIN = (
     (r" is not one of (.*)", r" is none of \1"),
     (r"\(Possible options: (.*)\)", r"; did you mean \1?"),
     (r"is not in the range ([\d.]+)<=x<=([\d.]+)", r"is out of range: \1 to \2"),
+    (r"[Pp]ath ('.*') is not readable", r"\1 cannot be read; give the right to read it, or name another file"),
     (r"is not in the range x>=([\d.]+)", r"is too small: at least \1"),
 )
 """The library's words → ours."""

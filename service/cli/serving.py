@@ -9,8 +9,8 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -54,10 +54,7 @@ def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[
     """Serve until SIGTERM or SIGINT; then `tidy`, and the process ends."""
     configure_logging(form=chosen.telemetry.log_format)
     faulthandler.enable()  # bytes from a database can crash the driver's compiled part; then at least the place is told
-    # A signal before uvicorn listens to them ends us here.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: sys.exit(0))
-    with _listener(chosen) as listener:
+    with _ended_by_signals(), _listener(chosen) as listener:
         try:
             app = create_app(chosen)
         except (StoreError, BadSettings) as error:
@@ -83,6 +80,18 @@ def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[
             os._exit(0)
 
         Server(app, end).run(sockets=[listener])
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """A signal before uvicorn listens to them ends us with our tidying done; who goes on without us gets its handlers back."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda *_: sys.exit(0)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def collect_rarely() -> None:

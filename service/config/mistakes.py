@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 from collectors.scenarios import scenarios
 from service.config.lines import Place, YamlText
 from service.config.settings import DEMO, Settings
+from service.config.units import seconds
 
 PREFIX = "LATCHSCOPE_"
 NO_DATABASES = "no databases; list them under `databases`, or let `latchscope init` write a file"
@@ -159,8 +160,10 @@ def _sentence(error: ErrorDetails, place: Place) -> str:
         return f"is missing; every entry of `{place[0]}` needs it"
     if kind in ("literal_error", "enum"):
         return f"{given!r} cannot be chosen{meant(str(given), _CHOICE.findall(about['expected']))}"
-    if limits := [f"{words} {about[name]:g}" for name, words in _LIMITS.items() if name in about]:
-        return f"{given!r} is out of range; it is {' and '.join(limits)}"
+    unit = _unit(place)
+    if limits := [f"{words} {about[name]:g}{unit}" for name, words in _LIMITS.items() if name in about]:
+        shown = f"{given:g} s" if unit and isinstance(given, int | float) else repr(given)
+        return f"{shown} is out of range; it is {' and '.join(limits)}"
     if kind == "string_pattern_mismatch":
         return _form(str(about["pattern"]), given)
     if kind.endswith("too_short"):
@@ -169,6 +172,15 @@ def _sentence(error: ErrorDetails, place: Place) -> str:
         return f"{given!r} is not a number"
     shape = next((words for name, words in _SHAPES.items() if kind.startswith(name)), None)
     return f"must be {shape}" if shape else "cannot be used; docs/configuration.md says what it takes"
+
+
+def _unit(place: Place) -> str:
+    """The unit of a setting that is a duration; none of another."""
+    setting = settings_below(place[:-1]).get(str(place[-1]))
+    if setting is None:
+        return ""
+    inner = (mark for kind in get_args(setting.annotation) for mark in getattr(kind, "__metadata__", ()))
+    return " s" if any(getattr(mark, "func", None) is seconds for mark in (*setting.metadata, *inner)) else ""
 
 
 def _form(pattern: str, given: object) -> str:

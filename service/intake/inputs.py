@@ -39,6 +39,7 @@ LOOKED_THROUGH = 1000
 """Names of a folder that one which does not exist is held against."""
 STDIN = "-"
 OURS = "an AWR or Statspack report, the output of `latchscope script`, or a capture"
+READABLE = "give the right to read it, or name another file"
 NESTED = "is an archive within an archive; unpack it first"
 
 
@@ -133,7 +134,7 @@ def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
             (entry for entry in os.scandir(name) if not entry.name.startswith(".")), key=lambda entry: entry.name
         )
     except OSError as error:
-        outcome.errors.append(InputError(f"{label(name)} cannot be read: {error.strerror}"))
+        outcome.errors.append(InputError(f"{label(name)} cannot be read: {error.strerror}; {READABLE}"))
         return
     found = [entry for entry in entries if entry.is_file()]
     outcome.passed += [
@@ -177,7 +178,8 @@ def read(name: str) -> bytes:
     except FileNotFoundError:
         raise InputError(f"{shown} does not exist; {_instead(path)}") from None
     except (OSError, ValueError) as error:  # ValueError: a name no file can have
-        raise InputError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{shown} cannot be read: {why}; {READABLE}") from None
 
 
 def _instead(path: Path) -> str:

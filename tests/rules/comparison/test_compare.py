@@ -166,6 +166,13 @@ def test_compare_within_the_usual_range_reports_no_change() -> None:
     assert change(compare(slept(9), slept(9)), "latch_sleeps").outside_usual is None
 
 
+def test_small_side_leads_the_sentence_only_where_it_decides() -> None:
+    got = compare(scripted("healthy-19c", 60.0, 1.0), scripted("users-mutex", 60.0, 25.0))
+    assert change(got, "lock_waits").why == "4,200 executions before: too little to compare"
+    assert got.sentence.startswith("Sleeps on row cache mutexes rose from none per execution")
+    assert len({change.title.replace("`", "") + str(change.of) for change in got.changes}) == len(got.changes)
+
+
 def later(seconds: float, at: float = 600.0) -> Basis:
     begin = BEGIN + timedelta(seconds=at)
     return Basis("interval", begin, begin + timedelta(seconds=seconds), seconds)
@@ -194,6 +201,13 @@ def test_compare_notes_a_restart_and_a_different_load() -> None:
     first = sick(with_rows("v$instance", *instance("monday")))
     second = sick(with_rows("v$instance", *instance("tuesday")), basis=later(30.0))
     assert "the instance restarted between the two sides" in " ".join(compare(first, second).notes)
+    for other, note in (
+        (replace(second, database="other"), "two databases are compared: sick and other"),
+        (sick(with_rows("v$instance", {**instance("tuesday")[0], "instance_number": 2})), "two instances are compared"),
+    ):
+        notes = " ".join(compare(first, other).notes)
+        assert note in notes and "restarted" not in notes
+    assert "same window" not in " ".join(compare(first, replace(first, database="other")).notes)
     quiet = sick(with_rows("v$sysstat", {"name": "execute count", "value": 400}), basis=later(30.0))
     assert "executions went from 133 to 13.3 per second" in " ".join(compare(sick(), quiet).notes)
     assert compare(sick(), sick(basis=later(30.0))).notes == ()

@@ -1,6 +1,7 @@
 """Forty-odd mistakes that people make: each is one line that says what, where and the way out, in words of our own."""
 
 import re
+import signal
 
 from tests.service.cli.mistakes import MISTAKES, tell
 
@@ -8,8 +9,13 @@ LIBRARY = re.compile(r"Value error|Extra inputs|Input should|Field required|DPY-
 WAY_OUT = re.compile(r"; |did you mean|`latchscope |: set |: name |, such as ")
 
 
+def handlers() -> list[object]:
+    return [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+
+
 def test_each_common_mistake_is_one_line_with_the_way_out() -> None:
     assert len(MISTAKES) >= 45
+    before = handlers()
     for mistake in MISTAKES:
         told = tell(mistake)
         assert told.exit_code == 2 and told.stdout == "", (mistake.what, told.output)
@@ -19,3 +25,4 @@ def test_each_common_mistake_is_one_line_with_the_way_out() -> None:
         closing = mistake.line.startswith("config validate")  # says the line of the file, and what stands wrong there
         assert mistake.said in first and (closing or WAY_OUT.search(first)), (mistake.what, first)
         assert len(more) <= closing, (mistake.what, told.stderr)
+    assert handlers() == before, "a service that does not start leaves no handler behind"
