@@ -13,6 +13,7 @@ from service.config import sources
 from service.config.dsn import is_alias
 from service.config.mistakes import NO_DATABASES
 from service.config.settings import BadSettings, Settings
+from service.extras import MissingExtra, require
 
 config_cli = typer.Typer(no_args_is_help=True, help="The configuration: what is wrong with it, before it is used.")
 
@@ -43,7 +44,8 @@ def validate(
 
 
 def notes(chosen: Settings) -> Iterator[str]:
-    """What is not here, but may be where the service runs: files of secrets, and the folder of an alias."""
+    """What is not here, but may be where the service runs: extras, files of secrets, and the folder of an alias."""
+    yield from _missing_extras(chosen)
     named = [("auth.tokens_file", chosen.auth.tokens_file), ("fleet.token_file", chosen.fleet.token_file)]
     named += [(f"webhook {hook.target}: secret_file", hook.secret_file) for hook in chosen.webhooks]
     named += [(f"notification {channel.name}: url_file", channel.url_file) for channel in chosen.notifications]
@@ -63,3 +65,18 @@ def notes(chosen: Settings) -> Iterator[str]:
     for name, path in named:
         if path is not None and not os.access(path, os.R_OK):
             yield f"{name} {path} {'may not be read' if path.exists() else 'is not'} here"
+
+
+def _missing_extras(chosen: Settings) -> Iterator[str]:
+    """The extras that the service would refuse to start without."""
+    wanted = {
+        ("opentelemetry.sdk", "otel", "exports to OpenTelemetry"): chosen.telemetry.otlp is not None,
+        ("apprise", "notify", "notifications"): bool(chosen.notifications),
+        ("psycopg", "postgresql", "stores in PostgreSQL"): chosen.store.startswith("postgresql+psycopg:"),
+    }
+    for extra, needed in wanted.items():
+        try:
+            if needed:
+                require(*extra)
+        except MissingExtra as error:
+            yield str(error)

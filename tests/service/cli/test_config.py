@@ -34,7 +34,7 @@ SAID = {
     (1, "lisen"): "no such setting; did you mean listen?",
     (2, "interval"): "did you mean defaults.interval or telemetry.interval or databases[].interval?",
     (4, "oracle.mode"): "'thinn' cannot be chosen; did you mean thin?",
-    (5, "oracle.connect_timeout"): "0 is out of range; it is above 0",
+    (5, "oracle.connect_timeout"): "0 s is out of range; it is above 0 s",
     (7, "databases[0].dsn"): "is missing",
     (8, "databases[0].dns"): "no such setting; did you mean dsn?",
     (9, "databases[1].name"): "two databases are named erp1, the first on line 7",
@@ -101,3 +101,21 @@ def test_good_file_is_said_to_be_good_with_what_is_not_here(tmp_path: Path, monk
         "note: c: no password; set password_file",
     ):
         assert said in told.stderr
+
+
+def test_extras_that_are_not_installed_are_told_before_the_service_refuses_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.extras._there", lambda package: False)
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        "databases: [{name: a, dsn: 'demo:undo-storm'}]\ntelemetry: {otlp: 'http://127.0.0.1:4318'}\n"
+        "notifications: [{name: chat, url_file: chat}]\nstore: 'postgresql+psycopg://u@h/d'\n"
+    )
+    told = CliRunner().invoke(cli, ["config", "validate", str(file)])
+    assert told.exit_code == 0
+    assert [name for name in ("otel", "notify", "postgresql") if f"it is the extra `{name}`" in told.stderr] == [
+        "otel",
+        "notify",
+        "postgresql",
+    ]
