@@ -6,12 +6,16 @@ that is what compresses.
 """
 
 import zlib
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Items = NDArray[np.int64]
+Chooser = Callable[[Items], NDArray[np.bool_]]
+"""Which of these items are wanted."""
 Values = NDArray[np.float64]
 """Numbers; where one stands for a time or a span, NaN says that there is none."""
 VERSION = b"\x01"
@@ -34,7 +38,7 @@ def unpack(body: bytes) -> tuple[Items, Values]:
     """What `pack` took. Raises DamagedFigures."""
     reader = _Reader(body)
     items = reader.items()
-    return items, reader.numbers(len(items))
+    return items, reader.numbers(len(items), 0, len(items))
 
 
 def pack_buckets(items: Items, totals: Values, mosts: Values) -> bytes:
@@ -45,17 +49,33 @@ def pack_buckets(items: Items, totals: Values, mosts: Values) -> bytes:
     return VERSION + zlib.compress(b"".join(parts))
 
 
-def unpack_buckets(body: bytes) -> tuple[Items, Values, Values]:
-    """What `pack_buckets` took. Raises DamagedFigures."""
+def unpack_buckets(body: bytes, wanted: Chooser | None = None) -> tuple[Items, Values, Values]:
+    """What `pack_buckets` took, of the items that are wanted. Raises DamagedFigures.
+
+    From the first item that is wanted up to the last one they are read, and no others: a chart asks for one of hundreds.
+    """
     reader = _Reader(body)
     items = reader.items()
-    width = int(reader.take(1, "<u4")[0])
-    count = len(items) * width
-    known = np.unpackbits(reader.take((count + 7) // 8, "u1"), count=count).astype(bool).reshape(len(items), width)
-    totals, mosts = (np.full(known.shape, np.nan) for _ in range(2))
-    totals[known] = reader.numbers(int(known.sum()))
-    mosts[known] = reader.numbers(int(known.sum()))
-    return items, totals, mosts
+    width = reader.count()
+    chosen = None if wanted is None else wanted(items).nonzero()[0]
+    first, last = (0, len(items)) if chosen is None else _extent(chosen)
+    mask = reader.mask(len(items) * width)
+    known = mask.bits(first * width, last * width)
+    begin, end = mask.before(first * width), mask.before(last * width)
+    shape, count = (last - first, width), mask.before(len(items) * width)
+    totals, mosts = np.full(known.shape, np.nan), np.full(known.shape, np.nan)
+    totals[known] = reader.numbers(count, begin, end)
+    mosts[known] = reader.numbers(count, begin, end)
+    totals, mosts = totals.reshape(shape), mosts.reshape(shape)
+    if chosen is None:
+        return items, totals, mosts
+    if len(chosen) == last - first:
+        return items[first:last], totals, mosts
+    return items[chosen], totals[chosen - first], mosts[chosen - first]
+
+
+def _extent(places: NDArray[np.intp]) -> tuple[int, int]:
+    return (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
 
 
 def _planes(values: NDArray[Any], kind: str) -> bytes:
@@ -79,6 +99,34 @@ def _numbers(values: Values) -> bytes:
     return head + mask + _planes(integers, kind) + _planes(others, "<f8")
 
 
+@lru_cache(maxsize=64)
+def _item_numbers(planes: bytes) -> Items:
+    """The numbers of the items; rows of one view often have the same ones, day after day."""
+    differences = np.frombuffer(planes, "u1").reshape(4, -1).T
+    numbers = np.cumsum(np.ascontiguousarray(differences).view("<u4").reshape(-1), dtype=np.int64)
+    numbers.flags.writeable = False
+    return numbers
+
+
+class _Mask:
+    """One bit for each of so many numbers."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data = data
+
+    def before(self, place: int) -> int:
+        """How many bits are set before this place."""
+        whole, rest = divmod(place, 8)
+        found = int.from_bytes(self._data[:whole], "little").bit_count()
+        return found + (self._data[whole] >> (8 - rest)).bit_count() if rest else found
+
+    def bits(self, begin: int, end: int) -> NDArray[np.bool_]:
+        """The bits from `begin` up to and without `end`."""
+        skipped = begin // 8
+        packed = np.frombuffer(self._data[skipped : (end + 7) // 8], "u1")
+        return np.unpackbits(packed)[begin - 8 * skipped : end - 8 * skipped].view(bool)
+
+
 class _Reader:
     """Reads the parts of a body, one after the other."""
 
@@ -88,36 +136,47 @@ class _Reader:
                 f"these figures are of version {body[:1].hex() or 'none'}, and this latchscope reads 01"
             )
         try:
-            self._data = zlib.decompress(body[1:])
+            self._data = memoryview(zlib.decompress(memoryview(body)[1:], bufsize=_EXPECTED * len(body)))
         except zlib.error as error:
             raise DamagedFigures(f"these figures are damaged: {error}") from None
         self._at = 0
 
-    def take(self, count: int, kind: str) -> NDArray[Any]:
-        """So many numbers of a kind."""
-        size = np.dtype(kind).itemsize * count
-        if self._at + size > len(self._data):
+    def take(self, size: int) -> memoryview:
+        """So many bytes."""
+        begin, self._at = self._at, self._at + size
+        if self._at > len(self._data):
             raise DamagedFigures("these figures are cut off")
-        found = np.frombuffer(self._data, kind, count, self._at)
-        self._at += size
-        return found
+        return self._data[begin : self._at]
 
-    def planes(self, count: int, kind: str) -> NDArray[Any]:
-        """So many numbers, byte by byte."""
-        size = np.dtype(kind).itemsize
-        return np.ascontiguousarray(self.take(count * size, "u1").reshape(size, count).T).view(kind).reshape(count)
+    def count(self) -> int:
+        """A whole number that tells how many of something follow."""
+        return int.from_bytes(self.take(4), "little")
+
+    def mask(self, count: int) -> _Mask:
+        """So many bits."""
+        return _Mask(self.take((count + 7) // 8))
 
     def items(self) -> Items:
-        return np.cumsum(self.planes(int(self.take(1, "<u4")[0]), "<u4"), dtype=np.int64)
+        return _item_numbers(bytes(self.take(4 * self.count())))
 
-    def numbers(self, count: int) -> Values:
-        """So many figures, as `_numbers` wrote them."""
-        width, mixed = self.take(2, "u1").tolist()
-        whole = np.ones(count, dtype=bool)
-        if mixed:
-            whole = np.unpackbits(self.take((count + 7) // 8, "u1"), count=count).astype(bool)
-        integers = int(np.count_nonzero(whole))
-        values = np.empty(count)
-        values[whole] = self.planes(integers, f"<i{width}")
-        values[~whole] = self.planes(count - integers, "<f8")
+    def planes(self, count: int, kind: str, begin: int, end: int) -> NDArray[Any]:
+        """Those numbers from `begin` up to and without `end`, of so many that are written byte by byte."""
+        size = int(kind[-1])
+        planes = np.frombuffer(self.take(count * size), "u1").reshape(size, count)
+        return planes[:, begin:end].T.copy().view(kind).reshape(end - begin)
+
+    def numbers(self, count: int, begin: int, end: int) -> Values:
+        """Those figures from `begin` up to and without `end`, of so many that `_numbers` wrote."""
+        width, mixed = self.take(2)
+        if not mixed:
+            return self.planes(count, f"<i{width}", begin, end).astype(float)
+        mask = self.mask(count)
+        integers, first, last = mask.before(count), mask.before(begin), mask.before(end)
+        whole, values = mask.bits(begin, end), np.empty(end - begin)
+        values[whole] = self.planes(integers, f"<i{width}", first, last)
+        values[~whole] = self.planes(count - integers, "<f8", begin - first, end - last)
         return values
+
+
+_EXPECTED = 4
+"""How many times its size a body is expected to have when it is decompressed; more only takes longer."""

@@ -4,7 +4,7 @@ What an older release wrote is read beside it. Where both have a figure, the new
 the same polls and of those that came later.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import BigInteger, Connection, select, tuple_, type_coerce
 
-from service.store.figures.codec import Items, Values, pack, pack_buckets, unpack, unpack_buckets
+from service.store.figures.codec import Chooser, Items, Values, pack, pack_buckets, unpack, unpack_buckets
 from service.store.schema.history_tables import (
     FiveMinuteFigures,
     HourlyFigures,
@@ -23,9 +23,9 @@ from service.store.schema.history_tables import (
 from service.store.schema.old_tables import OldDelta, OldFiveMinutes, OldHours
 
 Tier = Literal["poll", "5m", "1h"]
-Chooser = Callable[[Items], NDArray[np.bool_]]
-"""Which of these items are wanted."""
 ViewColumn = tuple[str, str]
+AT_ONCE = 100_000
+"""So many buckets of a read become columns together: numpy is slow where it is called for each row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +144,25 @@ def _buckets(
     )
     if views is not None:
         query = query.where(table.view.in_(views))
-    for row_at, body in connection.execute(query):
-        items, totals, mosts = unpack_buckets(body)
-        if wanted is not None:
-            chosen = wanted(items)
-            items, totals, mosts = items[chosen], totals[chosen], mosts[chosen]
-        times = row_at + tier.bucket * np.arange(totals.shape[1], dtype=np.int64)
-        row, slot = np.nonzero(~np.isnan(totals) & (times >= begin) & (times < end))
-        yield FigureColumns(items[row], times[slot], totals[row, slot], mosts[row, slot])
+    read: list[tuple[int, Items, Values, Values]] = []
+    buckets = 0
+    for row_at, body in connection.execute(query).all():
+        read.append((row_at, *unpack_buckets(body, wanted)))
+        buckets += read[-1][2].size
+        if buckets >= AT_ONCE:
+            yield _within(tier, read, begin, end)
+            read, buckets = [], 0
+    if read:
+        yield _within(tier, read, begin, end)
+
+
+def _within(tier: RolledTier, rows: Sequence[tuple[int, Items, Values, Values]], begin: int, end: int) -> FigureColumns:
+    """Rows that were read as columns, without what is before `begin` or not before `end`."""
+    row_at = np.repeat([at for at, *_ in rows], [len(items) for _, items, _, _ in rows])
+    items, totals, mosts = (np.concatenate(parts) for parts in list(zip(*rows, strict=True))[1:])
+    at = row_at[:, np.newaxis] + tier.bucket * np.arange(totals.shape[1], dtype=np.int64)
+    row, slot = np.nonzero(~np.isnan(totals) & (at >= begin) & (at < end))
+    return FigureColumns(items[row], at[row, slot], totals[row, slot], mosts[row, slot])
 
 
 def _old(

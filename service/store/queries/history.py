@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, Connection, Engine, select, type_coerce
+from sqlalchemy import BigInteger, Connection, Engine, Select, literal, null, select, type_coerce
 
 from service.config.settings import HistorySettings
 from service.store.figures.codec import Items
@@ -26,11 +26,11 @@ from service.store.queries.series import (
     missing_in,
 )
 from service.store.schema.history_tables import (
+    EPOCH,
     FIRST_POLL,
     StoredBucket,
     StoredPoll,
     millis,
-    moment,
 )
 from service.store.upkeep.rollup import FIVE_MINUTES, HOUR
 
@@ -40,6 +40,7 @@ FINEST_FOR: Sequence[tuple[timedelta, Resolution]] = ((timedelta(hours=2), "poll
 FINER: Mapping[Resolution, Resolution] = {"1h": "5m", "5m": "poll"}
 LEVELS_FOR = timedelta(hours=1)
 """A gauge is kept when it changes, and at least so often."""
+Times = NDArray[np.int64]
 
 
 class BadCursor(ValueError):
@@ -74,14 +75,14 @@ class History:
         if number is None:
             return HistoryPage(tier, begin, end, (), ())
         with self._engine.connect() as connection:
-            spans = _spans(connection, tier, number, begin, end, limit + 1)
+            times, spans = _spans(connection, tier, number, begin, end, limit + 1)
             more = spans[limit].at if len(spans) > limit else None
             spans = spans[:limit]
             wanted = _Choice(self._names, selectors)
             columns = {(selector.view, selector.column) for selector in selectors}
             figures = read(connection, tier, number, millis(begin), millis(more or end), columns, wanted)
         wanted(np.unique(figures.items))
-        series = tuple(_series(wanted.items, figures, [millis(span.at) for span in spans]))
+        series = tuple(_series(wanted.items, figures, times[:limit]))
         return HistoryPage(tier, begin, more or end, tuple(spans), series, more.isoformat() if more else None)
 
     def polls(self, database: str, begin: datetime, end: datetime, limit: int = 20_000) -> tuple[Poll, ...]:
@@ -163,21 +164,27 @@ def _after(cursor: str) -> datetime:
 
 def _spans(
     connection: Connection, resolution: str, database: int, begin: datetime, end: datetime, limit: int
-) -> list[HistorySpan]:
+) -> tuple[Times, list[HistorySpan]]:
+    """The spans, and their times in milliseconds. Nothing is done for each by itself: 90 days are 2,160 of them."""
+    query: Select[*tuple[Any, ...]]
     if resolution == "poll":
         poll = StoredPoll
-        query = select(poll.at, poll.seconds, poll.missing, poll.why).where(
-            poll.database_id == database, poll.at >= begin, poll.at < end
-        )
-        rows = connection.execute(query.order_by(poll.at).limit(limit))
-        return [HistorySpan(at, seconds, 1, missing_in(missing), why) for at, seconds, missing, why in rows]
-    table = StoredBucket
-    # Times as the whole numbers they are, and all rows at once: 90 days are 2,160 of them.
-    wanted = select(type_coerce(table.at, BigInteger), table.seconds, table.polls, table.missing).where(
-        table.width == WIDTHS[resolution], table.database_id == database, table.at >= begin, table.at < end
+        at = poll.at
+        query = select(type_coerce(at, BigInteger), poll.seconds, literal(1), poll.missing, poll.why)
+        query = query.where(poll.database_id == database)
+    else:
+        bucket = StoredBucket
+        at = bucket.at
+        query = select(type_coerce(at, BigInteger), bucket.seconds, bucket.polls, bucket.missing, null())
+        query = query.where(bucket.width == WIDTHS[resolution], bucket.database_id == database)
+    rows = connection.execute(query.where(at >= begin, at < end).order_by(at).limit(limit)).all()
+    if not rows:
+        return np.zeros(0, np.int64), []
+    times, seconds, counts, missing, reasons = zip(*rows, strict=True)
+    moments = [EPOCH + since for since in np.array(times, "m8[ms]").tolist()]
+    return np.array(times, np.int64), list(
+        map(HistorySpan, moments, seconds, counts, map(missing_in, missing), reasons)
     )
-    buckets = connection.execute(wanted.order_by(table.at).limit(limit)).all()
-    return [HistorySpan(moment(at), seconds, polls, missing_in(missing)) for at, seconds, polls, missing in buckets]
 
 
 class _Choice:
@@ -187,9 +194,15 @@ class _Choice:
         self._names = names
         self._selectors = selectors
         self._verdicts = np.zeros(0, np.int8)
+        self._last: tuple[Items, NDArray[np.bool_]] | None = None
         self.items: dict[int, SampleItem] = {}
 
     def __call__(self, items: Items) -> NDArray[np.bool_]:
+        if self._last is None or self._last[0] is not items:
+            self._last = items, self._of(items)
+        return self._last[1]
+
+    def _of(self, items: Items) -> NDArray[np.bool_]:
         highest = int(items[-1]) if len(items) else 0
         if highest >= len(self._verdicts):
             self._verdicts = np.pad(self._verdicts, (0, highest + 1 - len(self._verdicts)))
@@ -206,10 +219,10 @@ class _Choice:
 _NO, _YES = 1, 2
 
 
-def _series(items: Mapping[int, SampleItem], figures: FigureColumns, times: Sequence[int]) -> Iterator[StoredSeries]:
+def _series(items: Mapping[int, SampleItem], figures: FigureColumns, times: Times) -> Iterator[StoredSeries]:
     """A series for each item, its figures laid out by span; those of no span are of a poll that is gone."""
     numbers = np.array(sorted(items), np.int64)
-    totals, mosts = figures.matrix(numbers, np.array(times, np.int64))
+    totals, mosts = figures.matrix(numbers, times)
     for place, number in enumerate(numbers.tolist()):
         view, key, name, gauge = items[number]
         yield StoredSeries(view, json.loads(key), name, gauge, key, totals[place], mosts[place])

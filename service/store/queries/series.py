@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,7 @@ class SeriesSelector:
         return not self.match or self.match.items() <= json.loads(key).items()
 
 
-@dataclass(frozen=True, slots=True)
-class HistorySpan:
+class HistorySpan(NamedTuple):
     """One stretch that was watched: a poll (`at` is the end of its interval) or a bucket (`at` is its begin).
 
     `seconds` is what its figures cover, None or 0 where there is no interval. `missing` has views, and single counters

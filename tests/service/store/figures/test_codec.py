@@ -64,6 +64,11 @@ def test_buckets_come_back_as_they_were(items: list[int], width: int, chance: ra
     assert read.tolist() == numbers.tolist()
     assert same(told[0], totals)
     assert same(told[1], mosts)
+    taken = np.array([chance.random() < 0.3 for _ in items], bool)
+    read, *told = unpack_buckets(pack_buckets(numbers, totals, mosts), lambda every: taken)
+    assert read.tolist() == numbers[taken].tolist()
+    assert same(told[0], totals[taken])
+    assert same(told[1], mosts[taken])
 
 
 def test_seventy_thousand_items_come_back() -> None:
