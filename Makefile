@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-wire test test-live test-live-needs check format chart docs site sbom pictures screenshots bench bench-model soak clean
+.PHONY: help demo demo-wire test test-live test-live-needs check format docs site sbom pictures screenshots bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -25,7 +25,7 @@ demo-wire: .venv/.ready  ## the same through the real driver and a listener of o
 test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.ready  ## every test, on every core there is
 	@echo "make test: every test on every core; this takes some minutes, and Ctrl-C ends it"
-	@$(RUN) pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not soak and not oracle"
+	@$(RUN) --group chart pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not soak and not oracle"
 
 # Asked for before anything is installed; passwords come from the environment, so that no list of processes shows them.
 test-live-needs:
@@ -47,10 +47,6 @@ check: .venv/.ready  ## format, lint, types, import contracts, tests
 format: .venv/.ready  ## let ruff put the code in order
 	$(RUN) ruff format .
 	$(RUN) ruff check --fix .
-
-chart: .venv/.ready  ## Helm's own engine for the tests of the chart (75 MB), and those tests
-	$(UV) sync --frozen --all-extras --group chart --quiet
-	$(RUN) pytest -q tests/repo/test_chart.py
 
 docs: .venv/.ready  ## write the parts of the documents that follow from code
 	$(RUN) python -m docs.build

@@ -37,7 +37,7 @@ CLAIMED: Json = {"persistence": {"existingClaim": "history"}, "existingSecret": 
 
 @pytest.fixture(scope="module")
 def helm() -> Any:
-    return pytest.importorskip("helm_python", reason="Helm's engine is not installed; `make chart` installs it")
+    return pytest.importorskip("helm_python", reason="Helm's engine is not installed; `make test` installs it")
 
 
 def rendered(helm: Any, values: Mapping[str, object], name: str = "latchscope") -> dict[str, Json]:

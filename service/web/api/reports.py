@@ -1,6 +1,6 @@
 """REST for uploaded reports: what `latchscope diagnose` tells, kept under the SHA-256 of the content."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Request, Response
@@ -60,11 +60,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         prefix="/api/v1/reports", tags=["reports"], generate_unique_id_function=operation_id, responses=REFUSED | STORE
     )
 
-    async def received(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Sequence[File]:
-        try:
-            return await receive(request, uploads.max_bytes)
-        except UploadRefused as error:
-            raise HTTPException(error.status, str(error)) from None
+    received = _receiver(uploads, access)
 
     @router.post("", status_code=201, responses=NOT_TAKEN | KNOWN, openapi_extra=BODY)
     def create_reports(
@@ -105,6 +101,18 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
             raise HTTPException(404, f"no report {label(id)}; GET /api/v1/reports lists them")
 
     return router
+
+
+def _receiver(uploads: Uploads, access: Access) -> Callable[..., Awaitable[Sequence[File]]]:
+    """What takes the files out of a request of a caller who may send some."""
+
+    async def received(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Sequence[File]:
+        try:
+            return await receive(request, uploads.max_bytes)
+        except UploadRefused as error:
+            raise HTTPException(error.status, str(error)) from None
+
+    return received
 
 
 def report_out(upload: Upload) -> ReportOut:

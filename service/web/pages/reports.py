@@ -1,6 +1,6 @@
 """Pages for uploaded reports: the form and the list, and each report as the page of a database is laid out."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -27,13 +27,7 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
     """The HTML routes below /reports. They need no script: a form, and an answer that is a page."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-    async def received(
-        request: Request, caller: Annotated[Caller, Depends(access.operator)]
-    ) -> Sequence[File] | UploadRefused:
-        try:
-            return await receive(request, uploads.max_bytes)
-        except UploadRefused as error:
-            return error
+    received = _receiver(uploads, access)
 
     @router.get("/reports")
     def reports(request: Request, caller: Annotated[Caller, Depends(access.reader)], deleted: bool = False) -> Response:
@@ -75,6 +69,20 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
         return RedirectResponse("/reports?deleted=1", 303)
 
     return router
+
+
+def _receiver(uploads: Uploads, access: Access) -> Callable[..., Awaitable[Sequence[File] | UploadRefused]]:
+    """What takes the files out of a request of a caller who may send some, or says why it does not."""
+
+    async def received(
+        request: Request, caller: Annotated[Caller, Depends(access.operator)]
+    ) -> Sequence[File] | UploadRefused:
+        try:
+            return await receive(request, uploads.max_bytes)
+        except UploadRefused as error:
+            return error
+
+    return received
 
 
 def _gone(request: Request, id: str) -> Response:

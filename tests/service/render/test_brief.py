@@ -16,7 +16,7 @@ from service.render.diagnosis import as_text
 from tests.rules.case_files import all_cases, delta_of
 from tests.rules.printed import scripted
 
-COLUMNS, QUIET_WORDS, TROUBLE_WORDS = 100, 120, 480
+COLUMNS, QUIET_WORDS, TROUBLE_WORDS = 100, 120, 490
 SAMPLED_CASES, SAMPLED_RECORDINGS = 120, 12
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 HEADLINE = re.compile(r"^(?:INFO|NOTICE|WARNING|CRITICAL): ", re.M)

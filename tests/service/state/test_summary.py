@@ -64,6 +64,6 @@ def test_hang_is_one_story_in_state_text_and_page(stage: Stage) -> None:
     holder = "See why session 312 on instance 1 keeps the lock, and let it finish if it can."
     assert summary.do_now == diagnosis.findings[0].do_now == holder
     page = stage.app().get("/db/ddl-hang").text
-    assert f"sessions wait, {group.hanging} of them for 10 s or longer</dt><dd>{group.sessions}</dd>" in page
+    assert f"sessions wait, {group.hanging} of them for 10\u00a0s or longer</dt><dd>{group.sessions}</dd>" in page
     assert holder in page
     assert "the longest wait, since 1 Mar 12:0" in page
