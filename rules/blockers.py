@@ -65,7 +65,8 @@ def holder_of(context: SignalContext) -> str | None:
     most = max(found.blockers, key=lambda blocker: blocker.waiters or 0, default=None) if found else None
     if most is None or most.sid is None:
         return None
-    about = process(most.program) if most.background else most.module or most.program or most.username
+    module = f"module {most.module}" if most.module else None
+    about = process(most.program) if most.background else module or most.program or most.username
     return f"session {session_of(most)}" + (f" ({about})" if about else "")
 
 
