@@ -6,7 +6,6 @@ Closed loop: as fast as it can, nothing written. Open loop: the whole service ev
 import argparse
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from rich.console import Group
 from rich.table import Table
 
 from tests.oracle_standin.scripted import PASSWORD, USER
+from tests.ports import free_port
 
 INTERVAL = 15.0
 SCRAPE_EVERY = 5.0
@@ -155,21 +155,12 @@ def processor_of(pid: int) -> float:
     return (int(cells[11]) + int(cells[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _free_port() -> int:
-    """A port nobody listens on, below those the kernel gives to connections: the service has many of these."""
-    for port in range(20_000, 30_000):
-        with socket.socket() as tried:
-            if tried.connect_ex(("127.0.0.1", port)):
-                return port
-    raise RuntimeError("no port between 20,000 and 30,000 is free")
-
-
 @contextmanager
 def serving(
     databases: int, port: int, folder: Path, tree: Path, interval: float = INTERVAL
 ) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
     """A service of a checkout, its process and its port. A checkout with an environment of its own is run by that."""
-    own = _free_port()
+    own = free_port()
     names = [f"db-{number:04}" for number in range(databases)]
     config = {
         "listen": f"127.0.0.1:{own}",

@@ -26,9 +26,9 @@ from tests.service.stage import BEGAN, Client, Stage
 
 DATABASES = 1000
 TIMES = 10
-POLLS = range(40, 3640, 15)
-"""An hour of polls for the databases whose page is asked for."""
 INTERVAL = 15
+POLLS = range(40, 3640, INTERVAL)
+"""An hour of polls for the databases whose page is asked for."""
 FILLED = 10
 ASKED = ("undo-storm", "busy-but-fine")
 """Whose pages are asked for; they are among the filled."""
@@ -45,8 +45,10 @@ def figures() -> Table:
         stage = Stage(patch, Path(folder))
         names = list(scenarios())
         more = [f"{names[number % len(names)]}-{number}" for number in range(DATABASES - len(names))]
-        settings = [DatabaseSettings(name=name, dsn=f"demo:{name}", interval=15.0) for name in names]
-        settings += [DatabaseSettings(name=name, dsn=f"demo:{name.rpartition('-')[0]}", interval=15.0) for name in more]
+        settings = [DatabaseSettings(name=name, dsn=f"demo:{name}", interval=INTERVAL) for name in names]
+        settings += [
+            DatabaseSettings(name=name, dsn=f"demo:{name.rpartition('-')[0]}", interval=INTERVAL) for name in more
+        ]
         stage.watch(*settings)
         for name in ASKED:
             for at in POLLS:
