@@ -71,3 +71,15 @@ def next_turn(name: str, now: float, pause: float) -> tuple[float, bool]:
     """
     turn, latest = turn_of(name, now + pause, pause), now + 1.25 * pause
     return (turn, True) if turn <= latest else (latest, False)
+
+
+def next_poll(name: str, due: float, now: float, pause: float, in_turn: bool) -> tuple[float, bool]:
+    """When to poll next after a poll that was due then and ended now, and whether that is the database's own moment.
+
+    A late poll is not followed at once by the next. Where we have too much to do that holds for all alike, wherever their
+    own moments are, so that all wait equally long.
+    """
+    planned, soonest = due + pause, now + pause / 2
+    if planned < soonest:
+        return soonest, False
+    return (planned, True) if in_turn else next_turn(name, now, pause)

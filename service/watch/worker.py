@@ -18,7 +18,7 @@ from service.config.audit import Audit
 from service.state import confirmations
 from service.state.board import Failure, MonitoredDatabase, Published
 from service.state.leases import LeasesLost
-from service.watch.backoff import after_failure, felt, interval_after, nearest, next_turn
+from service.watch.backoff import after_failure, felt, interval_after, nearest, next_poll
 from service.watch.blocker_look import BlockerLook
 from service.watch.pipeline import PollKeeper, run_poll
 from service.watch.scheduler import PollScheduler
@@ -75,6 +75,8 @@ class Worker:
         self._scheduler = scheduler or PollScheduler()
         self._grouping = Grouping(watched.name) if grouped else None
         self._due = first or time.monotonic()
+        self._asked_for = self._due
+        """Moment for which the turn at hand, or the next one, was asked."""
         self._look_at = 0.0
         self._began: float | None = None
         self._in_turn = False
@@ -142,17 +144,16 @@ class Worker:
         """The poll or the look that is due, or the goodbye; time.monotonic() of the next one, None at the end."""
         now = time.monotonic()
         if not self._stopping:
-            if self._hurried or now >= self._due:
+            if self._hurried or min(now, self._asked_for) >= self._due:
                 self._poll(now)
-            elif self._looking:
+            elif self._looking:  # also where the poll is due by now: who queued for a look has not queued for a poll
                 self._look(now)
         if self._stopping:
             self._drop()
             self._ended.set()
             return None
-        if self._hurried:
-            return time.monotonic()
-        return min(self._due, self._look_at) if self._looking else self._due
+        self._asked_for = min(self._due, self._look_at) if self._looking else self._due
+        return time.monotonic() if self._hurried else self._asked_for
 
     def _poll(self, began: float) -> None:
         self._hurried = False
@@ -162,10 +163,7 @@ class Worker:
         if self._failures:
             self._due, self._in_turn, self._began = now + pause, False, None
             return
-        if self._in_turn:
-            self._due = max(self._due + pause, now + pause / 2)  # a late poll is not followed at once by the next
-        else:
-            self._due, self._in_turn = next_turn(self.name, now, pause)
+        self._due, self._in_turn = next_poll(self.name, self._due, now, pause, self._in_turn)
         self._began, self._look_at = began, now
         if late > LATE_SECONDS and before is not None:
             self.watched.pace = max(self.watched.pace, began - before)  # we have too much to do, and say so

@@ -4,11 +4,13 @@ Every call into the driver that could wait without end runs `within` a deadline.
 """
 
 import asyncio
+import os
+import resource
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import partial
@@ -125,6 +127,26 @@ def test_standin_connects_and_answers(listener: Listener) -> None:
     assert not listener.problems
     counters = orcl(listener).counters
     assert (counters.connections, counters.logins, counters.failed_logins, counters.statements) == (1, 1, 0, 1)
+
+
+def test_more_than_a_thousand_connections_are_served(modern: Listener) -> None:
+    """Neither the driver nor the listener may use select(), which refuses descriptors above 1,023."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048) if hard < 0 else hard, hard))
+    with ExitStack() as held:
+        while (taken := os.open(os.devnull, os.O_RDONLY)) < 1024:
+            held.callback(os.close, taken)
+        held.callback(os.close, taken)
+        held.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        connection = connect(modern)
+        assert works(connection)
+        connection.call_timeout = 30
+        assert refusal(lambda: ask(connection, SLOW)) == "DPY-4024"
+        connection.call_timeout = 0
+        within(LIMIT, connection.ping)
+        assert works(connection)
+        connection.close()
+    assert not modern.problems
 
 
 def test_standin_counts_round_trips(listener: Listener) -> None:

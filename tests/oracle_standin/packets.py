@@ -4,7 +4,7 @@ import socket
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
-from select import select
+from select import POLLIN, poll
 
 from .wire import ProtocolError, Reader
 
@@ -91,7 +91,9 @@ class Link:
         Before an answer goes out this is called for zero seconds too: a driver whose break crosses a long answer
         takes the answer's beginning for the reaction to its break, and the rest for the answer to its next call.
         """
-        if self._received or select([self._socket], [], [], seconds)[0]:
+        waiting = poll()  # select() refuses a descriptor above 1,023
+        waiting.register(self._socket, POLLIN)
+        if self._received or waiting.poll(seconds * 1000):
             raise ProtocolError(f"{self.next_packet()} instead of patience")
 
     def hang(self) -> None:

@@ -8,9 +8,11 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from collectors.deadline import SessionCalls, TooLate
+from service.state.readiness import readiness
 from service.watch import scheduler as module
 from service.watch.scheduler import PollScheduler, QueueMetrics
 from tests.oracle_standin.deadline import HANGS
+from tests.service.simulated_fleet import SimulatedFleet
 from tests.service.standin import becomes
 
 
@@ -238,3 +240,14 @@ def _probe(one: PollScheduler) -> bool:
     found = one._work.acquire(timeout=HANGS)
     one._work.release()
     return found
+
+
+def test_twice_too_much_to_do_makes_all_intervals_twice_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = SimulatedFleet(40, 10.0, monkeypatch)
+    fleet.run(until=1400.0)
+    gaps, queue = fleet.gaps(since=1200.0), fleet.scheduler.queue_seconds
+    assert len(gaps) > 300
+    assert (min(gaps), max(gaps)) == pytest.approx((20.0, 20.0), abs=1.0)
+    assert [worker.watched.pace for worker in fleet.workers] == pytest.approx([20.0] * 40, abs=1.0), "each says so"
+    assert queue == pytest.approx(15.0, abs=1.0)
+    assert "wait up to 15 s for their turn, so every database is polled less often" in readiness(None, queue).status
