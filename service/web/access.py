@@ -67,7 +67,8 @@ def read_tokens(path: Path) -> dict[str, Caller]:
 
 
 class Access:
-    """Decides about requests; its methods are FastAPI dependencies."""
+    """Decides about requests; its methods are FastAPI dependencies, asynchronous since they wait for nothing: no thread is
+    needed to find out who asks."""
 
     def __init__(self, tokens: dict[str, Caller] | None, *, here_only: bool = True) -> None:
         """`here_only`: whether only this machine can reach us, so that every request must name it as its host."""
@@ -112,8 +113,11 @@ class Access:
                 return caller
         return None
 
-    def reader(self, request: Request) -> Caller:
+    async def reader(self, request: Request) -> Caller:
         """Whoever may read. Raises 401, or 403 without tokens."""
+        return self._reader(request)
+
+    def _reader(self, request: Request) -> Caller:
         if self._tokens is None:
             if self._here_only:
                 _for_this_machine(request)
@@ -125,9 +129,9 @@ class Access:
         challenge = {"WWW-Authenticate": 'Bearer, Basic realm="latchscope: any name, token as password"'}
         raise HTTPException(401, "send a token of auth.tokens_file: Authorization: Bearer <token>", headers=challenge)
 
-    def operator(self, request: Request) -> Caller:
+    async def operator(self, request: Request) -> Caller:
         """Whoever may change state or load a database. Raises 401 or 403."""
-        caller = self.reader(request)
+        caller = self._reader(request)
         if caller.role != "operate":
             raise HTTPException(403, f"{caller.name} may read; this needs the role operate")
         if self._tokens is None:

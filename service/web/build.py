@@ -18,12 +18,13 @@ from service.web.access import Access, read_tokens
 from service.web.api import problems
 from service.web.api.actions import actions_api
 from service.web.api.compare import compare_api
-from service.web.api.databases import api, outside
+from service.web.api.databases import api
 from service.web.api.episodes import episodes_api
 from service.web.api.fleet import fleet_api
 from service.web.api.history import history_api
 from service.web.api.http import AnswersHead
 from service.web.api.marks import marks_api
+from service.web.api.monitoring import monitoring
 from service.web.api.reports import reports_api
 from service.web.api.stream import streams
 from service.web.api.whatif import whatif_api
@@ -73,7 +74,7 @@ def build_web(
         actions_api(board, actions, access, audit),
         reports_api(uploads, access, audit),
         fleet_api(cells, access),
-        outside(board, registry, ready, access),
+        monitoring(board, registry, ready, access),
         causes_pages(board, repository, access),
         pages(board, access, uploads, repository),
         history_pages(board, repository, access),

@@ -49,7 +49,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "build | server",
         "pages",
         "api",
-        "access | charts | fleet_rows | presenters | query_params",
+        "access | bulkhead | charts | fleet_rows | presenters | query_params",
         "fleet_schemas | schemas",
     ),
 }

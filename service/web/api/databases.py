@@ -1,32 +1,22 @@
-"""REST under /api/v1, beside /healthz, /readyz and /metrics. Reads only the board, the catalogue and the store."""
-
-from collections.abc import Callable
+"""REST under /api/v1: databases, what the last interval shows of each, and causes. Reads board, catalogue and store."""
 
 from fastapi import APIRouter, Depends, HTTPException, Request
-from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.responses import Response
 from fastapi.routing import APIRoute
-from prometheus_client import CollectorRegistry, Gauge
 
 from rules.catalogue import catalogue
 from rules.hang_model import Blockers
 from rules.model import Diagnosis
-from service.metrics.exposition import exposition, probe
-from service.metrics.families import EXPOSITION_BYTES
 from service.state.board import Board, MonitoredDatabase
-from service.state.readiness import Readiness
 from service.store.repository import Repository
 from service.web import presenters
 from service.web.access import Access
 from service.web.api.etag import UNCHANGED, tagged
-from service.web.api.http import squeezed
 from service.web.api.problems import NOT_FOUND, REFUSED
 from service.web.fleet_rows import FleetRows, having
 from service.web.fleet_schemas import CauseOut, CauseWholeOut, DatabaseOut, OverviewOut
 from service.web.query_params import AtQuery, CursorQuery, WholeQuery, link_next, part_of, requested_time
-from service.web.schemas import CachesOut, CapabilitiesOut, Health, LatchesOut
-
-LEVEL = 1
-"""Three quarters of what the best level saves on /metrics, for a tenth of its time."""
+from service.web.schemas import CachesOut, CapabilitiesOut, LatchesOut
 
 
 def operation_id(route: APIRoute) -> str:
@@ -126,50 +116,3 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
         return CauseWholeOut.model_validate(catalogue()[id].model_dump() | {"found_at": having(board).get(id, ())})
 
     return router
-
-
-def outside(board: Board, own: CollectorRegistry, ready: Callable[[], Readiness], access: Access) -> APIRouter:
-    """What monitoring asks for, outside the versioned API."""
-    router = APIRouter(generate_unique_id_function=operation_id, tags=["service"])
-    size = Gauge(EXPOSITION_BYTES.name, EXPOSITION_BYTES.help, registry=own)
-
-    @router.get("/healthz")
-    def get_health() -> Health:
-        """Whether the process runs; touches nothing else."""
-        return Health(status="ok")
-
-    @router.get("/readyz", response_model=Health, responses={503: {"model": Health}})
-    def get_readiness() -> Response:
-        """Whether the store answers and our threads run; of polls that come late too. A database that is down is no reason."""
-        now = ready()
-        return JSONResponse(Health(status=now.status).model_dump(), status_code=200 if now.ready else 503)
-
-    @router.get("/metrics", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED)
-    def get_metrics(request: Request) -> Response:
-        """Prometheus metrics of every database this process polls, and of the process; OpenMetrics where asked for."""
-        page, content_type = exposition(board.own(), own, request.headers.get("accept", ""))
-        size.set(len(page))
-        return _squeezed(page, content_type, request)
-
-    @router.get(
-        "/probe", response_class=PlainTextResponse, dependencies=[Depends(access.reader)], responses=REFUSED | NOT_FOUND
-    )
-    def get_probe(request: Request, target: str) -> Response:
-        """Metrics of one database by its configured name; never an address, so nobody can make us connect elsewhere."""
-        found = board.get(target)
-        if found is None:
-            raise HTTPException(404, f"no database named {target} is configured; a target is a name, not an address")
-        if not found.owned:
-            raise HTTPException(
-                404, f"{target} is polled by {found.polled_by or 'no replica'}; only its metrics are exported"
-            )
-        page, content_type = probe(found, request.headers.get("accept", ""))
-        return _squeezed(page, content_type, request)
-
-    return router
-
-
-def _squeezed(page: bytes, content_type: str, request: Request) -> Response:
-    """An answer, in gzip where the caller takes that."""
-    body, headers = squeezed(page, request, LEVEL)
-    return Response(body, media_type=content_type, headers=headers)

@@ -96,13 +96,13 @@ ErrorPage = Callable[[Request, int, str, str], Response | None]
 
 
 def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, detail: None) -> None:
-    """Answer every error of the application as a problem, or as a page where that is wanted; document it as a problem."""
+    """Let the event loop, which needs no thread for it, answer every error as a problem or page; document it as a problem."""
     generate = app.openapi
     said_at: dict[str, float] = {}
     app.openapi = lambda: completed(_documented(generate()))  # type: ignore[method-assign]
 
     @app.exception_handler(HTTPException)
-    def _http(request: Request, error: HTTPException) -> Response:
+    async def _http(request: Request, error: HTTPException) -> Response:
         titles = {404: "Not found", 405: "Method not allowed", 401: "Not authenticated", 403: "Not allowed"}
         parts = (error.status_code, titles.get(error.status_code, "Refused"), str(error.detail))
         answer = as_page(request, *parts) or problem(request, *parts)
@@ -112,20 +112,20 @@ def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, de
         return answer
 
     @app.exception_handler(RequestValidationError)
-    def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+    async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         listed = "; ".join(
             f"{'.'.join(str(part) for part in error['loc'])}: {error['msg']}" for error in error.errors()
         )
         return problem(request, 422, "Not understood", listed)
 
     @app.exception_handler(ClientDisconnect)
-    def _gone(request: Request, error: Exception) -> JSONResponse:
+    async def _gone(request: Request, error: Exception) -> JSONResponse:
         log.info("%s: the client went away before it had sent everything", request.url.path)
         return problem(request, 400, "Not understood", "The request ended before its end.")
 
     @app.exception_handler(RuntimeError)
     async def _no_thread(request: Request, error: Exception) -> JSONResponse:
-        """Answered by the event loop, since there is no thread to answer it; said once a minute, however many ask."""
+        """Said once a minute, however many ask."""
         if NO_THREAD not in str(error):
             raise error
         now = time.monotonic()
@@ -135,12 +135,12 @@ def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, de
         return problem(request, 503, "Refused", "No thread is left for this request; ask again later.")
 
     @app.exception_handler(DATABASE_ERROR)
-    def _store(request: Request, error: Exception) -> JSONResponse:
+    async def _store(request: Request, error: Exception) -> JSONResponse:
         log.warning("store: %s cannot be answered: %s", request.url.path, brief(error))
         return problem(request, 503, "The store does not answer", "Polls go on and wait for it; ask again later.")
 
     @app.exception_handler(Exception)
-    def _bug(request: Request, error: Exception) -> JSONResponse:
+    async def _bug(request: Request, error: Exception) -> JSONResponse:
         log.error("bug while answering %s", request.url.path, exc_info=error)
         return problem(request, 500, "A fault of latchscope", "The log of the service has the details.")
 
