@@ -19,7 +19,8 @@ from collectors.simulator.views import table
 class ScriptedDatabase:
     """Answers our statements, by their exact text, with the rows of a scenario at the time of the poll.
 
-    `clock` gives seconds since the scenario began. Views in `refused` answer ORA-00942, as without a grant.
+    `clock` gives seconds since `began`. The instance says in whole seconds when it started, as a real one does; its clock is
+    exact, so that it never goes back from one process to the next. Views in `refused` answer ORA-00942, as without a grant.
     """
 
     def __init__(
@@ -27,6 +28,7 @@ class ScriptedDatabase:
     ) -> None:
         self.scenario = scenario
         self._began = began.astimezone(UTC).replace(microsecond=0)
+        self._late = began.microsecond / 1e6
         self._clock = clock
         self._refused = frozenset(refused)
         self._now = 0.0
@@ -39,13 +41,16 @@ class ScriptedDatabase:
         if views & self._refused:
             raise ViewRefused("ORA-00942: table or view does not exist")
         if "v$instance" in views:
-            self._now = self._clock()
+            self._now = self._elapsed()
         of = {view: self.view(view) for view in views}
         group = group_text_of(sql)
         columns, rows = (
             (group.columns, group.united({view: _as_rows(*of[view]) for view in of})) if group else of.popitem()[1]
         )
         return Answer(columns, rows)
+
+    def _elapsed(self) -> float:
+        return self._clock() + self._late
 
     def view(self, name: str) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
         """Columns and rows of a view at the time of the poll."""
@@ -55,7 +60,7 @@ class ScriptedDatabase:
         """What an action or a preflight asks: holders of the latch, the kind, or the number of a confirming query."""
         if sql == database_kind.SURROUNDINGS:
             return Answer(("database_role", "rds_users"), [("PRIMARY", 0)])
-        now = ScenarioState(self.scenario, self._clock(), self._began)
+        now = ScenarioState(self.scenario, self._elapsed(), self._began)
         if sql == holders.STATEMENT:
             looks = int(number(binds.get("looks")) or 0)
             time.sleep(looks * waits.SECONDS_PER_LOOK)

@@ -17,6 +17,8 @@ from tests.oracle_standin.deadline import HANGS
 from tests.ports import free_port
 from tests.started import ROOT, Started
 
+STUCK = 5 * HANGS
+"""Seconds after which a whole process will never be ready: a start was seen to take 120 s where twenty others wanted to run."""
 ASK = httpx.Client(timeout=HANGS, limits=httpx.Limits(max_keepalive_connections=0))
 """One client, since each reads the certificates of the machine; no connection outlives its question."""
 
@@ -35,7 +37,7 @@ class Running:
         answer.raise_for_status()
         return answer.json()
 
-    def wait(self, ready: Callable[[], bool], seconds: float = HANGS) -> None:
+    def wait(self, ready: Callable[[], bool], seconds: float = STUCK) -> None:
         """Wait until something is so, or fail with what the process said."""
         until = time.monotonic() + seconds
         while time.monotonic() < until and self.process.poll() is None:
@@ -54,11 +56,14 @@ class Running:
 
 
 @contextmanager
-def answering(process: subprocess.Popen[bytes] | Started, port: int, log: Path) -> Iterator[Running]:
-    """A service that has been started, once it answers; killed with the block."""
+def answering(
+    process: subprocess.Popen[bytes] | Started, port: int, log: Path, *, awaited: bool = True
+) -> Iterator[Running]:
+    """A service that has been started, once it answers, or at once where nobody waits for that; killed with the block."""
     running = Running(process, f"http://127.0.0.1:{port}", log)
     try:
-        running.wait(lambda: ASK.get(f"{running.url}/healthz").status_code == 200)
+        if awaited:
+            running.wait(lambda: ASK.get(f"{running.url}/healthz").status_code == 200)
         yield running
     finally:
         if process.poll() is None:
@@ -73,12 +78,15 @@ def serve(
     databases: Sequence[Mapping[str, object]],
     port: int | None = None,
     environment: Mapping[str, str] | None = None,
+    fresh: bool = False,
+    awaited: bool = True,
     **settings: object,
 ) -> Iterator[Running]:
-    """`latchscope serve` with these settings, in an interpreter of its own that also notes its polls; killed with the block.
+    """`latchscope serve` with these settings, in a process of its own that also notes its polls; killed with the block.
 
-    Its files are below `folder`, unless the settings say otherwise. `under`: a command that starts it, as `prlimit`. See
-    tests.service.noting for what the environment may ask for.
+    Its files are below `folder`, unless the settings say otherwise. `under`: a command that starts it, as `prlimit`. With it, or
+    where the process is to be `fresh`, it has an interpreter of its own; otherwise it is forked, see tests.started. The block
+    begins once it answers, if that is `awaited`. See tests.service.noting for what the environment may ask for.
     """
     port = port or free_port()
     chosen = {
@@ -89,10 +97,15 @@ def serve(
     }
     config, log = folder / "latchscope.yaml", folder / "stderr.txt"
     config.write_text(yaml.safe_dump(chosen), encoding="utf-8")
-    command = [*under, sys.executable, "-m", "tests.service.noting", "serve", "--config", str(config)]
-    with log.open("ab") as errors:
-        process = subprocess.Popen(command, cwd=ROOT, stderr=errors, env={**os.environ, **(environment or {})})
-    with answering(process, port, log) as running:
+    words = ("-m", "tests.service.noting", "serve", "--config", str(config))
+    surroundings = {**os.environ, **(environment or {})}
+    process: subprocess.Popen[bytes] | Started
+    if fresh or under:
+        with log.open("ab") as errors:
+            process = subprocess.Popen([*under, sys.executable, *words], cwd=ROOT, stderr=errors, env=surroundings)
+    else:
+        process = Started(*words, errors=log, environment=surroundings)
+    with answering(process, port, log, awaited=awaited) as running:
         yield running
 
 

@@ -54,7 +54,7 @@ def told_by(clock: Path, place: Place) -> dict[str, str]:
 def test_polls_go_on_across_jumps_of_the_clock(place: Place) -> None:
     clock = place.folder / "clock"
     clock.write_text("+0", encoding="utf-8")
-    with serve(place.folder, environment=told_by(clock, place), **settings(place)) as running:
+    with serve(place.folder, environment=told_by(clock, place), fresh=True, **settings(place)) as running:
         for offset in (0, 3600, 0, -3600, 0):
             jump = f"{offset:+d}"
             clock.write_text(f"{jump}\n", encoding="utf-8")

@@ -17,7 +17,7 @@ from service.store.ingest.disk_queue import DiskQueue
 from service.store.repository import Repository
 from service.store.writer import Writer
 from tests.service.noting import NOTED
-from tests.service.running import Running, serve
+from tests.service.running import STUCK, Running, serve
 from tests.service.standin import becomes
 from tests.service.stores import Place
 from tests.service.test_crash import noted, stored
@@ -25,12 +25,16 @@ from tests.service.test_crash import noted, stored
 NAMES = ("undo-storm", "parse-storm", "busy-but-fine")
 KILLS = {"sqlite": 200, "postgresql": 100}
 FEWER = "LATCHSCOPE_TEST_KILLS"
-"""The environment may ask for fewer kills, where an hour is too long."""
+"""The environment may ask for another number of kills."""
+STARTS = 4
+"""Every so often it is killed while it starts, before it answers or polls."""
 
 
 @contextmanager
-def serving(place: Place) -> Iterator[Running]:
-    """`latchscope serve` over scripted databases that are polled five times a second, once it polls; killed with the block.
+def serving(place: Place, *, awaited: bool = True) -> Iterator[Running]:
+    """`latchscope serve` over scripted databases that are polled five times a second, killed with the block.
+
+    The block begins once it polls, or with its start where nothing is `awaited`.
 
     At another port each time: with PostgreSQL each replica has a spool of its own, and takes over that of one that is gone.
     """
@@ -43,8 +47,10 @@ def serving(place: Place) -> Iterator[Running]:
         spool={"directory": str(place.folder / "spool")},
         defaults={"budget": 1},
         environment={NOTED: str(place.folder / "polls.txt")},
+        awaited=awaited,
     ) as running:
-        running.wait(lambda: len(noted(place)) > before)
+        if awaited:
+            running.wait(lambda: len(noted(place)) > before)
         yield running
 
 
@@ -61,13 +67,15 @@ def test_killed_service_loses_no_poll_but_those_in_flight(place: Place) -> None:
     kills = int(os.environ.get(FEWER, KILLS[place.kind]))
     chance = random.Random(17)
     for number in range(kills):
-        with serving(place):
+        with serving(place, awaited=number % STARTS != 0):
             time.sleep(chance.uniform(0, 1))
         if number % 10 == 9:
             print(f"{place.kind}: {number + 1} kills, {len(noted(place))} polls", flush=True)  # noqa: T201  as below
     left = set((place.folder / "spool").rglob("*.poll"))
     with serving(place) as running:
-        becomes(lambda: not any(each.exists() for each in left), "what the last kill left in the spool is brought in")
+        becomes(
+            lambda: not any(each.exists() for each in left), "what the last kill left in the spool is brought in", STUCK
+        )
         running.stop()
         assert running.process.returncode == 0
     store = finished(place)

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from service.store.check import problems
+from service.store.ingest.disk_queue import DiskQueue
 from service.store.repository import Repository
+from service.store.writer import Writer
 from tests.oracle_standin.deadline import HANGS
 from tests.service.noting import NOTED
 from tests.service.running import ASK, Running, serve
@@ -50,16 +52,29 @@ def through(disk: SickDisk, sickness: str, place: Place, running: Running) -> st
     )
 
 
-def ends_while_stuck(disk: SickDisk, running: Running) -> None:
-    """It says what it loses and goes; the kernel lets a process go only when the disk has answered, whatever is done to it."""
+def ends_while_stuck(disk: SickDisk, running: Running, place: Place, spool: Path | None) -> None:
+    """It ends once what is in memory is on a disk that answers, or else says what it loses.
+
+    The kernel lets a process go only when the disk has answered, whatever is done to it.
+    """
     disk.suffer("stuck")
     running.wait(lambda: ASK.get(f"{running.url}/readyz").status_code == 503)
     running.process.send_signal(signal.SIGTERM)
     began = time.monotonic()
-    becomes(lambda: "polls are lost: latchscope stops" in running.log.read_text("utf-8"), "it says what it loses")
-    print(f"SIGTERM while it is stuck: given up after {time.monotonic() - began:.1f} s", flush=True)  # noqa: T201
+    last = "Application shutdown complete" if spool else "polls are lost: latchscope stops"
+    becomes(lambda: last in running.log.read_text("utf-8"), "it says what it loses, or ends")
+    seen = time.monotonic() - began
     disk.suffer("")
     assert running.process.wait(HANGS) == 0
+    if spool is not None:
+        assert "polls are lost" not in running.log.read_text("utf-8")
+        store, left = Repository(place.url), DiskQueue(spool, 2**30)
+        waiting = len(left)
+        Writer(store, left).catch_up()
+        store.close()
+        assert set(noted(place)) <= stored(place), "all that was taken is brought in by the next start"
+        last = f"{waiting} polls in the spool, all brought in"
+    print(f"SIGTERM while it is stuck: done after {seen:.1f} s: {last}", flush=True)  # noqa: T201
 
 
 @pytest.mark.soak
@@ -69,7 +84,8 @@ def test_service_lives_through_every_sickness_of_a_disk(tmp_path: Path, spool: s
     with sick_disk(tmp_path) as disk:
         place = Place("sqlite", tmp_path, None)
         place.file.symlink_to(disk.mount / "store.db")
-        settings = {} if spool == "beside the store" else {"spool": {"directory": str(tmp_path / "spool")}}
+        folder = None if spool == "beside the store" else tmp_path / "spool"
+        settings = {} if folder is None else {"spool": {"directory": str(folder)}}
         with serve(
             tmp_path,
             databases=databases,
@@ -81,7 +97,7 @@ def test_service_lives_through_every_sickness_of_a_disk(tmp_path: Path, spool: s
             running.wait(lambda: len(noted(place)) > POLLS)
             for sickness in SICK:
                 print(f"spool {spool}, {through(disk, sickness, place, running)}", flush=True)  # noqa: T201  figures for `make soak`
-            ends_while_stuck(disk, running)
+            ends_while_stuck(disk, running, place, folder)
         assert "Traceback" not in running.log.read_text("utf-8"), running.log.read_text("utf-8")
         store = Repository(place.url)
         assert list(problems(store.engine)) == []

@@ -87,6 +87,7 @@ def test_new_names_and_reconnects_leave_no_thread_and_no_descriptor(tmp_path: Pa
             tmp_path,
             databases=[{"name": name, "dsn": listener.dsn(name), **login} for name in services],
             environment={COUNTED: str(tmp_path / "objects.json")},
+            fresh=True,
         ) as running,
     ):
         began = time.monotonic()
