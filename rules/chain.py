@@ -1,11 +1,14 @@
 """The words for a chain in a Diagnosis: how the wait leads to the cause, link by link, each with one number to look at."""
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
 
 from rules.bounds import Bound, UsualBetween
 from rules.frozen import Frozen
+
+MOST_BARS = 4
 
 
 class ChainBar(Frozen):
@@ -14,6 +17,15 @@ class ChainBar(Frozen):
     label: str
     value: float
     hot: bool
+
+
+def bars_of(values: Mapping[str, float], total: float, hot: Sequence[str]) -> tuple[ChainBar, ...]:
+    """The largest as shares of the whole, those that are spoken of first among them."""
+    if not total:
+        return ()
+    ordered = sorted(values, key=lambda name: (name not in hot, -values[name], name))
+    shown = sorted(ordered[:MOST_BARS], key=lambda name: (-values[name], name))
+    return tuple(ChainBar(label=name, value=values[name] / total, hot=name in hot) for name in shown if values[name])
 
 
 class ChainLink(Frozen):
@@ -31,7 +43,7 @@ class ChainLink(Frozen):
     counted: str = Field("", description="unit of numerator and denominator")
     usual: UsualBetween | None = None
     bound: Bound | None = None
-    bars: tuple[ChainBar, ...] = Field((), max_length=4)
+    bars: tuple[ChainBar, ...] = Field((), max_length=MOST_BARS)
     measured: str = Field(description="the same as a sentence")
     views: tuple[str, ...] = Field((), description="where it is read")
     caveat: str | None = Field(None, description="what the number does not tell")

@@ -63,16 +63,16 @@ class SignalContext:
         return tuple(row for _, row in sorted(numbered, key=lambda pair: pair[0]))
 
     @cached_property
-    def knows_sleeps(self) -> bool:
-        """Whether the sleeps of every child are known; one whose sleeps are not may be the hot one."""
-        return self.sum_of(self.children, "sleeps") is not None
+    def children_sleeps(self) -> float | None:
+        """Sleeps of all children; None where those of one are not known, which may be the hot one."""
+        return self.sum_of(self.children, "sleeps")
 
     @cached_property
     def hot_child(self) -> int | None:
         """The child with the most sleeps, the lowest of several, or the one spoken of; None when no sleeps are known."""
         if self.focus is not None:
             return self.focus
-        if not self.knows_sleeps:
+        if self.children_sleeps is None:
             return None
         sleeps = [(number(row.get("sleeps")) or 0.0, row.get("child#")) for row in self.children]
         most = max((slept for slept, _ in sleeps), default=0.0)
@@ -106,7 +106,8 @@ class SignalContext:
     @cached_property
     def hot_caches(self) -> HotCaches:
         """The caches that stand out on each surface."""
-        sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps") if self.knows_sleeps else {}
+        known = self.children_sleeps is not None
+        sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps") if known else {}
         met = {surface: self.crowd.caches(event) for surface, event in SURFACE_EVENTS.items()} if self.crowd else {}
         lost = {surface: self.surface_wait_seconds(surface) for surface in self.surfaces}
         return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost)

@@ -138,7 +138,7 @@ def as_known(outcome: ConditionResult, context: SignalContext) -> ConditionResul
     whole = signal.of in WHOLE_SURFACE and signal.surface is not None and outcome.condition.role == "shape"
     if outcome.holds is not False or not whole or signal.surface is None:
         return outcome
-    if signal.surface == "latch" and not context.printed and not context.knows_sleeps:
+    if signal.surface == "latch" and not context.printed and context.children_sleeps is None:
         return replace(outcome, reading=context.why_unknown("v$latch_children", "sleeps"), holds=None)
     if not context.hot_caches.mixed(signal.surface):
         return outcome

@@ -139,6 +139,10 @@ class Finding(Advice):
     false_positives: str
     references: tuple[Reference, ...]
 
+    def sign(self, signal: str) -> Evidence | None:
+        """The condition on a signal, where it held."""
+        return next((evidence for evidence in self.evidence if evidence.signal == signal), None)
+
 
 class RuledOut(Frozen):
     """A cause that a number speaks against."""

@@ -184,7 +184,7 @@ def _anomaly(context: SignalContext, cache: str) -> SignalValue:
     slept = child_sleeps(context, cache)
     if isinstance(slept, Unknown):
         return slept
-    total = context.sum_of(context.children, "sleeps") or 0.0
+    total = context.children_sleeps or 0.0
     if total < MINIMUM_SLEEPS:
         return Unknown("v$latch_children", f"too few events: {total:,.0f} sleeps of all children", context.busier)
     return hold_anomaly(context, _child(context, cache))

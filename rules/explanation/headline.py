@@ -111,7 +111,7 @@ def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:
     """Whether waits that cost something, or sleeps whose cost is unknown, are left without a cause above info."""
     gate = row_cache_gate(context)
     if gate is None:
-        slept = context.sum_of(context.children, "sleeps") or 0.0
+        slept = context.children_sleeps or 0.0
         met = len(context.crowd.waiters) if context.crowd else 0
         return not findings and (slept >= MINIMUM_SLEEPS or met >= MINIMUM_WAITERS)
     return gate is not Severity.INFO and all(finding.severity is Severity.INFO for finding in findings)

@@ -16,7 +16,7 @@ def latch_steps(context: SignalContext) -> list[Step | None]:
 
 
 def _hot_child(context: SignalContext) -> Step:
-    total = context.sum_of(context.children, "sleeps")
+    total = context.children_sleeps
     if total is None and context.printed:
         return no_child(context)
     if total is None:
@@ -74,7 +74,7 @@ def _cache(context: SignalContext) -> Step | None:
 
 def _confirmation(context: SignalContext) -> Step | None:
     """The traffic of the hot child's caches in v$rowcache, or of the busiest cache when the child is not known."""
-    if context.hot_spot.doubt or (context.children and context.sum_of(context.children, "sleeps") is None):
+    if context.hot_spot.doubt or (context.children and context.children_sleeps is None):
         return None  # the hot child or its cache is not known, so there is nothing to confirm
     total = context.sum_of(context.delta.rows("v$rowcache"), "gets")
     if not total:

@@ -27,7 +27,7 @@ def _parts_are_known(context: SignalContext, subject: Subject) -> bool:
     names = context.hot_caches.waited_as(subject.caches)
     if not names or "latch" not in subject.surfaces or "latch" not in context.surfaces or context.printed:
         return True
-    return context.knows_sleeps and bool(context.map.guarding(names))
+    return context.children_sleeps is not None and bool(context.map.guarding(names))
 
 
 @signal(

@@ -14,10 +14,9 @@ from rules.signals.caches import all_dictionary_gets
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 
 
-@remembered
 def _total_sleeps(context: SignalContext) -> SignalValue:
     """Sleeps of all children, or Unknown: not readable, or fewer than a share can be made of."""
-    sleeps = context.sum_of(context.children, "sleeps")
+    sleeps = context.children_sleeps
     if sleeps is None:
         return context.why_unknown("v$latch_children", "sleeps")
     return enough_sleeps(context, sleeps, "v$latch_children")

@@ -1,9 +1,9 @@
-"""The words of the chain: what a link refuses."""
+"""The words of the chain: what a link refuses, and bars that always show what is spoken of."""
 
 import pytest
 from pydantic import ValidationError
 
-from rules.chain import ChainBar, ChainLink
+from rules.chain import ChainBar, ChainLink, bars_of
 
 
 def test_link_has_at_most_four_bars_and_a_kind_that_is_known() -> None:
@@ -15,3 +15,16 @@ def test_link_has_at_most_four_bars_and_a_kind_that_is_known() -> None:
     for wrong in ({"bars": bars}, {"kind": "sleep"}):
         with pytest.raises(ValidationError):
             ChainLink.model_validate(link.model_dump() | wrong)
+
+
+def test_bars_show_the_hot_one_even_where_others_are_larger_and_none_that_is_empty() -> None:
+    values = {"a": 40.0, "b": 30.0, "c": 20.0, "d": 9.0, "e": 1.0, "f": 0.0}
+    bars = bars_of(values, 100.0, ["e"])
+    assert [(bar.label, bar.value, bar.hot) for bar in bars] == [
+        ("a", 0.4, False),
+        ("b", 0.3, False),
+        ("c", 0.2, False),
+        ("e", 0.01, True),
+    ]
+    assert bars_of({"a": 1.0, "f": 0.0}, 1.0, ["a"]) == bars_of({"a": 1.0}, 1.0, ["a"])
+    assert bars_of(values, 0.0, ["a"]) == ()

@@ -8,11 +8,10 @@ from rules.baseline import UsualRange
 from rules.blockers import VIEW as BLOCKERS_VIEW
 from rules.blockers import blockers_of
 from rules.bounds import Bound, UsualBetween
-from rules.chain import ChainBar, ChainLink
+from rules.chain import MOST_BARS, ChainBar, ChainLink
 from rules.context import SURFACE_EVENTS, SignalContext
 from rules.explanation.blockers import sentence_of
 from rules.explanation.chain.caches import cache_link
-from rules.explanation.chain.parts import MOST_BARS
 from rules.explanation.chain.places import holder_link, place_link
 from rules.explanation.hangs import hang_sentence
 from rules.formatting import measured, over, sentence, within

@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from rules.chain import ChainLink
+from rules.chain import ChainLink, bars_of
 from rules.context import SURFACE_EVENTS, SignalContext
-from rules.explanation.chain.parts import bars_of, bound_of, usual_of
 from rules.explanation.report import TO_NAME_IT
 from rules.formatting import part_of
 from rules.hangs import VIEW, hanging
@@ -36,6 +35,7 @@ def _guarded_link(context: SignalContext, top: Finding | None) -> ChainLink | No
         return _unknown_cache(context, doubt)
     here = sum(gets.get(cache, 0.0) for cache in own)
     why = None if certain else _why_no_cache(context, doubt)
+    sign = top.sign("share_of_lookups") if top else None
     return ChainLink(
         kind="cache",
         verb="which guards" if certain else "most likely for",
@@ -48,8 +48,8 @@ def _guarded_link(context: SignalContext, top: Finding | None) -> ChainLink | No
         denominator=total or None,
         counted="gets",
         bars=bars_of(gets, total, own),
-        usual=usual_of(top, "share_of_lookups"),
-        bound=bound_of(top, "share_of_lookups"),
+        usual=sign.usual if sign else None,
+        bound=sign.bound if sign else None,
         measured=f"{part_of(here, total)} dictionary gets are of {named}."
         if total and here
         else "Its gets are not known.",
@@ -79,7 +79,7 @@ def _named_link(context: SignalContext, surface: Surface, top: Finding | None) -
     here, total = sum(counted.get(cache, 0.0) for cache in own), float(len(waiters))
     if not here:
         return _likely_link(context, surface, named, own, top)
-    signal = "share_of_mutex_waiters" if surface == "mutex" else "share_of_lock_waiters"
+    sign = top.sign("share_of_mutex_waiters" if surface == "mutex" else "share_of_lock_waiters") if top else None
     return ChainLink(
         kind="cache",
         verb="for",
@@ -92,8 +92,8 @@ def _named_link(context: SignalContext, surface: Surface, top: Finding | None) -
         denominator=total,
         counted="waiters",
         bars=bars_of(counted, total, own),
-        usual=usual_of(top, signal),
-        bound=bound_of(top, signal),
+        usual=sign.usual if sign else None,
+        bound=sign.bound if sign else None,
         measured=f"{part_of(here, total)} waiters {looked} name {named} in P1.",
         views=(VIEW if looked == "that hang" else "v$session",),
         sql=f"select p1 cache#, count(*) from v$session\n where state = 'WAITING' and event = '{event}' group by p1",
@@ -108,6 +108,7 @@ def _likely_link(
     by_name = context.by_name(column)
     total, here = sum(by_name.values()), sum(by_name.get(cache, 0.0) for cache in own)
     why, way_out = _why_no_waiters(context, SURFACE_EVENTS[surface])
+    sign = top.sign("share_of_lookups") if top and surface == "mutex" else None
     return ChainLink(
         kind="cache",
         verb="most likely for",
@@ -120,7 +121,7 @@ def _likely_link(
         denominator=total or None,
         counted=column,
         bars=bars_of(by_name, total, own),
-        usual=usual_of(top, "share_of_lookups") if surface == "mutex" else None,
+        usual=sign.usual if sign else None,
         measured=f"{part_of(here, total)} {column} are of {named}." if total else f"Its {column} are not known.",
         views=("v$rowcache",),
         certain=False,

@@ -1,9 +1,10 @@
 """Where sessions wait, and what the holder does meanwhile: child latch, mutex location, miss location."""
 
+from collections.abc import Iterable, Mapping
+
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, number
-from rules.chain import ChainLink
+from rules.chain import ChainLink, bars_of
 from rules.context import SignalContext
-from rules.explanation.chain.parts import bars_of, bound_of, summed, usual_of
 from rules.explanation.report import TO_NAME_IT
 from rules.formatting import function_of, part_of, sentence
 from rules.miss_locations import mutex_shape_of, shape_of
@@ -27,10 +28,10 @@ def place_link(context: SignalContext, surface: Surface) -> ChainLink | None:
 
 
 def _child_link(context: SignalContext) -> ChainLink | None:
-    sleeps = context.delta.by_number("v$latch_children", "child#", "sleeps") if context.knows_sleeps else {}
-    child, total = context.hot_child, sum(sleeps.values())
+    child, total = context.hot_child, context.children_sleeps
     if child is None or not total:
         return _unknown_child(context)
+    sleeps = context.delta.by_number("v$latch_children", "child#", "sleeps")
     share = sleeps.get(child, 0.0) / total
     return ChainLink(
         kind="place",
@@ -53,7 +54,7 @@ def _child_link(context: SignalContext) -> ChainLink | None:
 
 def _unknown_child(context: SignalContext) -> ChainLink | None:
     """That the child is not known; nothing where none slept at all."""
-    if context.children and context.knows_sleeps:
+    if context.children and context.children_sleeps is not None:
         return None
     why, way_out = "a report prints the latch as a whole", TO_NAME_IT
     if not context.printed:
@@ -118,6 +119,7 @@ def holder_link(context: SignalContext, surface: Surface, top: Finding | None) -
     shape = shape_of(context) if surface == "latch" else None
     place, slept = next(iter(places.items()))
     signal = "share_of_holders" if surface == "latch" else "share_of_result_cache_holders"
+    sign = top.sign(signal) if top else None
     return ChainLink(
         kind="holder",
         verb="held while searching, in" if shape and shape.fingerprint == "chain" else "held most often in",
@@ -129,8 +131,8 @@ def holder_link(context: SignalContext, surface: Surface, top: Finding | None) -
         numerator=slept,
         denominator=total,
         counted="sleeps",
-        usual=usual_of(top, signal),
-        bound=bound_of(top, signal),
+        usual=sign.usual if sign else None,
+        bound=sign.bound if sign else None,
         bars=bars_of(places, total, (place,)),
         measured=f"{part_of(slept, total)} sleeps had a holder here."
         + (f" {sentence(shape.meaning)}." if shape else ""),
@@ -138,6 +140,14 @@ def holder_link(context: SignalContext, surface: Surface, top: Finding | None) -
         caveat=WHOLE_LATCH if surface == "latch" else None,
         sql=None if context.printed else LOCATIONS_SQL.format(latch),
     )
+
+
+def summed(pairs: Iterable[tuple[str, float]]) -> Mapping[str, float]:
+    """Values by name, the largest first."""
+    sums: dict[str, float] = {}
+    for name, value in pairs:
+        sums[name] = sums.get(name, 0.0) + value
+    return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _how_many(share: float) -> str:

@@ -3,7 +3,7 @@
 from rules.chain import ChainLink
 from rules.context import SignalContext
 from rules.engine import diagnose
-from rules.explanation.chain.places import place_link
+from rules.explanation.chain.places import place_link, summed
 from tests.rules.contexts import SICK, delta_of, with_rows
 from tests.rules.test_demo_verdicts import diagnosed
 
@@ -29,6 +29,10 @@ def test_child_that_was_not_read_is_not_certain_and_none_is_told_where_none_slep
     assert place.way_out
     calm = [{**row, "sleeps": 0} for row in SICK["v$latch_children"]]
     assert place_link(SignalContext(delta_of(with_rows("v$latch_children", *calm))), "latch") is None
+
+
+def test_sleeps_are_summed_by_place_the_most_first() -> None:
+    assert list(summed([("a", 1.0), ("b", 5.0), ("a", 3.0)]).items()) == [("b", 5.0), ("a", 4.0)]
 
 
 def test_place_where_every_lookup_passes_has_a_caveat_and_a_holder_of_the_whole_latch_too() -> None:
