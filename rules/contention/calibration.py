@@ -7,8 +7,8 @@ from math import sqrt
 import numpy as np
 
 from rules.contention.holds import HoldModel, fit_hold, log_mean, times_of
-from rules.contention.observation import LatchCounts
 from rules.contention.queueing import most_missed
+from rules.contention.readings import LatchCounts, NotPredictable
 from rules.contention.sleeping import SleepModel, SleepRegime, fit_sleeps, spin_budget
 
 LEAST_MISSES = 200
@@ -19,10 +19,6 @@ SATURATED = 0.93
 """Share of the most possible misses above which counters no longer tell the think time."""
 LEAST_HOLD = 1e-6
 """Seconds; a shorter hold is mostly handoff, so predictions for more load are widened."""
-
-
-class NotPredictable(Exception):
-    """No prediction can be made. The message says what is missing or why, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 from math import inf
 
-from rules.contention.calibration import LatchModel, NotPredictable
+from rules.contention.calibration import LatchModel
+from rules.contention.readings import NotPredictable
 
 FARTHEST = 5.0
 """Factor of the observed gets or processes beyond which nothing is predicted."""

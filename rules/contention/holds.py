@@ -12,8 +12,8 @@ from math import exp, log, sqrt
 
 import numpy as np
 
-from rules.contention.observation import LatchCounts
 from rules.contention.queueing import Array, LatchTimes, invert
+from rules.contention.readings import LatchCounts
 
 EXPONENT, EXPONENT_SPREAD = 0.10, 0.37
 """Prior of ε, normal. Measured on one machine of 16 cores; the published tables alone gave 0.25 ± 0.25."""

@@ -5,12 +5,13 @@ from math import sqrt
 
 import numpy as np
 
-from rules.contention.calibration import LEAST_HOLD, LatchModel, NotPredictable, full
+from rules.contention.calibration import LEAST_HOLD, LatchModel, full
 from rules.contention.change import LoadChange, in_effect, loads_more
 from rules.contention.draws import between, normal, uniform
 from rules.contention.equilibrium import HoldDraws, Settled, settle, settle_both
 from rules.contention.holds import HANDOFF, MOST_EXPONENT, MOST_HANDOFF
 from rules.contention.queueing import Array, most_missed
+from rules.contention.readings import NotPredictable
 from rules.contention.sleeping import SleepModel, SleepRegime, sleeps_per_get
 
 LOWER_WORK, UPPER_WORK = 0.93, 1.12

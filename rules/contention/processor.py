@@ -3,8 +3,8 @@
 from math import expm1
 
 from rules.contention.holds import times_of
-from rules.contention.observation import LatchCounts
 from rules.contention.queueing import mean_wait
+from rules.contention.readings import LatchCounts
 
 
 def hold_seconds(instructions: float, cycles_per_instruction: float, clock_hz: float) -> float:

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from rules.cause import Cause
-from rules.contention.calibration import NotPredictable, calibrate
+from rules.contention.calibration import calibrate
 from rules.contention.change import FARTHEST, LoadChange
-from rules.contention.observation import LatchCounts
 from rules.contention.prediction import Estimate, Prediction, predict
-from rules.contention.readings import counts_of, middle, ordinary_hold, processors
+from rules.contention.readings import LatchCounts, NotPredictable, counts_of, middle, ordinary_hold, processors
 from rules.context import SignalContext
 from rules.formatting import percent, predicted_share, predicted_sleeps, rough
 from rules.model import Finding

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rules.contention.draws import between, normal, truncated
 from rules.contention.equilibrium import Settled
 from rules.contention.holds import times_of
-from rules.contention.observation import LatchCounts
 from rules.contention.queueing import Array, budget_for, wait_beyond
+from rules.contention.readings import LatchCounts
 
 SPINS, TICKS_PER_SPIN = 20_000, 5
 """An exclusive latch tries this often, at about so many clock ticks each, before it sleeps (_latch_class_0; Nikolaev 2011)."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rules.contention.least_squares import fit_positive
-from rules.contention.observation import LatchCounts
 from rules.contention.queueing import Array
+from rules.contention.readings import LatchCounts
 
 MOST_BUSY = 0.98
 

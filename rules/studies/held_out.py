@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from statistics import median
 
-from rules.contention.calibration import LatchModel, NotPredictable, calibrate
+from rules.contention.calibration import LatchModel, calibrate
 from rules.contention.change import LoadChange
-from rules.contention.observation import LatchCounts
 from rules.contention.prediction import predict
+from rules.contention.readings import LatchCounts, NotPredictable
 from rules.frozen import Frozen
 from rules.studies.scaling_row import FEWEST_MISSES, ScalingRow
 

@@ -8,8 +8,8 @@ from collectors.model import Delta
 from rules.catalogue import catalogue
 from rules.comparison.model import ChangeVerification, NotVerified
 from rules.comparison.verification import verified
-from rules.contention.calibration import LEAST_ROWS, NotPredictable
-from rules.contention.readings import counts_of
+from rules.contention.calibration import LEAST_ROWS
+from rules.contention.readings import NotPredictable, counts_of
 from rules.contention.remedy import predicted_effect, score
 from rules.context import SignalContext
 from rules.engine import diagnose

@@ -17,9 +17,9 @@ import numpy as np
 
 from rules.contention.calibration import SATURATED, LatchModel, calibrate, saturation
 from rules.contention.change import LoadChange
-from rules.contention.observation import LatchCounts
 from rules.contention.partitions import TableCell, fit_partitions
 from rules.contention.prediction import Estimate, Prediction, after_change, predict
+from rules.contention.readings import LatchCounts
 from rules.contention.sleeping import FEW, POINT_RATIO, SEEN, sleeps_per_get, spin_budget
 from rules.contention.timer import fit_timed
 from tests.rules.contention import staged

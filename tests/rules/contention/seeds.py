@@ -4,8 +4,8 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from rules.contention.observation import LatchCounts
 from rules.contention.partitions import TableCell
+from rules.contention.readings import LatchCounts
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 

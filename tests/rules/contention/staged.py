@@ -14,8 +14,7 @@ import numpy as np
 from collectors.delta import between
 from collectors.model import Delta
 from rules.catalogue import catalogue
-from rules.contention.observation import LatchCounts
-from rules.contention.readings import counts_of
+from rules.contention.readings import LatchCounts, counts_of
 from rules.contention.remedy import predicted_effect
 from rules.context import SignalContext
 from rules.engine import diagnose

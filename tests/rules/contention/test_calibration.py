@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from rules.contention.calibration import NotPredictable, calibrate, capped, saturation
-from rules.contention.observation import LatchCounts
+from rules.contention.calibration import calibrate, capped, saturation
+from rules.contention.readings import LatchCounts, NotPredictable
 
 ROW = LatchCounts(8, 10, gets=1e6, misses=2e5)
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from rules.contention.calibration import NotPredictable, calibrate
+from rules.contention.calibration import calibrate
 from rules.contention.change import LoadChange, in_effect, loads_more
-from rules.contention.observation import LatchCounts
+from rules.contention.readings import LatchCounts, NotPredictable
 
 CALM = LatchCounts(8, 10, gets=1e6, misses=2e5, sleeps=3, spin_gets=2e5)
 MODEL = calibrate([CALM], CALM)

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from rules.contention.calibration import NotPredictable, calibrate
+from rules.contention.calibration import calibrate
 from rules.contention.change import LoadChange
-from rules.contention.observation import LatchCounts
 from rules.contention.prediction import UNCHANGED, predict
+from rules.contention.readings import LatchCounts, NotPredictable
 from tests.rules.contention import acceptance
 from tests.rules.contention.acceptance import Judged
 

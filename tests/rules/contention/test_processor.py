@@ -5,7 +5,6 @@ from math import exp
 import pytest
 
 from rules.contention.holds import times_of
-from rules.contention.observation import LatchCounts
 from rules.contention.processor import (
     hidden_spin_seconds,
     hidden_spin_share,
@@ -14,6 +13,7 @@ from rules.contention.processor import (
     timed_poll_seconds,
 )
 from rules.contention.queueing import mean_wait
+from rules.contention.readings import LatchCounts
 
 
 def test_hold_follows_from_counters_of_the_processor() -> None:

@@ -7,8 +7,7 @@ import pytest
 
 from collectors.basis import Basis
 from collectors.model import Changes, Delta, Missing
-from rules.contention.calibration import NotPredictable
-from rules.contention.readings import child_named, counts_of, middle, ordinary_hold, processors
+from rules.contention.readings import NotPredictable, child_named, counts_of, middle, ordinary_hold, processors
 from rules.context import SignalContext
 from tests.rules.contention.test_remedy import demo
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rules.contention.calibration import NotPredictable
-from rules.contention.observation import LatchCounts
+from rules.contention.readings import LatchCounts, NotPredictable
 from service.history.whatif import LEAST_MISSES, answer, grouped, of_change, of_store, variation
 from service.history.whatif_model import WhatIfIn
 from service.store.repository import Repository
