@@ -6,6 +6,7 @@ from datetime import datetime
 
 import numpy as np
 
+from rules.formatting import rough
 from service.store.figures.codec import Values
 
 TOP = 3
@@ -151,3 +152,14 @@ def label(value: float) -> str:
     if value >= 1e6:
         return f"{value / 1e6:.3g} M"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def reached(line: ChartLine, index: int) -> str:
+    """The mean of a row, and in brackets the highest single poll where that differs."""
+    mean, high = _cell(line.values[index]), _cell(line.highs[index] if line.highs else None)
+    return mean if high in ("–", mean) else f"{mean} ({high})"
+
+
+def _cell(value: float | None) -> str:
+    """A figure of a table in three digits that matter; a dash where it is not known."""
+    return "–" if value is None else rough(value)

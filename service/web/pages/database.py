@@ -23,7 +23,7 @@ from service.web import presenters
 from service.web.access import Access, Caller
 from service.web.charts import overview, timechart
 from service.web.charts.axis import FRAMES, Axis, Frame
-from service.web.charts.panels import ChartPanel, thinned
+from service.web.charts.panels import ChartPanel, reached, thinned
 from service.web.charts.timeline import Event
 from service.web.charts.usual import UsualStretch, usual_lines
 from service.web.fleet_rows import FleetRows
@@ -32,7 +32,7 @@ from service.web.pages import words
 from service.web.pages.action_said import said_of
 from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.events import as_events, happenings, of_mark
-from service.web.pages.history import GONE, names_of, reached, refused
+from service.web.pages.history import GONE, names_of, refused
 from service.web.pages.layout import HERE, no_database, page
 from service.web.pages.restarted import RestartNote, restart_note
 

@@ -10,7 +10,6 @@ from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
 from rules.cache_map import CacheMap
-from rules.formatting import rough
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import PRESETS, BadWindow, Window, window
 from service.store.repository import Repository
@@ -19,7 +18,7 @@ from service.web.access import Access
 from service.web.charts import timechart, timeline
 from service.web.charts.axis import Axis
 from service.web.charts.overview import Overview, overview
-from service.web.charts.panels import ChartLine, thinned
+from service.web.charts.panels import reached, thinned
 from service.web.charts.usual import usual_lines
 from service.web.pages.events import as_events, happenings
 from service.web.pages.layout import no_database, page
@@ -119,14 +118,3 @@ def rows(drawn: Overview) -> list[HistoryRow]:
     return sorted(
         [*figures, *(HistoryRow(gap.begin, gap.end, (), gap.why) for gap in drawn.gaps)], key=lambda row: row.begin
     )
-
-
-def reached(line: ChartLine, index: int) -> str:
-    """The mean of a row, and in brackets the highest single poll where that differs."""
-    mean, high = cell(line.values[index]), cell(line.highs[index] if line.highs else None)
-    return mean if high in ("–", mean) else f"{mean} ({high})"
-
-
-def cell(value: float | None) -> str:
-    """A figure of a table in three digits that matter; a dash where it is not known."""
-    return "–" if value is None else rough(value)

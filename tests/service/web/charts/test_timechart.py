@@ -75,3 +75,12 @@ def test_chart_text_is_escaped() -> None:
     markup = chart(hostile, AXIS, [stretch(0, 9)], (), [event, Event(at(1), None, "mark", HOSTILE, "/", HOSTILE)])
     assert "<script" not in markup
     assert not any("onload" in one.attrib for one in drawn(markup).iter())
+
+
+def test_pointer_finds_the_highest_of_neighbours_and_what_a_single_poll_reached() -> None:
+    values = (1.0,) * 60 + (9.0,) + (1.0,) * 35
+    spiky = ChartLine("all", values, values, tuple(4 * value for value in values))
+    markup = chart(panel(spiky), AXIS, [stretch(place, place + 1) for place in range(96)])
+    assert markup.count('class="pt"') == 48
+    assert "9 per second (up to 36)" in markup
+    assert "highest 36" in (drawn(markup).get("aria-label") or "")
