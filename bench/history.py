@@ -151,7 +151,7 @@ def _figures_alone(store: Repository, records: Sequence[IngestRecord], turn: int
     """What a write does with figures, at a time of their own."""
     rows = []
     for place, (record, items) in enumerate(
-        zip(records, store.names.numbers([record.figures for record in records]), strict=True)
+        zip(records, store.names.numbers([record.items for record in records]), strict=True)
     ):
         numbers, values = np.array(items, np.int64), np.array([value for _, value in record.figures], np.float64)
         order = numbers.argsort()

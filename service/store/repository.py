@@ -79,7 +79,7 @@ class Repository:
     def write(self, records: Sequence[IngestRecord]) -> None:
         """Write polls in one transaction; one that is there already changes nothing. Raises SQLAlchemyError, NaiveTime."""
         databases = self.names.databases({record.database for record in records})
-        items = self.names.numbers([record.figures for record in records])
+        items = self.names.numbers([record.items for record in records])
         at = {millis(record.at) for record in records}
         self.partitions.ensure("polls", at)
         self.partitions.ensure("figures", at)

@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 from sqlalchemy import Engine, Executable, select, tuple_
 
 from service.store.ingest.bulk import insert_raw, table_of
-from service.store.ingest.samples import Sample, SampleItem
+from service.store.ingest.samples import SampleItem
 from service.store.schema.history_tables import StoredDatabase, StoredItem
 
 T = TypeVar("T")
@@ -51,14 +51,14 @@ class NameTables:
             self._learn(wanted, self._load_numbers, self._add_items, self._numbers)
         return self._numbers
 
-    def numbers(self, polls: Sequence[Sequence[Sample]]) -> list[list[int]]:
-        """The number of the item of each figure of these polls, given where it has none yet."""
+    def numbers(self, polls: Sequence[Sequence[SampleItem]]) -> list[list[int]]:
+        """The number of each item of these polls, given where it has none yet."""
         known = self._numbers
-        found = [[known.get(item) for item, _ in figures] for figures in polls]
+        found = [[*map(known.get, items)] for items in polls]
         if missing := [place for place, numbers in enumerate(found) if None in numbers]:
-            learned = self.items({item for place in missing for item, _ in polls[place]})
+            learned = self.items({item for place in missing for item in polls[place]})
             for place in missing:
-                found[place] = [learned[item] for item, _ in polls[place]]
+                found[place] = [learned[item] for item in polls[place]]
         return cast(list[list[int]], found)
 
     def named(self, numbers: Iterable[int]) -> dict[int, SampleItem]:

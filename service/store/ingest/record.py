@@ -14,7 +14,7 @@ from rules.model import Diagnosis, verdict_of
 from service.state.board import PollRecord
 from service.state.confirmations import Confirmed
 from service.state.episodes import Episode, EpisodeChange
-from service.store.ingest.samples import Sample, changes_of, levels_of, missing_of
+from service.store.ingest.samples import Sample, SampleItem, changes_of, levels_of, missing_of
 from service.store.schema.history_tables import FIRST_POLL
 
 DETAILS = ("container", "con_id", "names", "unnamed", "refused")
@@ -45,6 +45,11 @@ class IngestRecord:
     episodes: list[dict[str, Any]] = field(default_factory=list)
     confirmed: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def items(self) -> list[SampleItem]:
+        """What its figures are of, in their order."""
+        return [item for item, _ in self.figures]
 
 
 def record_of(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None) -> IngestRecord | None:
