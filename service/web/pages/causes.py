@@ -26,7 +26,6 @@ from service.web.pages import runbooks, words
 from service.web.pages.firing import firing
 from service.web.pages.fleet_table import FleetRow, fleet_table
 from service.web.pages.layout import missing, page
-from service.web.pages.links import bound_words, usual_words, whole
 
 EPISODES_SINCE = timedelta(days=90)
 MOST_EPISODES = 1000
@@ -132,11 +131,11 @@ def _sign(condition: Condition, seen: Evidence | None, either: bool) -> CauseSig
     signal, bound = SIGNALS[condition.signal], bound_of(condition.needs)
     held = bound.value if bound else 0.0
     value = seen.value if seen else 0.0
-    needs = bound_words(bound, signal.unit) or condition.needs
-    now = whole(seen.value, signal.unit) if seen else words.NOT_KNOWN
+    needs = words.bound(bound, signal.unit) or condition.needs
+    now = words.whole(seen.value, signal.unit) if seen else words.NOT_KNOWN
     usual = seen.usual if seen else None
     said = f"{needs}{f'; now {now}' if seen else ''}"
-    spell = (whole(held, signal.unit).partition(words.TIED + signal.unit)[0], "")
+    spell = (words.whole(held, signal.unit).partition(words.TIED + signal.unit)[0], "")
     limits = (usual.low, usual.high) if usual else condition.usual
     kind = "critical" if seen else "s5"
     return CauseSign(
@@ -144,7 +143,7 @@ def _sign(condition: Condition, seen: Evidence | None, either: bool) -> CauseSig
         of=signal.of,
         because=f"{condition.because[:1].upper()}{condition.because[1:]}",
         needs=needs,
-        usual=usual_words(usual, signal.unit),
+        usual=words.usual(usual, signal.unit),
         now=now,
         picture=small.bullet(value, held, limits, said, kind, spell, 300),
         either=either,

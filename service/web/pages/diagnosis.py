@@ -1,12 +1,13 @@
 """One Diagnosis laid out for a page: the verdict, the chain, what to do, who waits, what else was checked, raw figures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from markupsafe import Markup
 
-from rules.formatting import measured, number
+from rules.chain import ChainBar, ChainLink
+from rules.formatting import function_of, measured, number
 from rules.model import Diagnosis, Evidence, Finding
 from rules.printed import DeltaSource
 from service.intake.report_figures import Bars
@@ -16,9 +17,30 @@ from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
 from service.web.pages.checked import CheckedView, checked_view, in_words
 from service.web.pages.fine import FunnelView, RoomView, funnel_view, room_views
-from service.web.pages.links import ChainStep, bound_words, chain_steps
 from service.web.pages.verdict import VerdictCard, verdict
 from service.web.pages.waiters import WaitersTotals, waiters_totals
+
+FULL = 7
+"""Links that have room beside each other; the sign before the cause gives way."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStep:
+    """One link as the page shows it: words above, the number, words below, a picture, and what opens."""
+
+    verb: str
+    name: str
+    code: bool
+    number: str
+    unit: str
+    below: str
+    picture: Markup
+    opens: str
+    link: ChainLink
+    bound: str
+    usual: str
+    kind: str
+    """`cause` for the last one, `unsure` where it is likely and not known; both may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +72,8 @@ class DiagnosisView:
     period: str
     diagnosis: Diagnosis
     card: VerdictCard
+    finding: Finding | None
+    """What the card speaks of."""
     steps: Sequence[ChainStep]
     over: str
     funnel: FunnelView | None
@@ -75,23 +99,89 @@ def diagnosis_view(
     """A Diagnosis laid out. `shared` are notes that are told elsewhere."""
     card = verdict(diagnosis, now, database, diagnosis.easing)
     fine = card.state == "fine"
+    finding = diagnosis.findings[0] if diagnosis.findings and card.state != "none" else None
     printed = source == "report"
     return DiagnosisView(
         name=name,
         period=period(diagnosis.basis),
         diagnosis=diagnosis,
         card=card,
-        steps=chain_steps(diagnosis.chain, card.state, card.finding.name if card.finding else ""),
+        finding=finding,
+        steps=_steps(diagnosis.chain, card.state, finding.name if finding else ""),
         over=_over(diagnosis, printed),
         funnel=funnel_view(diagnosis) if fine else None,
         rooms=room_views(diagnosis) if fine else (),
-        scale=_scale(card.finding),
+        scale=_scale(finding),
         who=waiters_totals(diagnosis),
-        checked=checked_view(diagnosis, card.finding, shared, printed),
+        checked=checked_view(diagnosis, finding, shared, printed),
         findings=[_signs(finding) for finding in diagnosis.findings],
         charts=[_chart(figure) for figure in figures],
         printed=printed,
     )
+
+
+def _steps(links: Sequence[ChainLink], state: str, cause: str = "") -> Sequence[ChainStep]:
+    """The links of a Diagnosis, as many as have room; the last has the short name of the cause."""
+    shown = [link for link in links if len(links) <= FULL or link.kind != "sign"]
+    steps = [_step(link, state) for link in shown]
+    return [
+        replace(step, name=words.uncapped(cause)) if cause and step.link.kind == "cause" else step for step in steps
+    ]
+
+
+def _step(link: ChainLink, state: str) -> ChainStep:
+    number, unit = words.spelled(link.value, link.unit)
+    usual = words.usual(link.usual, link.unit)
+    kinds = [kind for kind, holds in (("cause", link.kind == "cause"), ("unsure", not link.certain)) if holds]
+    return ChainStep(
+        verb=link.verb,
+        name=link.name,
+        code=link.code,
+        number=number,
+        unit=f"of {link.of}" if link.of else unit,
+        below=_below(link, usual),
+        picture=_picture(link, state),
+        opens="How do we know" if link.certain else "What is missing",
+        link=link,
+        bound=words.bound(link.bound, link.unit),
+        usual=usual,
+        kind=" ".join(kinds),
+    )
+
+
+def _below(link: ChainLink, usual: str) -> str:
+    """One more line under the number: what is usual, else what was counted, else what is not known."""
+    if not link.certain and link.unknown and link.kind != "cause":
+        return f"not known: {link.unknown}" if len(link.unknown) < 50 else "likely, not known"
+    if usual:
+        return usual
+    if link.numerator is not None and link.numerator <= (link.denominator or 0) and link.counted not in ("", "s"):
+        return f"{words.amount(link.numerator)} of {words.amount(link.denominator)} {link.counted}".strip()
+    if link.bound is not None and link.bound.operator == ">=":
+        return f"counts from {words.rounded(words.whole(link.bound.value, link.unit))}"
+    return ""
+
+
+def _picture(link: ChainLink, state: str) -> Markup:
+    if link.bars:
+        bars = [(_short(bar), bar.value, words.whole(bar.value, link.unit), bar.hot) for bar in link.bars]
+        return small.bars(bars, state)
+    if link.value is None or (link.bound is None and link.usual is None):
+        return Markup("")
+    bound = link.bound.value if link.bound else link.usual.high if link.usual else None
+    usual = (link.usual.low, link.usual.high) if link.usual else None
+    held = words.bound(link.bound, link.unit) or words.usual(link.usual, link.unit)
+    said = f"{words.whole(link.value, link.unit)}; {held}"
+    spell = (
+        words.NOT_KNOWN if bound is None else words.rounded(words.spelled(bound, link.unit)[0]),
+        words.spelled(link.value * small.BULLET_ROOM, link.unit)[0],
+    )
+    return small.bullet(link.value, bound, usual, said, state, (spell[0], ""))
+
+
+def _short(bar: ChainBar) -> str:
+    """A label that fits: the cache without its prefix, the function without its number."""
+    return function_of(bar.label).removeprefix("dc_").removeprefix("latch: ").removeprefix("Result Cache: ")
 
 
 def _over(diagnosis: Diagnosis, printed: bool) -> str:
@@ -120,7 +210,7 @@ def _signs(finding: Finding) -> FindingRows:
 
 
 def _sign(sign: Evidence) -> SignRow:
-    needs = bound_words(sign.bound, sign.unit) or in_words(sign.needs)
+    needs = words.bound(sign.bound, sign.unit) or in_words(sign.needs)
     value = measured(sign.value, sign.unit, sign.bound.value if sign.bound else None)
     return SignRow(sign.name or sign.signal, sign.signal, value, needs, sign.because, sign.derivation)
 

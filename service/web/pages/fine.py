@@ -9,7 +9,6 @@ from rules.impact import NOTICEABLE_SHARE
 from rules.model import Diagnosis
 from service.web.charts import small
 from service.web.pages import words
-from service.web.pages.links import whole
 
 ROOMS = 2
 
@@ -82,7 +81,7 @@ def room_views(diagnosis: Diagnosis) -> Sequence[RoomView]:
 
 
 def _room(name: str, value: float, bound: float, unit: str, derivation: str) -> RoomView:
-    shown, held = whole(value, unit), whole(bound, unit)
+    shown, held = words.whole(value, unit), words.whole(bound, unit)
     below = f"{words.amount(bound / value)} times below the bound" if value > 0 and bound / value >= 2 else ""
     picture = small.bullet(value, bound, (0.0, bound), f"{name}: {shown}, bound {held}", "fine", (held, ""), 570)
     return RoomView(

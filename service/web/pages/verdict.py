@@ -54,7 +54,6 @@ class VerdictCard:
     do_not: str
     sure: str
     act: bool
-    finding: Finding | None
 
 
 def verdict(
@@ -100,7 +99,6 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
         do_not=NOT_ACROSS if restarted else _not_of_no_data(stopped, failure is not None),
         sure="",
         act=stopped,
-        finding=None,
     )
 
 
@@ -141,7 +139,6 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         do_not=NOT_CURED if easing else finding.do_not if finding else NOTHING_TO_TUNE,
         sure=_sure(finding) if finding else "",
         act=False,
-        finding=finding,
     )
 
 
@@ -173,7 +170,6 @@ def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since
         do_not=do_not,
         sure=_sure(finding) if finding else "",
         act=finding is not None,
-        finding=finding,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from rules.bounds import Bound, UsualBetween
 from rules.formatting import percent, rough, sentence, within
 from rules.model import Severity
 
@@ -11,6 +12,8 @@ STATES = {"critical": "Critical", "warning": "Warning", "notice": "Notice", "fin
 """Every state a database can be in, the worst first, with its word. The severity `info` is read as fine."""
 NOT_KNOWN = "–"
 MINUTE, HOUR, DAY = 60, 3600, 86400
+PER_SECOND = " per second"
+PER_TIME = ("sleeps per second", "logons per second")
 
 
 def capped(text: str) -> str:
@@ -92,6 +95,50 @@ def amount(value: float | None) -> str:
     if value is None:
         return NOT_KNOWN
     return f"{value:,.0f}" if value == int(value) else rough(value)
+
+
+def spelled(value: float | None, unit: str) -> tuple[str, str]:
+    """A value and its unit as two pieces of text: ('31.9 %', ''), ('57 s', ''), ('14,600', 'entries')."""
+    if value is None:
+        return "not known", ""
+    if unit in ("ratio", "share of DB time"):
+        return (share(value), "") if value <= 10 else (f"{amount(value)}×", "")
+    if unit == "s":
+        return length(value), ""
+    if " per " in unit and unit not in PER_TIME and 0 < value < 0.2:
+        return f"1 in {amount(float(f'{1 / value:.3g}'))}", ""
+    return amount(value), "" if unit == "value" else unit.replace(PER_SECOND, " a second")
+
+
+def whole(value: float | None, unit: str) -> str:
+    """A value with its unit in one piece."""
+    number, rest = spelled(value, unit)
+    return f"{number}{TIED}{rest}" if rest else number
+
+
+def bound(held: Bound | None, unit: str) -> str:
+    """at least 50 %."""
+    if held is None:
+        return ""
+    return f"{'at least' if held.operator == '>=' else 'at most'} {rounded(whole(held.value, unit))}"
+
+
+def rounded(text: str) -> str:
+    """50.0 % → 50 %: a bound somebody chose is not measured to the tenth."""
+    return text.replace(f".0{TIED}%", f"{TIED}%")
+
+
+def usual(between: UsualBetween | None, unit: str) -> str:
+    """usual: below 0.5 %; usual here: 2–8 %."""
+    if between is None:
+        return ""
+    here = "usual here" if between.where != "in general" else "usual"
+    if between.low and between.high is not None:
+        low, high = rounded(spelled(between.low, unit)[0]), rounded(spelled(between.high, unit)[0])
+        return f"{here}: {low.removesuffix(f'{TIED}%')}–{high}"
+    if between.high is not None:
+        return f"{here}: below {rounded(spelled(between.high, unit)[0])}"
+    return f"{here}: above {rounded(spelled(between.low, unit)[0])}" if between.low is not None else ""
 
 
 def plural(count: int, word: str) -> str:

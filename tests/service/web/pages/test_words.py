@@ -6,3 +6,26 @@ from service.web.pages import words
 def test_sessions_are_told_as_numbers_that_a_person_writes() -> None:
     said = {value: words.sessions(value) for value in (None, 0.0, 0.00007, 0.004, 0.02, 9.93)}
     assert list(said.values()) == [words.NOT_KNOWN, "0", "< 0.01", "< 0.01", "0.02", "9.9"]
+
+
+def test_ratios_are_percent_up_to_ten_and_times_beyond() -> None:
+    """A ratio a little above one is said as its bound is; one of hundreds would be unreadable in percent."""
+    told = {value: words.spelled(value, "ratio") for value in (0.319, 1.0, 1.085, 2.0, 9.99, 10.0, 10.1, 11_364.7)}
+    assert told == {
+        0.319: (f"31.9{words.TIED}%", ""),
+        1.0: (f"100{words.TIED}%", ""),
+        1.085: (f"108.5{words.TIED}%", ""),
+        2.0: (f"200.0{words.TIED}%", ""),
+        9.99: (f"999.0{words.TIED}%", ""),
+        10.0: (f"1000.0{words.TIED}%", ""),
+        10.1: ("10.1×", ""),
+        11_364.7: ("11,400×", ""),
+    }
+
+
+def test_units_stand_behind_the_number() -> None:
+    assert words.spelled(None, "ratio") == ("not known", "") and words.spelled(57, "s") == (f"57{words.TIED}s", "")
+    assert words.spelled(14_600, "entries") == ("14,600", "entries")
+    assert words.whole(14_600, "entries") == f"14,600{words.TIED}entries"
+    assert words.spelled(205, "logons per second") == ("205", "logons a second")
+    assert words.spelled(0.001, "sleeps per miss") == ("1 in 1,000", "")
