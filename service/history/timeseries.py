@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 import numpy as np
@@ -16,10 +16,12 @@ from service.store.figures.codec import Values
 from service.store.ingest.samples import IMPACT, LEVELS, key_of
 from service.store.queries.history import FINER, WIDTHS
 from service.store.queries.series import HistoryPage, SeriesSelector, StoredSeries
+from service.store.queries.spans import moments
 from service.store.repository import Repository
 
 RequestedResolution = Literal["auto", "poll", "5m", "1h"]
-TOLERANCE = timedelta(seconds=1)
+TOLERANCE = 1000
+"""Milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,7 @@ def time_series(
     names = list(dict.fromkeys(metrics))
     wanted = [NAMED[name].selector for name in names]
     points = _points(store, database, wanted, begin, end, resolution, cursor, limit)
-    times = list(_with_gaps(points))
-    places = np.array([len(points.spans) if place is None else place for _, place in times], dtype=np.intp)
+    times, places = _with_gaps(points)
     series = [*points.series, *_still(points, wanted, frame)]
     before = _levels_before(store, database, points, series)
     labelled = list(_labelled(names, series, caches or {}))
@@ -82,14 +83,14 @@ def time_series(
         for name, stored, label in labelled
         if label is None or is_of(label, of)
     ]
-    seconds = [None if place is None else points.spans[place].seconds for _, place in times]
+    seconds = np.append(points.spans.intervals, np.nan)[places]
     return TimeSeriesSet(
         database,
         points.resolution,
         begin,
         end,
-        tuple(at for at, _ in times),
-        tuple(seconds),
+        times,
+        _told(seconds),
         tuple(found),
         points.cursor,
         tuple(sorted({label for _, _, label in labelled if label is not None})),
@@ -127,17 +128,17 @@ def _points(
     return points
 
 
-def _with_gaps(points: HistoryPage) -> Iterator[tuple[datetime, int | None]]:
-    """The place of every span, and one time without one where a stretch was not watched."""
-    width = WIDTHS.get(points.resolution)
-    last: datetime | None = None
-    for place, span in enumerate(points.spans):
-        since = span.at - timedelta(seconds=0 if width else span.seconds or 0)
-        reached = None if last is None else last + timedelta(seconds=width or 0)
-        if reached is not None and since > reached + TOLERANCE and (width or span.seconds):
-            yield (reached if width else since), None
-        yield span.at, place
-        last = span.at
+def _with_gaps(points: HistoryPage) -> tuple[tuple[datetime, ...], NDArray[np.intp]]:
+    """The time of every span, and one more where a stretch before it was not watched; their places, past the end of a gap."""
+    spans, width = points.spans, 1000 * WIDTHS.get(points.resolution, 0)
+    watched = np.nan_to_num(spans.intervals)
+    since = spans.times - (0 if width else np.rint(1000 * watched).astype(np.int64))
+    reached = spans.times[:-1] + width
+    gap = (since[1:] > reached + TOLERANCE) & (bool(width) | (watched[1:] > 0))
+    before = gap.nonzero()[0] + 1
+    times = np.insert(spans.times, before, reached[gap] if width else since[1:][gap])
+    places = np.insert(np.arange(len(spans)), before, len(spans))
+    return tuple(moments(times)), places
 
 
 def _is(selector: SeriesSelector, series: StoredSeries) -> bool:
@@ -163,6 +164,10 @@ def _values(
         values = _levels(points, series, before.get((series.view, series.name, series.column)), places)
     else:
         values = np.append(points.rates(series) * named.scale, np.nan)[places]
+    return _told(values)
+
+
+def _told(values: Values) -> tuple[float | None, ...]:
     return tuple(None if value != value else value for value in values.tolist())
 
 
@@ -171,7 +176,7 @@ def _levels(points: HistoryPage, series: StoredSeries, level: float | None, plac
     seen = np.append(np.nan if level is None else level, series.totals)
     known = np.maximum.accumulate(np.where(np.isnan(seen), 0, np.arange(len(seen))))[1:]
     unread = np.isnan(points.covered(series.view, "", "")) & np.isnan(series.totals)
-    unread |= np.array([series.view in span.missing for span in points.spans], dtype=bool)
+    unread |= points.spans.lack(series.view)
     return np.append(np.where(unread, np.nan, seen[known]), np.nan)[places]
 
 

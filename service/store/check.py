@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Engine, func, select, text
 
-from service.store.figures.codec import DamagedFigures, unpack, unpack_buckets
+from service.store.figures.buckets import unpack_buckets
+from service.store.figures.codec import DamagedFigures, unpack
 from service.store.figures.rows import ROLLED, FigureColumns, Tier, once, read
 from service.store.ingest.names import NameTables
 from service.store.ingest.snapshots import HEAD, WITH_FRAME, Day, checksum, day_of, frame_of

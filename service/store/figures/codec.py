@@ -1,4 +1,4 @@
-"""Figures packed into bytes and back, exactly: those of one poll, and those of many buckets for each item of a view.
+"""Figures of a poll packed into bytes and back, exactly; those of many buckets are packed by `figures.buckets`.
 
 A body is a version byte and a zlib stream. In it stand the numbers of the items as differences, and the figures as
 whole numbers of four or eight bytes where they are whole, else as doubles; bytes of equal weight lie together, because
@@ -31,100 +31,66 @@ class DamagedFigures(ValueError):
 
 def pack(items: Items, values: Values) -> bytes:
     """The figures of one poll; the numbers of the items in ascending order."""
-    return VERSION + zlib.compress(_items(items) + _numbers(values), 1)
+    return VERSION + zlib.compress(len(items).to_bytes(4, "little") + item_planes(items) + _numbers(values), 1)
 
 
 def unpack(body: bytes) -> tuple[Items, Values]:
     """What `pack` took. Raises DamagedFigures."""
     reader = _Reader(body)
     items = reader.items()
-    return items, reader.numbers(len(items), 0, len(items))
+    return items, reader.numbers(len(items))
 
 
-def pack_buckets(items: Items, totals: Values, mosts: Values) -> bytes:
-    """A row of buckets for each item, in ascending order of their numbers; NaN where a bucket has none."""
-    known = ~np.isnan(totals)
-    width = totals.shape[1].to_bytes(4, "little")
-    parts = (_items(items), width, np.packbits(known).tobytes(), _numbers(totals[known]), _numbers(mosts[known]))
-    return VERSION + zlib.compress(b"".join(parts))
-
-
-def unpack_buckets(body: bytes, wanted: Chooser | None = None) -> tuple[Items, Values, Values]:
-    """What `pack_buckets` took, of the items that are wanted. Raises DamagedFigures.
-
-    From the first item that is wanted up to the last one they are read, and no others: a chart asks for one of hundreds.
-    """
+def unpack_older_buckets(body: bytes) -> tuple[Items, Values, Values]:
+    """Buckets as they were packed before `figures.buckets`: all of a view in one piece. Raises DamagedFigures."""
     reader = _Reader(body)
     items = reader.items()
     width = reader.count()
-    chosen = None if wanted is None else wanted(items).nonzero()[0]
-    first, last = (0, len(items)) if chosen is None else _extent(chosen)
-    mask = reader.mask(len(items) * width)
-    known = mask.bits(first * width, last * width)
-    begin, end = mask.before(first * width), mask.before(last * width)
-    shape, count = (last - first, width), mask.before(len(items) * width)
+    known = reader.mask(len(items) * width)
     totals, mosts = np.full(known.shape, np.nan), np.full(known.shape, np.nan)
-    totals[known] = reader.numbers(count, begin, end)
-    mosts[known] = reader.numbers(count, begin, end)
-    totals, mosts = totals.reshape(shape), mosts.reshape(shape)
-    if chosen is None:
-        return items, totals, mosts
-    if len(chosen) == last - first:
-        return items[first:last], totals, mosts
-    return items[chosen], totals[chosen - first], mosts[chosen - first]
+    count = int(known.sum())
+    totals[known] = reader.numbers(count)
+    mosts[known] = reader.numbers(count)
+    return items, totals.reshape(-1, width), mosts.reshape(-1, width)
 
 
-def _extent(places: NDArray[np.intp]) -> tuple[int, int]:
-    return (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
-
-
-def _planes(values: NDArray[Any], kind: str) -> bytes:
+def byte_planes(values: NDArray[Any], kind: str) -> bytes:
     """First the lowest byte of every number, then the next."""
     plain = values.astype(kind)
     return plain.view("u1").reshape(len(plain), plain.itemsize).T.tobytes()
 
 
-def _items(items: Items) -> bytes:
+def item_planes(items: Items) -> bytes:
+    """The numbers of items, ascending, as the bytes of their differences."""
     differences = items.copy()
     differences[1:] -= items[:-1]
-    return len(items).to_bytes(4, "little") + _planes(differences, "<u4")
-
-
-def _numbers(values: Values) -> bytes:
-    whole = (np.rint(values) == values) & (np.abs(values) < WHOLE) & (values.view(np.int64) != MINUS_ZERO)
-    integers, others = values[whole], values[~whole]
-    kind = "<i4" if not len(integers) or -(2**31) < integers.min() <= integers.max() < 2**31 else "<i8"
-    head = bytes([4 if kind == "<i4" else 8, len(others) > 0])
-    mask = np.packbits(whole).tobytes() if len(others) else b""
-    return head + mask + _planes(integers, kind) + _planes(others, "<f8")
+    return byte_planes(differences, "<u4")
 
 
 @lru_cache(maxsize=64)
-def _item_numbers(planes: bytes) -> Items:
-    """The numbers of the items; rows of one view often have the same ones, day after day."""
+def items_of(planes: bytes) -> Items:
+    """What `item_planes` took; rows of one view often have the same ones, day after day."""
     differences = np.frombuffer(planes, "u1").reshape(4, -1).T
     numbers = np.cumsum(np.ascontiguousarray(differences).view("<u4").reshape(-1), dtype=np.int64)
     numbers.flags.writeable = False
     return numbers
 
 
-class _Mask:
-    """One bit for each of so many numbers."""
+def is_whole(values: Values) -> NDArray[np.bool_]:
+    """Which of the numbers are the same as whole numbers of eight bytes."""
+    whole: NDArray[np.bool_] = (
+        (np.rint(values) == values) & (np.abs(values) < WHOLE) & (values.view(np.int64) != MINUS_ZERO)
+    )
+    return whole
 
-    def __init__(self, data: memoryview) -> None:
-        self._data = data
 
-    def before(self, place: int) -> int:
-        """How many bits are set before this place."""
-        whole, rest = divmod(place, 8)
-        found = int.from_bytes(self._data[:whole], "little").bit_count()
-        return found + (self._data[whole] >> (8 - rest)).bit_count() if rest else found
-
-    def bits(self, begin: int, end: int) -> NDArray[np.bool_]:
-        """The bits from `begin` up to and without `end`."""
-        skipped = begin // 8
-        packed = np.frombuffer(self._data[skipped : (end + 7) // 8], "u1")
-        return np.unpackbits(packed)[begin - 8 * skipped : end - 8 * skipped].view(bool)
+def _numbers(values: Values) -> bytes:
+    whole = is_whole(values)
+    integers, others = values[whole], values[~whole]
+    kind = "<i4" if not len(integers) or -(2**31) < integers.min() <= integers.max() < 2**31 else "<i8"
+    head = bytes([4 if kind == "<i4" else 8, len(others) > 0])
+    mask = np.packbits(whole).tobytes() if len(others) else b""
+    return head + mask + byte_planes(integers, kind) + byte_planes(others, "<f8")
 
 
 class _Reader:
@@ -152,29 +118,28 @@ class _Reader:
         """A whole number that tells how many of something follow."""
         return int.from_bytes(self.take(4), "little")
 
-    def mask(self, count: int) -> _Mask:
+    def mask(self, count: int) -> NDArray[np.bool_]:
         """So many bits."""
-        return _Mask(self.take((count + 7) // 8))
+        return np.unpackbits(np.frombuffer(self.take((count + 7) // 8), "u1"), count=count).view(bool)
 
     def items(self) -> Items:
-        return _item_numbers(bytes(self.take(4 * self.count())))
+        return items_of(bytes(self.take(4 * self.count())))
 
-    def planes(self, count: int, kind: str, begin: int, end: int) -> NDArray[Any]:
-        """Those numbers from `begin` up to and without `end`, of so many that are written byte by byte."""
+    def planes(self, count: int, kind: str) -> NDArray[Any]:
+        """So many numbers, which are written byte by byte."""
         size = int(kind[-1])
         planes = np.frombuffer(self.take(count * size), "u1").reshape(size, count)
-        return planes[:, begin:end].T.copy().view(kind).reshape(end - begin)
+        return planes.T.copy().view(kind).reshape(count)
 
-    def numbers(self, count: int, begin: int, end: int) -> Values:
-        """Those figures from `begin` up to and without `end`, of so many that `_numbers` wrote."""
+    def numbers(self, count: int) -> Values:
+        """So many figures, as `_numbers` wrote them."""
         width, mixed = self.take(2)
         if not mixed:
-            return self.planes(count, f"<i{width}", begin, end).astype(float)
-        mask = self.mask(count)
-        integers, first, last = mask.before(count), mask.before(begin), mask.before(end)
-        whole, values = mask.bits(begin, end), np.empty(end - begin)
-        values[whole] = self.planes(integers, f"<i{width}", first, last)
-        values[~whole] = self.planes(count - integers, "<f8", begin - first, end - last)
+            return self.planes(count, f"<i{width}").astype(float)
+        whole, values = self.mask(count), np.empty(count)
+        integers = int(whole.sum())
+        values[whole] = self.planes(integers, f"<i{width}")
+        values[~whole] = self.planes(count - integers, "<f8")
         return values
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import BigInteger, Connection, select, tuple_, type_coerce
 
-from service.store.figures.codec import Chooser, Items, Values, pack, pack_buckets, unpack, unpack_buckets
+from service.store.figures.buckets import pack_buckets, unpack_bodies, unpack_buckets
+from service.store.figures.codec import Chooser, Items, Values, pack, unpack
 from service.store.schema.history_tables import (
     FiveMinuteFigures,
     HourlyFigures,
@@ -24,8 +25,8 @@ from service.store.schema.old_tables import OldDelta, OldFiveMinutes, OldHours
 
 Tier = Literal["poll", "5m", "1h"]
 ViewColumn = tuple[str, str]
-AT_ONCE = 100_000
-"""So many buckets of a read become columns together: numpy is slow where it is called for each row."""
+AT_ONCE = 500
+"""So many rows of a read become columns together: numpy is slow where it is called for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,25 +145,27 @@ def _buckets(
     )
     if views is not None:
         query = query.where(table.view.in_(views))
-    read: list[tuple[int, Items, Values, Values]] = []
-    buckets = 0
-    for row_at, body in connection.execute(query).all():
-        read.append((row_at, *unpack_buckets(body, wanted)))
-        buckets += read[-1][2].size
-        if buckets >= AT_ONCE:
-            yield _within(tier, read, begin, end)
-            read, buckets = [], 0
+    read: list[tuple[int, bytes]] = []
+    size = 0
+    for at, body in connection.execute(query).all():
+        read.append((at, body))
+        size += len(body)
+        if size >= AT_ONCE:
+            yield _within(tier, read, wanted, begin, end)
+            read, size = [], 0
     if read:
-        yield _within(tier, read, begin, end)
+        yield _within(tier, read, wanted, begin, end)
 
 
-def _within(tier: RolledTier, rows: Sequence[tuple[int, Items, Values, Values]], begin: int, end: int) -> FigureColumns:
-    """Rows that were read as columns, without what is before `begin` or not before `end`."""
-    row_at = np.repeat([at for at, *_ in rows], [len(items) for _, items, _, _ in rows])
-    items, totals, mosts = (np.concatenate(parts) for parts in list(zip(*rows, strict=True))[1:])
-    at = row_at[:, np.newaxis] + tier.bucket * np.arange(totals.shape[1], dtype=np.int64)
-    row, slot = np.nonzero(~np.isnan(totals) & (at >= begin) & (at < end))
-    return FigureColumns(items[row], at[row, slot], totals[row, slot], mosts[row, slot])
+def _within(
+    tier: RolledTier, rows: Sequence[tuple[int, bytes]], wanted: Chooser | None, begin: int, end: int
+) -> FigureColumns:
+    """Rows by their begin as columns, without what is before `begin` or not before `end`."""
+    series = unpack_bodies([body for _, body in rows], wanted)
+    slots = tier.bucket * np.arange(series.totals.shape[1], dtype=np.int64)
+    at = np.array([at for at, _ in rows], np.int64)[series.body][:, np.newaxis] + slots
+    row, slot = np.nonzero(~np.isnan(series.totals) & (at >= begin) & (at < end))
+    return FigureColumns(series.items[row], at[row, slot], series.totals[row, slot], series.mosts[row, slot])
 
 
 def _old(

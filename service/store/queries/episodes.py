@@ -19,6 +19,7 @@ from service.store.ingest.bulk import insert_new, table_of, upsert
 from service.store.queries.aliases import current, former
 from service.store.queries.history import BadCursor, History
 from service.store.queries.series import SeriesSelector
+from service.store.queries.spans import moments
 from service.store.schema.episode_tables import StoredBaseline, StoredConfirmation, StoredEpisode
 
 T = TypeVar("T")
@@ -169,7 +170,7 @@ class Baselines:
         known = ~np.isnan(points.covered(view, "{}", column))
         rates = [np.nan_to_num(points.rates(series)) for series in points.series]
         sums = np.sum(rates, axis=0) if rates else np.zeros(len(known))
-        return tuple((span.at, float(sums[place])) for place, span in enumerate(points.spans) if known[place])
+        return tuple(zip(moments(points.spans.times[known]), sums[known].tolist(), strict=True))
 
     def put(self, rows: Sequence[Baseline]) -> None:
         """Keep what is usual in place of what was."""

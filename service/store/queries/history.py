@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, Connection, Engine, Select, literal, null, select, type_coerce
+from sqlalchemy import BigInteger, Connection, Engine, Select, literal, select, type_coerce
 
 from service.config.settings import HistorySettings
 from service.store.figures.codec import Items
@@ -17,16 +17,14 @@ from service.store.ingest.samples import SampleItem
 from service.store.queries.series import (
     Break,
     HistoryPage,
-    HistorySpan,
     Poll,
     Resolution,
     SeriesSelector,
     StoredSeries,
     chosen,
-    missing_in,
 )
+from service.store.queries.spans import HistorySpans, Times, missing_in
 from service.store.schema.history_tables import (
-    EPOCH,
     FIRST_POLL,
     StoredBucket,
     StoredPoll,
@@ -40,7 +38,6 @@ FINEST_FOR: Sequence[tuple[timedelta, Resolution]] = ((timedelta(hours=2), "poll
 FINER: Mapping[Resolution, Resolution] = {"1h": "5m", "5m": "poll"}
 LEVELS_FOR = timedelta(hours=1)
 """A gauge is kept when it changes, and at least so often."""
-Times = NDArray[np.int64]
 
 
 class BadCursor(ValueError):
@@ -73,17 +70,17 @@ class History:
         begin = _after(cursor) if cursor else begin
         number = self._names.database(database)
         if number is None:
-            return HistoryPage(tier, begin, end, (), ())
+            return HistoryPage(tier, begin, end, HistorySpans.of(()), ())
         with self._engine.connect() as connection:
-            times, spans = _spans(connection, tier, number, begin, end, limit + 1)
+            spans = _spans(connection, tier, number, begin, end, limit + 1)
             more = spans[limit].at if len(spans) > limit else None
             spans = spans[:limit]
             wanted = _Choice(self._names, selectors)
             columns = {(selector.view, selector.column) for selector in selectors}
             figures = read(connection, tier, number, millis(begin), millis(more or end), columns, wanted)
         wanted(np.unique(figures.items))
-        series = tuple(_series(wanted.items, figures, times[:limit]))
-        return HistoryPage(tier, begin, more or end, tuple(spans), series, more.isoformat() if more else None)
+        series = tuple(_series(wanted.items, figures, spans.times))
+        return HistoryPage(tier, begin, more or end, spans, series, more.isoformat() if more else None)
 
     def polls(self, database: str, begin: datetime, end: datetime, limit: int = 20_000) -> tuple[Poll, ...]:
         """Polls of a database, oldest first."""
@@ -164,8 +161,7 @@ def _after(cursor: str) -> datetime:
 
 def _spans(
     connection: Connection, resolution: str, database: int, begin: datetime, end: datetime, limit: int
-) -> tuple[Times, list[HistorySpan]]:
-    """The spans, and their times in milliseconds. Nothing is done for each by itself: 90 days are 2,160 of them."""
+) -> HistorySpans:
     query: Select[*tuple[Any, ...]]
     if resolution == "poll":
         poll = StoredPoll
@@ -175,16 +171,9 @@ def _spans(
     else:
         bucket = StoredBucket
         at = bucket.at
-        query = select(type_coerce(at, BigInteger), bucket.seconds, bucket.polls, bucket.missing, null())
+        query = select(type_coerce(at, BigInteger), bucket.seconds, bucket.polls, bucket.missing)
         query = query.where(bucket.width == WIDTHS[resolution], bucket.database_id == database)
-    rows = connection.execute(query.where(at >= begin, at < end).order_by(at).limit(limit)).all()
-    if not rows:
-        return np.zeros(0, np.int64), []
-    times, seconds, counts, missing, reasons = zip(*rows, strict=True)
-    moments = [EPOCH + since for since in np.array(times, "m8[ms]").tolist()]
-    return np.array(times, np.int64), list(
-        map(HistorySpan, moments, seconds, counts, map(missing_in, missing), reasons)
-    )
+    return HistorySpans.of(connection.execute(query.where(at >= begin, at < end).order_by(at).limit(limit)).all())
 
 
 class _Choice:

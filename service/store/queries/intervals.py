@@ -27,7 +27,8 @@ from service.store.ingest.record import unpack
 from service.store.ingest.samples import COUNTED, LEVELS, counters_of, key_of
 from service.store.ingest.snapshots import LostFrame, stored_snapshot
 from service.store.queries.history import WIDTHS, History
-from service.store.queries.series import HistoryPage, HistorySpan, Resolution, SeriesSelector
+from service.store.queries.series import HistoryPage, Resolution, SeriesSelector
+from service.store.queries.spans import HistorySpan
 from service.store.schema.history_tables import StoredFrame
 from service.store.schema.poll_tables import StoredSnapshot
 

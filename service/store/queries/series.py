@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from service.store.figures.codec import Values
 from service.store.ingest.samples import SampleItem
+from service.store.queries.spans import HistorySpans
 
 Resolution = Literal["poll", "5m", "1h"]
 
@@ -29,24 +30,6 @@ class SeriesSelector:
         if (view, column) != (self.view, self.column):
             return False
         return not self.match or self.match.items() <= json.loads(key).items()
-
-
-class HistorySpan(NamedTuple):
-    """One stretch that was watched: a poll (`at` is the end of its interval) or a bucket (`at` is its begin).
-
-    `seconds` is what its figures cover, None or 0 where there is no interval. `missing` has views, and single counters
-    as "view key column".
-    """
-
-    at: datetime
-    seconds: float | None
-    polls: int
-    missing: frozenset[str]
-    why: str | None = None
-
-    def lacks(self, view: str, key: str, column: str) -> bool:
-        """Whether the figure could not be told here."""
-        return view in self.missing or f"{view} {key} {column}" in self.missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,22 +61,13 @@ class HistoryPage:
     resolution: Resolution
     begin: datetime
     end: datetime
-    spans: tuple[HistorySpan, ...]
+    spans: HistorySpans
     series: tuple[StoredSeries, ...]
     cursor: str | None = None
 
     @cached_property
-    def seconds(self) -> Values:
-        """What each span covers; NaN where it has no interval."""
-        return np.array([span.seconds or np.nan for span in self.spans], dtype=np.float64)
-
-    @cached_property
     def _nothing(self) -> Values:
         return np.full(len(self.spans), np.nan)
-
-    @cached_property
-    def _missing(self) -> frozenset[str]:
-        return frozenset[str]().union(*{span.missing for span in self.spans})
 
     @cached_property
     def _covered(self) -> dict[str, Values]:
@@ -102,14 +76,11 @@ class HistoryPage:
     def covered(self, view: str, name: str, column: str) -> Values:
         """The seconds of each span over which this counter is known; NaN where it could not be told."""
         if view not in self._covered:
-            self._covered[view] = self._without(self.seconds, view)
-        single = f"{view} {name} {column}"
-        return self._without(self._covered[view], single) if single in self._missing else self._covered[view]
+            self._covered[view] = self._without(self.spans.seconds, view)
+        return self._without(self._covered[view], f"{view} {name} {column}")
 
     def _without(self, seconds: Values, missing: str) -> Values:
-        if missing not in self._missing:
-            return seconds
-        return np.where([missing in span.missing for span in self.spans], np.nan, seconds)
+        return np.where(self.spans.lack(missing), np.nan, seconds) if missing in self.spans.missing else seconds
 
     def rates(self, series: StoredSeries) -> Values:
         """A counter per second over each span; 0 where it stood still, NaN where it cannot be told."""
@@ -143,18 +114,6 @@ class Break:
     why: str
     first_poll: bool
     """Nothing was there to compare with: no reason for what was before it."""
-
-
-_KNOWN: dict[str, frozenset[str]] = {}
-
-
-def missing_in(text: str) -> frozenset[str]:
-    """What a poll could not tell, from how it is stored. The same few texts stand in every poll, so they are read once."""
-    if text not in _KNOWN:
-        if len(_KNOWN) > 1000:
-            _KNOWN.clear()
-        _KNOWN[text] = frozenset(" ".join(load) for load in json.loads(text))
-    return _KNOWN[text]
 
 
 def chosen(selectors: Sequence[SeriesSelector], items: Mapping[int, SampleItem]) -> dict[int, SampleItem]:

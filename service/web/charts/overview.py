@@ -17,11 +17,11 @@ from service.store.queries.history import FINER, WIDTHS
 from service.store.queries.series import (
     Break,
     HistoryPage,
-    HistorySpan,
     Resolution,
     SeriesSelector,
     StoredSeries,
 )
+from service.store.queries.spans import HistorySpan
 from service.store.repository import Repository
 from service.web.charts.panels import TOP, ChartLine, ChartPanel, WatchedStretch, line_of, thinned, top
 from service.web.charts.tiers import OverviewItem, TierFigures, TierRow

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from service.store.figures.codec import Values
-from service.store.queries.series import HistoryPage, HistorySpan, SeriesSelector, StoredSeries
+from service.store.queries.series import HistoryPage, SeriesSelector, StoredSeries
+from service.store.queries.spans import HistorySpan
 from service.web.charts.panels import WatchedStretch
 
 OverviewItem = tuple[str, str, str]

@@ -1,7 +1,6 @@
 """Figures come out of their bytes exactly as they went in, whatever they are; damage is told."""
 
 import math
-import random
 import zlib
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from service.store.figures.codec import DamagedFigures, Values, pack, pack_buckets, unpack, unpack_buckets
+from service.store.figures.codec import DamagedFigures, Values, pack, unpack
 
 ITEM = st.integers(0, 2**31 - 1)
 ODD = [
@@ -48,27 +47,6 @@ def test_poll_comes_back_as_it_was(figures: dict[int, float]) -> None:
     read, told = unpack(pack(items, values))
     assert read.tolist() == items.tolist()
     assert same(told, values)
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.lists(ITEM, unique=True, max_size=40), st.sampled_from([12, 24]), st.randoms(use_true_random=False))
-def test_buckets_come_back_as_they_were(items: list[int], width: int, chance: random.Random) -> None:
-    numbers = np.array(sorted(items), np.int64)
-    cells = [
-        [chance.choice([math.nan, chance.uniform(0, 1e9), float(chance.randrange(10**6))]) for _ in range(width)]
-        for _ in items
-    ]
-    totals = np.array(cells, float).reshape(len(items), width)
-    mosts = totals / 15.003
-    read, *told = unpack_buckets(pack_buckets(numbers, totals, mosts))
-    assert read.tolist() == numbers.tolist()
-    assert same(told[0], totals)
-    assert same(told[1], mosts)
-    taken = np.array([chance.random() < 0.3 for _ in items], bool)
-    read, *told = unpack_buckets(pack_buckets(numbers, totals, mosts), lambda every: taken)
-    assert read.tolist() == numbers[taken].tolist()
-    assert same(told[0], totals[taken])
-    assert same(told[1], mosts[taken])
 
 
 def test_seventy_thousand_items_come_back() -> None:

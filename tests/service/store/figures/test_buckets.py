@@ -1,0 +1,105 @@
+"""Figures of buckets come out of their bytes exactly as they went in; one series is read without the others."""
+
+import base64
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.store.figures.buckets import pack_buckets, unpack_bodies, unpack_buckets
+from service.store.figures.codec import DamagedFigures, Items, Values
+
+OLDER = (
+    "AXicY2ZgYGBmyWRgEGRgYASyeYCYQf7//w8cjPv//29gZUACjEzMLKxs7BycXNwMtAaMCEC5YRfsORjt/7igWsBEvH4HBKDcMSSBLxsuPHjx5ccf"
+    "JhY2eygAOgIAve8WeQ=="
+)
+"""Three items over twelve buckets, as the layout of one piece packed them."""
+
+
+def same(one: Values, other: Values) -> bool:
+    """Equal bit for bit, any NaN to any other."""
+    alike = (one == other) & (np.signbit(one) == np.signbit(other))
+    return one.shape == other.shape and bool(np.all(alike | (np.isnan(one) & np.isnan(other))))
+
+
+def figures(items: int, width: int = 24) -> tuple[Items, Values, Values]:
+    chance = np.random.default_rng(items)
+    totals = np.rint(10 ** chance.uniform(0, 7, (items, width)))
+    return np.arange(1, items + 1), totals, totals / 15.003
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.integers(0, 2**31 - 1), unique=True, max_size=40),
+    st.sampled_from([12, 24]),
+    st.randoms(use_true_random=False),
+)
+def test_buckets_come_back_as_they_were(items: list[int], width: int, chance: random.Random) -> None:
+    numbers = np.array(sorted(items), np.int64)
+    kinds = [[math.nan, 7.0], [math.nan, 2.0**40, 3.0], [-0.0, 2.0**63, math.inf, 0.1], [math.nan, 0.3, 10.0**6]]
+    cells = [[chance.choice(kinds[item % 4]) for _ in range(width)] for item in items]
+    totals = np.array(cells, float).reshape(len(items), width)
+    mosts = totals / chance.choice([1.0, 15.003])
+    body = pack_buckets(numbers, totals, mosts)
+    read, *told = unpack_buckets(body)
+    assert read.tolist() == numbers.tolist()
+    assert same(told[0], totals)
+    assert same(told[1], mosts)
+    taken = np.array([chance.random() < 0.3 for _ in items], bool)
+    some = unpack_bodies([body, body], lambda every: taken)
+    assert sorted(some.items.tolist()) == sorted([*numbers[taken].tolist()] * 2)
+    for place, item, total, most in zip(some.body, some.items, some.totals, some.mosts, strict=True):
+        assert place in (0, 1)
+        assert same(total, totals[numbers == item][0])
+        assert same(most, mosts[numbers == item][0])
+
+
+def test_one_series_is_read_without_the_pieces_of_others() -> None:
+    items, totals, mosts = figures(40)
+    body = pack_buckets(items, totals, mosts)
+    damaged = body[:-9] + bytes([body[-9] ^ 0xFF]) + body[-8:]
+    one = unpack_bodies([damaged] * 3, lambda every: every == 2)
+    assert (one.body.tolist(), one.items.tolist()) == ([0, 1, 2], [2, 2, 2])
+    assert same(one.totals, np.repeat(totals[1:2], 3, axis=0))
+    assert same(one.mosts, np.repeat(mosts[1:2], 3, axis=0))
+    with pytest.raises(DamagedFigures):
+        unpack_bodies([damaged], lambda every: every == 40)
+
+
+def test_view_of_thousands_of_items_has_few_pieces() -> None:
+    items, totals, mosts = figures(20_000, 12)
+    body = pack_buckets(items, totals, mosts)
+    assert len(body) / totals.size < 12
+    one = unpack_bodies([body], lambda every: every == 19_999)
+    assert same(one.totals[0], totals[-2])
+
+
+def test_older_layout_is_read_beside_the_newer() -> None:
+    older = base64.b64decode(OLDER)
+    items, totals, mosts = unpack_buckets(older)
+    assert items.tolist() == [3, 7, 70_000]
+    told = [[math.nan] * 11 + [5.0], [0.25] + [2.0**40] * 11, list(range(12))]
+    assert same(totals, np.array(told, float))
+    assert same(mosts, np.array(told, float) / 4)
+    newer = pack_buckets(*figures(9, 12))
+    both = unpack_bodies([older, newer, older], lambda every: every == 7)
+    assert sorted(zip(both.body.tolist(), both.items.tolist(), strict=True)) == [(0, 7), (1, 7), (2, 7)]
+
+
+@pytest.mark.parametrize("damage", ["cut", "version", "empty", "flipped", "head", "older"])
+def test_damage_is_told(damage: str) -> None:
+    body = pack_buckets(*figures(40))
+    flipped = body[:-9] + bytes([body[-9] ^ 0xFF]) + body[-8:]
+    bodies = {
+        "cut": body[:-30],
+        "version": b"\x07" + body[1:],
+        "empty": b"",
+        "flipped": flipped,
+        "head": body[:9],
+        "older": base64.b64decode(OLDER)[:-3],
+    }
+    with pytest.raises(DamagedFigures):
+        unpack_buckets(bodies[damage])
