@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 CHANGES = ("gets", "children", "batch", "hold", "processes", "timer_ms")
 
 
 class WhatIfIn(BaseModel):
     """A change to be tried on paper; what is left out stays as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"cache": "dc_rollback_segments", "gets": 0.2}})
 
     cache: str | None = Field(
         None, description="the cache whose child latch is meant; the one with the most sleeps without it"

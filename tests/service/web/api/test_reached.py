@@ -1,87 +1,127 @@
-"""Every operation of the REST document, asked for things that are there: what it answers is in the document, and never 404."""
+"""Every operation of the REST document and every link, with things that are there: each answers as the document says."""
 
 from collections.abc import Iterator
+from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
 import pytest
 
+from service.config.settings import DatabaseSettings
 from tests.service.conftest import INCIDENT
-from tests.service.stage import Client, Stage
+from tests.service.stage import BEGAN, Client, Stage
 
-ENDLESS = {"GET /api/v1/episodes/stream"}
+ENDLESS = "stream_episodes"
 """An answer without an end; test_stream.py reads it."""
-ELSEWHERE = {"GET /api/v1/fleet": 404}
+ELSEWHERE = {"get_fleet": 404}
 """What is not set up on this stage; the 404 says which setting it takes."""
+REPORTS = "/api/v1/reports"
+BEFORE, AFTER = "2026-03-01T12:00:10Z/2026-03-01T12:00:40Z", "2026-03-01T12:00:40Z/2026-03-01T12:01:10Z"
+QUERY = {"get_comparison": {"before": BEFORE, "after": AFTER}}
+"""Times at which this stage was watched."""
+
+Operation = dict[str, Any]
+Link = tuple[str, str, str]
+"""Whose answer holds what an address takes, of which status, and whose address that is."""
 
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     with pytest.MonkeyPatch.context() as patch:
         stage = Stage(patch, tmp_path_factory.mktemp("reached"))
+        stage.watch(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"))
         stage.poll_all(10.0, 40.0, 70.0)
+        patch.setattr(
+            "service.web.api.whatif.datetime", SimpleNamespace(now=lambda zone: BEGAN + timedelta(seconds=70))
+        )
         yield stage.app()
         stage.close()
 
 
-def real(app: Client, document: dict[str, Any]) -> dict[str, dict[str, str]]:
-    """Operation → its parameters, as the links of the document take them from the answers to others."""
-    sent = app.get("/api/v1/reports", "POST", files=[("file", (INCIDENT.name, INCIDENT.read_bytes()))])
-    assert sent.status_code == 201, sent.text
-    found: dict[str, dict[str, str]] = {}
-    for path, methods in document["paths"].items():
-        for link in methods.get("get", {}).get("responses", {}).get("200", {}).get("links", {}).values():
-            first = app.get(path).json()[0]
-            found[link["operationId"]] = {
-                name: first[where.removeprefix("$response.body#/0/")] for name, where in link["parameters"].items()
-            }
+@pytest.fixture(scope="module")
+def document(app: Client) -> dict[str, Any]:
+    found: dict[str, Any] = app.get("/api/v1/openapi.json").json()
     return found
 
 
-def request(path: str, operation: dict[str, Any], names: dict[str, dict[str, str]]) -> tuple[str, dict[str, Any]]:
-    """Address and arguments of a request made of the operation's own examples, with what is there in place of its names."""
-    address = path.format(**names.get(operation["operationId"], {}))
-    query = {
+def operations(document: dict[str, Any]) -> dict[str, Operation]:
+    """By their ids, with method and path in them."""
+    return {
+        operation["operationId"]: {**operation, "method": method.upper(), "path": path}
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def links(known: dict[str, Operation]) -> dict[Link, dict[str, str]]:
+    """Every link with where the values of its parameters stand."""
+    return {
+        (source, status, link["operationId"]): link["parameters"]
+        for source, operation in known.items()
+        for status, response in operation["responses"].items()
+        for link in response.get("links", {}).values()
+    }
+
+
+def asked(app: Client, operation: Operation, names: dict[str, str]) -> Any:
+    """The answer to a request made of the operation's own examples, and of names that are there."""
+    required = {
         one["name"]: one["example"]
         for one in operation.get("parameters", ())
         if one["in"] == "query" and one.get("required")
     }
+    more: dict[str, Any] = {"params": {**required, **QUERY.get(operation["operationId"], {})}}
     content = operation.get("requestBody", {}).get("content", {})
-    more: dict[str, Any] = {"params": query}
     if "application/json" in content:
         more["json"] = content["application/json"]["example"]
     if "multipart/form-data" in content:
         more["files"] = [("file", (INCIDENT.name, INCIDENT.read_bytes()))]
-    return address, more
+    return app.get(operation["path"].format(**names), operation["method"], **more)
 
 
-def test_every_operation_is_reached_and_answers_what_the_document_says(app: Client) -> None:
-    document, reached = app.get("/api/v1/openapi.json").json(), {}
-    names = real(app, document)
-    wrong: list[str] = []
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            what = f"{method.upper()} {path}"
-            if what in ENDLESS:
-                continue
-            address, more = request(path, operation, names)
-            answer = app.get(address, method.upper(), **more)
-            reached[what] = answer.status_code
-            told = operation["responses"].get(str(answer.status_code))
-            if answer.status_code != ELSEWHERE.get(what, answer.status_code) or told is None:
-                wrong.append(f"{what}: {answer.status_code} {answer.text[:200]}")
-            elif answer.status_code == 404 and what not in ELSEWHERE:
-                wrong.append(f"{what}: not reached, {answer.text[:200]}")
-            elif answer.content and answer.headers.get("content-type", "").partition(";")[0] not in told["content"]:
-                wrong.append(
-                    f"{what}: {answer.status_code} is {answer.headers.get('content-type')}, not what is documented"
-                )
-            elif schema := told.get("content", {}).get("application/json", {}).get("schema"):
-                whole = {**schema, "components": document["components"]}
-                wrong += [
-                    f"{what}: {error.message[:200]}"
-                    for error in jsonschema.Draft202012Validator(whole).iter_errors(answer.json())
-                ]
-    print(reached)  # noqa: T201  what was reached is there to be read
+def names_of(app: Client, known: dict[str, Operation], link: Link, where: dict[str, str]) -> dict[str, str]:
+    """What an address takes, out of the answer that the link belongs to: a report is there unless it is to be made now."""
+    source, status, _ = link
+    for report in app.get(REPORTS).json() if status == "201" else ():
+        app.get(f"{REPORTS}/{report['id']}", "DELETE")
+    if status == "200":
+        asked(app, known["create_reports"], {})
+    answer = asked(app, known[source], {})
+    assert answer.status_code == int(status), (link, answer.text)
+    return {name: answer.json()[0][place.removeprefix("$response.body#/0/")] for name, place in where.items()}
+
+
+def wrong_in(answer: Any, operation: Operation, document: dict[str, Any]) -> list[str]:
+    """What of an answer is not as the document says."""
+    name, status = operation["operationId"], answer.status_code
+    told, media = operation["responses"].get(str(status)), answer.headers.get("content-type", "").partition(";")[0]
+    if told is None or status != ELSEWHERE.get(name, status) or (status >= 300 and name not in ELSEWHERE):
+        return [f"{name}: {status} {answer.text[:200]}"]
+    if answer.content and media not in told["content"]:
+        return [f"{name}: {status} is {media}, not what is documented"]
+    schema = told.get("content", {}).get("application/json", {}).get("schema")
+    if not schema:
+        return []
+    whole = jsonschema.Draft202012Validator({**schema, "components": document["components"]})
+    return [f"{name}: {error.message[:200]}" for error in whole.iter_errors(answer.json())]
+
+
+def test_every_operation_is_reached_and_every_link_is_walked(app: Client, document: dict[str, Any]) -> None:
+    known = operations(document)
+    written = links(known)
+    walked, wrong = dict[Link, int](), list[str]()
+    for operation in known.values():
+        if "{" not in operation["path"] and operation["operationId"] != ENDLESS:
+            wrong += wrong_in(asked(app, operation, {}), operation, document)
+    for link, where in written.items():
+        answer = asked(app, known[link[2]], names_of(app, known, link, where))
+        walked[link] = answer.status_code
+        wrong += wrong_in(answer, known[link[2]], document)
     assert wrong == []
-    assert len(reached) >= 30 and sum(status < 300 for status in reached.values()) >= 22
+    named = {name for name, operation in known.items() if "{" in operation["path"]}
+    assert {target for _, _, target in walked} == named, "a link leads to every address that takes a name or an id"
+    sources = {(source, status) for source, status, _ in walked}
+    reports = {("list_reports", "200"), ("create_reports", "201"), ("create_reports", "200")}
+    assert sources == {("list_databases", "200"), ("list_causes", "200"), *reports}
+    assert all(status < 300 for status in walked.values()) and len(walked) == 17 + 1 + 3 * 2, walked
