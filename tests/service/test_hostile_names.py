@@ -15,6 +15,7 @@ from rules.cache_map import CacheMap
 from rules.comparison.compare import compare
 from rules.comparison.model import Comparison
 from rules.model import Diagnosis, WaiterGroup, WaiterTotal, WaiterTotals
+from service.characters import UNSEEN
 from service.cli.diagnose import Format, _printed
 from service.cli.messages import say
 from service.config.logging import OneLine
@@ -26,7 +27,7 @@ from tests.service.conftest import INCIDENT
 from tests.service.stage import BEGAN, Client, Stage
 
 NASTY = (
-    "\x1b[2J", "\x1b]0;t\x07", "\u202e", "\u2066", "\x9b31m", "\u2028", "\ufeff", "\r", "\n## forged", "\x00", "\x7f",
+    "\x1b[2J", "\x1b]0;t\x07", "\u202e", "\u2066", "\x9b31m", "\u2028", "\ufeff", "\u3164", "\r", "\n## forged", "\x00", "\x7f",
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "![p](http://x/y.png)", "[a](javascript:b)", "|", "`",
 )  # fmt: skip
 NAMES = st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=3)), min_size=1, max_size=5).map("".join)
@@ -39,7 +40,8 @@ BARRED = {"html_inline", "html_block", "link_open", "image"}
 
 def harmless(text: str) -> bool:
     """Whether a terminal that shows it does nothing but show it; the hard space that ties a number to its unit is a space."""
-    return text.replace("\n", "").replace("\N{NO-BREAK SPACE}", " ").isprintable()
+    plain = text.replace("\n", "").replace("\N{NO-BREAK SPACE}", " ")
+    return plain.isprintable() and UNSEEN.search(plain) is None
 
 
 def kinds(markdown: str) -> set[str]:

@@ -81,9 +81,11 @@ def _measured(figure: Figure) -> str:
 
 def _seen(value: object) -> object:
     """What a template puts into a page, its characters made visible. A page has lines, and ties a number to its unit."""
-    if not isinstance(value, str) or value.isprintable() or value.replace("\n", "").isprintable():
+    if not isinstance(value, str):
         return value
-    shown = visible(value, keep=f"\n{words.TIED}")
+    shown = visible(
+        str(value), keep=f"\n{words.TIED}"
+    )  # a plain string: what Markup does to its own escapes every part
     return Markup(shown) if isinstance(value, Markup) else shown
 
 
