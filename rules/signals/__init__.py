@@ -1,6 +1,6 @@
 """Every named number a cause may ask for: one function each, tested each, bound by name when the causes load.
 
-A signal reads a Scene for a Subject (the caches and the miss location its cause is about) and gives Known or Unknown.
+A signal reads a SignalContext for a Subject (the caches and the miss location its cause is about) and gives Known or Unknown.
 It never gives zero for what it could not see. The modules of this folder are found by scanning; a signal is named as
 its function.
 """

@@ -141,6 +141,16 @@ class MonitoredDatabase:
         """The name in the configuration."""
         return self.settings.name
 
+    @property
+    def map(self) -> CacheMap:
+        """Child latch → caches as the last poll has it; of no children before the first."""
+        return self.published.map if self.published else CacheMap()
+
+    @property
+    def labels(self) -> CacheMap:
+        """The same by the names that series go by."""
+        return self.published.labels if self.published else CacheMap()
+
     def confirmations(self) -> dict[str, ConfirmationResult]:
         """Results that still count: recent, and of this life of the instance."""
         return still_counting(self.confirmed, self.published.snapshot.startup_time if self.published else None)

@@ -76,7 +76,7 @@ def _lasting(store: Repository, episodes: Iterable[Episode]) -> tuple[LastingTro
 
 def latches_out(watched: MonitoredDatabase) -> LatchesOut:
     """The child latches over the last interval."""
-    delta, caches = _delta(watched), watched.published.map if watched.published else CacheMap()
+    delta, caches = _delta(watched), watched.map
     rows = delta.rows("v$latch_children") if delta else ()
     total = sum(number(row.get("sleeps")) or 0.0 for row in rows)
     cpus = delta.cell("v$osstat", "stat_name", "NUM_CPUS", "level_now") if delta else None
@@ -118,7 +118,7 @@ def _child(row: Row, caches: CacheMap, total: float, seconds: float | None, cpus
 
 def caches_out(watched: MonitoredDatabase) -> CachesOut:
     """The dictionary caches over the last interval."""
-    delta, caches = _delta(watched), watched.published.map if watched.published else CacheMap()
+    delta, caches = _delta(watched), watched.map
     context = SignalContext(delta, caches) if delta else None
     rows = context.rowcache if context else ()
     total = context.sum_of(rows, LOOKUPS) if context else None
@@ -220,7 +220,7 @@ def holders_out(watched: MonitoredDatabase, found: HolderProfile) -> HoldersOut:
     """A profile of holders with the caches of the children they held."""
     rows = watched.published.snapshot.rows("v$latch_children") if watched.published else ()
     children = {str(row.get("addr")): int(number(row.get("child#")) or 0) for row in rows}
-    caches = watched.published.map if watched.published else CacheMap()
+    caches = watched.map
     return HoldersOut(
         database=watched.name,
         latch=found.latch,

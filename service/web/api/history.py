@@ -96,8 +96,7 @@ def _of_known(found: TimeSeriesSet, of: Sequence[str]) -> None:
 
 
 def _caches(watched: MonitoredDatabase) -> dict[int, str]:
-    labels = watched.published.labels if watched.published else None
-    return {child: labels.name(child) for child in labels.children} if labels else {}
+    return {child: watched.labels.name(child) for child in watched.labels.children}
 
 
 def _history_out(found: TimeSeriesSet, more: str | None) -> HistoryOut:

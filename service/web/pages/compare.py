@@ -25,8 +25,7 @@ from service.web.charts.axis import HALF, NARROW, Axis
 from service.web.charts.panels import ChartPanel, round_up, together
 from service.web.pages.compared import WORK_NAMES, compared_rows, leading
 from service.web.pages.events import as_events, happenings, of_mark
-from service.web.pages.history import GONE, names_of, refused
-from service.web.pages.layout import no_database, page
+from service.web.pages.layout import GONE, no_database, page, refused
 
 LISTED = 20
 MARKS_SINCE = timedelta(days=90)
@@ -142,7 +141,7 @@ def _pairs(store: Repository, watched: MonitoredDatabase, windows: ComparedWindo
 
 
 def _side(store: Repository, watched: MonitoredDatabase, window: Window) -> overview.Overview:
-    return overview.overview(store, watched.name, window, names_of(watched), DRAWN, EVERY_LINE)
+    return overview.overview(store, watched.name, window, watched.labels, DRAWN, EVERY_LINE)
 
 
 def _scale(both: Sequence[ChartPanel]) -> float:

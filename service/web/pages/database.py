@@ -32,8 +32,7 @@ from service.web.pages import words
 from service.web.pages.action_said import said_of
 from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.events import as_events, happenings, of_mark
-from service.web.pages.history import GONE, names_of, refused
-from service.web.pages.layout import HERE, no_database, page
+from service.web.pages.layout import GONE, HERE, no_database, page, refused
 from service.web.pages.restarted import RestartNote, restart_note
 
 LISTED = 10
@@ -164,7 +163,7 @@ def last_hour(
     """The last hour from the store, so that a restart keeps it; with `at` the one around it. Raises what the store raises."""
     last = watched.published.snapshot if watched.published else store.last_snapshot(watched.name)
     end = min(at + HOUR / 2, now) if at else ((last and last.taken_at) or now) + timedelta(milliseconds=1)
-    drawn = overview.overview(store, watched.name, Window(end - HOUR, end), names_of(watched), DRAWN)
+    drawn = overview.overview(store, watched.name, Window(end - HOUR, end), watched.labels, DRAWN)
     window = drawn.window if at else _watched(drawn, end)
     events = as_events(happenings(store, watched.name, window), end)
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]

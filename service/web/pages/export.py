@@ -19,9 +19,8 @@ from service.web import presenters
 from service.web.access import Access
 from service.web.charts.axis import WIDE
 from service.web.pages.database import last_hour
-from service.web.pages.history import GONE, refused
 from service.web.pages.html_report import as_html
-from service.web.pages.layout import HERE, missing, no_database
+from service.web.pages.layout import GONE, HERE, missing, no_database, refused
 
 _NAME = re.compile(r"[^\w.-]+")
 _SVG = re.compile(r"<svg.*?</svg>", re.S)

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
-from rules.cache_map import CacheMap
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import PRESETS, BadWindow, Window, window
 from service.store.repository import Repository
@@ -21,10 +20,9 @@ from service.web.charts.overview import Overview, overview
 from service.web.charts.panels import reached, thinned
 from service.web.charts.usual import usual_lines
 from service.web.pages.events import as_events, happenings
-from service.web.pages.layout import no_database, page
+from service.web.pages.layout import GONE, no_database, page, refused
 
 ROWS = 60
-GONE = "the store does not answer, so nothing that was kept can be shown; /readyz says why"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +57,9 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     return router
 
 
-def refused(request: Request, db: str, status: int, why: str) -> Response:
-    """The page of a request that cannot be answered, with ways on."""
-    return page(request, "refused.html", status, db=db, why=why, presets=PRESETS)
-
-
-def names_of(watched: MonitoredDatabase) -> CacheMap:
-    """The caches behind child latches as the last poll knew them."""
-    return watched.published.labels if watched.published else CacheMap()
-
-
 def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
     """What the template of the history wants."""
-    drawn = overview(store, watched.name, chosen, names_of(watched))
+    drawn = overview(store, watched.name, chosen, watched.labels)
     happened = happenings(store, watched.name, chosen)
     events, axis = as_events(happened, min(now, chosen.end)), Axis(chosen)
     usual = usual_lines(store, watched.name, chosen)

@@ -1,4 +1,4 @@
-"""What all pages share: the templates with their filters, the frame that keeps foreign content out, one Diagnosis laid out."""
+"""What all pages share: the templates with their filters, the frame that keeps foreign content out, and what a refusal says."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from rules.printed import section_of
 from rules.query import Texts
 from service.characters import visible
 from service.render.parts import OF_A_FINDING
-from service.state.window import iso
+from service.state.window import PRESETS, iso
 from service.web.access import SESSION
 from service.web.api.http import squeezed
 from service.web.pages import words
@@ -50,6 +50,8 @@ GUIDES = (
     (re.compile(r"/"), "tour.html"),
 )
 """The page of the documentation that explains a page: the first whose pattern its address begins with."""
+
+GONE = "the store does not answer, so nothing that was kept can be shown; /readyz says why"
 
 templates = Jinja2Templates(HERE / "templates")
 _TICKED = re.compile("`([^`]+)`")
@@ -146,6 +148,11 @@ def no_database(request: Request, db: str, watched: Sequence[str]) -> Response:
     """The page of a database that is not watched."""
     addresses = {name: f"/db/{quote(name)}" for name in watched}
     return missing(request, f"No database named {db} is watched.", addresses, ("All databases", "/"), db)
+
+
+def refused(request: Request, db: str, status: int, why: str) -> Response:
+    """The page of a request that cannot be answered, with ways on."""
+    return page(request, "refused.html", status, db=db, why=why, presets=PRESETS)
 
 
 def _section(path: str) -> str:

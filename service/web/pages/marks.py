@@ -17,8 +17,7 @@ from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access, Caller
 from service.web.pages.forms import form_of
-from service.web.pages.history import refused
-from service.web.pages.layout import no_database
+from service.web.pages.layout import no_database, refused
 
 
 def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -> APIRouter:

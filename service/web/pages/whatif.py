@@ -17,8 +17,7 @@ from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access
 from service.web.pages import words
-from service.web.pages.history import GONE, refused
-from service.web.pages.layout import no_database, page
+from service.web.pages.layout import GONE, no_database, page, refused
 
 
 @dataclass(frozen=True, slots=True)
