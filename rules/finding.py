@@ -174,6 +174,7 @@ def _evidence(outcome: ConditionResult) -> Evidence:
         name=signal.called,
         value=outcome.reading.value,
         unit=signal.unit,
+        of=signal.share_of,
         numerator=outcome.reading.part,
         denominator=outcome.reading.whole,
         needs=condition.needs,

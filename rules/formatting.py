@@ -48,7 +48,7 @@ def measured(value: float, unit: str, beside: float | None = None) -> str:
     if unit == "ratio":
         shares = all(0 <= number <= 1 for number in (value, value if beside is None else beside))
         return percent(value) if shares else number(value)
-    return f"{number(value)} {one_of(value, unit)}".strip()
+    return number(value) if unit == "value" else f"{number(value)} {one_of(value, unit)}".strip()
 
 
 def needed(needs: str, unit: str, value: float) -> str:

@@ -7,6 +7,7 @@ its function.
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -43,6 +44,8 @@ class Signal:
     """Comparisons that other work beside the trouble can make fail, which then proves nothing: see EITHER_WAY."""
     called: str = ""
     """What people call it."""
+    share_of: str = ""
+    """What a ratio is a share of; empty where it is a share of nothing countable."""
 
 
 EITHER_WAY = (">=", "<=")
@@ -63,7 +66,15 @@ def signal(
         if name in SIGNALS:
             raise ValueError(f"two signals are named {name}")
         SIGNALS[name] = Signal(
-            name, unit, of, " ".join((read.__doc__ or "").split()), read, surface, diluted, called or _plain(name)
+            name,
+            unit,
+            of,
+            " ".join((read.__doc__ or "").split()),
+            read,
+            surface,
+            diluted,
+            called or _plain(name),
+            _whole(name) if unit == "ratio" else "",
         )
         return read
 
@@ -73,6 +84,14 @@ def signal(
 def _plain(name: str) -> str:
     """The name of a signal that reads well as it is: logons_per_second → logons per second."""
     return name.replace("_", " ").replace("db time", "DB time").replace("lookups", "look-ups")
+
+
+def _whole(name: str) -> str:
+    """What a ratio is a share of, by its name: parse_share_of_db_time → DB time, connection_time_to_waits → waits."""
+    if name.startswith("share_behind_"):
+        return "sessions that hang"
+    whole = re.search(r"(?:^|_)(?:share_of|to)_(.+)$", name)
+    return _plain(whole[1]) if whole else ""
 
 
 def already_enough(least: float, needs: str) -> bool:

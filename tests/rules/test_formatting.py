@@ -98,6 +98,7 @@ def test_sentence_capitalizes_only_the_first_letter() -> None:
         (1.0, "entries", ">= 2500", "1 entry", ">= 2,500 entries"),
         (1.0, "gets per commit", "<= 10", "1 get per commit", "<= 10 gets per commit"),
         (1.0, "ms", "not >= 2", "1 ms", "not >= 2"),
+        (0.0, "value", ">= 1", "0", ">= 1"),
     ],
 )
 def test_measured_and_needed_give_a_value_and_its_bound_one_form(

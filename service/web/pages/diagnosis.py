@@ -7,7 +7,7 @@ from datetime import datetime
 from markupsafe import Markup
 
 from rules.chain import ChainBar, ChainLink
-from rules.formatting import function_of, measured, number
+from rules.formatting import compared, function_of, number
 from rules.model import Diagnosis, Evidence, Finding
 from rules.printed import DeltaSource
 from service.intake.report_figures import Bars
@@ -210,9 +210,8 @@ def _signs(finding: Finding) -> FindingRows:
 
 
 def _sign(sign: Evidence) -> SignRow:
-    needs = words.bound(sign.bound, sign.unit) or in_words(sign.needs)
-    value = measured(sign.value, sign.unit, sign.bound.value if sign.bound else None)
-    return SignRow(sign.name or sign.signal, sign.signal, value, needs, sign.because, sign.derivation)
+    value, needs = compared(sign)
+    return SignRow(sign.name or sign.signal, sign.signal, value, in_words(needs), sign.because, sign.derivation)
 
 
 def _chart(bars: Bars) -> Markup:

@@ -67,6 +67,7 @@ def test_demo_databases_chain_ends_at_their_cause_and_all_sql_parses_as_oracle()
                 sqlglot.parse_one(link.sql, read="oracle")
             if link.unit == "ratio" and link.numerator is not None and link.denominator:
                 assert link.value is not None and abs(link.numerator / link.denominator - link.value) < 1e-9, name
+                assert link.of, f"{name}: nothing says what {link.name} is a share of"
 
 
 def test_hang_is_told_by_sessions_and_by_who_holds() -> None:
