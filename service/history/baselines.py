@@ -1,4 +1,4 @@
-"""What is usual for each database, by hour of the week, learned from its own hourly roll-ups at most once an hour."""
+"""What is usual for each database, by hour of the week, learned from its own hourly roll-ups: hourly at first, then daily."""
 
 import time
 from collections import defaultdict
@@ -11,9 +11,13 @@ from service.store.queries.episodes import Baseline
 from service.store.repository import Repository
 
 LEARNED_FROM = timedelta(weeks=12)
-LEARN_EVERY = timedelta(minutes=55)
+FETCH_EVERY = timedelta(minutes=55)
 """Within the hour for which the last time fetched ahead."""
+GROWTH = 1 / 84
+"""Learned anew when the history has grown by so much: each hour in its first days, each day when it is twelve weeks long.
+An hour more changes what is usual for that hour of the week, which comes again a week later."""
 ROUND_SECONDS = 1.0
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
 A_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 DAYS, WEEK = 168, 192
 """Slots of `baselines.hour_of_week`: 0 to 167 are hours of the week, from here the 24 hours of the day, then all hours."""
@@ -56,11 +60,12 @@ def usual_at(store: Repository, database: str, at: datetime) -> Mapping[str, Usu
 
 
 def learn(store: Repository, database: str, now: datetime) -> int:
-    """Make the baselines of a database anew from its last twelve weeks; how many."""
-    rows = [row for figure in SOURCES for row in _rows(database, figure, samples(store, database, figure, now))]
+    """Make the baselines of a database anew from its last twelve weeks; of how many hours."""
+    known = {figure: samples(store, database, figure, now) for figure in SOURCES}
+    rows = [row for figure, hours in known.items() for row in _rows(database, figure, hours)]
     if rows:
         store.baselines.put(rows)
-    return len(rows)
+    return max(len(hours) for hours in known.values())
 
 
 def samples(store: Repository, database: str, figure: str, now: datetime) -> Samples:
@@ -92,8 +97,8 @@ def _rows(database: str, figure: str, samples: Samples) -> Iterable[Baseline]:
 class BaselineCache:
     """What is usual now, at hand for polls, which never ask the store. `do` is a round of the job that learns it.
 
-    To learn costs tens of milliseconds of processor for each database, so a round stops after a second and the next goes on:
-    a fleet is learned over the hour and never at one moment. What holds for the next hour is fetched ahead.
+    To learn costs up to a quarter of a second of processor for each database, so a round stops after a second and the next
+    goes on: a fleet is never learned at one moment. What holds for the next hour is fetched ahead, from what was last learned.
     """
 
     def __init__(
@@ -101,7 +106,8 @@ class BaselineCache:
     ) -> None:
         self._store = store
         self._clock = clock
-        self._learned: dict[str, datetime | None] = dict.fromkeys(databases)
+        self._fetch_at = dict.fromkeys(databases, LONG_AGO)
+        self._learn_at = dict(self._fetch_at)
         self._known: dict[str, dict[tuple[int, ...], Mapping[str, UsualRange]]] = {}
 
     def of(self, database: str, at: datetime) -> Mapping[str, UsualRange]:
@@ -109,16 +115,23 @@ class BaselineCache:
         return self._known.get(database, {}).get(_hour(at), {})
 
     def do(self, now: datetime) -> None:
-        """Learn those anew whose last time is longest ago, as many as a round has time for. Raises what the store does."""
+        """Fetch and learn what has been due longest, as much as a round has time for. Raises what the store does."""
         until = self._clock() + ROUND_SECONDS
-        due = [name for name, at in self._learned.items() if at is None or now - at >= LEARN_EVERY]
-        for database in sorted(due, key=lambda name: (self._learned[name] or datetime.min.replace(tzinfo=UTC), name)):
-            learn(self._store, database, now)
-            hours = (now, now + timedelta(hours=1))
-            self._known[database] = {_hour(at): usual_at(self._store, database, at) for at in hours}
-            self._learned[database] = now
-            if self._clock() >= until:
-                return
+        for due, renew in ((self._fetch_at, self._fetch), (self._learn_at, self._learn)):
+            for database in sorted((name for name, at in due.items() if at <= now), key=lambda name: (due[name], name)):
+                if self._clock() >= until:
+                    return
+                renew(database, now)
+
+    def _fetch(self, database: str, now: datetime) -> None:
+        hours = (now, now + timedelta(hours=1))
+        self._known[database] = {_hour(at): usual_at(self._store, database, at) for at in hours}
+        self._fetch_at[database] = now + FETCH_EVERY
+
+    def _learn(self, database: str, now: datetime) -> None:
+        hours = learn(self._store, database, now)
+        self._learn_at[database] = now + max(FETCH_EVERY, timedelta(hours=hours * GROWTH))
+        self._fetch(database, now)
 
 
 def _hour(at: datetime) -> tuple[int, ...]:

@@ -66,17 +66,26 @@ def test_headline_of_a_poll_tells_how_many_times_the_usual_it_is(
     usuals = BaselineCache(store, [DB])
     usuals.do(at(0))
     usuals.do(at(1800))
-    assert len(asked) == len(SOURCES) + 1, "learned at most once an hour; sleeps have two sources"
+    assert len(asked) == len(SOURCES) + 1, "learned once; sleeps have two sources"
     stage[DB].usual = lambda when: usuals.of(DB, when)
     plain = stage.poll(DB, 40).diagnosis.headline
     assert "the usual" not in plain, "nothing to tell before the first interval"
     assert "× the usual for this hour of the day" in stage.poll(DB, 60).diagnosis.headline
     assert usuals.of(DB, at(3600)).keys() == usuals.of(DB, at(0)).keys(), "what holds for the next hour is at hand"
     assert usuals.of(DB, at(7200)) == {}, "another hour is another usual"
+    usuals.do(at(3600))
+    assert len(asked) == len(SOURCES) + 1, "twenty days of history are learned anew after some hours"
+    assert usuals.of(DB, at(7200)).keys() == usuals.of(DB, at(3600)).keys() != set(), "and fetched each hour"
+    for hour in range(2, 26):
+        usuals.do(at(3600 * hour))
+    assert len(asked) == 5 * (len(SOURCES) + 1), "every six hours"
+    usuals = BaselineCache(store, [DB], clock=iter((0.0, 0.0, 2.0)).__next__)
+    usuals.do(at(0))
+    assert len(asked) == 5 * (len(SOURCES) + 1) and usuals.of(DB, at(0)), "what was learned is at hand at a start"
     assert BaselineCache(store, [DB]).of(DB, at(0)) == {}
 
 
-def test_fleet_is_learned_over_many_rounds_each_database_once_an_hour(
+def test_fleet_is_learned_over_many_rounds_each_new_database_once_an_hour(
     store: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spent = 0.0
