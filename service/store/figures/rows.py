@@ -25,7 +25,7 @@ from service.store.schema.old_tables import OldDelta, OldFiveMinutes, OldHours
 
 Tier = Literal["poll", "5m", "1h"]
 ViewColumn = tuple[str, str]
-AT_ONCE = 500
+AT_ONCE = 2**20
 """So many rows of a read become columns together: numpy is slow where it is called for each."""
 
 

@@ -4,8 +4,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from math import isnan
-from statistics import median_low
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from rules.cache_map import CacheMap
 from rules.formatting import function_of
 from service.state.window import Window
 from service.store.ingest.samples import IMPACT
-from service.store.queries.history import FINER, WIDTHS
+from service.store.queries.history import FINER
 from service.store.queries.series import (
     Break,
     HistoryPage,
@@ -21,10 +19,10 @@ from service.store.queries.series import (
     SeriesSelector,
     StoredSeries,
 )
-from service.store.queries.spans import HistorySpan
 from service.store.repository import Repository
+from service.store.schema.history_tables import moment
 from service.web.charts.panels import TOP, ChartLine, ChartPanel, WatchedStretch, line_of, thinned, top
-from service.web.charts.tiers import OverviewItem, TierFigures, TierRow
+from service.web.charts.tiers import OverviewItem, TierFigures, stretches_of
 
 MOST = 480
 """Stretches drawn; more could not be told apart."""
@@ -87,50 +85,39 @@ def overview(
     Raises what the store raises. `caches` names the child latches.
     """
     chosen = tier or store.history.resolution(window.begin, window.end)
-    rows = sorted(
-        _rows(store, database, chosen, window.begin, window.end, selectors), key=lambda row: row.stretch.begin
-    )
-    spans = [row.stretch for row in rows if row.span.seconds]
-    usual = median_low([span.seconds for span in spans]) if spans and chosen == "poll" else 0.0
-    longest = 3 * usual + 5
-    known = [row for row in rows if row.span.seconds and row.stretch.begin < row.stretch.end]
-    shown = [row for row in known if chosen != "poll" or row.stretch.seconds <= longest]
+    figures = TierFigures(list(_pages(store, database, chosen, window.begin, window.end, selectors)), window)
+    longest = 1.0
+    if chosen == "poll":
+        lasted = np.sort(figures.seconds[figures.seconds > 0])
+        longest = 3 * float(lasted[(len(lasted) - 1) // 2] if len(lasted) else 0.0) + 5
+        figures.show_up_to(longest)
+    stretches = figures.stretches()
     breaks = store.history.breaks(database, window.begin, window.end)
-    gaps = tuple(_gaps([row.stretch for row in shown], window, breaks, longest if chosen == "poll" else 1.0))
-    figures = TierFigures(rows, shown)
+    gaps = tuple(_gaps(stretches, window, breaks, longest))
     panels = [*_panels(figures, caches, most_lines)]
     if USED in selectors:
         panels.extend(_used(figures, store.history.levels_before(database, [USED], window.begin, chosen)))
-    thin = -(-len(shown) // MOST) if shown else 1
-    stretches, thinner = thinned([row.stretch for row in shown], panels, thin)
+    thin = -(-len(stretches) // MOST) if stretches else 1
+    fewer, thinner = thinned(stretches, panels, thin)
     words = WORDS[chosen] + (f", {thin} averaged at a time" if thin > 1 else "")
-    return Overview(window, words, tuple(stretches), thinner, gaps)
+    return Overview(window, words, tuple(fewer), thinner, gaps)
 
 
-def _rows(
+def _pages(
     store: Repository,
     database: str,
     tier: Resolution,
     begin: datetime,
     end: datetime,
     selectors: Sequence[SeriesSelector],
-) -> Iterator[TierRow]:
+) -> Iterator[HistoryPage]:
     """Spans of a tier, and after its last one those of the finer tiers, which are not rolled up yet."""
     points = store.history.points(database, selectors, begin, end, tier)
-    rest = begin
-    for place, span in enumerate(points.spans):
-        stretch = _stretch(points, span)
-        rest = max(rest, stretch.end)
-        yield TierRow(replace(stretch, begin=max(stretch.begin, begin), end=min(stretch.end, end)), points, place)
+    yield points
+    _, ends, _ = stretches_of(points)
+    rest = max(begin, moment(int(ends[-1]))) if len(ends) else begin
     if tier in FINER and rest < end:
-        yield from _rows(store, database, FINER[tier], rest, end, selectors)
-
-
-def _stretch(points: HistoryPage, span: HistorySpan) -> WatchedStretch:
-    seconds = span.seconds or 0.0
-    if points.resolution == "poll":
-        return WatchedStretch(span.at - timedelta(seconds=seconds), span.at, seconds)
-    return WatchedStretch(span.at, span.at + timedelta(seconds=WIDTHS[points.resolution]), seconds)
+        yield from _pages(store, database, FINER[tier], rest, end, selectors)
 
 
 def _gaps(
@@ -171,7 +158,7 @@ def _panels(figures: TierFigures, caches: CacheMap, most: int) -> Iterator[Chart
             groups.setdefault(name(figures.items[item]), []).append(item)
         groups = groups or {"all": [(selector.view, "{}", selector.column)]}
         lines = {name: figures.rates(group) for name, group in groups.items()}
-        chosen = list(top(lines, [row.stretch.seconds for row in figures.shown], most))
+        chosen = list(top(lines, figures.seconds[figures.shown].tolist(), most))
         named = {line.name for line in chosen if not line.rest}
         others = [item for group in groups if group not in named for item in groups[group]]
         reaching = (_reaching(line, figures, others if line.rest else groups[line.name]) for line in chosen)
@@ -190,7 +177,7 @@ def _panels(figures: TierFigures, caches: CacheMap, most: int) -> Iterator[Chart
 
 def _reaching(line: ChartLine, figures: TierFigures, items: Sequence[OverviewItem], scale: float = 1.0) -> ChartLine:
     """The line with the peaks of single polls where its stretches are roll-ups, which keep no lowest value."""
-    if all(row.page.resolution == "poll" for row in figures.shown):
+    if not figures.rolled_up:
         return line
     mean = np.array(line.values, dtype=np.float64)
     highs = line_of("", figures.highest(items, mean / scale) * scale).values
@@ -200,8 +187,9 @@ def _reaching(line: ChartLine, figures: TierFigures, items: Sequence[OverviewIte
 def _used(figures: TierFigures, levels: dict[OverviewItem, float]) -> Iterator[ChartPanel]:
     """Entries in use of the cache of undo segments, where there is one. Levels come from every poll, the first included."""
     used = sorted({*levels, *figures.of(USED)})
-    known = dict(zip((id(row) for row in figures.rows), _levels(figures, used, levels), strict=True))
-    line = ChartLine(UNDO, tuple(known[id(row)] for row in figures.shown))
+    each = np.array([figures.levels(item, levels.get(item)) for item in used]).reshape(len(used), len(figures.seconds))
+    known = ~np.isnan(each).all(axis=0)
+    line = line_of(UNDO, np.where(known, np.nansum(each, axis=0), np.nan)[figures.shown])
     if any(value is not None for value in line.values):
         yield ChartPanel("used", f"Entries used of {UNDO}", "entries", (line,))
 
@@ -211,17 +199,3 @@ def _child(series: StoredSeries, caches: CacheMap) -> str:
     number = int(series.key.get("child#") or 0)
     guarded = caches.children.get(number)
     return (guarded.name if guarded else None) or f"child {number}"
-
-
-def _levels(
-    figures: TierFigures, items: Sequence[OverviewItem], last: dict[OverviewItem, float]
-) -> Iterator[float | None]:
-    """The sum of levels that hold until they change; unknown where their view was missing, until they are read again."""
-    seen = {item: figures.levels(item).tolist() for item in items}
-    for place, row in enumerate(figures.rows):
-        for item in items:
-            if row.span.lacks(*item):
-                last.pop(item, None)
-            elif not isnan(value := seen[item][place]):
-                last[item] = value
-        yield sum(last.values()) if last else None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rules.formatting import rough
 from service.store.figures.codec import Values
@@ -60,7 +61,7 @@ def top(lines: Mapping[str, Values], weights: Sequence[float], most: int = TOP) 
 
 def line_of(name: str, values: Values) -> ChartLine:
     """A line from numbers, of which NaN cannot be told."""
-    return ChartLine(name, tuple(None if value != value else value for value in values.tolist()))
+    return ChartLine(name, _told(values))
 
 
 def thinned(
@@ -80,31 +81,31 @@ def thinned(
         WatchedStretch(stretches[g[0]].begin, stretches[g[-1]].end, sum(stretches[index].seconds for index in g))
         for g in groups
     ]
-    weights = [stretch.seconds for stretch in stretches]
+    weights = np.array([stretch.seconds for stretch in stretches])
+    begins = np.array([group[0] for group in groups], np.intp)
     return joined, tuple(
         replace(
             panel,
-            lines=tuple(_joined(line, groups, weights) for line in panel.lines),
+            lines=tuple(_joined(line, begins, weights) for line in panel.lines),
         )
         for panel in panels
     )
 
 
-def _joined(line: ChartLine, groups: Sequence[Sequence[int]], weights: Sequence[float]) -> ChartLine:
-    """A line over joined stretches: a peak of one poll is still seen in `highs`."""
-    lows, highs = line.lows or line.values, line.highs or line.values
-    return replace(
-        line,
-        values=tuple(_mean(line, group, weights) for group in groups),
-        lows=tuple(min((low for at in group if (low := lows[at]) is not None), default=None) for group in groups),
-        highs=tuple(max((high for at in group if (high := highs[at]) is not None), default=None) for group in groups),
+def _joined(line: ChartLine, begins: NDArray[np.intp], weights: Values) -> ChartLine:
+    """A line over joined stretches, which begin at these places: a peak of one poll is still seen in `highs`."""
+    values, lows, highs = (
+        np.array(each, float) for each in (line.values, line.lows or line.values, line.highs or line.values)
     )
+    weighed = np.where(np.isnan(values), 0.0, weights)
+    total = np.add.reduceat(weighed, begins)
+    mean = np.add.reduceat(np.nan_to_num(values) * weighed, begins) / np.where(total > 0, total, np.nan)
+    fewest, most = np.fmin.reduceat(lows, begins), np.fmax.reduceat(highs, begins)
+    return replace(line, values=_told(mean), lows=_told(fewest), highs=_told(most))
 
 
-def _mean(line: ChartLine, places: Sequence[int], weights: Sequence[float]) -> float | None:
-    weighed = [(value, weights[index]) for index in places if (value := line.values[index]) is not None]
-    total = sum(weight for _, weight in weighed)
-    return sum(value * weight for value, weight in weighed) / total if total else None
+def _told(values: Values) -> tuple[float | None, ...]:
+    return tuple(None if value != value else value for value in values.tolist())
 
 
 def together(

@@ -1,48 +1,53 @@
 """Figures of one window from the pages of several tiers: polls, five minutes and hours, laid beside each other."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from service.state.window import Window
 from service.store.figures.codec import Values
+from service.store.queries.history import WIDTHS
 from service.store.queries.series import HistoryPage, SeriesSelector, StoredSeries
-from service.store.queries.spans import HistorySpan
+from service.store.queries.spans import Times, moments
+from service.store.schema.history_tables import millis
 from service.web.charts.panels import WatchedStretch
 
 OverviewItem = tuple[str, str, str]
 """View, key as it is stored, column."""
 
 
-@dataclass(frozen=True, slots=True)
-class TierRow:
-    """A span of the page of its tier, by its place there."""
-
-    stretch: WatchedStretch
-    page: HistoryPage
-    place: int
-
-    @property
-    def span(self) -> HistorySpan:
-        return self.page.spans[self.place]
-
-
 class TierFigures:
-    """Figures of pages of several tiers as arrays: counters in the order of the rows shown, levels of all rows."""
+    """Figures of pages of several tiers as arrays: counters in the order of the stretches shown, levels of all stretches.
 
-    def __init__(self, rows: Sequence[TierRow], shown: Sequence[TierRow]) -> None:
-        self.rows, self.shown = rows, shown
-        self._pages = list({id(row.page): row.page for row in rows}.values())
-        self._series = [
-            {(series.view, series.name, series.column): series for series in page.series} for page in self._pages
-        ]
+    `begins` and `ends` are milliseconds within the window, `seconds` what the figures of a stretch cover, 0 where it has
+    no interval; `shown` is which of them are drawn.
+    """
+
+    def __init__(self, pages: Sequence[HistoryPage], window: Window) -> None:
+        self._pages = pages
+        self._series = [{(series.view, series.name, series.column): series for series in page.series} for page in pages]
         self.items = {item: series for found in self._series for item, series in found.items()}
         """Every item that any tier has, with what names it."""
-        begins = np.cumsum([0, *(len(page.spans) for page in self._pages)]).tolist()
-        first = {id(page): begin for page, begin in zip(self._pages, begins, strict=False)}
-        self._all, self._shown = (
-            np.array([first[id(row.page)] + row.place for row in some], dtype=np.intp) for some in (rows, shown)
-        )
+        begins, ends, seconds = (np.concatenate(each) for each in zip(*map(stretches_of, pages), strict=True))
+        ends = np.minimum(ends, millis(window.end))
+        self._order = np.argsort(begins, kind="stable")
+        self.begins, self.ends, self.seconds = begins[self._order], ends[self._order], seconds[self._order]
+        self.shown = (self.seconds > 0) & (self.begins < self.ends)
+
+    def show_up_to(self, longest: float) -> None:
+        """Leave out stretches that cover more seconds: what they had is spread over a time in which nobody looked."""
+        self.shown = self.shown & (self.seconds <= longest)
+
+    def stretches(self) -> list[WatchedStretch]:
+        """Those that are shown."""
+        begins, ends = moments(self.begins[self.shown]), moments(self.ends[self.shown])
+        return [WatchedStretch(*each) for each in zip(begins, ends, self.seconds[self.shown].tolist(), strict=True)]
+
+    @property
+    def rolled_up(self) -> bool:
+        """Whether any stretch that is shown is one of roll-ups."""
+        rolled = np.concatenate([np.full(len(page.spans), page.resolution != "poll") for page in self._pages])
+        return bool(rolled[self._order][self.shown].any())
 
     def of(self, selector: SeriesSelector) -> list[OverviewItem]:
         """The items that a selector takes."""
@@ -53,19 +58,28 @@ class TierFigures:
 
         Of an item without a series nothing is stored, which is zero where it was watched.
         """
-        return self._laid(items, lambda page, series: page.rates(series))[self._shown]
+        rates: Values = self._laid(items, lambda page, series: page.rates(series))[self.shown]
+        return rates
 
     def highest(self, items: Sequence[OverviewItem], mean: Values) -> Values:
         """The highest rate that one poll is known to have had in each stretch, at least its mean.
 
         Of several counters the highest of one alone: the polls of their peaks need not be the same.
         """
-        most = self._laid(items, _most, np.fmax)[self._shown]
+        most = self._laid(items, _most, np.fmax)[self.shown]
         return np.where(np.isnan(mean), np.nan, np.fmax(mean, most))
 
-    def levels(self, item: OverviewItem) -> Values:
-        """A gauge; NaN where it was not kept."""
-        return self._laid([item], lambda page, series: series.totals)[self._all]
+    def levels(self, item: OverviewItem, before: float | None) -> Values:
+        """A gauge, which holds until it changes; NaN where it is not known, as after a poll that could not read it."""
+        view, name, column = item
+        unread = np.concatenate(
+            [page.spans.lack(view) | page.spans.lack(f"{view} {name} {column}") for page in self._pages]
+        )[self._order]
+        told = np.where(unread, np.nan, self._laid([item], lambda page, series: series.totals))
+        changed = unread | ~np.isnan(told)
+        last = np.maximum.accumulate(np.where(changed, np.arange(1, len(told) + 1), 0))
+        held: Values = np.append(np.nan if before is None else before, told)[last]
+        return held
 
     def _laid(
         self,
@@ -78,7 +92,17 @@ class TierFigures:
             over.reduce([values(page, found.get(item) or page.still(*item)) for item in items], axis=0)
             for page, found in zip(self._pages, self._series, strict=True)
         ]
-        return np.concatenate(sums) if sums else np.zeros(0)
+        return np.concatenate(sums)[self._order]
+
+
+def stretches_of(page: HistoryPage) -> tuple[Times, Times, Values]:
+    """Begin and end of what each span of a page covers since its begin, and how many seconds are in its figures."""
+    spans = page.spans
+    seconds = np.nan_to_num(spans.intervals)
+    if page.resolution == "poll":
+        begins = spans.times - np.rint(1000 * seconds).astype(np.int64)
+        return np.maximum(begins, millis(page.begin)), spans.times, seconds
+    return np.maximum(spans.times, millis(page.begin)), spans.times + 1000 * WIDTHS[page.resolution], seconds
 
 
 def _most(page: HistoryPage, series: StoredSeries) -> Values:
