@@ -55,9 +55,17 @@ SIGNALS: dict[str, Signal] = {}
 
 
 def signal(
-    unit: str, of: str, surface: Surface | None = None, diluted: tuple[str, ...] = (), called: str = ""
+    unit: str,
+    of: str,
+    surface: Surface | None = None,
+    diluted: tuple[str, ...] = (),
+    called: str = "",
+    share_of: str = "",
 ) -> Callable[[Callable[[SignalContext, Subject], SignalValue]], Callable[[SignalContext, Subject], SignalValue]]:
-    """Register a function as the signal of its name; its docstring is what people read about it, `called` its name for them."""
+    """Register a function as the signal of its name; its docstring is what people read about it, `called` its name for them.
+
+    `share_of` is what a ratio is a share of, where its name does not end with it.
+    """
 
     def register(
         read: Callable[[SignalContext, Subject], SignalValue],
@@ -74,7 +82,7 @@ def signal(
             surface,
             diluted,
             called or _plain(name),
-            _whole(name) if unit == "ratio" else "",
+            share_of or (_whole(name) if unit == "ratio" else ""),
         )
         return read
 
@@ -88,8 +96,6 @@ def _plain(name: str) -> str:
 
 def _whole(name: str) -> str:
     """What a ratio is a share of, by its name: parse_share_of_db_time → DB time, connection_time_to_waits → waits."""
-    if name.startswith("share_behind_"):
-        return "sessions that hang"
     whole = re.search(r"(?:^|_)(?:share_of|to)_(.+)$", name)
     return _plain(whole[1]) if whole else ""
 

@@ -74,13 +74,13 @@ def _per_lookup(context: SignalContext, subject: Subject, column: str) -> Signal
     return share(part, lookups)
 
 
-@signal(unit="ratio", of="v$rowcache", diluted=(">=",), called="changes for each look-up")
+@signal(unit="ratio", of="v$rowcache", diluted=(">=",), called="changes for each look-up", share_of="look-ups")
 def modification_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Modifications per look-up in the cause's caches: DDL, sequences, undo segments going online."""
     return _per_lookup(context, subject, "modifications")
 
 
-@signal(unit="ratio", of="v$rowcache", called="look-ups that had to load the entry")
+@signal(unit="ratio", of="v$rowcache", called="look-ups that had to load the entry", share_of="look-ups")
 def getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Look-ups in the cause's caches that had to load the entry, per look-up."""
     return _per_lookup(context, subject, "getmisses")
@@ -121,7 +121,7 @@ def share_of_modifications(context: SignalContext, subject: Subject) -> SignalVa
     return share(cache_sum(context, subject, "modifications"), Known(total))
 
 
-@signal(unit="ratio", of="v$rowcache")
+@signal(unit="ratio", of="v$rowcache", share_of="cluster requests")
 def cluster_conflict_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Cluster lock conflicts per request of the cause's caches; filled up to 12.1 only."""
     if next(iter(context.delta.rows("v$instance")), {}).get("parallel") == "NO":

@@ -32,7 +32,7 @@ def in_cluster(context: SignalContext, subject: Subject) -> SignalValue:
     return Known(float(parallel == "YES"), f"v$instance.parallel = {parallel}")
 
 
-@signal(unit="ratio", of=VIEW, called="sessions that wait for LCK0")
+@signal(unit="ratio", of=VIEW, called="sessions that wait for LCK0", share_of="sessions that hang")
 def share_behind_cluster_process(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of those who hang that wait for LCK0, which carries the locks of a cluster, as the look for blockers met it."""
     found = blockers_of(context)

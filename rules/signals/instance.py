@@ -115,7 +115,7 @@ def row_cache_share_of_db_time(context: SignalContext, subject: Subject) -> Sign
     )
 
 
-@signal(unit="ratio", of="v$osstat", called="processor time of the host in use")
+@signal(unit="ratio", of="v$osstat", called="processor time of the host in use", share_of="processor time")
 def host_busy_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the host's processor time in use."""
     busy, idle = context.host("BUSY_TIME"), context.host("IDLE_TIME")

@@ -197,7 +197,7 @@ def row_cache_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     return context.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps)
 
 
-@signal(unit="ratio", of="v$latch", surface="latch", called="gets that found the latch busy")
+@signal(unit="ratio", of="v$latch", surface="latch", called="gets that found the latch busy", share_of="gets")
 def miss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Misses per get of the row cache latch: how often it was busy at the first try."""
     return misses_per_get(context, context.latch_row)
@@ -215,7 +215,7 @@ def average_sleep(context: SignalContext, subject: Subject) -> SignalValue:
     return time_of_a_sleep(context, context.latch_row)
 
 
-@signal(unit="ratio", of="v$latch", surface="latch", called="sleeps that repeat one of the same get")
+@signal(unit="ratio", of="v$latch", surface="latch", called="sleeps that repeat one of the same get", share_of="sleeps")
 def recurrent_sleep_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of sleeps that repeat an earlier one of the same get; above 0.3 the holder itself did not run."""
     repeated = context.latch.recurrent_sleep_ratio

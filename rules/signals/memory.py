@@ -53,7 +53,7 @@ def shared_pool_shrunk_share(context: SignalContext, subject: Subject) -> Signal
     return Known(1 - smallest / largest, shrunk)
 
 
-@signal(unit="ratio", of="v$rowcache")
+@signal(unit="ratio", of="v$rowcache", share_of="look-ups")
 def overall_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Look-ups in all dictionary caches that had to load the entry, per look-up; above 0.02 entries do not stay in memory."""
     misses = context.sum_of(context.rowcache, "getmisses")

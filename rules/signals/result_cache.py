@@ -28,7 +28,13 @@ def result_cache_sleeps(context: SignalContext, subject: Subject) -> SignalValue
     return _listed(context, context.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps))
 
 
-@signal(unit="ratio", of="v$latch", surface="result-cache", called="gets that found the result cache latch busy")
+@signal(
+    unit="ratio",
+    of="v$latch",
+    surface="result-cache",
+    called="gets that found the result cache latch busy",
+    share_of="gets",
+)
 def result_cache_miss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Misses per get of the result cache latch: how often it was busy at the first try."""
     return _listed(context, misses_per_get(context, _latch(context)))

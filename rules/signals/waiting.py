@@ -59,7 +59,7 @@ def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValu
     return _told(context, subject, least, inf if waiting.perhaps else least)
 
 
-@signal(unit="ratio", of=VIEW, called="sessions that wait for the same session")
+@signal(unit="ratio", of=VIEW, called="sessions that wait for the same session", share_of="sessions that hang")
 def share_behind_one_session(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sessions that hang which wait for one and the same session, of those whose blocker Oracle tells."""
     waiting = _waiting(context, subject)
