@@ -152,7 +152,7 @@ def _count(watch: Watch, moments: Sequence[float], ended: float, *, well: bool) 
     watch.gaps += gaps
     watch.gaps_of_well += gaps if well else []
     watch.polls += len(moments) - 1
-    watch.polled += len(moments) > 1
+    watch.polled += len(moments) > 1 or not well  # of a hung one nobody wants a poll
 
 
 def _scrape(watch: Watch, port: int) -> None:

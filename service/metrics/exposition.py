@@ -4,7 +4,7 @@ prometheus_client keeps a Python object per series and holds the interpreter for
 only our own few process metrics. Names are the contract's; a sample that could not be read is absent, never zero.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -20,7 +20,7 @@ from service.metrics import families
 from service.metrics.families import FAMILIES
 from service.metrics.family import Family, Labels
 from service.metrics.verdict import verdict_samples
-from service.state.board import MonitoredDatabase
+from service.state.board import MonitoredDatabase, Published
 from service.state.episodes import Episode
 
 _CHILD_COLUMNS = {
@@ -48,7 +48,7 @@ _MUTEX_COLUMNS = {
     families.MUTEX_WAIT: ("wait_time", 1e6),
 }
 
-
+_ALWAYS = (families.UP, families.DATA_AGE, families.LAST_POLL, families.POLL_INTERVAL, families.POLL_DURATION)
 _NUMBERS = (int, float)
 """What a cell with a figure is. A tuple, for a poll asks it hundreds of times."""
 _UNITS = ("seconds", "bytes", "ratio")
@@ -198,7 +198,7 @@ def exposition(
     parts: dict[str, list[bytes]] = {name: [] for name in FAMILIES}
     for database in watched:
         current = database.current
-        for family, text in _liveness(database).items():
+        for family, text in _liveness(database, current):
             parts[family].append(text)
         if current is not None:
             for family, text in current.blocks.items():
@@ -227,20 +227,32 @@ def probe(watched: MonitoredDatabase, accept: str = "") -> tuple[bytes, str]:
     return success.encode() + page, content_type
 
 
-def _liveness(watched: MonitoredDatabase) -> dict[str, bytes]:
-    block = Block(watched.settings)
-    block.add(families.UP, 1 if watched.up else 0)
-    block.add(families.DATA_AGE, None if watched.age is None else round(watched.age, 3))
-    block.add(families.LAST_POLL, watched.published.clock if watched.published else None)
-    block.add(families.POLL_INTERVAL, watched.pace or watched.interval)
-    if watched.current is not None:
-        block.add(families.POLL_DURATION, watched.current.poll_seconds)
-    failure = watched.failure
-    if failure is not None and failure.kind == "credential":
-        block.add(families.LOGIN_STOPPED, 1, {"reason": failure.code})
+def _liveness(watched: MonitoredDatabase, current: Published | None) -> Iterator[tuple[str, bytes]]:
+    """Family and lines of what depends on the moment of the scrape."""
+    age, failure = watched.age, watched.failure
+    values = (
+        1 if watched.up else 0,
+        None if age is None else round(age, 3),
+        watched.published.clock if watched.published else None,
+        watched.pace or watched.interval,
+        current.poll_seconds if current else None,
+    )
+    for (family, head), value in zip(_heads(watched.settings.name, watched.settings.cluster), values, strict=True):
+        if value is not None:
+            yield family, f"{head}{_number(value)}\n".encode()
     if failure is not None:
+        block = Block(watched.settings)
+        if failure.kind == "credential":
+            block.add(families.LOGIN_STOPPED, 1, {"reason": failure.code})
         block.add(families.NEXT_ATTEMPT, failure.next_attempt, {"reason": failure.kind})
-    return block.text()
+        yield from block.text().items()
+
+
+@cache
+def _heads(db: str, rac: str | None) -> tuple[tuple[str, str], ...]:
+    """Families of what every database has, with how their line begins."""
+    common = _common_labels(db, rac)
+    return tuple((family.name, f"{family.name}{{{common}}} ") for family in _ALWAYS)
 
 
 def own_registry() -> CollectorRegistry:
