@@ -74,6 +74,8 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
     stopped = failure is not None and failure.next_attempt is None
     title = "The login is stopped" if stopped else "The database does not answer" if failure else _first(diagnosis)
     said = failure.why if failure else why.why if why else ""
+    if stopped:
+        said = f"The database does not let this user log in: {said}"
     do = "Put the password right. Then let latchscope log in once more." if stopped else None
     do = do or (f"{sentence(why.way_out)}." if why and why.way_out else "Wait for the next poll.")
     restarted = failure is None and title == RESTARTED

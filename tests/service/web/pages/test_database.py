@@ -258,6 +258,13 @@ def test_failures_and_headlines_are_escaped(stage: Stage) -> None:
         assert "&lt;script&gt;alert" in text, path
 
 
+def test_stopped_login_says_who_refuses_whom_before_the_message_of_oracle(stage: Stage) -> None:
+    stage["parse-storm"].failure = Failure("credential", "ORA-01017: logon denied", since=0.0, next_attempt=None)
+    text = stage.app().get("/db/parse-storm").text
+    assert "The login is stopped" in text
+    assert "The database does not let this user log in: ORA-01017: logon denied." in text
+
+
 def test_names_from_the_database_are_escaped(stage: Stage) -> None:
     first, second = stage.poll("undo-storm", at=40), None
     rows = tuple({**row, "parameter": HOSTILE} for row in first.snapshot.rows("v$rowcache"))
