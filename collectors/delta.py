@@ -14,6 +14,7 @@ from collectors.model import (
     Key,
     Missing,
     NotComparable,
+    ObstacleKind,
     Oddity,
     Reading,
     Row,
@@ -101,8 +102,8 @@ def _not_printed(collector: Collector) -> Missing:
 
 
 def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
-    def because(why: str, way_out: str) -> NotComparable:
-        return NotComparable(later.database, later.release, why, way_out)
+    def because(why: str, way_out: str, kind: ObstacleKind = "not_comparable") -> NotComparable:
+        return NotComparable(later.database, later.release, why, way_out, kind=kind)
 
     if earlier.database != later.database:
         why = f"one snapshot is of {earlier.database}, the other of {later.database}"
@@ -119,7 +120,7 @@ def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
         return because("no startup_time, so a restart would go unseen", "grant select on sys.v_$instance")
     if earlier.startup_time != later.startup_time:
         why = f"the instance restarted (started {earlier.startup_time}, now {later.startup_time}); counters began again"
-        return because(why, "wait for the second poll after the restart")
+        return because(why, "wait for the second poll after the restart", "restart")
     if earlier.release != later.release:
         return because(f"the release changed from {earlier.release} to {later.release}", "wait for the next poll")
     return None

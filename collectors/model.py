@@ -249,6 +249,10 @@ class Delta:
         return {int(name): value for name, value in each if name is not None and value is not None}
 
 
+ObstacleKind = Literal["first_poll", "restart", "not_comparable"]
+"""What stands between two snapshots; `why` says it to people, in words that may change."""
+
+
 @dataclass(frozen=True, slots=True)
 class NotComparable:
     """Two snapshots that must not be compared, such as across a restart. A first poll is one too; nothing is wrong with it."""
@@ -258,7 +262,7 @@ class NotComparable:
     why: str
     way_out: str
     dbid: str | None = None
-    kind: Literal["first_poll", "not_comparable"] = "not_comparable"
+    kind: ObstacleKind = "not_comparable"
 
 
 SCRIPT = "run the script that `latchscope script` prints on the instance while it is slow, and diagnose its output"

@@ -173,6 +173,7 @@ def cannot_tell(
         release=gap.release,
         mechanism=None,
         basis=None,
+        obstacle=gap.kind,
         severity=Severity.INFO,
         headline=f"Cannot tell{' yet' * more_to_come}: {gap.why}",
         impact=None,

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from collectors.model import ObstacleKind
 from rules.bounds import Bound, UsualBetween
 from rules.chain import ChainLink, EventFunnel
 from rules.frozen import Frozen as Frozen
@@ -239,6 +240,10 @@ class Diagnosis(Frozen):
     release: str | None
     mechanism: Literal["latch", "mutex"] | None
     basis: DiagnosisBasis | None
+    obstacle: ObstacleKind | None = Field(
+        None,
+        description="what stands in the way of an interval: the first poll, a restart, or else; null where there is one",
+    )
     state: State = Field("No data", description="`severity` as people read it; No data where nothing could be told")
     severity: Severity
     headline: str

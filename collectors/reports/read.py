@@ -67,7 +67,7 @@ def _kind(content: str, name: str) -> ReportKind:
 def _period(content: str, document: Document, head: Header, kind: ReportKind, name: str) -> Delta | NotComparable:
     if head.restarted or any(sign in content for sign in RESTART):
         why = "the instance restarted between the two snapshots, so the counters of the report are worthless"
-        return NotComparable(head.database, head.release, why, AFTER_RESTART, head.dbid)
+        return NotComparable(head.database, head.release, why, AFTER_RESTART, head.dbid, "restart")
     if head.basis is None:
         raise InputError(f"{name} is a report without its begin and end time; copy it again from its first line on")
     printed = _laid_open(document, head, kind)

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from service.history.comparison import GRACE
-from service.history.verifier import is_verified
 from service.state.board import MonitoredDatabase
 from service.state.last_hour import MINUTES
 from service.store.queries.marks import Mark
@@ -68,8 +67,8 @@ def outcome_of(last: LastMark) -> MarkOutcome:
 
 
 def _outcome(episode: EpisodeAtMark, began_after: frozenset[str]) -> Outcome:
-    if is_verified(episode.verdict):
+    if episode.verdict_kind == "verified":
         return "helped, then came back" if episode.cause in began_after else "helped"
-    if episode.verdict is None:
+    if episode.verdict_kind is None:
         return "trouble lasts" if episode.end is None else "not judged"
-    return "too early to tell" if episode.verdict.startswith("not verified yet") else "did not help"
+    return "too early to tell" if episode.verdict_kind == "too_early" else "did not help"

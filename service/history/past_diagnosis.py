@@ -25,7 +25,8 @@ def diagnosis_at(store: Repository, database: str, at: datetime) -> Diagnosis:
     last = polls[-1] if polls else None
     if last is not None and not last.seconds:
         why = last.why or "this poll has no interval"
-        return cannot_tell(NotComparable(database, None, why, "choose a later time"), more_to_come=False)
+        gap = NotComparable(database, None, why, "choose a later time", kind=last.kind or "not_comparable")
+        return cannot_tell(gap, more_to_come=False)
     begin, end = _interval(last, at)
     change = store.changes.delta_over(database, begin, end)
     if isinstance(change, NotComparable):

@@ -16,7 +16,7 @@ from rules.engine import diagnose
 from rules.predicted import PredictedEffect, PredictionScore
 from service.history.comparison import GRACE, SPAN, CannotCompare, ComparedWindows, TooEarly, around, comparison
 from service.history.whatif import intervals_between, together
-from service.state.episodes import Episode
+from service.state.episodes import Episode, MarkVerdict
 from service.store.queries.marks import Mark
 from service.store.repository import Repository
 
@@ -35,10 +35,10 @@ class Verifier:
         for episode in self._ended(now - LOOK_BACK, now):
             mark = mark_of(self._store, episode)
             judged = None if mark is None else verdict(self._store, episode, mark)
-            if judged is not None and judged != (episode.verdict, episode.prediction):
-                text, score = judged
-                self._store.episodes.verdict(episode.database, episode.cause, episode.begin, text, score)
-                if is_verified(text) and not is_verified(episode.verdict):
+            known = (episode.verdict_kind, episode.verdict, episode.prediction)
+            if judged is not None and judged != known:
+                self._store.episodes.verdict(episode.database, episode.cause, episode.begin, *judged)
+                if judged[0] == "verified" and episode.verdict_kind != "verified":
                     self._verified(episode)
 
     def _ended(self, begin: datetime, now: datetime) -> list[Episode]:
@@ -52,11 +52,6 @@ class Verifier:
                 return found
 
 
-def is_verified(verdict: str | None) -> bool:
-    """Whether a verdict says that the change ended the trouble."""
-    return verdict is not None and verdict.startswith("verified: ")
-
-
 def mark_of(store: Repository, episode: Episode) -> Mark | None:
     """The last mark set while an episode lasted, or right after; None where there is none, or where the episode lasts."""
     if episode.end is None:
@@ -65,8 +60,8 @@ def mark_of(store: Repository, episode: Episode) -> Mark | None:
     return found[0] if found else None
 
 
-def verdict(store: Repository, episode: Episode, mark: Mark) -> tuple[str, PredictionScore | None] | None:
-    """`verified: …`, `not verified because …` or `not verified yet: …`; beside it the score. None if the cause is gone."""
+def verdict(store: Repository, episode: Episode, mark: Mark) -> tuple[MarkVerdict, str, PredictionScore | None] | None:
+    """What a mark did about a trouble, in a sentence too, and the score of the prediction. None if the cause is gone."""
     cause = catalogue().get(episode.cause)
     if cause is None:
         return None
@@ -74,11 +69,13 @@ def verdict(store: Repository, episode: Episode, mark: Mark) -> tuple[str, Predi
         windows = around(store, mark)
         verification = verified(comparison(store, mark.database, windows.before, windows.after), cause)
     except TooEarly:
-        return "not verified yet: too early to tell; looked at again as polls come", None
+        return "too_early", "not verified yet: too early to tell; looked at again as polls come", None
     except CannotCompare as error:
-        return f"not verified because there is too little to compare around the mark `{mark.text}`: {error}", None
+        why = f"not verified because there is too little to compare around the mark `{mark.text}`: {error}"
+        return "not_verified", why, None
     scored = prediction_score(store, mark, windows, episode.cause)
-    return in_words(verification, mark) + (f"; {scored.statement}" if scored else ""), scored
+    kind: MarkVerdict = "verified" if isinstance(verification, ChangeVerification) else "not_verified"
+    return kind, in_words(verification, mark) + (f"; {scored.statement}" if scored else ""), scored
 
 
 def prediction_score(store: Repository, mark: Mark, windows: ComparedWindows, cause: str) -> PredictionScore | None:

@@ -17,6 +17,10 @@ CLOSE_AFTER = 3
 KEEP = 200
 
 
+MarkVerdict = Literal["verified", "not_verified", "too_early"]
+"""Whether a change mark ended a trouble."""
+
+
 @dataclass(frozen=True, slots=True)
 class Episode:
     """One trouble on one database. Times are UTC by the database's clock; `end` is None while it lasts."""
@@ -39,6 +43,8 @@ class Episode:
     """Whether a change mark ended it, as the store has it."""
     prediction: PredictionScore | None = None
     """How the prediction made before that mark stood to what came, as the store has it."""
+    verdict_kind: MarkVerdict | None = None
+    """What `verdict` says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,6 +239,7 @@ def _poll(database: int, record: IngestRecord) -> tuple[Any, ...]:
         record.missing,
         record.startup_time,
         record.why,
+        record.kind,
     )
     return (database, millis(record.at), *values)
 

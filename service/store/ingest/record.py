@@ -9,13 +9,12 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from collectors.capture import dump_snapshot, load_snapshot
-from collectors.model import Delta, NotComparable, Snapshot
+from collectors.model import Delta, NotComparable, ObstacleKind, Snapshot
 from rules.model import Diagnosis, verdict_of
 from service.state.board import PollRecord
 from service.state.confirmations import Confirmed
 from service.state.episodes import Episode, EpisodeChange
 from service.store.ingest.samples import Sample, SampleItem, changes_of, levels_of, missing_of
-from service.store.schema.history_tables import FIRST_POLL
 
 DETAILS = ("container", "con_id", "names", "unnamed", "refused")
 """What the store keeps of a confirmation beside its number, as JSON."""
@@ -45,6 +44,8 @@ class IngestRecord:
     episodes: list[dict[str, Any]] = field(default_factory=list)
     confirmed: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
+    kind: ObstacleKind | None = None
+    """Of `why`; None in a file of the spool that latchscope 0.2 or older left."""
 
     @property
     def items(self) -> list[SampleItem]:
@@ -75,7 +76,8 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord 
         waiting=impact.waiting_sessions if impact and delta else None,
         missing=_ENCODED(missing_of(delta, snapshot, impact)) if delta else "[]",
         startup_time=snapshot.startup_time,
-        why=None if gap is None else FIRST_POLL if gap.kind == "first_poll" else gap.why,
+        why=gap.why if gap else None,
+        kind=gap.kind if gap else None,
         figures=figures,
         episodes=[_episode(episode) for episode in poll_record.episodes] if poll_record else [],
         confirmed=[_confirmed(result) for result in poll_record.confirmed] if poll_record else [],

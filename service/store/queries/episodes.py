@@ -14,10 +14,11 @@ from rules.catalogue import catalogue
 from rules.model import Severity
 from rules.predicted import PredictionScore
 from service.state.confirmations import VALID_SECONDS, Confirmed
-from service.state.episodes import KEEP, Episode
+from service.state.episodes import KEEP, Episode, MarkVerdict
 from service.store.ingest.bulk import insert_new, table_of, upsert
 from service.store.queries.aliases import current, former
 from service.store.queries.history import BadCursor, History
+from service.store.queries.kinds import verdict_kind
 from service.store.queries.series import SeriesSelector
 from service.store.queries.spans import moments
 from service.store.schema.episode_tables import StoredBaseline, StoredConfirmation, StoredEpisode
@@ -90,14 +91,20 @@ class EpisodeStore:
         return (*self._read(query.where(table.ended.is_(None)).order_by(table.began.desc())), *self._read(ended))
 
     def verdict(
-        self, database: str, cause: str, begin: datetime, text: str, prediction: PredictionScore | None = None
+        self,
+        database: str,
+        cause: str,
+        begin: datetime,
+        kind: MarkVerdict,
+        text: str,
+        prediction: PredictionScore | None = None,
     ) -> bool:
         """Note what a change did about an episode, and how its prediction stood; False where there is no such episode."""
         table = StoredEpisode
         these = (table.database == database, table.cause.in_(former(cause)), table.began == begin)
         with self._engine.begin() as connection:
             scored = None if prediction is None else prediction.model_dump_json()
-            values = {"verdict": text, "prediction": scored}
+            values = {"verdict": text, "verdict_kind": kind, "prediction": scored}
             return connection.execute(update(table).where(*these).values(**values)).rowcount > 0
 
     def verdict_of(self, database: str, cause: str, begin: datetime) -> str | None:
@@ -240,5 +247,6 @@ def _episode(row: Any) -> Episode:
         peak_share_of_db_time=row.peak_share,
         headline=row.headline,
         verdict=row.verdict,
+        verdict_kind=verdict_kind(row.verdict_kind, row.verdict),
         prediction=PredictionScore.model_validate_json(row.prediction) if row.prediction else None,
     )

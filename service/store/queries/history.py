@@ -14,6 +14,7 @@ from service.store.figures.codec import Items
 from service.store.figures.rows import FigureColumns, once, read
 from service.store.ingest.names import NameTables
 from service.store.ingest.samples import SampleItem
+from service.store.queries.kinds import obstacle_kind
 from service.store.queries.series import (
     Break,
     HistoryPage,
@@ -25,7 +26,6 @@ from service.store.queries.series import (
 )
 from service.store.queries.spans import HistorySpans, Times, missing_in
 from service.store.schema.history_tables import (
-    FIRST_POLL,
     StoredBucket,
     StoredPoll,
     millis,
@@ -90,7 +90,17 @@ class History:
         with self._engine.connect() as connection:
             rows = connection.execute(query.limit(limit)).all() if number is not None else []
         spans = [
-            (r.at, r.seconds, r.severity, r.share, r.waiting, missing_in(r.missing), r.startup_time, r.why)
+            (
+                r.at,
+                r.seconds,
+                r.severity,
+                r.share,
+                r.waiting,
+                missing_in(r.missing),
+                r.startup_time,
+                r.why,
+                obstacle_kind(r.kind, r.why),
+            )
             for r in rows
         ]
         return tuple(Poll(*each) for each in spans)
@@ -99,11 +109,13 @@ class History:
         """Polls without an interval, as after a restart; oldest first, as long as polls are kept."""
         number = self._names.database(database)
         table = StoredPoll
-        query = select(table.at, table.why).where(table.database_id == number, table.at >= begin, table.at < end)
+        query = select(table.at, table.why, table.kind).where(
+            table.database_id == number, table.at >= begin, table.at < end
+        )
         query = query.where(table.seconds.is_(None), table.why.is_not(None)).order_by(table.at).limit(limit)
         with self._engine.connect() as connection:
             rows = connection.execute(query).all() if number is not None else []
-        return tuple(Break(at, why or "", why == FIRST_POLL) for at, why in rows)
+        return tuple(Break(at, why or "", obstacle_kind(kind, why) or "not_comparable") for at, why, kind in rows)
 
     def row(
         self, database: str, tier: Resolution, at: datetime | None = None

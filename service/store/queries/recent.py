@@ -9,8 +9,10 @@ from typing import TypeVar
 from sqlalchemy import Engine, bindparam, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from service.state.episodes import MarkVerdict
 from service.store.ingest.bulk import table_of
 from service.store.queries.aliases import current, former
+from service.store.queries.kinds import verdict_kind
 from service.store.queries.marks import Mark
 from service.store.schema.episode_tables import StoredEpisode, StoredMark
 from service.store.schema.history_tables import millis
@@ -33,6 +35,7 @@ class EpisodeAtMark:
     begin: datetime
     end: datetime | None
     verdict: str | None
+    verdict_kind: MarkVerdict | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class RecentRows:
         latest = select(mark.database, func.max(mark.at).label("at")).group_by(mark.database)
         last = (latest if database is None else latest.where(mark.database == database)).subquery()
         marks = select(*table_of(mark).c).join(last, (mark.database == last.c.database) & (mark.at == last.c.at))
-        of = (episode.database, episode.cause, episode.began, episode.ended, episode.verdict)
+        of = (episode.database, episode.cause, episode.began, episode.ended, episode.verdict, episode.verdict_kind)
         place = func.row_number().over(partition_by=episode.database, order_by=episode.began.desc()).label("place")
         begun = select(*of, place).join(last, (episode.database == last.c.database) & (episode.began <= last.c.at))
         begun_last = begun.subquery()
@@ -100,7 +103,8 @@ class RecentRows:
                 return {}
             lasting: dict[str, list[EpisodeAtMark]] = defaultdict(list)
             for row in connection.execute(before):
-                lasting[row.database].append(EpisodeAtMark(current(row.cause), row.began, row.ended, row.verdict))
+                kind = verdict_kind(row.verdict_kind, row.verdict)
+                lasting[row.database].append(EpisodeAtMark(current(row.cause), row.began, row.ended, row.verdict, kind))
             later: dict[str, set[str]] = defaultdict(set)
             for row in connection.execute(after):
                 later[row.database].add(current(row.cause))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from collectors.model import ObstacleKind
 from service.store.figures.codec import Values
 from service.store.ingest.samples import SampleItem
 from service.store.queries.spans import HistorySpans
@@ -104,6 +105,8 @@ class Poll:
     missing: frozenset[str]
     startup_time: str | None
     why: str | None
+    kind: ObstacleKind | None
+    """Of `why`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +115,7 @@ class Break:
 
     at: datetime
     why: str
-    first_poll: bool
-    """Nothing was there to compare with: no reason for what was before it."""
+    kind: ObstacleKind
 
 
 def chosen(selectors: Sequence[SeriesSelector], items: Mapping[int, SampleItem]) -> dict[int, SampleItem]:

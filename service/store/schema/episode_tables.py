@@ -29,6 +29,8 @@ class StoredEpisode(Base):
     verdict: Mapped[str | None] = mapped_column(Text)
     prediction: Mapped[str | None] = mapped_column(Text)
     """JSON of how the prediction made before that mark stood to what came."""
+    verdict_kind: Mapped[str | None] = mapped_column(String(16))
+    """What `verdict` says, for programs; NULL too where latchscope 0.2 or older kept it, see queries/kinds.py."""
 
 
 class StoredConfirmation(Base):

@@ -28,8 +28,6 @@ from service.store.schema.poll_tables import Base, NaiveTime
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PARTITION_DAYS = {"polls": 1, "figures": 1, "figures_5m": 7, "figures_1h": 28}
 """On PostgreSQL these tables consist of partitions of so many days, dropped as a whole when their time is over."""
-FIRST_POLL = "the first poll has nothing to compare with"
-"""How `polls.why` marks the first poll of a database, whatever words people read."""
 NUMBER = Integer().with_variant(SmallInteger(), "sqlite")
 """The number of a database. SQLite has one kind of whole number, whatever the columns of older stores call it."""
 _PARTITIONED = {"postgresql_partition_by": "RANGE (at)"}
@@ -86,7 +84,10 @@ class StoredItem(Base):
 
 
 class StoredPoll(Base):
-    """One poll. `seconds` is NULL where it has no interval, and `why` says it; `missing` is JSON: what is not known."""
+    """One poll. `seconds` is NULL where it has no interval: `why` says it to people, `kind` to programs.
+
+    `missing` is JSON: what is not known.
+    """
 
     __tablename__ = "polls"
     __table_args__ = (_CLUSTERED | _PARTITIONED,)
@@ -100,6 +101,8 @@ class StoredPoll(Base):
     missing: Mapped[str] = mapped_column(Text)
     startup_time: Mapped[str | None] = mapped_column(String(40))
     why: Mapped[str | None] = mapped_column(Text)
+    kind: Mapped[str | None] = mapped_column(String(16))
+    """NULL too where latchscope 0.2 or older kept the poll; see queries/kinds.py."""
 
 
 class StoredFigures(Base):

@@ -134,7 +134,7 @@ def _gaps(
         if (begin - reached).total_seconds() > tolerance or (passed and stretches):
             explained |= {gap.at for gap in passed}
             # A first poll is no reason for what was before it; it is one where nothing came after it yet.
-            reasons = dict.fromkeys(gap.why for gap in passed if not gap.first_poll or not stretches)
+            reasons = dict.fromkeys(gap.why for gap in passed if gap.kind != "first_poll" or not stretches)
             yield Gap(reached, begin, "; ".join(reasons) or "not watched")
         reached = max(reached, end)
     yield from (Gap(gap.at, gap.at, gap.why) for gap in breaks if gap.at not in explained)

@@ -15,8 +15,6 @@ from service.web.pages import words
 TOLD = timedelta(hours=1)
 """A restart is told at the top of the page for so long."""
 SLACK = timedelta(seconds=1)
-RESTART = "the instance restarted"
-"""How the reason of a poll without an interval begins, where it is this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut
     now = watched.published.snapshot.taken_at if watched.published else None
     if now is None:
         return None
-    seen = [gap for gap in store.history.breaks(watched.name, now - TOLD, now + SLACK) if gap.why.startswith(RESTART)]
+    seen = [gap for gap in store.history.breaks(watched.name, now - TOLD, now + SLACK) if gap.kind == "restart"]
     polls = store.history.polls(watched.name, seen[-1].at - TOLD, seen[-1].at) if seen else ()
     if not polls:
         return None

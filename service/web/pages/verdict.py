@@ -13,7 +13,6 @@ from rules.model import Confidence, Diagnosis, Finding, Severity
 from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED
 from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
-from service.web.pages.restarted import RESTART
 
 SURE = {Confidence.HIGH: "High", Confidence.MEDIUM: "Medium", Confidence.LOW: "Low"}
 MOST_OF_THEM = 0.9
@@ -78,7 +77,7 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
         said = f"The database does not let this user log in: {said}"
     do = "Put the password right. Then let latchscope log in once more." if stopped else None
     do = do or (f"{sentence(why.way_out)}." if why and why.way_out else "Wait for the next poll.")
-    restarted = failure is None and title == RESTARTED
+    restarted = failure is None and diagnosis.obstacle == "restart"
     numbers = []
     if restarted and database and database.started_at:
         numbers.append(VerdictNumber(f"{database.started_at:%H:%M:%S}", "started, UTC"))
@@ -111,10 +110,7 @@ def _not_of_no_data(stopped: bool, failed: bool) -> str:
 
 def _first(diagnosis: Diagnosis) -> str:
     """Why nothing can be told yet, as a title."""
-    why = next((verdict.why for verdict in diagnosis.undetermined), "")
-    if RESTART in why:
-        return RESTARTED
-    return NOTHING_TOLD
+    return RESTARTED if diagnosis.obstacle == "restart" else NOTHING_TOLD
 
 
 def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: Easing | None) -> VerdictCard:

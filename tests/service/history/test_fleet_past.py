@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from service.history.fleet_past import AGAIN_SECONDS, FleetPast, outcome_of
+from service.state.episodes import MarkVerdict
 from service.store.queries.marks import Mark
 from service.store.queries.recent import EpisodeAtMark, LastMark
 from service.store.repository import Repository
@@ -14,23 +15,23 @@ MINUTE = timedelta(minutes=1)
 MARK = Mark("1", "erp1", BEGAN + 10 * MINUTE, "cache 1000", "me")
 
 
-def _last(end: int | None, verdict: str | None, *after: str) -> LastMark:
-    ended = None if end is None else BEGAN + end * MINUTE
-    return LastMark(MARK, (EpisodeAtMark("undo-segments", BEGAN, ended, verdict),), frozenset(after))
+def _last(end: int | None, kind: MarkVerdict | None, *after: str) -> LastMark:
+    ended, verdict = None if end is None else BEGAN + end * MINUTE, kind and "a sentence"
+    return LastMark(MARK, (EpisodeAtMark("undo-segments", BEGAN, ended, verdict, kind),), frozenset(after))
 
 
 def test_outcome_is_told_of_the_trouble_that_lasted_at_the_mark() -> None:
     outcomes = [
         outcome_of(last).outcome
         for last in (
-            _last(11, "verified: sleeps fell"),
-            _last(11, "verified: sleeps fell", "undo-segments"),
-            _last(11, "verified: sleeps fell", "logon-storm"),
-            _last(11, "not verified because the load went too"),
-            _last(11, "not verified yet: too early to tell"),
+            _last(11, "verified"),
+            _last(11, "verified", "undo-segments"),
+            _last(11, "verified", "logon-storm"),
+            _last(11, "not_verified"),
+            _last(11, "too_early"),
             _last(None, None),
             _last(11, None),
-            _last(5, "verified: another mark"),
+            _last(5, "verified"),
             LastMark(MARK, (), frozenset()),
         )
     ]

@@ -10,10 +10,19 @@ from tests.service.stage import Stage
 
 
 def verdict_after(store: Repository, stage: Stage, mark: float, end: float = 200, begin: float = 80) -> str | None:
+    """The sentence, which begins with what the store keeps as its kind."""
     polled(store, stage, begin, end)
     marked(store, mark)
     Verifier(store).do(at(end))
     (episode,) = store.episodes.between(DB, at(0), at(999)).items
+    begins = {
+        None: "",
+        "verified": "verified: ",
+        "not_verified": "not verified because",
+        "too_early": "not verified yet",
+    }
+    assert (episode.verdict or "").startswith(begins[episode.verdict_kind])
+    assert (episode.verdict is None) == (episode.verdict_kind is None)
     return episode.verdict
 
 

@@ -99,8 +99,8 @@ def test_episode_pages_hold_each_once(store: Repository, put: Put) -> None:
 
 def test_verdict_stays_with_its_episode(store: Repository, put: Put) -> None:
     put(episode())
-    assert store.episodes.verdict("erp1", "undo-segments", BEGAN, "gone since the change")
-    assert not store.episodes.verdict("erp1", "undo-segments", BEGAN + DAY, "no such")
+    assert store.episodes.verdict("erp1", "undo-segments", BEGAN, "verified", "gone since the change")
+    assert not store.episodes.verdict("erp1", "undo-segments", BEGAN + DAY, "verified", "no such")
     put(episode(last_seen=BEGAN + timedelta(minutes=9)))
     assert store.episodes.verdict_of("erp1", "undo-segments", BEGAN) == "gone since the change"
 
@@ -118,7 +118,7 @@ def test_old_cause_ids_are_read_as_current_ones(
     assert set(former("undo-segments")) == {"undo-segments", "undo-names", "rollback-names"}
     assert read_diagnosis(body).findings[0].cause == "undo-segments"
     assert [one.cause for one in store.episodes.open()] == ["undo-segments"]
-    assert store.episodes.verdict("erp1", "undo-segments", BEGAN, "found under its old name")
+    assert store.episodes.verdict("erp1", "undo-segments", BEGAN, "verified", "found under its old name")
     assert current("a", {"a": "b", "b": "a"}) in ("a", "b"), "a circle ends"
 
 

@@ -180,7 +180,7 @@ def test_episodes_of_store_and_memory_are_each_paged_once(own: Client, store: Re
         None,
     )
     (kept,) = store.episodes.between(DB, at(0), at(3600)).items
-    store.episodes.verdict(DB, kept.cause, kept.begin, "verified: a test")
+    store.episodes.verdict(DB, kept.cause, kept.begin, "verified", "verified: a test")
     assert got(own, f"{PATH}/episodes?{BOTH}")[0]["verdict"] == "verified: a test"
     assert [one["cause"] for one in got(own, f"/api/v1/episodes?{BOTH}")] == ["undo-segments"]
     assert got(own, f"/api/v1/episodes?begin={iso(at(-90))}&end={iso(at(-60))}") == []

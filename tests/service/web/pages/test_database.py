@@ -1,6 +1,7 @@
 """The pages: all render, in every state, and nothing that came from a database becomes markup or script."""
 
 import re
+import sqlite3
 import time
 from dataclasses import replace
 from datetime import timedelta
@@ -301,6 +302,12 @@ def test_restart_is_told_with_what_was_before_and_what_is_lost(stage: Stage) -> 
         assert "<b>The instance restarted at " in text and "See it as it was" in text, state
         assert re.search(r"Before it: .*Critical</span> Too many undo segments.*of DB time", text), state
         assert "Lost: the counters began again" in text, state
+    app = stage.app()
+    for kept in ("why = 'in other words'", "kind = null, why = 'the instance restarted (of 0.2.0)'"):
+        with sqlite3.connect(stage.folder / "store.db") as store:
+            store.execute(f"update polls set {kept} where why like 'the instance r%' or why like 'in other%'")
+        store.close()
+        assert "<b>The instance restarted at " in app.get("/db/undo-storm").text, f"no sentence is a flag: {kept}"
     (link,) = re.findall(r'<a href="([^"]*)">See it as it was', text)
     assert "Too many undo segments" in stage.app().get(unescape(link)).text
     assert "restarted at" not in stage.app().get("/db/busy-but-fine").text
