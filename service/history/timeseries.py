@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from collectors.model import Snapshot
 from collectors.registry import collectors
-from service.history.metric_catalog import NAMED, Caches, CatalogMetric
+from service.history.metric_catalog import NAMED, Caches
 from service.store.figures.codec import Values
 from service.store.ingest.samples import IMPACT, LEVELS, key_of
 from service.store.queries.history import FINER, WIDTHS
@@ -33,6 +33,8 @@ class TimeSeries:
     unit: str
     of: str | None
     values: tuple[float | None, ...]
+    highest: tuple[float | None, ...] | None
+    """The highest value of any one poll within each time of roll-ups; None of polls, which have one value each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,7 @@ def time_series(
     before = _levels_before(store, database, points, series)
     labelled = list(_labelled(names, series, caches or {}))
     found = [
-        TimeSeries(
-            name, NAMED[name].title, NAMED[name].unit, label, _values(NAMED[name], points, stored, places, before)
-        )
+        _told_of(name, label, points, stored, places, before)
         for name, stored, label in labelled
         if label is None or is_of(label, of)
     ]
@@ -152,19 +152,24 @@ def is_of(label: str, of: Sequence[str]) -> bool:
     )
 
 
-def _values(
-    named: CatalogMetric,
+def _told_of(
+    name: str,
+    label: str | None,
     points: HistoryPage,
     series: StoredSeries,
     places: NDArray[np.intp],
     before: Mapping[tuple[str, str, str], float],
-) -> tuple[float | None, ...]:
+) -> TimeSeries:
     """The figures at these places among the spans, of which one past the end is a gap."""
+    named = NAMED[name]
     if series.gauge:
-        values = _levels(points, series, before.get((series.view, series.name, series.column)), places)
+        values = most = _levels(points, series, before.get((series.view, series.name, series.column)), places)
     else:
-        values = np.append(points.rates(series) * named.scale, np.nan)[places]
-    return _told(values)
+        rates = points.rates(series)
+        reached = np.where(np.isnan(rates), np.nan, np.fmax(rates, series.mosts))
+        values, most = (np.append(each * named.scale, np.nan)[places] for each in (rates, reached))
+    highest = None if points.resolution == "poll" else _told(most)
+    return TimeSeries(name, named.title, named.unit, label, _told(values), highest)
 
 
 def _told(values: Values) -> tuple[float | None, ...]:

@@ -238,6 +238,9 @@ class SeriesOut(BaseModel):
     unit: str
     of: str | None = Field(description="the child, cache, place or event it is about")
     values: tuple[float | None, ...]
+    highest: tuple[float | None, ...] | None = Field(
+        description="with roll-ups, the highest that any one poll had within each time; null with resolution poll"
+    )
 
 
 class HistoryOut(BaseModel):

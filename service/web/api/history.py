@@ -117,9 +117,10 @@ def _csv(found: TimeSeriesSet) -> str:
     """One line per time and series; an unknown value is an empty cell."""
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(("time", "seconds", "metric", "of", "unit", "value"))
+    writer.writerow(("time", "seconds", "metric", "of", "unit", "value", "highest"))
     names = [None if series.of is None else plain_cell(series.of) for series in found.series]
     for index, (at, seconds) in enumerate(zip(found.times, found.seconds, strict=True)):
         for series, of in zip(found.series, names, strict=True):
-            writer.writerow((iso(at), seconds, series.metric, of, series.unit, series.values[index]))
+            highest = series.highest[index] if series.highest else None
+            writer.writerow((iso(at), seconds, series.metric, of, series.unit, series.values[index], highest))
     return file.getvalue()

@@ -95,6 +95,14 @@ def test_history_of_a_missing_bucket_is_null(own: Client, store: Repository, sta
     assert told["times"] == [iso(at(0)), iso(at(300)), iso(at(900))]
     (series,) = told["series"]
     assert series["values"][1] is None and None not in (series["values"][0], series["values"][2])
+    assert [place for place, each in enumerate(series.get("highest") or ()) if each is not None] == [0, 2]
+    fine = got(own, f"{PATH}/history?{BOTH}&metric=latch_sleeps&resolution=poll")
+    within = [
+        value for value, time in zip(fine["series"][0]["values"], fine["times"], strict=True) if time < iso(at(300))
+    ]
+    assert series["highest"][0] == pytest.approx(max(value for value in within if value is not None))
+    assert series["highest"][0] > series["values"][0]
+    assert fine["series"][0]["highest"] is None
 
 
 def test_auto_resolution_is_finer_where_nothing_is_rolled_up_yet(app: Client) -> None:
