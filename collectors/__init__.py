@@ -1,1 +1,1 @@
-"""What Oracle says: the views we read, one file each, and the way from rows to Snapshot and Delta."""
+"""What Oracle says: the views latchscope reads, one file each, and the way from rows to Snapshot and Delta."""

@@ -1,4 +1,4 @@
-"""Over what a Delta speaks: an interval, or totals."""
+"""Basis: the time that a Delta covers, an interval or totals."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from collectors.durations import lasting
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Over what a Delta speaks: an interval between polls; totals over a known uptime; totals of unknown age, which give
+    """The time that a Delta covers: an interval between polls; totals over a known uptime; totals of unknown age, which give
     shares and ratios but never a rate. Times are UTC by the database's clock; those of a report have no zone.
     """
 

@@ -30,7 +30,7 @@ class CapturedConfirmation:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """What a capture file holds. `source` says where the figures come from."""
+    """The content of a capture file. `source` says where the figures come from."""
 
     database: str
     snapshots: tuple[Snapshot, ...]
@@ -64,7 +64,7 @@ def dump(capture: Capture) -> str:
 
 
 def dump_snapshot(snapshot: Snapshot) -> dict[str, Any]:
-    """One snapshot as JSON members; the store keeps snapshots in the same form as capture files."""
+    """One snapshot as JSON members. The store keeps snapshots in the form of capture files."""
     views: dict[str, Any] = {}
     missing: dict[str, Any] = {}
     for view, reading in snapshot.readings.items():
@@ -92,14 +92,14 @@ def _dump_row(names: list[str], row: Row) -> list[Value | dict[str, bool]]:
 
 
 ABSENT = {"absent": True}
-"""A cell whose value the source did not give, in a column where other rows have one."""
+"""A cell without a value, in a column where other rows have one."""
 
 
 def load(text: str | bytes, name: str) -> Capture:
-    """Read the text of a capture file; `name` is what to call it in errors. Raises InputError, one line each."""
+    """Read the text of a capture file; `name` is its name in errors. Raises InputError, one line each."""
     document = _object(_parse(text, name), f"{name}: the document")
     if document.get("format") != FORMAT:
-        raise InputError(f'{name} is JSON but no capture: "format" must be "{FORMAT}" (see docs/captures.md)')
+        raise InputError(f'{name} is JSON but not a capture: "format" must be "{FORMAT}" (see docs/captures.md)')
     if type(document.get("version")) is not int or document["version"] != VERSION:
         raise InputError(
             f"{name} is a capture of version {document.get('version')!r}; this latchscope reads version {VERSION}"
@@ -109,7 +109,7 @@ def load(text: str | bytes, name: str) -> Capture:
         raise InputError(f'{name}: "database" must be the name of the database, in printable characters')
     snapshots = _list(document.get("snapshots"), f"{name}: snapshots")
     if not snapshots:
-        raise InputError(f"{name} holds no snapshot; a capture needs at least one")
+        raise InputError(f"{name} has no snapshot; a capture needs at least one")
     return Capture(
         database,
         tuple(load_snapshot(snapshot, database, f"{name}: snapshots[{i}]") for i, snapshot in enumerate(snapshots)),
@@ -128,7 +128,7 @@ def _parse(text: str | bytes, name: str) -> object:
         decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{name} is not text: byte {error.start} is no UTF-8; a capture is a JSON file, saved as UTF-8"
+            f"{name} is not text: byte {error.start} is not UTF-8; a capture is a JSON file, saved as UTF-8"
         ) from None
     if not decoded.strip():
         raise InputError(f"{name} is empty; a capture is a JSON file (write one with `latchscope capture`)")
@@ -206,7 +206,7 @@ def _cell(kind: ColumnKind, cell: object, where: str) -> Value:
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is a number that a float can hold; true and false are none."""
+    """Whether it is a number that fits a float. True and false are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
 
 

@@ -1,4 +1,4 @@
-"""ConfirmationResult: what a confirming query gave, or that it was refused, and the container it ran in."""
+"""ConfirmationResult: the number that a confirming query gave, or why it was refused, and the container it ran in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ class ConfirmationResult:
     """The number of a confirming query, and up to five rows that say what it counted."""
 
     value: float | None
-    """None where it was refused."""
+    """None if it was refused."""
     container: str | None = None
-    """Name of the container it ran in; None where there is none, or nobody asked."""
+    """Name of the container it ran in. None without containers, or if the query did not ask."""
     con_id: int | None = None
-    """0 no CDB, 1 CDB$ROOT, above 2 a PDB; None before 12.1, or where nobody asked."""
+    """0 no CDB, 1 CDB$ROOT, above 2 a PDB. None before 12.1, or if the query did not ask."""
     names: tuple[NamedRow, ...] = ()
     unnamed: str | None = None
-    """Why the names that were asked for did not come."""
+    """Why the rows of names are missing."""
     refused: tuple[str, ...] = ()
     at: float | None = None
-    """When it was asked, as Unix time; None where that was not kept."""
-    """Views of which the user may not read at least one, so that there is no number."""
+    """When the query ran, as Unix time. None if that was not kept."""
+    """Views that the user may not read, so that there is no number."""

@@ -1,8 +1,8 @@
-"""Deadlines around calls that have none of their own: every call of a session runs on a thread borrowed for it.
+"""Deadlines for driver calls that have none: each call of a session runs on a borrowed thread.
 
-A connect to a listener that accepts and says nothing never returns and cannot be cancelled. So the caller waits only so
-long, then shuts the socket under the call and leaves the thread behind. The thread is a daemon and is counted until it
-ends; where we do not know the socket (thick mode, TLS, a name server that hangs) that is when the call returns by itself.
+A connect to a listener that accepts and says nothing never returns, and nothing can cancel it. So the caller waits for a
+limited time, then shuts the socket under the call and abandons the thread. The thread is a daemon and counts until it
+ends. Without a known socket (thick mode, TLS, a name server that hangs) it ends when the call returns by itself.
 """
 
 import socket
@@ -20,42 +20,42 @@ from collectors.errors import SessionError
 T = TypeVar("T")
 
 MOST_LEFT_BEHIND = 2
-"""Calls per database that may hang in the driver at one time; beyond it no new session is tried."""
+"""Calls per database that may hang in the driver at one time. At this number latchscope opens no new session."""
 SPARE_THREADS = 16
-"""Threads kept for the next jobs; more of them end with the job they have."""
+"""Threads kept for the next jobs. Any further thread ends with its job."""
 SILENCE_SECONDS = 0.5
-"""A call that has no answer for so long waits for somebody who may never answer."""
+"""After this time without an answer, a call may never get one."""
 
 
 class TooLate(SessionError):
-    """A call did not come back in time; its session is given up."""
+    """A call did not return in time; its session is given up."""
 
 
 class Turn(Protocol):
-    """What a thread holds while it works, and lays down while it waits for a database; see service.watch.scheduler."""
+    """The right to use the processor, which a thread gives back while it waits for a database; see service.watch.scheduler."""
 
     def leave(self) -> None:
         """The thread begins to wait for an answer."""
         ...
 
     def silent(self) -> None:
-        """There has been none for SILENCE_SECONDS."""
+        """The call has had no answer for SILENCE_SECONDS."""
         ...
 
     def resume(self) -> None:
-        """The wait is over; may itself wait until others have done their work."""
+        """The wait is over. May block until other threads have done their work."""
         ...
 
 
 class ReusedThreads:
-    """Daemon threads that do one job after another. Where all of them are busy one more begins, so that no job waits."""
+    """Daemon threads that do one job after another. If all of them are busy, one more starts, so that no job waits."""
 
     def __init__(self, spare: int = SPARE_THREADS) -> None:
         self._spare = spare
         self._idle: deque[SimpleQueue[Callable[[], None]]] = deque()
 
     def run(self, job: Callable[[], None]) -> None:
-        """Begin a job, which must not raise. Raises RuntimeError where the system gives no thread."""
+        """Start a job, which must not raise. Raises RuntimeError if the system gives no thread."""
         try:
             jobs = self._idle.pop()
         except IndexError:
@@ -74,7 +74,7 @@ class ReusedThreads:
 
 
 THREADS = ReusedThreads()
-"""Those of this process, for calls of sessions and for polls."""
+"""The threads of this process for calls of sessions and for polls."""
 
 
 _given_up: deque[tuple[str, threading.Event]] = deque()
@@ -82,7 +82,7 @@ _here = threading.local()
 
 
 def _remember_socket(event: str, arguments: tuple[Any, ...]) -> None:
-    """Note the socket a call connects. The driver shows it to nobody; Python's audit events do."""
+    """Note the socket that a call connects. The driver does not expose it; Python's audit events do."""
     if event == "socket.connect" and (mine := getattr(_here, "calls", None)) is not None:
         mine.socket = weakref.ref(arguments[0])
 
@@ -91,7 +91,7 @@ sys.addaudithook(_remember_socket)
 
 
 def left_behind(name: str) -> int:
-    """How many given-up calls of sessions of that name still hang."""
+    """How many abandoned calls of sessions of that name still hang."""
     for _ in range(len(_given_up)):
         given_up = _given_up.popleft()
         if not given_up[1].is_set():
@@ -101,7 +101,7 @@ def left_behind(name: str) -> int:
 
 @contextmanager
 def taking_turns(turn: Turn) -> Iterator[None]:
-    """Have this thread lay down its turn while it waits for the answer to a call."""
+    """Make this thread give back its turn while it waits for the answer to a call."""
     _here.turn = turn
     try:
         yield
@@ -110,17 +110,17 @@ def taking_turns(turn: Turn) -> Iterator[None]:
 
 
 class SessionCalls:
-    """Runs the calls of one session one after another; after one that came too late it runs no more."""
+    """Runs the calls of one session one after another. After a call that came too late it runs no more."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._given_up = self._abandoned = False
         self._done: threading.Event | None = None
         self.socket: Callable[[], socket.socket | None] = lambda: None
-        """The socket its calls last connected, as long as somebody holds it."""
+        """The socket that its calls connected last, while something holds it."""
 
     def run(self, call: Callable[[], T], seconds: float, what: str) -> T:
-        """The result of `call`, or its exception; TooLate when it takes longer than `seconds`."""
+        """The result of `call`, or its exception. TooLate if it takes longer than `seconds`."""
         if self._given_up:
             raise TooLate(f"{what}: the session was given up")
         self._done = done = threading.Event()
@@ -149,17 +149,17 @@ class SessionCalls:
         return result
 
     def give_up(self) -> None:
-        """Run no further call; one that still hangs counts as left behind until it ends."""
+        """Run no further call. A call that still hangs counts as abandoned until it ends."""
         if not self._given_up:
             self._given_up = True
             if self._done is not None and not self._done.is_set():
                 _given_up.append((self._name, self._done))
 
     def abandon(self) -> None:
-        """Give up, and leave no connection behind that a call began; where one still hangs, its own thread closes it."""
+        """Give up and close any connection that a call opened. If a call still hangs, its own thread closes the connection."""
         self.give_up()
         self._cut()
-        self._abandoned = True  # before the look at `_done`: either we close, or the thread that has just finished
+        self._abandoned = True  # before `_done` is read: either this thread closes, or the one that has just finished
         if self._done is None or self._done.is_set():
             self._close()
 
@@ -178,7 +178,7 @@ class SessionCalls:
 
 
 def _in_time(done: threading.Event, seconds: float) -> bool:
-    """Wait for the end of a call, the turn of this thread laid down meanwhile."""
+    """Wait for the end of a call. This thread gives back its turn meanwhile."""
     turn: Turn | None = getattr(_here, "turn", None)
     if turn is None:
         return done.wait(seconds)

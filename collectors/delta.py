@@ -65,9 +65,9 @@ def reported(
     dbid: str | None = None,
     cut_off: bool = False,
 ) -> Delta:
-    """What a report prints of an interval, as a Delta: its counters are differences already, its views few.
+    """The interval of a report as a Delta. Its counters are differences already, and it has few views.
 
-    `printed` holds the views the report has rows of; a view it cannot hold is missing, with the script as way out.
+    `printed` has the views that the report has rows of. Any other view is missing, and the script is the way out.
     """
     oddities: list[Oddity] = []
     readings = {
@@ -80,7 +80,7 @@ def reported(
 
 
 def _printed(collector: Collector, reading: Reading, oddities: list[Oddity]) -> Changes | Missing:
-    """Rows of a report: some print no key at all (of a dictionary cache the name alone), so their names tell them apart."""
+    """Rows of a report. Some sections print no key at all (of a dictionary cache only the name), so names tell rows apart."""
     if isinstance(reading, Missing):
         return reading
     keyed = _keyed(collector, reading, [_printed_key(collector, row) for row in reading.rows], oddities)
@@ -146,7 +146,7 @@ def _momentary(earlier: Mapping[str, Reading]) -> Iterator[tuple[str, Changes]]:
 
 
 def _not_captured(collector: Collector) -> Missing:
-    """A view the source at hand does not hold, with what it takes to have it."""
+    """A view that the source does not have, and what it takes to get it."""
     needs = f"; it needs: {grant(collector, '<user>')}" if collector.granted_on else ""
     return Missing(
         collector.view, "unread", f"{collector.view} was not read", f"capture {collector.view} as well{needs}"
@@ -187,10 +187,10 @@ def _keys(collector: Collector, reading: Rows) -> list[Key]:
 
 
 def _keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[Oddity]) -> Mapping[Key, Row] | Missing:
-    """Rows by key. A key that repeats though nobody expected it makes the whole view missing.
+    """Rows by key. A key that repeats unexpectedly makes the whole view missing.
 
-    Such rows mean that the release tells rows apart by what we do not read. Which of them is meant, and whether the others are
-    whole, nobody can say, so that zero or a part would stand for a figure. Missing is what every reader of a view asks for first.
+    Such rows mean that the release tells rows apart by a column we do not read. It is unknown which row is meant and whether the
+    others are whole, so a zero or a part would pass for a figure. Every reader of a view checks for Missing first.
     """
     if collector.repeats == "kept" or collector.momentary:  # sessions of a look, events
         keys = [(*key, place) for place, key in enumerate(keys)]
@@ -208,13 +208,13 @@ def _keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[
         if repeated:
             oddity = Oddity(collector.view, min(repeated, key=str), "", "repeated", None, None)
             oddities.append(oddity)
-            cure = f"look at these rows of {collector.view} and report what tells them apart"
+            cure = f"look at these rows of {collector.view} and report which column tells them apart"
             return Missing(collector.view, "failed", str(oddity), cure)
     return {key: rows[0] if len(rows) == 1 else _summed(collector, rows) for key, rows in grouped.items()}
 
 
 def _summed(collector: Collector, rows: list[Row]) -> Row:
-    """Rows of one key as one: figures added, and unknown where a row does not tell them or tells a corrupt one."""
+    """Rows of one key as one. Figures are added; a figure that one row lacks, or has corrupt, is unknown."""
     whole: dict[str, Value] = {}
     for column in collector.columns:
         cells = [row.get(column.name) for row in rows]
@@ -279,5 +279,5 @@ def _difference(collector: Collector, key: Key, name: str, old: Row | None, new:
 
 
 def _wrapped(before: float, after: float) -> bool:
-    """Whether a fall looks like a 32-bit counter starting over: near the top before, not far past zero after."""
+    """Whether a fall looks like a 32-bit counter that wrapped: near the top before, not far past zero after."""
     return WRAP // 2 <= before < WRAP and after < WRAP // 2 and before - after > WRAP // 2

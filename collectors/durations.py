@@ -1,22 +1,22 @@
-"""Spans of time as people read them: seconds, and hours and minutes beside many of them."""
+"""Durations for people: in seconds, with hours and minutes where there are many."""
 
 LONG_SECONDS, HOURS = 600.0, 7200.0
-"""From when on a span is printed in whole seconds, and from when on in hours as well."""
+"""From here on a duration is printed in whole seconds, and from the second value on in hours as well."""
 
 
 def lasting(seconds: float) -> str:
-    """A span for people: 30.0 s, 3,600 s, 550,800 s (153 h 0 min)."""
+    """A duration for people: 30.0 s, 3,600 s, 550,800 s (153 h 0 min)."""
     whole = f"{seconds:,.0f} s" if seconds >= LONG_SECONDS else f"{seconds:,.1f} s"
     return whole if seconds < HOURS else f"{whole} ({hours(seconds)})"
 
 
 def hours(seconds: float) -> str:
-    """A span in hours and minutes: 153 h 0 min."""
+    """A duration in hours and minutes: 153 h 0 min."""
     return "{} h {} min".format(*divmod(round(seconds / 60), 60))
 
 
 def spoken(seconds: float) -> str:
-    """A span in one unit, rounded down, as people say it: 45 seconds, 11 minutes, 3 hours."""
+    """A duration in one unit, rounded down: 45 seconds, 11 minutes, 3 hours."""
     for unit, length, least in (("hour", 3600, 7200), ("minute", 60, 120)):
         if seconds >= least:
             return f"{int(seconds // length)} {unit}s"
@@ -24,9 +24,9 @@ def spoken(seconds: float) -> str:
 
 
 LONG_WINDOW = 2 * 3600.0
-"""Seconds from which on an average hides what lasted minutes."""
+"""From this many seconds on an average hides what lasted minutes."""
 
 
 def long_window(seconds: float) -> str:
-    """What to remember of figures that are averages over hours."""
+    """A warning for averages over hours."""
     return f"a window of {seconds / 3600:,.1f} hours: averages over it hide short storms"

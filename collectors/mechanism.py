@@ -10,7 +10,7 @@ Mechanism = Literal["latch", "mutex"]
 
 
 def mechanism_of(events: Collection[Value], release: str | None) -> Mechanism | None:
-    """By the names in v$event_name, else by the release; None where neither is known."""
+    """From the names in v$event_name, else from the release. None if neither is known."""
     if ROW_CACHE_MUTEX_EVENT in events:
         return "mutex"
     if events:
@@ -21,13 +21,13 @@ def mechanism_of(events: Collection[Value], release: str | None) -> Mechanism | 
 
 
 def mechanism_in(readings: Mapping[str, Reading]) -> Mechanism | None:
-    """By what a poll has read so far."""
+    """From what a poll has read so far."""
     instance = next(iter(_rows(readings, "v$instance")), {})
     return mechanism_of({row.get("name") for row in _rows(readings, "v$event_name")}, text(instance.get("version")))
 
 
 def without_latch(view: str) -> Missing:
-    """The reading of a view that has nothing to say where mutexes guard the row cache."""
+    """The reading of a view that is empty where mutexes guard the row cache."""
     why = f"{view} is not asked: mutexes guard the row cache of this instance, not child latches"
     return Missing(view, "not_asked", why, "nothing to do on this release")
 

@@ -14,7 +14,7 @@ from collectors.basis import Basis
 from collectors.confirmation import ConfirmationResult
 
 Value = int | float | str | datetime | None
-"""What a cell may hold. None is Oracle's NULL; a column nobody read is absent from its row instead."""
+"""What a cell may hold. None is Oracle's NULL. A column that was not read is absent from its row."""
 
 Row = Mapping[str, Value]
 Key = tuple[Value, ...]
@@ -31,7 +31,7 @@ class ColumnKind(StrEnum):
     KEY = "key"  # names the row
     COUNTER = "counter"  # a total since instance start; only its change over an interval says anything about now
     GAUGE = "gauge"  # a level at the time of the poll
-    TEXT = "text"  # says something about the row
+    TEXT = "text"  # describes the row
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Totals as one view gave them. `notes` holds what a transcriber had to assume."""
+    """Totals as one view gave them. `notes` has what the transcriber assumed."""
 
     view: str
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     read_at: datetime | None = field(default=None, compare=False)
-    """When an earlier poll read what this one carries over, by the database's clock in UTC; None where this poll did."""
+    """When an earlier poll read these rows, by the database's clock in UTC. None if this poll read them itself."""
 
 
 Reading = Rows | Missing
@@ -85,11 +85,11 @@ Binds = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Collector:
-    """One dynamic view: what we read of it, by which statement per release, and what is lost without it.
+    """One dynamic view: what latchscope reads of it, by which statement per release, and what is lost without it.
 
     `statements` maps the lowest release a text is for ("11.2") to the text; the nearest lower release wins.
-    `binds` receives the readings taken so far in this poll and returns the bind values, or Missing when there is
-    nothing to ask; `after` names the views it needs.
+    `binds` receives the readings taken so far in this poll and returns the bind values, or Missing if there is
+    nothing to ask. `after` names the views it needs.
     """
 
     view: str
@@ -100,25 +100,25 @@ class Collector:
     granted_on: str
     once: bool = False  # read once per instance start; later polls carry the rows over
     every_seconds: float | None = None
-    """Of what hardly ever changes: read at least so often, in seconds, and carried over by the polls between."""
+    """For rows that hardly ever change: the longest time between two reads, in seconds. Polls in between carry the rows over."""
     repeats: Literal["sum", "kept", "unknown"] = "unknown"
-    """Rows of one key: summed, each a row of its own, or a thing nobody expected, which makes the view missing."""
+    """Rows with the same key: summed, kept apart, or unexpected, which makes the view missing."""
     starts_at_zero: bool = False  # rows appear on first use, so one that was not there earlier counts from zero
-    formerly: str = ""  # what older releases of ours granted in place of `granted_on`; asked for once per start
+    formerly: str = ""  # the name that older releases of latchscope granted; tried once per start
     sampled: bool = False  # read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`
     on_request: bool = False  # read when something calls for it (`collectors.ondemand.blockers`) and by the script
-    momentary: bool = False  # tells of the moment of the poll alone; a Delta keeps the earlier reading as `at_begin`
+    momentary: bool = False  # describes the moment of the poll only; a Delta keeps the earlier reading as `at_begin`
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
     key: tuple[str, ...] = field(init=False)  # the names of the columns that identify a row
-    counters: tuple[str, ...] = field(init=False)  # those of its counters
+    counters: tuple[str, ...] = field(init=False)  # the names of its counters
 
     def __post_init__(self) -> None:
         for name, kind in (("key", ColumnKind.KEY), ("counters", ColumnKind.COUNTER)):
             object.__setattr__(self, name, tuple(column.name for column in self.columns if column.kind is kind))
 
     def column(self, name: str) -> Column:
-        """The declared column of that name; KeyError when the view has none."""
+        """The declared column of that name. KeyError if the view has none."""
         for column in self.columns:
             if column.name == name:
                 return column
@@ -127,7 +127,7 @@ class Collector:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What one poll read. `taken_at` is the database's own clock in UTC, or None where the source did not say."""
+    """What one poll read. `taken_at` is the database's own clock in UTC, or None if the source does not say."""
 
     database: str
     taken_at: datetime | None
@@ -136,11 +136,11 @@ class Snapshot:
     login_release: str | None = None
 
     def read(self, view: str) -> Reading:
-        """The reading of a view; Missing (unread) when this snapshot never asked for it."""
+        """The reading of a view. Missing (unread) if this snapshot did not read it."""
         return self.readings.get(view) or unread(view)
 
     def rows(self, view: str) -> tuple[Row, ...]:
-        """The rows of a view, empty when it is missing. Ask `read` where the difference matters."""
+        """The rows of a view, empty when it is missing. Use `read` where the difference matters."""
         reading = self.read(view)
         return reading.rows if isinstance(reading, Rows) else ()
 
@@ -151,12 +151,12 @@ class Snapshot:
 
     @property
     def release(self) -> str | None:
-        """The release as v$instance.version prints it, e.g. 11.2.0.4.0; without that view, as the login told it."""
+        """The release as v$instance.version prints it, e.g. 11.2.0.4.0. Without that view, the release from the login."""
         return text(self.instance.get("version")) or self.login_release
 
     @property
     def startup_time(self) -> str | None:
-        """v$instance.startup_time, the marker that every cumulative counter was reset; the database host's local time."""
+        """v$instance.startup_time, in the database host's local time. A new value means that every counter was reset."""
         return text(self.instance.get("startup_time"))
 
     @property
@@ -167,7 +167,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Oddity:
-    """A counter or row that did not behave, and was therefore left out of the Delta rather than clamped."""
+    """A counter or row that misbehaved. It is left out of the Delta, not clamped."""
 
     view: str
     key: Key
@@ -181,7 +181,7 @@ class Oddity:
         if self.what == "vanished":
             return f"{self.view} row {row} is gone; its change is unknown"
         if self.what == "repeated":
-            return f"{self.view} row {row} stands more than once, which nobody expected; the view is not used"
+            return f"{self.view} row {row} occurs more than once, which is unexpected; the view is not used"
         if self.what == "negative":
             return f"{self.view} {self.column} of {row} is negative ({self.after}); a corrupt counter is not used"
         how = "wrapped at 32 bits" if self.what == "wrapped" else "fell"
@@ -190,9 +190,9 @@ class Oddity:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of one view over a Delta's basis: counters are differences, gauges the later level.
+    """Changes of one view over a Delta's basis. Counters are differences; gauges are the later level.
 
-    A counter whose change is not known is absent from its row, and an Oddity says why.
+    A counter with an unknown change is absent from its row, and an Oddity says why.
     """
 
     view: str
@@ -212,11 +212,11 @@ class Delta:
     confirmations: Mapping[str, ConfirmationResult] = field(default_factory=dict)
     """Results of confirming queries by cause id, where somebody ran them."""
     source: Literal["views", "report"] = "views"
-    """Whether Oracle's views were read, or a report printed from them, which rounds and leaves out."""
-    notes: tuple[str, ...] = ()  # what a reader must know of its source: a layout not verified, a very long window
+    """Whether the figures are from Oracle's views or from a printed report, which rounds and leaves out."""
+    notes: tuple[str, ...] = ()  # what a reader must know about the source: a layout not verified, a very long window
     dbid: str | None = None
-    """The DB Id that a report prints, digits; None of captures and polls, which name their database otherwise."""
-    cut_off: bool = False  # whether the file ended before the report did, so that a view may be missing for that alone
+    """The DB Id that a report prints, digits. None for captures and polls, which name their database otherwise."""
+    cut_off: bool = False  # whether the file ends before the report does, which may be why a view is missing
     at_begin: Mapping[str, Changes] = field(default_factory=dict)  # momentary views when the interval began
 
     def read(self, view: str) -> Changes | Missing:
@@ -224,7 +224,7 @@ class Delta:
         return self.readings.get(view) or unread(view)
 
     def rows(self, view: str) -> tuple[Row, ...]:
-        """The rows of a view, empty when it is missing. Ask `read` where the difference matters."""
+        """The rows of a view, empty when it is missing. Use `read` where the difference matters."""
         reading = self.read(view)
         return reading.rows if isinstance(reading, Changes) else ()
 
@@ -237,14 +237,14 @@ class Delta:
         return [row.get(name) for row in self.rows(view)]
 
     def cell(self, view: str, key: str, name: str, column: str) -> float | None:
-        """One number of the row whose `key` is `name`; None when the view, the row or the number is not there."""
+        """One number of the row whose `key` is `name`. None if the view, the row or the number is missing."""
         for row in self.rows(view):
             if row.get(key) == name:
                 return number(row.get(column))
         return None
 
     def by_number(self, view: str, key: str, column: str) -> Mapping[int, float]:
-        """One column by the number that names its row, e.g. gets by child#; rows that lack either are left out."""
+        """One column by the number that names its row, e.g. gets by child#. Rows that lack either are left out."""
         each = ((number(row.get(key)), number(row.get(column))) for row in self.rows(view))
         return {int(name): value for name, value in each if name is not None and value is not None}
 
@@ -266,11 +266,11 @@ class NotComparable:
 
 
 SCRIPT = "run the script that `latchscope script` prints on the instance while it is slow, and diagnose its output"
-"""The way out of a view that a printed report does not hold: what brings all of them."""
+"""The way out for a view that a printed report does not have. The script reads all views."""
 
 
 def unread(view: str) -> Missing:
-    """A view that the source at hand does not hold."""
+    """A view that the source does not have."""
     return Missing(view, "unread", f"{view} was not read", f"capture {view} as well")
 
 
@@ -278,10 +278,10 @@ _NUMBERS = (int, float)
 
 
 def number(value: Value) -> float | None:
-    """The cell as a number, or None when it is NULL, absent or text."""
+    """The cell as a number. None if it is NULL, absent or text."""
     return float(value) if isinstance(value, _NUMBERS) else None
 
 
 def text(value: Value) -> str | None:
-    """The cell as text, or None when it is NULL or absent."""
+    """The cell as text. None if it is NULL or absent."""
     return None if value is None else str(value)

@@ -1,4 +1,4 @@
-"""The only file that imports oracledb: sessions with deadlines and marks for the DBA."""
+"""Sessions on a real database, with deadlines and with marks for the DBA. The only file that imports oracledb."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -20,15 +20,15 @@ from collectors.registry import collectors
 T = TypeVar("T")
 
 ROOM = 250
-"""Rows fetched with the first execution, above what nearly every statement of ours gives: then it is one round trip. The
-driver keeps room for so many rows of each statement in its cache, so a statement is cached from its second execution on, with
-room for what it gave; many are never executed again."""
+"""Rows that the first execution fetches. Nearly every one of our statements gives fewer, so it is one round trip. The
+driver reserves this many rows for each cached statement. So a statement is cached from its second execution on, with
+room for the rows it gave; many statements run only once."""
 LEAST_ROOM, MOST_ROOM = 32, 2000
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectTarget:
-    """Where and as whom to connect. The password stays out of every text made from this."""
+    """Where and as which user to connect. No text made from it holds the password."""
 
     dsn: str
     user: str
@@ -40,40 +40,40 @@ class ConnectTarget:
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds a step may take."""
+    """The most seconds that each step may take."""
 
     connect: float = 15.0
     statement: float = 5.0
-    """The driver's call_timeout: a slow statement is cancelled, and its session kept where it answers a ping."""
+    """The driver's call_timeout. A slow statement is cancelled; its session is kept if it answers a ping."""
     blocker_look: float = 3.0
-    """The same of a statement of the look for blockers, which meets an instance that hangs."""
+    """The same for a statement of the look for blockers, which runs on an instance that hangs."""
     ping: float = 2.0
     close: float = 2.0
 
     def of(self, sql: str) -> "Deadlines":
-        """Those of this statement: one of a look for blockers has its own."""
+        """The deadlines of this statement: a statement of a look for blockers has its own."""
         return replace(self, statement=self.blocker_look) if of_look(sql) else self
 
     @property
     def frozen(self) -> float:
-        """Our own, for a server that does not even answer the cancel: then the session is given up."""
+        """Our own limit, for a server that does not even answer the cancel. Then the session is given up."""
         return _guard(self.statement)
 
 
 def _guard(call_timeout: float) -> float:
-    """Seconds to wait for the driver: it takes its call_timeout twice, to wait for the answer and for the cancel's."""
+    """Seconds to wait for the driver. It uses its call_timeout twice: for the answer, and for the answer to the cancel."""
     return 2 * call_timeout + 2.0
 
 
 class TooSlow(SessionKept):
-    """Statement after statement takes too long: asking on would only add to the load."""
+    """Several statements in a row are too slow. More statements would only add to the load."""
 
 
 @cache
 def prepare(mode: Literal["thin", "thick"], client: Path | None = None) -> None:
     """Set the process to thin or thick mode, once. Raises SetupError.
 
-    Thin must be chosen aloud: until the driver has chosen, one silent listener blocks every other connect.
+    Thin mode must be set explicitly: until the driver has chosen, one silent listener blocks every other connect.
     """
     try:
         if mode == "thin":
@@ -98,11 +98,11 @@ class OracleConnection:
 
     def _log_in(self) -> tuple[SessionCalls, oracledb.Connection]:
         if left_behind(self._name) >= MOST_LEFT_BEHIND:
-            raise SessionError(f"{MOST_LEFT_BEHIND} earlier attempts still hang in the driver; none is added to them")
+            raise SessionError(f"{MOST_LEFT_BEHIND} earlier attempts still hang in the driver, so no other is made")
         calls = SessionCalls(self._name)
         try:
             return calls, _within(calls, lambda: self._connect(self._target), self._deadlines.connect, "the login")
-        except StatementError as error:  # of a logon trigger, say: there is no session that would be good
+        except StatementError as error:  # for example of a logon trigger: then there is no good session
             calls.abandon()
             raise SessionError(f"the login failed: {error}") from None
         except BaseException:
@@ -128,16 +128,16 @@ class OracleConnection:
 
     @property
     def release(self) -> str | None:
-        """The release as the server said it at the login, for whoever may not read v$instance."""
+        """The release that the server reported at login, for a user who may not read v$instance."""
         version: str | None = getattr(self._session, "version", None)
         return version
 
     def query(self, sql: str, binds: Binds) -> Answer:
-        """Run one query of ours; see Connection."""
+        """Run one of our queries; see Connection."""
         if not sql.lstrip().lower().startswith(("select", "with")):
             raise StatementError("latchscope runs queries only")
         if self._in_doubt and not self._answers():
-            raise SessionError("the session did not answer a ping again, and is given up")
+            raise SessionError("the session failed a second ping and is given up")
         self._in_doubt = False
         look, deadlines = of_look(sql), self._deadlines.of(sql)
         try:
@@ -150,9 +150,9 @@ class OracleConnection:
         return answer
 
     def _recover(self, error: Cancelled, look: bool) -> None:
-        """Keep a session that answers a ping: a login costs the database far more, and fails first in a logon storm.
+        """Keep a session that answers a ping. A login costs the database far more, and fails first in a logon storm.
 
-        A look for blockers says nothing of the statements of polls: it walks through what hangs.
+        A look for blockers does not count against the polls: it reads what hangs.
         """
         usable = self._answers()
         again, self._cancelled = self._cancelled and not look, self._cancelled or not look
@@ -162,7 +162,7 @@ class OracleConnection:
             self._replace()
 
     def _answers(self) -> bool:
-        """Whether the session answers a ping in time; only then its next answer is the one to its next statement."""
+        """Whether the session answers a ping in time. Only then does its next answer belong to its next statement."""
         try:
             _within(self._calls, self._ping, _guard(self._deadlines.ping), "the ping")
         except (SessionError, StatementError):
@@ -174,7 +174,7 @@ class OracleConnection:
         self._session.ping()
 
     def _replace(self) -> None:
-        """Put a new session in place of one that did not answer, which is not given up before the new one stands."""
+        """Replace a session that did not answer. The old one is given up only when the new one is open."""
         try:
             new = self._log_in()
         except (CredentialError, SetupError):
@@ -182,7 +182,7 @@ class OracleConnection:
         except SessionError as error:
             self._in_doubt = True
             raise SessionKept(
-                f"a statement was cancelled, no new session stands, the old one is kept: {error}"
+                f"a statement was cancelled and no new session opens, so the old one is kept: {error}"
             ) from None
         self.close()
         self._calls, self._session = new
@@ -202,7 +202,7 @@ class OracleConnection:
         return Answer(columns, rows, _round_trips(len(rows), room), seconds)
 
     def close(self) -> None:
-        """Give the session back; a session that cannot say goodbye in time is left behind."""
+        """Close the session. A session that does not close in time is abandoned."""
         try:
             _within(self._calls, self._session.close, self._deadlines.close, "the goodbye")
         except (SessionError, StatementError):
@@ -212,7 +212,7 @@ class OracleConnection:
 
 
 def statement_cache_size() -> int:
-    """Statements the driver keeps parsed: those of a poll, and as many again for looks and what is asked on request."""
+    """Statements that the driver keeps parsed: those of a poll, and as many again for looks and for requests."""
     return 2 * len(collectors())
 
 

@@ -1,4 +1,4 @@
-"""A driver's error as the class whose cure it has, by Oracle's own codes."""
+"""Turns a driver's error into the class with its cure, by Oracle's own codes."""
 
 import re
 from socket import gaierror
@@ -72,7 +72,7 @@ SETUP = {
     *("ORA-12650", "ORA-12660"),
 }
 ENCRYPTED = re.compile(r"ORA-126[56]0\b|native network encryption", re.IGNORECASE)
-"""How a server that demands encryption or checksums of Oracle Net refuses a client that has none."""
+"""How a server that requires encryption or checksums of Oracle Net refuses a client that has none."""
 LOST = {
     "ORA-00028",
     "ORA-01012",
@@ -95,7 +95,7 @@ _PLAIN = (
         "nothing listens at host and port of the dsn (connection refused); put the dsn right, or start the listener",
     ),
 )
-"""What the driver says of a dsn, in its own codes → what is to be done about it."""
+"""What the driver says about a dsn, in its own codes → what to do about it."""
 _CODE = re.compile(r"\b(?:ORA|DPY|DPI)-\d{4,5}\b")
 _HELP = re.compile(r"\s*(?:Help: \S+|See https?://\S+ for help)")
 
@@ -105,7 +105,7 @@ class Cancelled(StatementError):
 
 
 def classified(error: Exception) -> SessionError | StatementError:
-    """A driver's error as the class whose cure it has; the text keeps Oracle's own codes."""
+    """A driver's error as the class with its cure. The text keeps Oracle's own codes."""
     if isinstance(error, gaierror):
         return SessionError(f"the host name in the dsn cannot be resolved: {error.strerror}")
     said = " ".join(str(link) for link in _chain(error))
@@ -140,7 +140,7 @@ def brief(error: Exception) -> str:
 
 
 def _in_plain_words(said: str) -> str | None:
-    """What is wrong with a dsn, where that is what the driver means."""
+    """What is wrong with a dsn, if the driver means that."""
     for pattern, words in _PLAIN:
         if found := re.search(pattern, said, re.DOTALL):
             return found.expand(words)

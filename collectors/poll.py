@@ -1,4 +1,4 @@
-"""poll(): every collector once, over one connection, into one Snapshot. One refused view costs that view alone."""
+"""poll(): every collector once, over one connection, into one Snapshot. A refused view costs only that view."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,13 +18,13 @@ from collectors.release import parts, text_for
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one statement returned: column names in lower case, rows in that order, and what it cost the network."""
+    """The answer to one statement: column names in lower case, rows in that order, and its network cost."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Value, ...]]
     round_trips: int = 1
     seconds: float | None = None
-    """Time from the request to its last row, as the driver saw it; None where nobody measured it."""
+    """Time from the request to its last row, measured by the driver. None if it was not measured."""
 
 
 class Connection(Protocol):
@@ -33,12 +33,12 @@ class Connection(Protocol):
     def query(self, sql: str, binds: Binds) -> Answer:
         """Run one statement and fetch all its rows.
 
-        Raises ViewRefused or StatementError when only this statement failed, SessionError when the session is gone.
+        Raises ViewRefused or StatementError if only this statement failed, SessionError if the session is lost.
         """
         ...
 
     def close(self) -> None:
-        """Give the session back; never raises."""
+        """Close the session; never raises."""
         ...
 
 
@@ -49,17 +49,17 @@ def poll(
     clock: Callable[[], float] = time.perf_counter,
     grouping: Grouping | None = None,
 ) -> Snapshot:
-    """Read every view once, by groups of views where `grouping` has them. Views that never or hardly ever change are
-    carried over from `previous`.
+    """Read every view once, by groups of views where `grouping` has them. Views that never or hardly ever change come
+    from `previous`.
 
-    Raises SessionError when the session is lost; everything else is a reading.
+    Raises SessionError if the session is lost. Any other failure is a reading.
     """
     return _Poll(connection, previous, clock, grouping).snapshot_of(database)
 
 
 @dataclass(frozen=True, slots=True)
 class _Poll:
-    """One poll under way: what it asks, and what it has read so far."""
+    """One poll in progress: what it asks, and what it has read so far."""
 
     connection: Connection
     previous: Snapshot | None
@@ -69,7 +69,7 @@ class _Poll:
     costs: dict[str, Cost] = field(default_factory=dict)
 
     def snapshot_of(self, database: str) -> Snapshot:
-        """Every view, the groups after what each of them needs."""
+        """Every view, each group after the views it needs."""
         together = self.grouping.usable() if self.grouping else []
         grouped = {view for group in together for view in group.views}
         for collector in _asked():
@@ -84,7 +84,7 @@ class _Poll:
         return Snapshot(database, taken_at, self.readings, self.costs, release)
 
     def _read_patiently(self, collector: Collector) -> None:
-        """One view by its own statement, but for one that has been too slow again and again. Raises SessionError."""
+        """One view by its own statement, unless it has been too slow repeatedly. Raises SessionError."""
         view, grouping = collector.view, self.grouping
         if grouping is None:
             return self._read_alone(collector)
@@ -106,7 +106,7 @@ class _Poll:
         return None
 
     def _read_alone(self, collector: Collector) -> None:
-        """One view by its own statement, unless an earlier poll's reading of it still holds."""
+        """One view by its own statement, unless an earlier reading still holds."""
         view, readings = collector.view, self.readings
         known = _carried_over(collector, readings, self.previous)
         if known is not None:
@@ -121,7 +121,7 @@ class _Poll:
             self.costs[view] = _cost(answer, self.clock() - began)
 
     def _read_together(self, group: Group) -> bool:
-        """The views of a group by one statement, the cost under the group's name; False where they are to be asked one by one."""
+        """The views of a group by one statement, the cost under the group's name. False if they must be read one by one."""
         statement = group.text(text(_instance_row(self.readings).get("version")))
         binds = _binds_of(group, self.readings)
         if statement is None or isinstance(binds, Missing) or self.grouping is None:
@@ -133,7 +133,7 @@ class _Poll:
             self.grouping.set_aside(group, str(error))
             return False
         except SessionError as error:
-            self.grouping.set_aside(group, str(error))  # perhaps it was the group that cost the session
+            self.grouping.set_aside(group, str(error))  # the group may have cost the session
             raise
         self.costs[group.name] = cost = _cost(answer, self.clock() - began)
         if cost.seconds > SLOW_SECONDS:
@@ -144,12 +144,12 @@ class _Poll:
 
 @cache
 def _asked() -> tuple[Collector, ...]:
-    """What a poll asks for, in its order."""
+    """The statements of a poll, in order."""
     return tuple(collector for collector in collectors().values() if not (collector.sampled or collector.on_request))
 
 
 def release_of_login(connection: Connection) -> str | None:
-    """The release as the server said it at the login; None of a connection that knows of none."""
+    """The release that the server reported at login. None if the connection does not know it."""
     release = getattr(connection, "release", None)
     return release if isinstance(release, str) else None
 
@@ -177,20 +177,20 @@ def _binds_of(group: Group, readings: Mapping[str, Reading]) -> Binds | Missing:
 
 
 def _cost(answer: Answer, elapsed: float) -> Cost:
-    """What an answer cost. Within `elapsed` our own work may have waited for its turn, so the driver's word counts."""
+    """The cost of an answer. `elapsed` may include a wait of our own thread, so the driver's own time counts."""
     seconds = elapsed if answer.seconds is None else answer.seconds
     return Cost(seconds, len(answer.rows), answer.round_trips)
 
 
 def _tried_before(reading: Reading, readings: Mapping[str, Reading], previous: Snapshot | None) -> bool:
-    """Whether the older name of what was refused is known to be refused too, so that no poll asks for it again."""
+    """Whether the older name of a refused view is known to be refused too, so that no poll tries it again."""
     if isinstance(reading, Rows) or reading.kind != "refused":
         return True
     return previous is not None and same_life(_instance_row(readings), previous.instance)
 
 
 def _carried_over(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
-    """What an earlier poll read of a view that cannot have changed since, or need not be asked for again yet."""
+    """An earlier reading of a view that cannot have changed, or that is not due yet."""
     if previous is None or not same_life(_instance_row(readings), previous.instance):
         return None
     known = previous.readings.get(collector.view)
@@ -202,12 +202,14 @@ def _carried_over(collector: Collector, readings: Mapping[str, Reading], previou
     if collector.every_seconds is None or read_at is None or previous.taken_at is None or now is None:
         return None
     age, pause = (now - read_at).total_seconds(), (now - previous.taken_at).total_seconds()
-    in_time = pause > 0 and age + pause <= collector.every_seconds  # else the next poll, a pause later, comes too late
+    in_time = (
+        pause > 0 and age + pause <= collector.every_seconds
+    )  # otherwise the next poll, one pause later, would be too late
     return replace(known, read_at=read_at) if in_time else None
 
 
 def same_life(instance: Row, before: Row) -> bool:
-    """Whether it is the same instance, not restarted. False where its start is not known."""
+    """Whether it is the same instance, not restarted. False if its start is unknown."""
     started = instance.get("startup_time")
     if started is None or started != before.get("startup_time"):
         return False
@@ -217,7 +219,7 @@ def same_life(instance: Row, before: Row) -> bool:
 def read_view(
     collector: Collector, connection: Connection, readings: Mapping[str, Reading], *, formerly: bool = False
 ) -> tuple[Reading, Answer | None]:
-    """One view, given what was read before it, perhaps under its older name; with the answer, where one came.
+    """One view, given the views read before it, perhaps under its older name. With the answer, if one came.
 
     Raises SessionError.
     """

@@ -1,4 +1,4 @@
-"""Every collector of `collectors/views`, found by scanning; a wrong module fails the start loudly."""
+"""Every collector of `collectors/views`, found by scanning. A wrong module stops the start with an error."""
 
 import importlib
 import pkgutil
@@ -18,7 +18,7 @@ class BadCollector(Exception):
 
 @cache
 def collectors() -> Mapping[str, Collector]:
-    """View name → collector, in an order in which every collector comes after those it needs."""
+    """View name → collector. Every collector comes after those it needs."""
     found: dict[str, Collector] = {}
     for module in pkgutil.iter_modules(views.__path__, f"{views.__name__}."):
         collector = _only_collector(importlib.import_module(module.name))
@@ -30,7 +30,7 @@ def collectors() -> Mapping[str, Collector]:
 
 @cache
 def view_of(sql: str) -> str | None:
-    """The view that one of our statements reads, by its exact text; None for any other text."""
+    """The view that one of our statements reads, by its exact text. None for any other text."""
     for view, collector in collectors().items():
         texts = [as_sent(text) for text in collector.statements.values()]
         if sql in texts or (collector.formerly and sql in [under_older_name(collector, text) for text in texts]):
@@ -39,7 +39,7 @@ def view_of(sql: str) -> str | None:
 
 
 def under_older_name(collector: Collector, text: str) -> str:
-    """A text of a collector as it reads what older releases of ours had granted."""
+    """A collector's text for the name that older releases of latchscope granted."""
     return text.replace(collector.granted_on, collector.formerly)
 
 
@@ -52,25 +52,25 @@ def _only_collector(module: ModuleType) -> Collector:
 
 
 def check(collector: Collector) -> None:
-    """Raise BadCollector when a declaration cannot work: no key, repeated names, no text, text without our mark."""
+    """Raise BadCollector if a declaration cannot work: no key, repeated names, no text, text without our mark."""
     names = [column.name for column in collector.columns]
     for repeated in {name for name in names if names.count(name) > 1}:
         raise BadCollector(f"{collector.view} declares column {repeated} twice")
     if not collector.key:
-        raise BadCollector(f"{collector.view} declares no key column, so no row could be followed from poll to poll")
+        raise BadCollector(f"{collector.view} has no key column, so latchscope cannot follow a row from poll to poll")
     if (collector.once or collector.every_seconds) and any(c.kind is ColumnKind.COUNTER for c in collector.columns):
         raise BadCollector(f"{collector.view} is carried over and has a counter, which would seem to stand still")
     if not collector.statements:
         raise BadCollector(f"{collector.view} has no statement")
     for release, statement in collector.statements.items():
         if not parts(release):
-            raise BadCollector(f"{collector.view} has a statement for {release!r}, which is no release")
+            raise BadCollector(f"{collector.view} has a statement for {release!r}, which is not a release")
         if marker(collector.view) not in statement:
             raise BadCollector(f"{collector.view} for {release} lacks the comment {marker(collector.view)}")
 
 
 def marker(view: str) -> str:
-    """The comment every statement of ours carries, so that a DBA knows whose it is."""
+    """The comment in each of our statements. It tells a DBA who sent it."""
     return f"/* latchscope {view} */"
 
 

@@ -26,7 +26,7 @@ RATES: Mapping[str, str] = {
     "hard_parses_per_second": "parse count (hard)",
     "logons_per_second": "logons cumulative",
 }
-"""Figures that are rates of a statistic of v$sysstat."""
+"""Figures that are rates of a statistic in v$sysstat."""
 
 
 class UsualRange(Frozen):
@@ -40,7 +40,7 @@ class UsualRange(Frozen):
 
     @property
     def words(self) -> str:
-        """What it speaks of: `the usual for this hour of the week`."""
+        """The words for its scope: `the usual for this hour of the week`."""
         return "the usual of all hours" if self.scope == "all hours" else f"the usual for this {self.scope}"
 
     def holds(self, value: float) -> bool:
@@ -49,9 +49,9 @@ class UsualRange(Frozen):
 
 
 def ordinary(samples: Sequence[tuple[datetime, float]], at: datetime) -> UsualRange | None:
-    """What is ordinary at a time: of the same hour of the week, else of the day, else of all hours; None on too few.
+    """The ordinary range at a time: from the same hour of the week, else of the day, else all hours. None with too few samples.
 
-    Hours are those of the clock the samples were stamped with; `at` must be by the same clock.
+    `at` must be by the clock that stamped the samples.
     """
     for scope, enough, hour in SCOPES:
         values = [value for when, value in samples if hour(when) == hour(at) and isfinite(value)]
@@ -64,22 +64,22 @@ def ordinary(samples: Sequence[tuple[datetime, float]], at: datetime) -> UsualRa
 
 
 def times_usual(value: float, usual: UsualRange) -> float | None:
-    """How many times the usual a value is; None where the usual is nothing."""
+    """How many times the usual a value is. None if the usual is zero."""
     return ratio(value, usual.median)
 
 
 def against_usual(value: float | None, usual: UsualRange | None) -> str:
-    """`12.0 × the usual for this hour of the week`; nothing where either is not known or the usual is nothing."""
+    """`12.0 × the usual for this hour of the week`. Empty if either is unknown or the usual is zero."""
     factor = None if value is None or usual is None else times_usual(value, usual)
     return "" if factor is None or usual is None else f"{times(factor)} {usual.words}"
 
 
 def figures(delta: Delta) -> Mapping[str, float]:
-    """The figures kept as history for baselines, by name; only those that this Delta can tell, none from totals."""
+    """The figures that the history keeps for baselines, by name. Only those that this Delta has; none from totals."""
     context = SignalContext(delta)
     seconds = delta.basis.seconds if delta.basis.kind == "interval" else None
     impact = context.impact if seconds else None
-    gets = context.sum_of(delta.rows("v$rowcache"), "gets")  # what latches and mutexes bear: the fast way left out
+    gets = context.sum_of(delta.rows("v$rowcache"), "gets")  # the load of latches and mutexes, without the fast way
     latch = context.latch if context.mechanism != "mutex" else None
     values = {
         "row_cache_wait_share": impact.share_of_db_time if impact else None,
@@ -94,7 +94,7 @@ def figures(delta: Delta) -> Mapping[str, float]:
 
 
 def sleeps_of(context: SignalContext) -> float | None:
-    """Sleeps on what guards the row cache here: mutexes from 12.2 on, before that the latch; None when not known."""
+    """Sleeps on what guards the row cache here: mutexes from 12.2 on, before that the latch. None if unknown."""
     if context.mechanism != "mutex":
         return context.latch.sleeps
     rows = context.delta.rows("v$mutex_sleep")

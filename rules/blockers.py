@@ -1,4 +1,4 @@
-"""Who holds what sessions hang on, and whether it may be ended: read from v$rowcache_parent, else from v$session."""
+"""Who holds what sessions hang on, and whether you may end it. Read from v$rowcache_parent, else from v$session."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,16 +14,16 @@ VIEW = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
 MODES = {3: "share", 5: "exclusive"}
 READABLE = re.compile(rb"[ -~]{4,}")
-"""Printable characters in a row within a key, which is most likely a name."""
+"""This many printable characters in a row within a key are probably a name."""
 SQL_NAME = re.compile(r"\(([A-Z][A-Z0-9]{2,4})\)\s*$")
 RISK = (
     "its transaction is rolled back, which may take as long as the work did, and the lock may be held until then; collect a "
-    "hanganalyze before, for afterwards nobody can tell what it was"
+    "hanganalyze first, because afterwards the evidence is gone"
 )
 NOT_TO_KILL = (
     (
         re.compile(r"LCK\d|LM[A-Z0-9]{1,2}"),
-        "the instance ends with it; it carries the locks of the cluster as a messenger, and the holder is a session behind it, "
+        "the instance ends with it; it carries the locks of the cluster as a messenger; the holder is a session behind it, "
         "mostly on another instance",
     ),
     (
@@ -32,16 +32,16 @@ NOT_TO_KILL = (
     ),
     (
         re.compile(r"MMON|MMNL|M\d{3}"),
-        "it is started again, and the wait with it; a lock it keeps for minutes is a matter for Oracle Support",
+        "Oracle restarts it, and the wait with it; if it keeps a lock for minutes, ask Oracle Support",
     ),
 )
-"""Background processes by name, and why each is left alone; see docs/emergency.md. Of any other: the instance may end with it."""
+"""Background processes by name, and why to leave each alone; see docs/emergency.md. Any other may end the instance."""
 TYPE_SHIFT, TYPE_MASK = 16, 0xFFFF
-"""Where P3 of a library cache wait holds the type of the object, above the mode."""
+"""P3 of a library cache wait has the type of the object in the bits above the mode."""
 
 
 def blockers_of(context: SignalContext) -> Blockers | None:
-    """Who holds what sessions hang on; None where nobody hangs and nobody looked for it."""
+    """Who holds what sessions hang on. None if no session hangs and there was no look."""
     stuck = hanging(context.look.of(ROW_CACHE_SURFACES)) if context.look else ()
     reading = context.delta.read(VIEW)
     rows = () if isinstance(reading, Missing) else tuple(_still_holding(context, reading.rows))
@@ -60,7 +60,7 @@ def blockers_of(context: SignalContext) -> Blockers | None:
 
 
 def holder_of(context: SignalContext) -> str | None:
-    """The session that most of those who hang wait for, in a few words; None where it is not known."""
+    """The session that most hanging sessions wait for, in a few words. None if it is unknown."""
     found = blockers_of(context)
     most = max(found.blockers, key=lambda blocker: blocker.waiters or 0, default=None) if found else None
     if most is None or most.sid is None:
@@ -77,9 +77,9 @@ def session_of(blocker: Blocker) -> str:
 
 
 def _still_holding(context: SignalContext, rows: Sequence[Row]) -> Iterator[Row]:
-    """Holders that those who wait now still name; the look is older than the poll, and a command to end must not be.
+    """Holders that the waiting sessions still name. The look is older than the poll, and a kill command must be current.
 
-    A SID is named together with its instance: in a cluster the same SID is somebody else on each of them.
+    A SID comes with its instance: in a cluster the same SID is another session on each instance.
     """
     alone = all(row.get("parallel") != "YES" for row in context.delta.rows("v$instance"))
     named = {
@@ -97,7 +97,7 @@ def _still_holding(context: SignalContext, rows: Sequence[Row]) -> Iterator[Row]
 
 
 def _elsewhere(context: SignalContext, held: Sequence[Blocker], named: Sequence[Blocker]) -> Iterator[Blocker]:
-    """Blockers on other instances that those who wait name and that no view showed."""
+    """Blockers on other instances that waiting sessions name and that no view showed."""
     own = next((number(row.get("instance_number")) for row in context.delta.rows("v$instance")), None)
     known = {(blocker.instance, blocker.sid) for blocker in held}
     for blocker in named:
@@ -106,7 +106,7 @@ def _elsewhere(context: SignalContext, held: Sequence[Blocker], named: Sequence[
 
 
 def _library_cache_waits(rows: Sequence[Row]) -> Iterator[LibraryCacheWait]:
-    """Who waited in the library cache at the look, the most first."""
+    """Who waited in the library cache at the look, most sessions first."""
     for row in sorted(rows, key=lambda row: (-(number(row.get("sessions")) or 0.0), str(row))):
         packed = _whole(row, "p3") or 0
         yield LibraryCacheWait(
@@ -121,14 +121,16 @@ def _library_cache_waits(rows: Sequence[Row]) -> Iterator[LibraryCacheWait]:
         )
 
 
-NO_HOLDER = "v$rowcache_parent shows no holder on this instance; it may be on another one, or have let go"
+NO_HOLDER = (
+    "v$rowcache_parent shows no holder on this instance; it may be on another instance, or it has released the entry"
+)
 
 
 def _held(row: Row, stuck: Sequence[StillWaiting], waiting: Sequence[StillWaiting]) -> Blocker:
-    """A holder as v$rowcache_parent and v$session tell it."""
+    """A holder as v$rowcache_parent and v$session show it."""
     sid, serial, instance = (_whole(row, name) for name in ("sid", "serial#", "instance"))
     behind = [waiter for waiter in waiting if waiter.blocker == f"{sid}@{instance}"]
-    # gv$session shows the session of another instance, and no entry: what it holds those tell who wait for it.
+    # gv$session shows the session of another instance without the entry. The waiting sessions name what it holds.
     cache_id = number(row.get("cache#"))
     listed = text(row.get("cache_name")) or (None if cache_id is None else unlisted(cache_id))
     cache = listed or (behind[0].cache if behind else None)
@@ -165,7 +167,7 @@ def _held(row: Row, stuck: Sequence[StillWaiting], waiting: Sequence[StillWaitin
 
 
 def _named_by_waiters(stuck: Sequence[StillWaiting], waiting: Sequence[StillWaiting]) -> Iterator[Blocker]:
-    """Holders of whom nothing is known but what those who wait say: a SID, and its instance."""
+    """Holders known only from the sessions that wait for them: a SID and its instance."""
     for name in dict.fromkeys(waiter.blocker for waiter in stuck if waiter.blocker):
         behind = [waiter for waiter in waiting if waiter.blocker == name]
         sid, _, instance = name.partition("@")
@@ -181,7 +183,7 @@ def _named_by_waiters(stuck: Sequence[StillWaiting], waiting: Sequence[StillWait
 
 
 def _look_up(sid: str, instance: str) -> str | None:
-    """What to run, and where, to know a session of which only the SID is known."""
+    """What to run, and where, to identify a session of which only the SID is known."""
     if not sid.isdecimal():
         return None
     where = f"on instance {instance}: " if instance.isdecimal() else ""
@@ -191,7 +193,7 @@ def _look_up(sid: str, instance: str) -> str | None:
 def _kill(
     background: bool | None, sid: int | None, serial: int | None, instance: int | None, program: str | None
 ) -> dict[str, str | None]:
-    """The command that ends a foreground session and what it risks, or why none is given. It is never run by us."""
+    """The command that ends a foreground session and its risk, or why there is none. latchscope never runs it."""
     if background:
         return {
             "kill": None,
@@ -205,7 +207,7 @@ def _kill(
             "no_kill": "whether it is a background process is not known; find out first",
         }
     if sid is None or serial is None:
-        return {"kill": None, "kill_risk": None, "no_kill": "its session is not known"}
+        return {"kill": None, "kill_risk": None, "no_kill": "its session is unknown"}
     where = f"{sid},{serial}" + ("" if instance is None else f",@{instance}")
     return {"kill": f"alter system kill session '{where}' immediate", "kill_risk": RISK, "no_kill": None}
 
@@ -221,7 +223,7 @@ def process(program: str | None) -> str:
 
 
 def readable(key: str | None) -> str | None:
-    """The longest run of printable characters in a key, which is all that is read of it; None without any."""
+    """The longest run of printable characters in a key. None without any. Nothing else of the key is read."""
     try:
         runs = READABLE.findall(bytes.fromhex(key or ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a number is held against: the bound of a condition, and between what it usually lies."""
+"""What a number is compared with: the bound of a condition, and the usual range."""
 
 from functools import cache
 from typing import Literal
@@ -11,30 +11,30 @@ Operator = Literal[">=", "<="]
 
 
 class Bound(Frozen):
-    """At least, or at most, so much."""
+    """At least, or at most, this number."""
 
     operator: Operator
     value: float
 
 
 class UsualBetween(Frozen):
-    """Between what a number usually lies; an end without a limit is null."""
+    """The usual range of a number. An open end is null."""
 
     low: float | None
     high: float | None
     where: Literal["in general", "here at this hour"] = Field(
-        "in general", description="on ordinary databases, or as this database's own history has it for the hour"
+        "in general", description="on ordinary databases, or in this database's own history for the hour"
     )
 
 
 def meets(value: float, needs: str) -> bool:
-    """Whether a value satisfies a comparison as causes write it: ">= 100"."""
+    """Whether a value meets a comparison as causes write it: ">= 100"."""
     bound = _comparison(needs)
     return value >= bound.value if bound.operator == ">=" else value <= bound.value
 
 
 def bound_of(needs: str) -> Bound | None:
-    """A comparison as operator and number; None where it is none, as of a release."""
+    """A comparison as operator and number. None if it is something else, such as a release."""
     return _comparison(needs) if needs[:3] in (">= ", "<= ") else None
 
 

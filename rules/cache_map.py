@@ -1,7 +1,7 @@
 """Which dictionary caches each child latch guards: read from x$kqrst, else inferred from gets, else unknown.
 
 A child guards one parent cache and its subordinates. The load model (three latch gets per parent get, one per
-subordinate get) both checks a map that was read and stands in for one that could not be.
+subordinate get) checks a map that was read, and replaces one that could not be read.
 """
 
 from collections import defaultdict
@@ -15,17 +15,17 @@ from rules.model import CacheRef, Identity
 PARENT_LATCH_GETS = 3
 SUBORDINATE_LATCH_GETS = 1
 DISAGREEMENT = 0.15
-"""Relative difference between a child's gets and those its caches predict, above which the map is in doubt."""
+"""A child's gets and those its caches predict may differ by this share. Above it the map is in doubt."""
 INFERENCE_TOLERANCE = 0.02
 Identifier = tuple[int, str, int | None]
-"""cache#, type, subordinate#: the last is meaningful only for a subordinate."""
+"""cache#, type, subordinate#. The last one matters only for a subordinate."""
 MINIMUM_GETS = 1000
-"""Fewer gets in the interval neither infer nor check anything."""
+"""With fewer gets in the interval, they neither infer nor check a map."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuardedCaches:
-    """The caches behind one child, and the rows of v$rowcache that tell their traffic (empty when unreadable)."""
+    """The caches behind one child, and their rows of v$rowcache (empty when unreadable)."""
 
     child: int
     caches: tuple[CacheRef, ...]
@@ -34,19 +34,19 @@ class GuardedCaches:
 
     @property
     def name(self) -> str | None:
-        """Names of the parent caches, joined by + where there are several; None when no name could be read."""
+        """Names of the parent caches, joined by + if there are several. None if no name could be read."""
         parents = [cache.parameter for cache in self.caches if cache.type == "PARENT" and cache.parameter]
         return "+".join(sorted(set(parents))) or None
 
     @property
     def predicted_gets(self) -> float | None:
-        """Latch gets that the dictionary gets of these caches should have taken."""
+        """Latch gets that the dictionary gets of these caches should take."""
         return predicted_latch_gets(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A child whose latch gets do not fit the caches the map gives it."""
+    """A child whose latch gets do not fit the caches that the map gives it."""
 
     child: int
     name: str | None
@@ -57,7 +57,7 @@ class Disagreement:
         off = self.gets / self.predicted - 1 if self.predicted else float("inf")
         return (
             f"child {self.child} had {self.gets:,.0f} latch gets where {self.name or 'its caches'} predict "
-            f"{self.predicted:,.0f} ({off:+.0%}): the map, or the moment of reading, does not fit"
+            f"{self.predicted:,.0f} ({off:+.0%}): the map is wrong, or the views were read at different moments"
         )
 
 
@@ -65,7 +65,7 @@ class Disagreement:
 class HotSpot:
     """The place of most sleeps, as far as it is known. Headline, steps and findings all use it.
 
-    A child of None: which is the hottest is not known. A cache of None: its name is not known, or the map is in doubt.
+    A child of None: the hottest child is unknown. A cache of None: its name is unknown, or the map is in doubt.
     """
 
     child: int | None
@@ -74,14 +74,14 @@ class HotSpot:
 
     @property
     def words(self) -> str:
-        """`child 1 (dc_rollback_segments)`; a cache in doubt is not named."""
+        """`child 1 (dc_rollback_segments)`. A cache in doubt has no name here."""
         named = "its cache is in doubt" if self.doubt else self.cache
         return f"child {self.child}" + (f" ({named})" if named else "")
 
 
 @dataclass(frozen=True)
 class CacheMap:
-    """Child number → what it guards; a child that is not here is unknown."""
+    """Child number → what it guards. A child that is absent is unknown."""
 
     children: Mapping[int, GuardedCaches] = field(default_factory=dict)
     disagreements: tuple[Disagreement, ...] = ()
@@ -92,7 +92,7 @@ class CacheMap:
         return (guarded.name if guarded else None) or "unknown"
 
     def hot_spot(self, child: int | None) -> "HotSpot":
-        """The hottest child as this map knows it; None where no child is known to be the hottest."""
+        """The hottest child as this map knows it. None if the hottest child is unknown."""
         guarded = self.children.get(child) if child is not None else None
         doubt = next((str(disagreement) for disagreement in self.disagreements if disagreement.child == child), None)
         return HotSpot(child, guarded.name if guarded and doubt is None else None, doubt)
@@ -113,7 +113,7 @@ class CacheMap:
 
 def cache_map(delta: Delta) -> CacheMap:
     """The map of this instance, with its self-check."""
-    # A report sums a parent and its subordinates into a row without a type, of which the load model knows nothing.
+    # A report sums a parent and its subordinates into a row without a type, which the load model cannot use.
     rowcache = {identifier(row): row for row in delta.rows("v$rowcache") if row.get("type") is not None}
     read = delta.rows("x$kqrst")
     children = _read(read, rowcache) if read else _inferred(delta, list(rowcache.values()))
@@ -121,16 +121,16 @@ def cache_map(delta: Delta) -> CacheMap:
 
 
 def why_not_inferred(delta: Delta) -> str:
-    """Why the gets of a child do not tell its cache, as the end of a sentence."""
+    """Why the gets of a child do not show its cache, as the end of a sentence."""
     if any(row.get("type") is None for row in delta.rows("v$rowcache")):
-        return "the caches are printed as sums of a parent and its subordinates, from which no child's gets follow"
+        return "the report prints sums of a parent and its subordinates, which do not give the gets of a child"
     return "its gets fit no cache, or several"
 
 
 def predicted_latch_gets(rows: Iterable[Row]) -> float | None:
-    """3 × parent gets + 1 × subordinate gets, or None when a row's gets are unknown or there is no row.
+    """3 × parent gets + 1 × subordinate gets. None if a row's gets are unknown or there is no row.
 
-    Gets alone: where child latches guard the caches there is no fast way, and it is gets that take the latch.
+    Only gets count: where child latches guard the caches there is no fast way, and gets take the latch.
     """
     predicted, any_row = 0.0, False
     for row in rows:
@@ -149,13 +149,13 @@ def cache_ref(row: Row, parameter: str | None) -> CacheRef:
 
 @lru_cache(4096)
 def _cache_ref(named: Identifier, parameter: str | None) -> CacheRef:
-    """Made once: the same caches come with every poll of every database."""
+    """Created once, because the same caches come with every poll of every database."""
     cache, kind, subordinate = named
     return CacheRef(cache_id=cache, parameter=parameter, type=kind, subordinate=subordinate)
 
 
 def identifier(row: Row) -> Identifier:
-    """What names a cache in x$kqrst and v$rowcache."""
+    """The key of a cache in x$kqrst and v$rowcache."""
     kind = str(row.get("type"))
     subordinate = number(row.get("subordinate#"))
     alone = kind == "PARENT" or subordinate is None
@@ -181,7 +181,7 @@ def _guarded(child: int, named: list[Identifier], rowcache: Mapping[Identifier, 
 
 
 def _inferred(delta: Delta, rowcache: list[Row]) -> dict[int, GuardedCaches]:
-    """Children whose gets fit exactly one group of caches, and that group no other child."""
+    """Children whose gets fit exactly one group of caches, if that group fits no other child."""
     groups = [(group, predicted_latch_gets(group)) for group in _groups(rowcache)]
     fits: dict[int, list[int]] = {}
     for child, gets in delta.by_number("v$latch_children", "child#", "gets").items():
@@ -204,7 +204,7 @@ def _close(gets: float, predicted: float | None) -> bool:
 
 
 def _groups(rowcache: list[Row]) -> list[list[Row]]:
-    """Each parent with its subordinates: those of its cache#, or of its name where their cache# has no parent (11.2)."""
+    """Each parent with its subordinates: those with its cache#, or with its name if their cache# has no parent (11.2)."""
     ordered = sorted(rowcache, key=lambda row: str(identifier(row)))
     parents = [row for row in ordered if row.get("type") == "PARENT"]
     parent_ids = {row.get("cache#") for row in parents}

@@ -1,4 +1,4 @@
-"""An entry of the knowledge base: Cause and its Conditions. One YAML file holds one Cause."""
+"""An entry of the knowledge base: Cause and its Conditions. One YAML file has one Cause."""
 
 from typing import Literal, Self
 
@@ -13,11 +13,11 @@ from rules.remedy import RemedyStep, paragraph, risks
 
 
 class Condition(Frozen):
-    """One thing a cause asks of a Delta: a signal, a comparison, and why it matters.
+    """One requirement of a cause on a Delta: a signal, a comparison, and why it matters.
 
-    A condition known to be false rules the cause out, except that a `supporting` one only costs confidence, and that a ratio
-    to the whole instance does while waiters or a child name the cache. One that nobody can judge leaves a `required` cause
-    undetermined; for the other roles it only costs confidence.
+    A condition that is false rules the cause out. Exceptions: a `supporting` one only lowers confidence, and so does a ratio to
+    the whole instance while waiters or a child name the cache. A condition that cannot be judged leaves a `required` cause
+    undetermined. In the other roles it only lowers confidence.
     """
 
     signal: str
@@ -25,26 +25,26 @@ class Condition(Frozen):
     because: str
     role: ConditionRole = "required"
     usual: tuple[float | None, float | None] | None = Field(
-        None, description="between what the signal lies on ordinary databases, as far as a source tells; null: no limit"
+        None, description="the usual range of the signal on ordinary databases, if a source gives it; null: no limit"
     )
-    location: str | None = Field(None, description="miss location, for signals that speak of one")
-    parameter: str | None = Field(None, description="parameter, for signals that speak of one")
+    location: str | None = Field(None, description="miss location, for signals about one")
+    parameter: str | None = Field(None, description="parameter, for signals about one")
 
 
 class AnyOf(Frozen):
-    """Alternatives of which one is enough."""
+    """Alternatives. One of them is enough."""
 
     any_of: tuple[Condition, ...] = Field(min_length=2)
 
 
 class Releases(Frozen):
-    """The releases a cause can happen on, both ends included as far as they are written; "12.1" includes 12.1.0.2."""
+    """The releases on which a cause can happen, both ends included; "12.1" includes 12.1.0.2."""
 
     since: str | None = Field(None, pattern=RELEASE)
     until: str | None = Field(None, pattern=RELEASE)
 
     def include(self, release: str) -> bool:
-        """Whether a release is one of them, or may be one as far as it is known: "11.2" may be 11.2.0.4."""
+        """Whether a release is, or may be, one of them: "11.2" may be 11.2.0.4."""
         version = parts(release)
         floor, top = parts(self.since or "0"), parts(self.until or "99")
         return version[: len(floor)] >= floor[: len(version)] and version[: len(top)] <= top[: len(version)]
@@ -58,7 +58,7 @@ class Cause(Frozen):
     name: str = Field(description="a few words for a list or an alert, without the name of the cache")
     title: str = Field(description="what is wrong, as one sentence of at most 12 words")
     measured_title: str | None = Field(
-        None, description="the title with slots such as {logons_per_second}, taken where every one of them is known"
+        None, description="the title with slots such as {logons_per_second}, used if every slot is known"
     )
     hedge_after: str | None = Field(None, description='first words of the title, after which "probably" goes')
     lede: str = Field(description="what happens, in at most 25 words")
@@ -76,9 +76,9 @@ class Cause(Frozen):
     location: str | None = None
     look_alike: bool = Field(False, description="explains row cache sleeps without the row cache being the cause")
     gives_way_to: tuple[str, ...] = Field(
-        (), description="more special causes; found beside one of them, it is not told"
+        (), description="more special causes; if one of them is found too, this one is not shown"
     )
-    special_cases: tuple[str, ...] = Field((), description="causes that say the same and why; told above it")
+    special_cases: tuple[str, ...] = Field((), description="causes that say the same and why; shown above it")
     cap: Severity = Field(Severity.CRITICAL, description="highest severity this cause may take")
     explanation: str
     when: tuple[Condition | AnyOf, ...] = ()

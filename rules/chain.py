@@ -1,4 +1,4 @@
-"""The words for a chain in a Diagnosis: how the wait leads to the cause, link by link, each with one number to look at."""
+"""The words for a chain in a Diagnosis: how the wait leads to the cause, link by link, each with one number."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -12,7 +12,7 @@ MOST_BARS = 4
 
 
 class ChainBar(Frozen):
-    """One of at most four bars beside a link; `hot` is the one the link speaks of."""
+    """One of at most four bars beside a link. `hot` marks the one that the link is about."""
 
     label: str
     value: float
@@ -29,13 +29,13 @@ def bars_of(values: Mapping[str, float], total: float, hot: Sequence[str]) -> tu
 
 
 class ChainLink(Frozen):
-    """One link from the wait to the cause: a verb, what it leads to, and the number that says so."""
+    """One link from the wait to the cause: a verb, a name, and the number that proves it."""
 
     kind: Literal["wait", "place", "cache", "holder", "blocker", "sign", "cause"]
     verb: str = Field(description="what joins it to the link before, such as `which guards`")
     name: str = Field(description="what it leads to: an event, a child latch, a cache, a place in the code, a cause")
-    code: bool = Field(description="whether `name` is a word of Oracle's rather than of ours")
-    value: float | None = Field(description="null where it is not known, which is never zero")
+    code: bool = Field(description="whether `name` is Oracle's own word")
+    value: float | None = Field(description="null if unknown, which is never zero")
     unit: str = Field(description="unit of `value` and of `bars`; a ratio is a share of `of`")
     of: str = Field("", description="what a ratio is a share of, such as DB time")
     numerator: float | None = None
@@ -46,15 +46,15 @@ class ChainLink(Frozen):
     bars: tuple[ChainBar, ...] = Field((), max_length=MOST_BARS)
     measured: str = Field(description="the same as a sentence")
     views: tuple[str, ...] = Field((), description="where it is read")
-    caveat: str | None = Field(None, description="what the number does not tell")
-    certain: bool = Field(True, description="false where the link is likely and not known")
+    caveat: str | None = Field(None, description="what the number does not show")
+    certain: bool = Field(True, description="false if the link is likely but not proven")
     unknown: str | None = Field(None, description="what is not known about it, and why")
-    way_out: str | None = Field(None, description="how to get to know it")
-    sql: str | None = Field(None, description="the query to look oneself; null where the figures are from a report")
+    way_out: str | None = Field(None, description="how to find out")
+    sql: str | None = Field(None, description="the query to look yourself; null if the figures are from a report")
 
 
 class EventFunnel(Frozen):
-    """How many requests found it taken, and how many of those slept: what a busy latch costs, or does not."""
+    """How many requests found it taken, and how many of those slept."""
 
     of: str = Field(description="the latch, mutex or lock")
     requests: float | None

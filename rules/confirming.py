@@ -1,4 +1,4 @@
-"""What a finding says of its confirming query: its text here, what it gave and from where, and what keeps it from running."""
+"""A finding's confirming query: its text for this release, its result and container, and what prevents it."""
 
 from datetime import UTC, datetime
 
@@ -13,7 +13,7 @@ ROOT = "CDB$ROOT"
 
 
 def confirmation_of(cause: Cause, delta: Delta) -> Confirmation | None:
-    """The confirming query of a cause on the instance of a Delta; None where the cause has none."""
+    """The confirming query of a cause on the instance of a Delta. None if the cause has none."""
     query = cause.confirm
     if query is None:
         return None
@@ -35,14 +35,14 @@ def confirmation_of(cause: Cause, delta: Delta) -> Confirmation | None:
 
 
 def confirms(query: Query, release: str | None, result: ConfirmationResult, con_id: int | None) -> bool | None:
-    """Whether a result meets the bound; None without one, and where a number that misses it did not see everything."""
+    """Whether a result meets the bound. None without a bound, and if a number that misses it did not cover everything."""
     if query.needs is None or result.value is None:
         return None
     return meets(result.value, query.needs) or (None if not query.sees_all(release, con_id) else False)
 
 
 def confirmed(cause: Cause, delta: Delta) -> bool | None:
-    """Whether the record confirms a cause, see `confirms`; None as well where there is no record."""
+    """Whether the record confirms a cause, see `confirms`. None as well without a record."""
     result = delta.confirmations.get(cause.id)
     if result is None or cause.confirm is None:
         return None
@@ -50,7 +50,7 @@ def confirmed(cause: Cause, delta: Delta) -> bool | None:
 
 
 def seen(query: Query, release: str | None, container: str | None, con_id: int | None) -> str | None:
-    """From where a number was read: "in CDB$ROOT, over all containers", "in PDB ERP1 only"; None without containers."""
+    """Where a number was read: "in CDB$ROOT, over all containers", "in PDB ERP1 only". None without containers."""
     if not con_id or container is None:
         return None
     whole = query.sees_all(release, con_id)
@@ -60,28 +60,28 @@ def seen(query: Query, release: str | None, container: str | None, con_id: int |
 
 
 def obstacle(cause: Cause, query: Query, delta: Delta) -> str | None:
-    """Why the query cannot run where this Delta is from, as far as it is known, and the way out."""
+    """Why the query cannot run where this Delta is from, and the way out. None if nothing is known against it."""
     release = delta.release
     if release is not None and not cause.releases.include(release):
-        return f"{cause.id} is not known on {release}, and its query may not fit it"
+        return f"{cause.id} is unknown on {release}, and its query may not fit"
     if query.text(release) is None:
         return f"it is written for {query.since} and newer, and this is {release}"
     container, con_id = _place(None, delta)
     if query.root and con_id is not None and con_id > 1:
-        return f"inside the PDB {container} its number means nothing; ask it from {ROOT}"
+        return f"inside the PDB {container} its number means nothing; run it in {ROOT}"
     refused = _refused(cause, query, delta)
     return missing_grant(refused) if refused else None
 
 
 def missing_grant(views: tuple[str, ...]) -> str:
-    """What to do where the user may not read views that a confirming query reads."""
+    """What to do if the user may not read views that a confirming query reads."""
     return f"needs select on {', '.join(views)}; {GRANTS}"
 
 
 def _refused(cause: Cause, query: Query, delta: Delta) -> tuple[str, ...]:
-    """The views of a query that the user is known not to be allowed to read, by a poll or by an earlier confirmation.
+    """The views of a query that the user may not read, known from a poll or an earlier confirmation.
 
-    Oracle does not say which of several views it refused; what another cause's query read beside it may be open.
+    Oracle does not say which of several views it refused. A view that another cause's query read with it may be open.
     """
     views = query.views(delta.release)
     closed = {view for view in views if isinstance(missing := delta.read(view), Missing) and missing.kind == "refused"}
@@ -92,7 +92,7 @@ def _refused(cause: Cause, query: Query, delta: Delta) -> tuple[str, ...]:
 
 
 def _place(result: ConfirmationResult | None, delta: Delta) -> tuple[str | None, int | None]:
-    """Name and number of the container a result is from; the one that was polled where the result does not say."""
+    """Name and number of the container of a result. If the result has none, of the container that was polled."""
     if result is not None and result.con_id is not None:
         return result.container, result.con_id
     polled = next(iter(delta.rows("sys_context")), {})

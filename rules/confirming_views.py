@@ -1,4 +1,4 @@
-"""Which views the confirming queries read, by cause and release: what grants and documents are made from."""
+"""Which views the confirming queries read, by cause and release. Grants and documents use it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from rules.query import CONTAINERS_SINCE
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """The releases on which the query of a cause has one text, and the views that the text reads."""
+    """The releases on which a cause's query has one text, and the views that the text reads."""
 
     cause: str
     since: str
     until: str | None
-    """The last release, as the cause has it; None where there is none, or where another text follows."""
+    """The last release, as the cause has it. None without one, or if another text follows."""
     before: str | None
-    """The release from which on another text follows."""
+    """The release at which the next text starts."""
     views: tuple[str, ...]
 
     @property
@@ -34,7 +34,7 @@ class TextSpan:
 
 
 def text_spans(cause: Cause) -> tuple[TextSpan, ...]:
-    """The texts of a cause's confirming query, the oldest first; none where it has no query."""
+    """The texts of a cause's confirming query, oldest first. Empty if it has no query."""
     query = cause.confirm
     if query is None:
         return ()

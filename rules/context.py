@@ -1,4 +1,4 @@
-"""One Delta laid out for judgement: the children of the row cache latch, their caches, the hottest of them, the cost."""
+"""One Delta prepared for judgement: the children of the row cache latch, their caches, the hottest child, the cost."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ from rules.waiters import SampledWaiters, cache_namer, crowd_of
 __all__ = ["ROW_CACHE_SURFACES", "SURFACE_EVENTS", "Known", "SignalContext", "SignalValue", "Unknown", "share"]
 
 MINIMUM_SLEEPS = 100
-"""Fewer sleeps than this tell nothing about shares, shapes or children."""
+"""Fewer sleeps than this say nothing about shares, shapes or children."""
 MINIMUM_CACHE_GETS = 10_000
 
 
 @dataclass(frozen=True)
 class SignalContext:
-    """What the signals look at. Everything is computed on first use, from the Delta alone."""
+    """What the signals read. Everything is computed from the Delta, on first use."""
 
     delta: Delta
-    caches: CacheMap | None = None  # the map of the Delta where the caller has it already
-    focus: int | None = None  # the child that is spoken of, where it is not the hottest
+    caches: CacheMap | None = None  # the map of the Delta, if the caller has it already
+    focus: int | None = None  # the child to describe, if it is not the hottest
 
     @property
     def printed(self) -> bool:
@@ -56,7 +56,7 @@ class SignalContext:
 
     @cached_property
     def children(self) -> tuple[Row, ...]:
-        """Changes of the children of `row cache objects`, by child number; a row without one is no child."""
+        """Changes of the children of `row cache objects`, by child number. A row without one is not a child."""
         numbered = [
             (child, row) for row in self.delta.rows("v$latch_children") if isinstance(child := row.get("child#"), int)
         ]
@@ -69,7 +69,7 @@ class SignalContext:
 
     @cached_property
     def hot_child(self) -> int | None:
-        """The child with the most sleeps, the lowest of several, or the one spoken of; None when no sleeps are known."""
+        """The child with the most sleeps (the lowest if several), or the one in focus. None if no sleeps are known."""
         if self.focus is not None:
             return self.focus
         if self.children_sleeps is None:
@@ -80,12 +80,12 @@ class SignalContext:
 
     @cached_property
     def crowd(self) -> SampledWaiters | None:
-        """The sampled waiters, or None when nobody was sampled."""
+        """The sampled waiters. None without samples."""
         return crowd_of(self.delta, self.map, self.child_by_address)
 
     @cached_property
     def look(self) -> WaitingLook | None:
-        """Who still waits at the end of the interval, or None where nobody looked."""
+        """Who still waits at the end of the interval. None without a look."""
         return look_of(self.delta, cache_namer(self.delta, self.map, self.child_by_address))
 
     @cached_property
@@ -100,7 +100,7 @@ class SignalContext:
 
     @property
     def hot_spot(self) -> HotSpot:
-        """The hot child and its cache, as headline, steps and findings speak of them."""
+        """The hot child and its cache, as headline, steps and findings describe them."""
         return self.map.hot_spot(self.hot_child)
 
     @cached_property
@@ -129,7 +129,7 @@ class SignalContext:
 
     @cached_property
     def rowcache(self) -> tuple[Row, ...]:
-        """The rows of v$rowcache, each with its look-ups where they are known (`rules.lookups`)."""
+        """The rows of v$rowcache, each with its look-ups if they are known (`rules.lookups`)."""
         return with_lookups(self.delta.rows("v$rowcache"), self.fast_way)
 
     @cached_property
@@ -145,12 +145,12 @@ class SignalContext:
 
     @property
     def lists_every_cache(self) -> bool:
-        """Whether it is certain that v$rowcache was captured whole: x$kqrst, which it is made from, was read beside it."""
+        """Whether v$rowcache was certainly captured whole: x$kqrst, the table below it, was read too."""
         return bool(self.delta.rows("x$kqrst"))
 
     @property
     def fast_way(self) -> bool:
-        """Whether look-ups may be counted in fastgets alone."""
+        """Whether look-ups may be counted only in fastgets."""
         return has_fast_way(self.delta.release, self.mechanism)
 
     @property
@@ -168,7 +168,7 @@ class SignalContext:
 
     @remembered
     def seconds_of(self, statistic: str) -> float | None:
-        """Seconds that a statistic of v$sys_time_model grew by; none of a DB time that other figures prove wrong."""
+        """Seconds that a statistic of v$sys_time_model grew by. None for a DB time that other figures prove wrong."""
         wrong = statistic == "DB time" and not self._sound
         return None if wrong else self._micro("v$sys_time_model", "stat_name", statistic, "value")
 
@@ -182,35 +182,35 @@ class SignalContext:
 
     @cached_property
     def lost(self) -> LostTime:
-        """Time lost in waits, reckoned once."""
+        """Time lost in waits, computed once."""
         return lost_time(self.delta, self.look, self.latch_row, self.surfaces)
 
     def waited_seconds(self, events: Iterable[str]) -> float | None:
-        """Seconds foreground sessions waited in some events together; None where one of them was not captured."""
+        """Seconds foreground sessions waited in some events together. None if one of them was not captured."""
         return self.lost.waited(events)
 
     def surface_wait_seconds(self, surface: Surface) -> float | None:
-        """Seconds lost on one surface; None where not known."""
+        """Seconds lost on one surface. None if unknown."""
         return self.lost.by_surface[surface]
 
     def costliest(self, among: Iterable[Surface]) -> Surface:
-        """Of some surfaces the one most time was lost on; the first of several."""
+        """The surface with most time lost; the first of several."""
         return max(among, key=lambda surface: self.surface_wait_seconds(surface) or 0.0)
 
     @cached_property
     def surfaces(self) -> tuple[Surface, ...]:
-        """The surfaces this instance can have trouble on."""
+        """The surfaces on which this instance can have trouble."""
         both = self.mechanism is None or misplaced_latch_wait(self.delta, self.mechanism) is not None
         guarding: tuple[Surface, ...] = ("latch", "mutex") if both or self.mechanism is None else (self.mechanism,)
         return (*guarding, "lock", "result-cache")
 
     @property
     def row_cache_wait_seconds(self) -> float | None:
-        """Seconds lost in waits for the row cache, on all its surfaces that can be read; None when none can."""
+        """Seconds lost in waits for the row cache, on all its readable surfaces. None if there is none."""
         return self.lost.on(ROW_CACHE_SURFACES)
 
     def waited_on(self, surfaces: Iterable[Surface]) -> float | None:
-        """Seconds lost on those of some surfaces that this instance has and that can be read; None when none can."""
+        """Seconds lost on those of some surfaces that this instance has and that are readable. None if there is none."""
         return self.lost.on(surfaces)
 
     @cached_property
@@ -220,11 +220,11 @@ class SignalContext:
 
     @property
     def gate(self) -> Severity | None:
-        """Severity of all row cache waits by the impact gate; None when their cost is not known."""
+        """Severity of all row cache waits by the impact gate. None if their cost is unknown."""
         return self.gate_of(ROW_CACHE_SURFACES)
 
     def gate_of(self, surfaces: Iterable[Surface]) -> Severity | None:
-        """Severity of the waits on some surfaces; who hangs now is a trouble now, whatever the days since instance start."""
+        """Severity of the waits on some surfaces. Sessions that hang are a trouble now, however long the instance has been up."""
         surfaces = tuple(surfaces)
         impact = self.impact_of(surfaces)
         by_cost = None if self._perhaps_more(impact) else severity_of(impact)
@@ -234,33 +234,33 @@ class SignalContext:
         return now if by_cost is None else by_cost if now is None else worst((now, by_cost))
 
     def _perhaps_more(self, impact: Impact | None) -> bool:
-        """Whether so few waiting sessions may be a share of DB time that counts, where DB time was not captured."""
+        """Whether so few waiting sessions may still be a notable share of DB time, if DB time was not captured."""
         if impact is None or impact.waiting_sessions is None or impact.share_of_db_time is not None or self.printed:
             return False
         return impact.waiting_sessions >= IDLE_SESSIONS and severity_of(impact) is Severity.INFO
 
     def impact_of(self, surfaces: Iterable[Surface]) -> Impact | None:
-        """What the waits on some surfaces cost, or None for totals of unknown age.
+        """The cost of the waits on some surfaces, or None for totals of unknown age.
 
-        Where the time of one of them was not captured it is what the others cost, and unknown where that is next to nothing.
+        If the time of one of them is missing, it is the cost of the others, and unknown if that is next to nothing.
         """
         surfaces = tuple(surfaces)
         return self.at_least(self.impact_by(self.waited_on(surfaces)), surfaces)
 
     def at_least(self, impact: Impact | None, surfaces: Iterable[Surface]) -> Impact | None:
-        """A cost on some surfaces of which perhaps not all was captured."""
+        """A cost on some surfaces that may be incomplete."""
         if impact is None or not self.lost.untold(surfaces) or severity_of(impact) not in (None, Severity.INFO):
             return impact
         return Impact(share_of_db_time=None, waiting_sessions=None)
 
     @remembered
     def impact_by(self, waited: float | None) -> Impact | None:
-        """What so many seconds of waits cost."""
+        """The cost of these seconds of waits."""
         if self.delta.basis.kind == "totals":
             return None
         db_time = self.seconds_of("DB time")
         if self.look is not None and self.look.sessions and waited and db_time is not None:
-            db_time = max(db_time, waited)  # DB time may lag behind calls that have not ended
+            db_time = max(db_time, waited)  # DB time may lag for calls that have not ended
         return Impact(
             share_of_db_time=ratio(waited, db_time),
             waiting_sessions=ratio(waited, self.delta.basis.seconds),
@@ -270,12 +270,12 @@ class SignalContext:
         return None if (micro := self.delta.cell(view, key, name, column)) is None else micro / 1e6
 
     def sum_of(self, rows: Sequence[Row], column: str) -> float | None:
-        """The sum of a column, or None when any row lacks it or there is no row."""
+        """The sum of a column. None if any row lacks it or there is no row."""
         known = [cell for row in rows if (cell := number(row.get(column))) is not None]
         return sum(known) if known and len(known) == len(rows) else None
 
     def by_name(self, column: str) -> Mapping[str, float]:
-        """A column of v$rowcache, or `lookups`, by cache name, most first; a cache of which a row lacks it is left out."""
+        """A column of v$rowcache, or `lookups`, by cache name, most first. A cache with a row that lacks it is left out."""
         rows = self.rowcache
         names = {str(row.get("parameter")) for row in rows if row.get("parameter") is not None}
         sums = {name: self.sum_of([row for row in rows if row.get("parameter") == name], column) for name in names}
@@ -283,7 +283,7 @@ class SignalContext:
         return dict(sorted(named, key=lambda item: (-item[1], item[0])))
 
     def why_unknown(self, view: str, column: str = "") -> Unknown:
-        """Why a figure of a view is not known: the view is missing, a counter misbehaved, or it was not published."""
+        """Why a figure of a view is unknown: the view is missing, a counter misbehaved, or it was not captured."""
         reading = self.delta.read(view)
         if isinstance(reading, Missing):
             return Unknown(view, reading.why, reading.way_out, absent=True)
@@ -293,5 +293,5 @@ class SignalContext:
             if oddity.view == view and oddity.column in ("", column):
                 return Unknown(view, str(oddity), another(self.delta.source), absent=True)
         what = f"{view} has no {column or 'such row'} here"
-        blocks = column != "fastgets"  # gets alone are captured: a ratio to the rest of the work may be short of them
+        blocks = column != "fastgets"  # with gets only, a ratio to the rest of the work may be too low
         return Unknown(view, what, more_of(self.delta.source, view, column or "that row"), absent=True, blocks=blocks)

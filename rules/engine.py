@@ -1,6 +1,6 @@
 """diagnose(): every cause of the catalogue judged on one Delta, into found, ruled out and cannot tell.
 
-A poll needs the verdict alone. Its reasons, and what a remedy is worth, follow from the same Delta whenever somebody asks.
+A poll needs only the verdict. Its reasons, and what a remedy is worth, follow from the same Delta on request.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,10 +48,10 @@ def diagnose(
     usual: Mapping[str, UsualRange] | None = None,
     caches: CacheMap | None = None,
 ) -> Diagnosis:
-    """The Diagnosis of a Delta. The order of view rows makes no difference to it.
+    """The Diagnosis of a Delta. The order of view rows does not matter.
 
-    `caches` is the map of this Delta where the caller has it already.
-    `usual` holds what is ordinary for this database by the names of `rules.baseline.figures`; it adds to the headline how
+    `caches` is the map of this Delta, if the caller has it already.
+    `usual` has this database's usual figures by the names of `rules.baseline.figures`. It adds to the headline how
     many times the usual the cost is, and changes no verdict.
     """
     return Examination(delta, causes, usual or {}, caches).whole()
@@ -59,7 +59,7 @@ def diagnose(
 
 @dataclass(frozen=True)
 class Examination:
-    """A Delta on its way to a Diagnosis: laid out and judged once, however much of it is asked for. Members as of `diagnose`."""
+    """A Delta on its way to a Diagnosis: prepared and judged once, for any number of questions. Members as in `diagnose`."""
 
     delta: Delta
     causes: Mapping[str, Cause] | None = None
@@ -67,16 +67,16 @@ class Examination:
     caches: CacheMap | None = None
 
     def short(self, *, undetermined: bool = False) -> Diagnosis:
-        """The verdict without its reasons: what a poll needs for episodes, alerts and metrics.
+        """The verdict without its reasons: enough for episodes, alerts and metrics.
 
-        Where nothing waits and nothing hangs, no cause needs weighing to say so. Then the short form leaves out what stayed
-        open as well, unless somebody wants to know (`undetermined`).
+        If nothing waits and nothing hangs, no cause needs weighing. Then the short form also leaves out what stayed
+        open, unless the caller asks for it (`undetermined`).
         """
         quiet = None if undetermined else self._quiet
         return self._verdict(self._verdicts if quiet is None else quiet)
 
     def whole(self) -> Diagnosis:
-        """The verdict with its reasons, and with what the remedy would be worth."""
+        """The verdict with its reasons, and with the worth of the remedy."""
         verdict = self._verdict(self._verdicts)
         return verdict.model_copy(update=self._reasons(verdict))
 
@@ -144,7 +144,7 @@ class Examination:
 def _candidates(
     context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]
 ) -> tuple[Candidate, ...]:
-    """Handbook entries of the release that fit a surface in trouble, and a cache in trouble where they speak of one."""
+    """Handbook entries for the release that fit a surface in trouble, and a cache in trouble if they name one."""
     troubled = [finding for finding in findings if finding.severity is not Severity.INFO]
     caches = {cache for finding in troubled for cache in causes[finding.cause].caches}
     if context.hot is not None and context.gate not in (None, Severity.INFO):
@@ -163,9 +163,9 @@ def _candidates(
 def cannot_tell(
     gap: NotComparable, causes: Mapping[str, Cause] | None = None, *, more_to_come: bool = True
 ) -> Diagnosis:
-    """The Diagnosis where there is no Delta, as before the second poll or across a restart: everything undetermined.
+    """The Diagnosis without a Delta, as before the second poll or across a restart: everything undetermined.
 
-    `more_to_come`: whether another poll may change that; of a file nothing more will come.
+    `more_to_come`: whether another poll may change that. A file gets no more.
     """
     known = catalogue() if causes is None else causes
     return Diagnosis(
@@ -189,13 +189,13 @@ def cannot_tell(
 
 
 def state_of(context: SignalContext, severity: Severity) -> State:
-    """The word for a severity; No data where not one view was read of those it takes to say anything."""
+    """The word for a severity. No data if none of the necessary views was read."""
     blind = all(isinstance(context.delta.read(view), Missing) for view in TELLING)
     return "No data" if blind else severity.state
 
 
 def severity_by_cost(context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> Severity:
-    """What the waits cost, whether or not a cause is known; what exonerates the row cache decides by itself."""
+    """The cost of the waits, whether or not a cause is known. A cause that exonerates the row cache decides by itself."""
     found = worst(finding.severity for finding in findings)
     if any(causes[finding.cause].look_alike for finding in findings):
         return found

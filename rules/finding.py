@@ -70,7 +70,7 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
 
 
 def _slot_values(cause: Cause, context: SignalContext, cache: str | None) -> dict[str, str]:
-    """Slot → what goes into it, for each slot of the cause's sentences that is known."""
+    """Slot → its value, for each known slot of the cause's sentences."""
     values = {CACHE: cache} if cache else {}
     subject = Subject(cause.caches, cause.location, surfaces=cause.surfaces)
     wanted = slots(*cause.sentences) - {CACHE}
@@ -84,7 +84,7 @@ def _slot_values(cause: Cause, context: SignalContext, cache: str | None) -> dic
 
 
 def _shown_on(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> tuple[Surface, ...]:
-    """Where the cause was seen: the surfaces on which sleeps or waiters name its cache, else all it can show on here."""
+    """Where the cause was seen: the surfaces on which sleeps or waiters name its cache, else all on which it can appear here."""
     naming = [
         SIGNALS[outcome.condition.signal].surface
         for outcome in outcomes
@@ -95,7 +95,7 @@ def _shown_on(cause: Cause, context: SignalContext, outcomes: list[ConditionResu
 
 
 def _named(cause: Cause, context: SignalContext, identity: Identity | None) -> str | None:
-    """The cause's cache: the one most waiters name, else the first of its own."""
+    """The cause's cache: the one most waiters name, else its first one."""
     if not cause.caches and identity is Identity.SAMPLED and context.look is not None:
         hanging_for = most_waited_for(hanging(context.look.of(cause.surfaces)))
         return None if hanging_for is None or hanging_for[1] == "unknown" else hanging_for[1]
@@ -114,7 +114,7 @@ def _cache_refs(cause: Cause, context: SignalContext, identity: Identity | None)
 
 
 def _child(cause: Cause, context: SignalContext) -> int | None:
-    """The cause's own child with the most sleeps; not always the hot one, since another may have just as many."""
+    """The cause's own child with the most sleeps. Another child may have as many, so it is not always the hot one."""
     own = context.map.guarding(cause.caches)
     sleeps = context.delta.by_number("v$latch_children", "child#", "sleeps")
     return max(own, key=lambda child: (sleeps.get(child, 0.0), -child), default=None)
@@ -129,13 +129,13 @@ _IDENTITY_NAMES: dict[Identity, Literal["read", "sampled", "inferred", "candidat
 SAMPLED_SIGNALS = ("share_of_mutex_waiters", "share_of_lock_waiters")
 NAMING = ("share_of_sleeps", *SAMPLED_SIGNALS)
 LOOK_SIGNAL = "longest_wait_seconds"
-"""By it a cause that is about no cache of its own learns from those that hang which one it is."""
+"""From it a cause without a cache of its own finds the cache that hanging sessions wait for."""
 
 
 def _identity(context: SignalContext, outcomes: list[ConditionResult]) -> Identity | None:
-    """How the finding's cache is known: by the surest signal that names it; None for causes that are no cache.
+    """How the finding's cache is known: by the surest signal that names it. None for causes without a cache.
 
-    A cause that only wants its waiters to agree with what tells it apart is no candidate for want of samples.
+    A cause that only needs its waiters to agree with its distinguishing sign is not a candidate for lack of samples.
     """
     identities: list[Identity] = []
     for outcome in outcomes:
@@ -187,7 +187,7 @@ def _evidence(outcome: ConditionResult) -> Evidence:
 
 
 def ranked(findings: Iterable[Finding], causes: Mapping[str, Cause] | None = None) -> tuple[Finding, ...]:
-    """Findings, the one to act on first: by severity; what exonerates the row cache; cost; the special case; confidence."""
+    """Findings, the one to act on first: by severity, exoneration of the row cache, cost, special case, confidence."""
     listed, known = list(findings), causes or {}
     names = {finding.cause for finding in listed}
     return tuple(

@@ -1,4 +1,4 @@
-"""Numbers as people read them: thousands separated, shares in percent, always with the parts they come from."""
+"""Numbers for people: thousands separated, shares in percent, always with the parts they come from."""
 
 import re
 
@@ -12,7 +12,7 @@ def count(value: float) -> str:
 
 
 def percent(share: float, digits: int | None = None) -> str:
-    """0.78547 → 78.5 %; close to 0 or 1 with the digits it takes to tell it from them."""
+    """0.78547 → 78.5 %. Close to 0 or 1 it has enough digits to differ from them."""
     if digits is None:
         digits = 3 if 0.995 < share < 1 or 0 < share < 0.001 else 1
     if share == 0:
@@ -24,25 +24,25 @@ def percent(share: float, digits: int | None = None) -> str:
 
 
 def predicted_share(now: float, value: float | None, low: float, high: float) -> str:
-    """21.0 % → 0.7 % (0.5 % to 1.1 %); without the one in the middle where only the bounds are known."""
+    """21.0 % → 0.7 % (0.5 % to 1.1 %). Without the middle value if only the bounds are known."""
     reach = f"{percent(low)} to {percent(high)}"
     return f"{percent(now)} → {reach}" if value is None else f"{percent(now)} → {percent(value)} ({reach})"
 
 
 def predicted_sleeps(now: float, most: float, relieved: bool) -> str:
-    """Sleeps a second, of which only the most is promised; where fewer gets miss and it is above today's, it promises nothing."""
+    """Sleeps a second, with only their upper bound. If fewer gets miss and the bound is above today's, there is no promise."""
     if relieved and most >= now:
-        return f"sleeps {rough(now)} a second, and that they fall cannot be promised (at most {rough(most)})"
+        return f"sleeps {rough(now)} a second, and a fall is not certain (at most {rough(most)})"
     return f"sleeps {rough(now)} → at most {rough(most)} a second"
 
 
 def whole_percent(share: float) -> str:
-    """0.999995 → 100 %, for a share whose fraction says nothing."""
+    """0.999995 → 100 %, for a share whose fraction means nothing."""
     return f"{share * 100:,.0f} %"
 
 
 def measured(value: float, unit: str, beside: float | None = None) -> str:
-    """A signal's value with its unit; a ratio in percent, unless it or the bound beside it is more than 1."""
+    """A signal's value with its unit. A ratio is in percent, unless it or its bound is more than 1."""
     if unit == "share of DB time":
         return f"{percent(value)} of DB time"
     if unit == "ratio":
@@ -52,13 +52,13 @@ def measured(value: float, unit: str, beside: float | None = None) -> str:
 
 
 def needed(needs: str, unit: str, value: float) -> str:
-    """A comparison in the form of the value beside it: '>= 0.3' → '>= 30.0 %'."""
+    """A comparison in the form of its value: '>= 0.3' → '>= 30.0 %'."""
     sign, _, bound = needs.partition(" ")
     return f"{sign} {measured(float(bound), unit, value)}" if sign in (">=", "<=") else needs
 
 
 def compared(evidence: Evidence | RuledOut) -> tuple[str, str]:
-    """A value and what it is held against, both in one form; where another cause explains the waits, which."""
+    """A value and its bound, both in one form. If another cause explains the waits, that cause."""
     if isinstance(evidence, RuledOut) and evidence.value is not None and evidence.needs.startswith("not "):
         return measured(evidence.value, evidence.unit), f"no other cause, but {evidence.because}"
     if evidence.value is None:
@@ -97,7 +97,7 @@ def part_of(part: float, whole: float) -> str:
 
 
 def over(basis: Basis) -> str:
-    """The words that say over which interval a figure speaks."""
+    """The words for the interval of a figure."""
     return f"over {basis}" if basis.kind == "interval" else f"in {basis}"
 
 
@@ -112,12 +112,12 @@ def sentence(words: str) -> str:
 
 
 def within(words: str) -> str:
-    """Words that began a sentence, within one: the first letter small, unless it begins an abbreviation."""
+    """The start of a sentence, for the middle of one: the first letter in lower case, unless it starts an abbreviation."""
     return words[:1].lower() + words[1:] if words[1:2].islower() or words[1:2] == " " else words
 
 
 def number(value: float) -> str:
-    """A signal's value for a sentence: as many digits as tell it apart."""
+    """A signal's value for a sentence, with enough digits to tell it from others."""
     if value == int(value) and abs(value) < 1e15:
         return f"{value:,.0f}"
     if abs(value) >= 100:
@@ -139,6 +139,6 @@ _NUMBERED = re.compile(r"^\[\d+\]\s*(\w+)")
 
 
 def function_of(location: str) -> str:
-    """'[19] kqrpre' → 'kqrpre': the number of a mutex location moves with the release, its function does not."""
+    """'[19] kqrpre' → 'kqrpre': the number of a mutex location changes with the release, its function does not."""
     match = _NUMBERED.match(location)
     return match[1] if match else location

@@ -4,6 +4,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Frozen(BaseModel):
-    """A value that nobody changes and that refuses members it does not know."""
+    """An immutable value that refuses unknown members."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -5,12 +5,12 @@ from enum import IntEnum, StrEnum
 from typing import Literal
 
 State = Literal["Critical", "Warning", "Notice", "Fine", "No data"]
-"""How a database stands, as people read it."""
+"""The state of a database, as people read it."""
 _WORDS: Mapping[str, State] = {"info": "Fine", "notice": "Notice", "warning": "Warning", "critical": "Critical"}
 
 
 class Severity(StrEnum):
-    """How much the trouble costs, by the impact gate; says nothing about how sure we are."""
+    """How much the trouble costs, by the impact gate. It does not say how sure we are."""
 
     INFO = "info"
     NOTICE = "notice"
@@ -19,7 +19,7 @@ class Severity(StrEnum):
 
     @property
     def state(self) -> State:
-        """The word people read; info keeps its name in JSON and metrics."""
+        """The word for people. `info` keeps its name in JSON and metrics."""
         return _WORDS[self.value]
 
     @property
@@ -32,7 +32,7 @@ class Severity(StrEnum):
 
 
 class Confidence(StrEnum):
-    """How sure we are of the cause; says nothing about how much it costs."""
+    """How sure we are of the cause. It does not say how much it costs."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -48,10 +48,10 @@ class Confidence(StrEnum):
 
 
 class Identity(IntEnum):
-    """How the cache behind a trouble is known; higher is surer."""
+    """How the cache behind a trouble is known. Higher is surer."""
 
     CANDIDATE = 0
-    """Neither map nor samples: the cache is the one whose share of gets fits."""
+    """Neither map nor samples: the cache whose share of gets fits."""
     INFERRED = 1
     """The child's gets fit one cache by the load model."""
     SAMPLED = 2

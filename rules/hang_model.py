@@ -1,4 +1,4 @@
-"""The words for a hang in a Diagnosis: who waits, who holds what they wait for, and what may be done about it."""
+"""The words for a hang in a Diagnosis: who waits, who holds what they wait for, and what you may do about it."""
 
 from pydantic import Field
 
@@ -16,14 +16,16 @@ class WaitingGroup(Frozen):
 
 
 class Blocker(Frozen):
-    """A session that holds what others hang on. What is not known is null."""
+    """A session that holds what others hang on. An unknown value is null."""
 
     cache: str | None
     key: str | None = Field(None, description="the entry as Oracle keeps it, in hex")
     key_text: str | None = Field(None, description="printable characters in the key, most likely a name")
-    object: str | None = Field(None, description="what the key reads as; null where no published layout fits it")
-    object_rule: str | None = Field(None, description="how the key was read, or why it was not; always raw bytes read")
-    object_query: str | None = Field(None, description="the query, bounded, that tells whether the reading is right")
+    object: str | None = Field(None, description="the meaning of the key; null if no published layout fits it")
+    object_rule: str | None = Field(
+        None, description="how the key was read, or why it was not; always an interpretation of raw bytes"
+    )
+    object_query: str | None = Field(None, description="the bounded query that checks the reading")
     mode: str | None = None
     waiters: int | None = None
     held_at_least_seconds: float | None = Field(None, description="the longest of the waits for it that have not ended")
@@ -41,11 +43,11 @@ class Blocker(Frozen):
     kill: str | None = Field(None, description="the command for a foreground session; never run by latchscope")
     kill_risk: str | None = None
     no_kill: str | None = Field(None, description="why no command is given")
-    look_up: str | None = Field(None, description="where only its SID is known: what to run, and on which instance")
+    look_up: str | None = Field(None, description="if only its SID is known: what to run, and on which instance")
 
 
 class LibraryCacheWait(Frozen):
-    """Sessions that waited in the library cache when blockers were looked for, and whom they waited for."""
+    """Sessions that waited in the library cache at the look for blockers, and the sessions they waited for."""
 
     event: str
     sessions: int
@@ -58,7 +60,7 @@ class LibraryCacheWait(Frozen):
 
 
 class Blockers(Frozen):
-    """Who holds what sessions hang on; `unknown` says what is not known, and why."""
+    """Who holds what sessions hang on. `unknown` says what is not known, and why."""
 
     blockers: tuple[Blocker, ...] = ()
     unknown: str | None = None

@@ -1,7 +1,7 @@
-"""Who still waits: the sessions that the look of a poll met, and how much of their wait falls into the interval.
+"""Who still waits: the sessions in the look of a poll, and how much of their wait falls into the interval.
 
-v$system_event counts a wait when it ends. What a session that still waits has lost so far stands in no counter, and comes
-to the cost beside the waits that ended; of a wait that ended, what an earlier look had counted is taken off again.
+v$system_event counts a wait when it ends. So no counter has the time that a session still waiting has lost. That time is
+added to the cost. When the wait ends, the part that an earlier look counted is subtracted.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from rules.waiters import blocker_of, tells_blocker
 
 VIEW = "waiting_sessions"
 HANGING_SECONDS = 10.0
-"""Ordinary waits for the row cache last milliseconds, under DDL seconds; a session that has waited so long hangs."""
+"""Ordinary waits for the row cache take milliseconds, under DDL seconds. A session that has waited this long hangs."""
 
 SURFACE_OF: dict[str, Surface] = {
     LATCH_EVENT: "latch",
@@ -27,7 +27,7 @@ SURFACE_OF: dict[str, Surface] = {
 
 @dataclass(frozen=True, slots=True)
 class StillWaiting:
-    """One session that waits at the moment of the poll. `seconds`: so far; `inside`: of these, within the interval."""
+    """One session that waits at the moment of the poll. `seconds`: so far; `inside`: the part within the interval."""
 
     sid: int | None
     serial: int | None
@@ -37,11 +37,11 @@ class StillWaiting:
     inside: float
     background: bool
     blocker: str | None
-    """The session at the end of the chain, `SID` or `SID@INSTANCE`; None where Oracle does not tell."""
+    """The session at the end of the chain, `SID` or `SID@INSTANCE`. None if Oracle does not say."""
     kind_told: bool = True
-    """Whether it was captured that it is a session or a background process; where not, its wait counts as a session's."""
+    """Whether the capture shows a session or a background process. If not, its wait counts as a session's."""
     blocker_told: bool = True
-    """Whether Oracle's own word on its blocker was captured."""
+    """Whether Oracle's own statement on its blocker was captured."""
 
     @property
     def surface(self) -> Surface:
@@ -55,42 +55,42 @@ class StillWaiting:
 
 @dataclass(frozen=True, slots=True)
 class WaitingLook:
-    """What the look of a poll met. `met`: sessions there were in all; of many only the longest waits are listed."""
+    """The result of a poll's look. `met`: all sessions. If there are many, only the longest waits are listed."""
 
     sessions: tuple[StillWaiting, ...]
     met: int
     before: tuple[tuple[str, float], ...]
-    """Event and seconds of the waits that the interval began with and that have ended since: counted once already."""
+    """Event and seconds of the waits that were open at the start of the interval and have ended: counted once already."""
     untold: tuple[tuple[Surface, ...], ...] = ()
-    """Of each session met of which it was not captured what it waits for, or for how long, the surfaces it may wait on."""
+    """For each session whose wait or its length was not captured: the surfaces on which it may wait."""
 
     def of(self, surfaces: Iterable[Surface]) -> tuple[StillWaiting, ...]:
-        """Foreground sessions on some surfaces: DB time, which costs are held against, is made of theirs alone."""
+        """Foreground sessions on some surfaces. DB time, the base of all costs, is only theirs."""
         wanted = set(surfaces)
         return tuple(waiter for waiter in self.sessions if waiter.surface in wanted and not waiter.background)
 
     def seconds(self, event: str, finished: float) -> float:
-        """Seconds lost on an event in the interval, from those of the waits that ended in it."""
+        """Seconds lost on an event in the interval, given those of the waits that ended in it."""
         early = sum(seconds for name, seconds in self.before if name == event)
         going = sum(waiter.inside for waiter in self.sessions if waiter.event == event and not waiter.background)
         return max(finished - early, 0.0) + going
 
 
 def hanging(sessions: Iterable[StillWaiting]) -> tuple[StillWaiting, ...]:
-    """Those that hang, the longest wait first."""
+    """Sessions that hang, the longest wait first."""
     return tuple(
         sorted((waiter for waiter in sessions if waiter.hangs), key=lambda waiter: (-waiter.seconds, waiter.sid or 0))
     )
 
 
 def most_waited_for(sessions: Iterable[StillWaiting]) -> tuple[str, str] | None:
-    """Event and cache that most of some sessions wait for; None without sessions."""
+    """The event and cache that most of some sessions wait for. None without sessions."""
     counted = Counter(sorted((waiter.event, waiter.cache) for waiter in sessions))
     return counted.most_common(1)[0][0] if counted else None
 
 
 def look_of(delta: Delta, cache_of: Callable[[Row], str | None]) -> WaitingLook | None:
-    """What the look at the end of the interval met; None where nobody looked."""
+    """The result of the look at the end of the interval. None without a look."""
     reading = delta.read(VIEW)
     if isinstance(reading, Missing):
         return None
@@ -104,7 +104,7 @@ def look_of(delta: Delta, cache_of: Callable[[Row], str | None]) -> WaitingLook 
 
 
 def _perhaps_on(row: Row) -> tuple[Surface, ...]:
-    """The surfaces that a session may wait on of which not all was captured; none of a session that tells it."""
+    """The possible surfaces of a session that was not captured completely. Empty if its surface is known."""
     event = row.get("event")
     if event is None:
         return tuple(SURFACE_OF.values())
@@ -139,11 +139,11 @@ def _sessions(rows: Iterable[Row], cache_of: Callable[[Row], str | None], span: 
 
 
 def _ended(before: Sequence[Row], after: Sequence[Row], span: float | None) -> Iterator[tuple[str, float]]:
-    """The waits of an earlier look that a later one does not meet any more."""
+    """The waits of an earlier look that a later one no longer has."""
     later = {_wait(row): number(row.get("wait_time_micro")) or 0.0 for row in after}
     unlisted = _met(before) - len(before)
     if unlisted > 0 and _met(after) <= len(after):
-        # The longest are listed, so each of the others had waited no longer than the last of them.
+        # The longest are listed, so no other session had waited longer than the last of them.
         shortest = min(before, key=lambda row: number(row.get("wait_time_micro")) or 0.0)
         yield str(shortest.get("event")), unlisted * (number(shortest.get("wait_time_micro")) or 0.0) / 1e6
     for row in before:

@@ -1,7 +1,7 @@
-"""Which caches are in trouble on a surface, each for itself, and what the waits for each of them cost.
+"""Which caches are in trouble on a surface, each separately, and what the waits for each of them cost.
 
-Two troubles at once share one latch statistic and one wait event. Each is judged by its share of what the other leaves over;
-its cost is its part of the time lost on the surface.
+Two troubles at once share one latch statistic and one wait event. Each is judged by its share of what the other leaves.
+Its cost is its part of the time lost on the surface.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,19 +16,19 @@ from rules.remembered import remembered
 Thing = TypeVar("Thing")
 
 STANDS_OUT = 0.15
-"""A cache with less than this share of a surface's waits is no trouble of its own."""
+"""A cache with a smaller share of a surface's waits is not a trouble of its own."""
 GAP = 2.5
-"""Those that stand out have so many times the waits of the next one: five caches with a fifth each are one storm."""
+"""A hot cache has this many times the waits of the next one. Five caches with a fifth each are one storm."""
 MOST = 2
-"""More than two at once look like one storm: each of three alike would have all of what the others leave over."""
+"""More than two at once look like one storm: each of three equal ones would have all that the others leave."""
 OWN = 0.8
-"""A cache with this share of a surface's waits leaves so little to others that what the whole surface shows is its own."""
+"""A cache with this share of a surface's waits leaves so little that the figures of the whole surface are its own."""
 FEWEST_WAITERS = 5
-"""Fewer sampled waiters than this make no cache stand out, whatever their share."""
+"""With fewer sampled waiters no cache is hot, whatever its share."""
 
 
 def standing_out(sizes: Mapping[Thing, float]) -> tuple[Thing, ...]:
-    """The few that hold most of a whole, the largest first; none where it is spread evenly."""
+    """The few that have most of a whole, the largest first. Empty if it is spread evenly."""
     whole = sum(sizes.values())
     ordered = sorted(sizes.items(), key=lambda item: (-item[1], str(item[0])))
     few: tuple[Thing, ...] = ()
@@ -42,7 +42,7 @@ def standing_out(sizes: Mapping[Thing, float]) -> tuple[Thing, ...]:
 
 
 class HotCaches:
-    """The caches that stand out on each surface of one Delta. What rules ask of it are names and costs, no counters."""
+    """The hot caches on each surface of one Delta. It holds names and costs, no counters."""
 
     def __init__(
         self,
@@ -63,12 +63,12 @@ class HotCaches:
 
     @cached_property
     def children(self) -> tuple[int, ...]:
-        """Children of the row cache latch that stand out by their sleeps."""
+        """Hot children of the row cache latch, by their sleeps."""
         return standing_out(self._sleeps)
 
     @remembered
     def caches(self, surface: Surface) -> tuple[str, ...]:
-        """Caches that stand out by the sampled waiters of a mutex or lock."""
+        """Hot caches, by the sampled waiters of a mutex or lock."""
         sizes = self._waiters.get(surface, {})
         known = {str(row.get("parameter")) for row in self._rowcache}
         return tuple(cache for cache in standing_out(sizes) if cache in known and sizes[cache] >= FEWEST_WAITERS)
@@ -78,7 +78,7 @@ class HotCaches:
         return self._sleeps if surface == "latch" else self._waiters.get(surface, {})
 
     def beside(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> tuple[str, ...]:
-        """Other caches that stand out on the surfaces on which some caches do."""
+        """The other hot caches on the surfaces on which some caches are hot."""
         by_surface = [hot for surface in surfaces if (hot := self.named(surface))]
         if not by_surface:
             return ()
@@ -90,19 +90,19 @@ class HotCaches:
         return tuple(sorted(beside))
 
     def named(self, surface: Surface) -> list[tuple[str, ...]]:
-        """The caches that stand out on a surface, the hottest first; of a child all that it guards."""
+        """The hot caches on a surface, the hottest first. For a child, all that it guards."""
         if surface == "latch":
             guarded = (self._map.children.get(child) for child in self.children)
             return [tuple(ref.parameter for ref in guard.caches if ref.parameter) for guard in guarded if guard]
         return [(cache,) for cache in self.caches(surface)]
 
     def mixed(self, surface: Surface) -> bool:
-        """Whether the waits on a surface are those of several caches, so that nothing said of the whole surface is of one."""
+        """Whether several caches cause the waits on a surface, so that figures of the whole surface belong to none of them."""
         sizes = self._sizes(surface)
         return bool(sizes) and max(sizes.values()) < OWN * sum(sizes.values())
 
     def part_of_surface(self, surface: Surface, caches: Iterable[str]) -> float:
-        """Which part of the time lost on a surface was lost for some caches; all of it where theirs alone stand out."""
+        """Which part of the time lost on a surface was lost for some caches. All of it if only they are hot."""
         names = self.waited_as(caches)
         if surface == "result-cache" or not names:
             return 1.0
@@ -115,7 +115,7 @@ class HotCaches:
         return sum(size for key, size in sizes.items() if key in own) / whole
 
     def waited_as(self, caches: Iterable[str]) -> tuple[str, ...]:
-        """The names of some caches and of their parents: who waits for a subordinate cache names its parent's id."""
+        """The names of some caches and of their parents. A waiter for a subordinate cache names its parent's id."""
         return self._with_parents(frozenset(caches))
 
     @remembered
@@ -130,7 +130,7 @@ class HotCaches:
         return tuple(sorted(wanted | parents))
 
     def waited_for(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> float | None:
-        """Seconds lost on some surfaces for some caches; None where no surface's time is known."""
+        """Seconds lost on some surfaces for some caches. None if no surface's time is known."""
         wanted = tuple(caches)
         parts = [
             seconds * self.part_of_surface(surface, wanted)

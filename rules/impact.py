@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from rules.model import Impact, Severity
 
 IDLE_SESSIONS = 0.01
-"""Fewer sessions waiting than this on average cost nothing, whatever their share of an idle instance's DB time."""
+"""If fewer sessions wait on average it costs nothing, whatever their share of an idle instance's DB time."""
 NOTICEABLE_SHARE = 0.005
 SHARE_GATE = ((0.10, Severity.CRITICAL), (0.02, Severity.WARNING), (NOTICEABLE_SHARE, Severity.NOTICE))
 SESSIONS_GATE = ((5.0, Severity.CRITICAL), (0.5, Severity.WARNING), (0.05, Severity.NOTICE))
 
 
 def severity_of(impact: Impact | None) -> Severity | None:
-    """Share of DB time decides, else waiting sessions; what keeps nobody waiting costs nothing whatever its share."""
+    """Share of DB time decides, else waiting sessions. If no session waits it costs nothing, whatever its share."""
     if impact is None or (impact.share_of_db_time is None and impact.waiting_sessions is None):
         return None
     if impact.waiting_sessions is not None and impact.waiting_sessions < IDLE_SESSIONS:
@@ -23,7 +23,7 @@ def severity_of(impact: Impact | None) -> Severity | None:
 
 
 def severity_of_hang(sessions: int, basis: str) -> Severity | None:
-    """Severity of so many sessions that hang at one moment, beside totals at most a warning; None where none does."""
+    """Severity of this many sessions that hang at one moment; next to totals at most a warning. None if none hangs."""
     if not sessions:
         return None
     return _graded(float(sessions), SESSIONS_GATE).at_most(Severity.WARNING if basis == "totals" else Severity.CRITICAL)

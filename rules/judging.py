@@ -1,4 +1,4 @@
-"""Judges a cause: found, ruled out, a near miss, or open because something was not captured or too few events came."""
+"""Judges a cause: found, ruled out, a near miss, or open because a figure is missing or there were too few events."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,12 +14,12 @@ from rules.signals import SIGNALS, Subject
 from rules.weighing import CauseVerdict, NearMiss, OpenCause, ruled_out
 
 LOOKS = ("v$session", "waiting_sessions", "row_cache_blockers")
-"""Looks at who waits and who holds, taken when something calls for them."""
+"""Looks at who waits and who holds, which run only on demand."""
 KQRST = "x$kqrst"
 _subject = lru_cache(4096)(Subject)
-"""Made once: the conditions of the catalogue ask the same of every poll of every database."""
+"""Created once, because the conditions ask the same of every poll of every database."""
 WHOLE_SURFACE = ("v$latch_misses", "v$mutex_sleep")
-"""Views that know no caches: with two of them in trouble, the places of the holders are those of both."""
+"""Views without caches. If two caches are in trouble, their holder locations are those of both."""
 
 
 def judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
@@ -48,7 +48,7 @@ def judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
 
 
 def _outcomes(cause: Cause, context: SignalContext) -> list[ConditionResult] | RuledOut:
-    """The outcome of every condition; or the verdict at the first that speaks against the cause whatever the others say."""
+    """The outcome of every condition, or the verdict at the first condition that decides against the cause alone."""
     outcomes: list[ConditionResult] = []
     for condition in cause.when:
         for outcome in outcomes_of(condition, cause, context):
@@ -64,9 +64,9 @@ def _against(outcome: ConditionResult) -> bool:
 
 
 def _unnamed(cause: Cause, naming: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
-    """The reading without which nobody knows whether the cause's caches are those waited for; None where it is there.
+    """The missing reading that would show whether sessions wait for the cause's caches. None if there is one.
 
-    This holds for alternatives too: the one that names the cache is asked for its own sake, even where another one holds.
+    This holds for alternatives too: the one that names the cache counts on its own, even if another one holds.
     """
     if _written(context):
         return None
@@ -85,7 +85,7 @@ def _unnamed(cause: Cause, naming: Sequence[ConditionResult], context: SignalCon
 
 
 def _not_captured(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
-    """The reading of an outcome that would be known if all had been captured; the map of the children is one that is read."""
+    """The reading of an outcome that a complete capture would show. The map of the children counts as one."""
     reading = outcome.reading
     if isinstance(reading, Unknown) and reading.missing == KQRST and not _written(context):
         return reading
@@ -104,15 +104,15 @@ def _open(cause: Cause, blocking: Unknown, outcomes: Sequence[ConditionResult], 
 
 
 def _written(context: SignalContext) -> bool:
-    """Whether not all was asked for: a report prints some views only, and totals of unknown age came out of a ticket."""
+    """Whether some views were not read on purpose: a report prints only some, and totals of unknown age came from a ticket."""
     return context.printed or context.delta.basis.kind == "totals"
 
 
 def _absent(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
     """The reading of an outcome that was not captured and might speak against the cause.
 
-    Reports and totals of unknown age are judged by what they hold. Who waits is looked at when something calls for it; that
-    nobody looked leaves a candidate, as ever, but what a look that was taken does not tell may speak against it.
+    Reports and totals of unknown age are judged by what they have. A look at who waits runs only on demand. Without a look the
+    cause stays a candidate, but a gap in a look that ran may speak against it.
     """
     reading = outcome.reading
     if not isinstance(reading, Unknown) or _written(context) or _nobody_looked(reading.missing, context):
@@ -125,7 +125,7 @@ def _nobody_looked(view: str, context: SignalContext) -> bool:
 
 
 def may_dilute(outcome: ConditionResult, context: SignalContext) -> bool:
-    """Whether an outcome that was captured in part may make the cause a near miss: no more, where its cache is known."""
+    """Whether an outcome that was captured in part may make the cause a near miss. Not more, if its cache is known."""
     reading = outcome.reading
     if not isinstance(reading, Unknown) or _written(context) or outcome.condition.role == "supporting":
         return False
@@ -133,7 +133,7 @@ def may_dilute(outcome: ConditionResult, context: SignalContext) -> bool:
 
 
 def as_known(outcome: ConditionResult, context: SignalContext) -> ConditionResult:
-    """The outcome; of a view that knows no caches, nothing against one of several caches that are in trouble together."""
+    """The outcome. A view without caches never speaks against one of several caches in trouble together."""
     signal = SIGNALS[outcome.condition.signal]
     whole = signal.of in WHOLE_SURFACE and signal.surface is not None and outcome.condition.role == "shape"
     if outcome.holds is not False or not whole or signal.surface is None:
@@ -152,7 +152,7 @@ def _diluted(outcome: ConditionResult) -> bool:
 
 
 def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
-    """The verdict on a cause that belongs to other releases or shows where this instance has nothing to show."""
+    """The verdict on a cause of other releases, or one whose surface this instance does not have."""
     if not set(cause.surfaces) & set(context.surfaces):
         guarded = "mutexes" if context.mechanism == "mutex" else "latches"
         because = f"{guarded} guard the row cache of this release"
@@ -186,8 +186,8 @@ def full_release_of(delta: Delta) -> str | None:
 def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalContext) -> list[ConditionResult]:
     """The outcome of a condition. Of alternatives: those that hold, else one that is open, else one that fails.
 
-    Alternatives about a surface that this instance does not have are left out; one that is open for want of events
-    on a surface that costs nothing is settled by the others.
+    Alternatives about a surface that this instance does not have are left out. If one is open for lack of events
+    on a surface that costs nothing, the others settle it.
     """
     if isinstance(condition, Condition):
         location = condition.location or cause.location
@@ -207,7 +207,7 @@ def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalConte
 
 
 def _each(condition: AnyOf, cause: Cause, context: SignalContext) -> list[ConditionResult]:
-    """The outcome of each alternative that speaks of a surface this instance has; of all where none does."""
+    """The outcome of each alternative about a surface of this instance; of all if there is none."""
     here = [member for member in condition.any_of if SIGNALS[member.signal].surface in (None, *context.surfaces)]
     return [outcome for member in here or condition.any_of for outcome in outcomes_of(member, cause, context)]
 
@@ -218,16 +218,16 @@ def _moot(outcome: ConditionResult, context: SignalContext) -> bool:
 
 
 def blocking_of(outcomes: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
-    """The reading that keeps a cause from being found, if any.
+    """The reading that prevents a finding, if any.
 
-    What was not captured might speak against it, so it does; of what there is too little of, see `_too_little`.
+    A missing figure might speak against the cause, so it prevents it. For too few events see `_too_little`.
     """
     must = [outcome for outcome in outcomes if outcome.condition.role != "supporting"]
     return _too_little(outcomes) or next((reading for outcome in must if (reading := _absent(outcome, context))), None)
 
 
 def _too_little(outcomes: Sequence[ConditionResult]) -> Unknown | None:
-    """A required reading; the identity, when no shape stands in for it; or what sets the cause apart, when none is known."""
+    """A required reading; the identity, if no shape replaces it; or the distinguishing sign, if none is known."""
     shaped = any(outcome.condition.role == "shape" and outcome.holds for outcome in outcomes)
     for outcome in outcomes:
         must = outcome.condition.role == "required" or (outcome.condition.role == "identity" and not shaped)

@@ -1,4 +1,4 @@
-"""What the past adds to a Diagnosis: troubles that lasted at the time, and what eases. Filled by whoever keeps episodes."""
+"""What the past adds to a Diagnosis: open troubles, and what eases. The keeper of episodes fills it in."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from rules.grades import Severity
 
 
 class LastingTrouble(Frozen):
-    """An episode that lasted at the time of a diagnosis; `end` is null while it lasts."""
+    """An episode that was open at the time of a diagnosis. `end` is null while it lasts."""
 
     cause: str
     name: str
@@ -21,12 +21,12 @@ class LastingTrouble(Frozen):
     peak_severity: Severity
     peak_at: datetime
     peak_share_of_db_time: float | None
-    earlier: int | None = Field(description="episodes of this cause before it; null where they cannot be counted")
+    earlier: int | None = Field(description="episodes of this cause before it; null if they cannot be counted")
     verdict: str | None = Field(description="whether a change mark ended it, and why")
 
 
 class Easing(Frozen):
-    """A trouble that the last poll did not show any more; some polls more tell whether it is over."""
+    """A trouble that the last poll did not show. A few more polls decide whether it is over."""
 
     cause: str
     name: str

@@ -1,4 +1,4 @@
-"""What was asked of a dictionary cache: gets and fastgets together are the work, gets alone the pressure on a latch or mutex."""
+"""Requests to a dictionary cache: gets and fastgets together are the work, gets alone the load on a latch or mutex."""
 
 from collections.abc import Iterable
 
@@ -7,25 +7,25 @@ from collectors.model import Row, number
 from collectors.release import at_least
 
 LOOKUPS = "lookups"
-"""What a row has beside the columns of v$rowcache."""
+"""What a row has besides the columns of v$rowcache."""
 
 
 def with_lookups(rows: Iterable[Row], fast_way: bool) -> tuple[Row, ...]:
-    """Rows of v$rowcache, each with what was asked of the cache, where that is known.
+    """Rows of v$rowcache, each with the requests to the cache, if they are known.
 
-    What is looked up in the fast way is counted in fastgets alone; without that way a row that lacks them has none.
+    Look-ups by the fast way are counted only in fastgets. On a release without that way, a row without fastgets has none.
     """
     each = [(row, lookups_of(row, fast_way)) for row in rows]
     return tuple(row if lookups is None else {**row, LOOKUPS: lookups} for row, lookups in each)
 
 
 def has_fast_way(release: str | None, mechanism: Mechanism | None) -> bool:
-    """Whether a release may count look-ups in fastgets: not up to 12.1, where `_kqr_optimistic_reads` is off."""
+    """Whether a release may count look-ups in fastgets. Not up to 12.1, where `_kqr_optimistic_reads` is off."""
     return mechanism != "latch" if release is None else at_least(release, "12.2")
 
 
 def lookups_of(row: Row, fast_way: bool) -> float | None:
-    """Gets and fastgets of a row; None where one of them counts and is not there."""
+    """Gets and fastgets of a row. None if one of them counts and is missing."""
     gets, fast = number(row.get("gets")), number(row.get("fastgets"))
     if fast is None and not fast_way:
         fast = 0.0

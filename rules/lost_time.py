@@ -1,4 +1,4 @@
-"""Time lost in waits for the row cache and the result cache, surface by surface; unknown where it was not captured."""
+"""Time lost in waits for the row cache and the result cache, surface by surface. Unknown if it was not captured."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ ROW_CACHE_SURFACES: tuple[Surface, ...] = ("latch", "mutex", "lock")
 
 @dataclass(frozen=True)
 class LostTime:
-    """Seconds by event and by surface, each reckoned once.
+    """Seconds by event and by surface, each computed once.
 
-    `finished`: waits that ended; `slept`: what surfaces keep of their own waits, None where it is not known; `background`: events
-    that somebody waited for, background processes included.
+    `finished`: waits that ended. `slept`: what surfaces count of their own waits, None if unknown. `background`: events
+    with waiters, background processes included.
     """
 
     finished: FinishedWaits | None
@@ -34,20 +34,20 @@ class LostTime:
 
     @cached_property
     def by_surface(self) -> Mapping[Surface, float | None]:
-        """Seconds lost on each surface: by its wait event, else by the wait time its own view keeps; None where not known."""
+        """Seconds lost on each surface: by its wait event, else by the wait time of its own view. None if unknown."""
         every: tuple[Surface, ...] = (*ROW_CACHE_SURFACES, "result-cache")
         return {surface: self._on(surface) for surface in every}
 
     def on(self, surfaces: Iterable[Surface]) -> float | None:
-        """Seconds lost on those of some surfaces that this instance has and that are known; None when none is."""
+        """Seconds lost on those of some surfaces that this instance has and that are known. None if there is none."""
         waits = [self.by_surface[surface] for surface in surfaces if surface in self.surfaces]
         known = [seconds for seconds in waits if seconds is not None]
         return sum(known) if known else None
 
     def untold(self, surfaces: Iterable[Surface]) -> tuple[Surface, ...]:
-        """Those of some surfaces whose time was not captured, or not of everybody who was met waiting.
+        """Those of some surfaces whose time was not captured, or not for every waiter.
 
-        A report prints what had activity, so none of its own.
+        Always empty for a report, which prints whatever had activity.
         """
         if self.printed:
             return ()
@@ -59,9 +59,9 @@ class LostTime:
         )
 
     def waited(self, events: Iterable[str]) -> float | None:
-        """Seconds foreground sessions waited in some events together, waits that have not ended included.
+        """Seconds that foreground sessions waited in some events together, open waits included.
 
-        None where one of them was not captured and nobody is known to wait still.
+        None if one of them was not captured and no session is known to wait.
         """
         waits = [self._waited(event) for event in dict.fromkeys(events)]
         known = [waited for waited in waits if waited is not None]
@@ -76,7 +76,7 @@ class LostTime:
         if surface == "result-cache":
             return self._on_result_cache()
         by_event = self.waited((SURFACE_EVENTS[surface],))
-        # Of an event a report does not print the latch or mutex itself is asked, unless background processes waited for it.
+        # If a report does not print an event, the latch or mutex itself has the time, unless background processes waited for it.
         by_all = SURFACE_EVENTS[surface] in self.background
         if surface == "lock" or (by_event is not None and (by_event or by_all or not self.printed)):
             return by_event
@@ -90,7 +90,7 @@ class LostTime:
 
 
 def lost_time(delta: Delta, look: WaitingLook | None, latch: Row, surfaces: tuple[Surface, ...]) -> LostTime:
-    """What a Delta and the look at its end say of lost time. `latch`: the row of the row cache latch, or its children's sums."""
+    """The lost time in a Delta and the look at its end. `latch`: the row of the row cache latch, or its children's sums."""
     background = {
         event for event in SURFACE_EVENTS.values() if delta.cell("v$system_event", "event", event, "time_waited_micro")
     }
@@ -103,6 +103,6 @@ def lost_time(delta: Delta, look: WaitingLook | None, latch: Row, surfaces: tupl
 
 
 def _slept(micro: Sequence[float | None]) -> float | None:
-    """Seconds together; None where there are none or one is not known."""
+    """Seconds together. None if there are none or one is unknown."""
     known = [each for each in micro if each is not None]
     return sum(known) / 1e6 if known and len(known) == len(micro) else None

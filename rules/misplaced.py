@@ -1,4 +1,4 @@
-"""Figures of the row cache latch where mutexes guard the row cache: waits that should not be, counters that mean nothing."""
+"""Latch figures on a release with mutexes: waits that should not exist, counters without meaning."""
 
 from collectors.mechanism import Mechanism
 from collectors.model import ROW_CACHE_LATCH, Delta, Row, number
@@ -10,7 +10,7 @@ from rules.waited import LATCH_EVENT, finished_seconds
 
 
 def misplaced_latch_wait(delta: Delta, mechanism: Mechanism | None) -> Impact | None:
-    """What waits for the latch cost where mutexes guard the row cache; None where they cost nothing, as they should."""
+    """The cost of latch waits where mutexes guard the row cache. None if they cost nothing, as they should."""
     if mechanism != "mutex":
         return None
     waited = finished_seconds(delta, LATCH_EVENT)
@@ -21,7 +21,7 @@ def misplaced_latch_wait(delta: Delta, mechanism: Mechanism | None) -> Impact | 
 
 
 def misplaced_sleeps(delta: Delta, mechanism: Mechanism | None) -> float:
-    """Sleeps that the latch or its children have where mutexes guard the row cache; the more of the two views that say so."""
+    """Sleeps of the latch or its children where mutexes guard the row cache: the larger number of the two views."""
     if mechanism != "mutex":
         return 0.0
     whole = [row for row in delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH]
@@ -40,12 +40,12 @@ def misplaced_notes(delta: Delta, mechanism: Mechanism | None) -> tuple[str, ...
         takes = f"keeps {sessions:.2f} sessions waiting" if share is None else f"takes {percent(share)} of DB time"
         return (
             f"{LATCH_EVENT} {takes}, which should not be: from 12.2 on mutexes guard the row cache; "
-            f"it is judged as it stands, so check that release {delta.release or 'unknown'} is right",
+            f"latchscope judges it as it is, so check that release {delta.release or 'unknown'} is right",
         )
     sleeps = misplaced_sleeps(delta, mechanism)
     if not sleeps:
         return ()
     return (
         f"{count(sleeps)} sleeps on the latch {ROW_CACHE_LATCH} are ignored: from 12.2 on mutexes guard the row cache and "
-        "the latch lives on by name only",
+        "of the latch only the name is left",
     )

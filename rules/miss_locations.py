@@ -1,7 +1,7 @@
-"""The shape of the miss locations: shares of the sleeps by code location, and what such a shape means.
+"""The shape of the miss locations: shares of the sleeps by code location, and the meaning of such a shape.
 
-Parent gets pass through three locations each, so their presence means nothing; only the shares say something. A latch
-tells who held it and who waited; a mutex only where sessions slept, in a function whose number moves with the release.
+A parent get passes through three locations, so their presence means nothing; only the shares do. A latch shows
+who held it and who waited. A mutex shows only where sessions slept, in a function whose number changes with the release.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ Shares = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class LocationShape:
-    """Sleeps by location, most first, and the fingerprint they form (None on too few sleeps)."""
+    """Sleeps by location, most first, and the fingerprint they form (None with too few sleeps)."""
 
     total: float
     sleeps: Shares
@@ -31,14 +31,14 @@ class LocationShape:
 
 
 def shape_of(context: SignalContext) -> LocationShape | None:
-    """The shape of the row cache latch's sleeps, or None when no location has any or v$latch_misses is missing."""
+    """The shape of the row cache latch's sleeps. None if no location has any or v$latch_misses is missing."""
     rows = [row for row in context.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
     held, waited = (_sleeps(rows, str, column) for column in ("sleep_count", "wtr_slp_count"))
     return _shaped(held, lambda shares: _latch_fingerprint(shares, _shares(waited)))
 
 
 def mutex_shape_of(context: SignalContext) -> LocationShape | None:
-    """The shape of the row cache mutex sleeps by function, or None when nobody slept or v$mutex_sleep is missing."""
+    """The shape of the row cache mutex sleeps by function. None if no session slept or v$mutex_sleep is missing."""
     rows = context.delta.rows("v$mutex_sleep")
     return _shaped(_sleeps(rows, lambda location: function_of(str(location)), "sleeps"), _mutex_fingerprint)
 
@@ -106,5 +106,5 @@ def _mutex_fingerprint(slept: Shares) -> tuple[str, str]:
     if _of(slept, CHANGING_FUNCTIONS) >= 0.05:
         return "modification", "entries are changed, committed or flushed, as by DDL, sequences and undo segments"
     if _of(slept, ("kqrpre", "kqreqd", "kqrget")) >= 0.75:
-        return "normal", "look-ups by key, through which nearly everything passes: no sign of its own"
+        return "normal", "look-ups by key, the path of nearly every request: not a sign of any cause"
     return "mixed", "no single shape"

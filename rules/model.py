@@ -32,35 +32,35 @@ class Known:
     value: float
     derivation: str = ""
     part: float | None = field(default=None, compare=False)
-    """Of a share or a rate by something: what was counted,"""
+    """For a share or a rate: the count,"""
     whole: float | None = field(default=None, compare=False)
-    """and what it was held against."""
+    """and the base."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A number that is not known: what was missing, why, and the way out."""
+    """An unknown number: what was missing, why, and the way out."""
 
     missing: str
     why: str
     way_out: str
     absent: bool = False
-    """Whether it was not captured; else there is too little of it to say anything."""
+    """Whether it was not captured. Otherwise there were too few events."""
     blocks: bool = True
-    """Of what was not captured: whether it keeps a cause open; else no cause whose cache is named, by a diluted ratio."""
+    """Whether a figure that was not captured keeps a cause open. A diluted ratio does not, if the cause's cache is named."""
 
 
 SignalValue = Known | Unknown
 
 ConditionRole = Literal["required", "identity", "discriminating", "shape", "supporting"]
-"""What a condition is for in its cause."""
+"""The role of a condition in its cause."""
 
 Surface = Literal["latch", "mutex", "lock", "result-cache"]
 """Where a trouble shows: child latches (to 12.1), mutexes (12.2+), row cache lock, the latch of the result cache."""
 
 
 class Reference(Frozen):
-    """Where a statement can be read up."""
+    """Where to read up on a statement."""
 
     title: str
     url: str | None = None
@@ -76,7 +76,7 @@ class Figure(Frozen):
 
 
 class Step(Frozen):
-    """One step of the walk a DBA would make, as a sentence with the figures it rests on."""
+    """One step of a DBA's walk, as a sentence with its figures."""
 
     step: str
     statement: str
@@ -90,7 +90,7 @@ class Evidence(Frozen):
     name: str = Field("", description="what people call the signal")
     value: float
     unit: str
-    of: str = Field("", description="what a ratio is a share of; empty where it is a share of nothing countable")
+    of: str = Field("", description="what a ratio is a share of; empty if that cannot be counted")
     numerator: float | None = None
     denominator: float | None = None
     needs: str
@@ -102,7 +102,7 @@ class Evidence(Frozen):
 
 
 class CacheRef(Frozen):
-    """One dictionary cache behind a child latch; `parameter` is its name, None when v$rowcache could not be read."""
+    """One dictionary cache behind a child latch. `parameter` is its name, None if v$rowcache could not be read."""
 
     cache_id: int
     parameter: str | None
@@ -111,7 +111,7 @@ class CacheRef(Frozen):
 
 
 class Impact(Frozen):
-    """What waits cost: share of DB time (ratio) and sessions waiting on average."""
+    """The cost of waits: share of DB time (ratio) and sessions waiting on average."""
 
     share_of_db_time: float | None
     waiting_sessions: float | None
@@ -130,12 +130,12 @@ class Finding(Advice):
     cache: str | None
     caches: tuple[CacheRef, ...]
     identity: Literal["read", "sampled", "inferred", "candidate"] | None = Field(
-        description="how the cache is known; null where the cause is not a cache"
+        description="how the cache is known; null if the cause is not about a cache"
     )
     location: str | None
     explanation: str
     evidence: tuple[Evidence, ...]
-    unknown: tuple[str, ...] = Field((), description="what could not be told and costs confidence")
+    unknown: tuple[str, ...] = Field((), description="what is unknown and lowers confidence")
     confirm: Confirmation | None
     false_positives: str
     references: tuple[Reference, ...]
@@ -151,10 +151,10 @@ class RuledOut(Frozen):
     cause: str
     signal: str
     name: str = Field("", description="what people call the signal")
-    value: float | None = Field(description="null for `release` and `mechanism`, which are no numbers")
+    value: float | None = Field(description="null for `release` and `mechanism`, which are not numbers")
     unit: str = ""
     needs: str
-    bound: Bound | None = Field(None, description="`needs` as operator and number; null where it is not one")
+    bound: Bound | None = Field(None, description="`needs` as operator and number; null if it is neither")
     because: str = ""
 
 
@@ -168,7 +168,7 @@ class Undetermined(Frozen):
 
 
 class DiagnosisBasis(Frozen):
-    """Over which time a Diagnosis speaks; UTC by the database's clock, of a report its host's local time without a zone."""
+    """The time that a Diagnosis covers. UTC by the database's clock; for a report its host's local time without a zone."""
 
     kind: Literal["interval", "since_startup", "totals"]
     begin: datetime | None
@@ -177,7 +177,7 @@ class DiagnosisBasis(Frozen):
 
 
 class WaiterGroup(Frozen):
-    """Sampled sessions that wait alike. `sessions` is how many waited on average, over all looks of the interval."""
+    """Sampled sessions with the same wait. `sessions` is how many waited on average, over all looks of the interval."""
 
     event: str
     cache: str
@@ -191,7 +191,7 @@ class WaiterGroup(Frozen):
 
 
 class WaiterTotal(Frozen):
-    """Sampled waiters of one statement or one module; null is those that told none."""
+    """Sampled waiters of one statement or one module. Null stands for waiters without one."""
 
     name: str | None
     waiters: int
@@ -200,16 +200,16 @@ class WaiterTotal(Frozen):
 
 
 class WaiterTotals(Frozen):
-    """Everybody met waiting, by statement and by module, the most first."""
+    """All waiters by statement and by module, the most first."""
 
     looks: int
-    waiters: int = Field(description="met in all looks together; who waited long was met more than once")
+    waiters: int = Field(description="seen in all looks together; a long wait counts more than once")
     by_sql_id: tuple[WaiterTotal, ...]
     by_module: tuple[WaiterTotal, ...]
 
 
 class Candidate(Frozen):
-    """A handbook entry worth a look: it fits cache and surface, and no polled signal could find it."""
+    """A handbook entry to check: it fits cache and surface, and no polled signal can find it."""
 
     cause: str
     title: str
@@ -217,13 +217,13 @@ class Candidate(Frozen):
 
 
 class SurfaceImpact(Impact):
-    """What the waits on one surface cost."""
+    """The cost of the waits on one surface."""
 
     surface: Surface
 
 
 class Trouble(Impact):
-    """Waits that cost something: on one surface, and for one cache where several are in trouble there."""
+    """Waits that cost something: on one surface, and for one cache if several are in trouble there."""
 
     surface: Surface
     cache: str | None
@@ -244,7 +244,7 @@ class Diagnosis(Frozen):
         None,
         description="what stands in the way of an interval: the first poll, a restart, or else; null where there is one",
     )
-    state: State = Field("No data", description="`severity` as people read it; No data where nothing could be told")
+    state: State = Field("No data", description="`severity` as people read it; No data if nothing is known")
     severity: Severity
     headline: str
     impact: Impact | None = Field(description="what the waits on the surfaces in trouble cost together")
@@ -252,7 +252,7 @@ class Diagnosis(Frozen):
         (), description="what the waits on each surface cost, where it is known"
     )
     troubles: tuple[Trouble, ...] = Field(
-        (), description="surfaces and caches in trouble, each for itself, the dearest first"
+        (), description="surfaces and caches in trouble, each separately, the most expensive first"
     )
     steps: tuple[Step, ...]
     chain: tuple[ChainLink, ...] = Field(
@@ -273,18 +273,16 @@ class Diagnosis(Frozen):
     prediction: PredictedEffect | None = Field(
         None, description="what the remedy of the first finding that names one would make of its child latch"
     )
-    easing: Easing | None = Field(
-        None, description="what the last poll did not show any more; null where nothing eases"
-    )
+    easing: Easing | None = Field(None, description="what the last poll no longer showed; null if nothing eases")
     episodes: tuple[LastingTrouble, ...] = Field(
-        (), description="troubles that lasted at the time, as whoever keeps episodes knows them"
+        (), description="troubles that were open at the time, from the episodes"
     )
     candidates: tuple[Candidate, ...] = Field((), description="handbook entries to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")
 
 
 def verdict_of(diagnosis: Diagnosis) -> list[list[str | int | None]]:
-    """What is found, in short: two diagnoses with the same verdict tell nothing new."""
+    """The verdict, in short: a diagnosis with the same verdict brings nothing new."""
     return [
         [finding.cause, finding.severity.value, finding.confidence.value, finding.child]
         for finding in diagnosis.findings

@@ -1,6 +1,6 @@
-"""Views with gaps: a row that does not say what it is of, or a child or cache that the map names and nobody captured.
+"""Views with gaps: a row without its key, or a child or cache that the map names and the view lacks.
 
-No sum or look-up over such a view is whole, so it counts as not read.
+A sum or look-up over such a view is incomplete, so the view counts as not read.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ NAMED_BY: Mapping[str, tuple[str, ...]] = {
     "v$system_event": ("event",),
     "x$kqrst": ("child#", "cache#", "type"),
 }
-"""View → the columns that say what a row is of. A row of v$session without an event is a look that met nobody."""
+"""View → its key columns. A row of v$session without an event is a look that found nobody."""
 
 
 def gaps_of(delta: Delta) -> Mapping[str, Missing]:
@@ -57,7 +57,7 @@ def _numberless(delta: Delta, view: str) -> bool:
 
 
 def _childless(delta: Delta) -> Missing | None:
-    """A child of the latch that x$kqrst names has a row in v$latch_children, unless that was not captured whole."""
+    """Whether every child that x$kqrst names has a row in v$latch_children, unless that was not captured whole."""
     view = "v$latch_children"
     read = set(delta.column(view, "child#"))
     lacking = set(delta.column("x$kqrst", "child#")) - read
@@ -68,7 +68,7 @@ def _childless(delta: Delta) -> Missing | None:
 
 
 def _unlisted(delta: Delta) -> Missing | None:
-    """A cache that x$kqrst names has a row in v$rowcache, which is made from it, unless that was not captured whole."""
+    """Whether every cache that x$kqrst names has a row in v$rowcache, unless that was not captured whole."""
     view = "v$rowcache"
     read = {identifier(row) for row in delta.rows(view)}
     lacking = {identifier(row) for row in delta.rows("x$kqrst")} - read

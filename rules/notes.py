@@ -1,4 +1,4 @@
-"""What must be remembered of a Delta beside its verdicts: assumptions, counters left out, views that gave nothing."""
+"""The notes on a Delta beside its verdicts: assumptions, omitted counters, views that gave nothing."""
 
 from collectors.durations import LONG_WINDOW, long_window
 from collectors.model import Missing, number
@@ -10,11 +10,11 @@ from rules.misplaced import misplaced_notes
 from rules.printed import REMEMBER
 
 MINIMUM_MISSES = 100
-"""Views are read without a lock, so a few more misses than gets are no contradiction."""
+"""Views are read without a lock, so a few more misses than gets are not a contradiction."""
 
 
 def notes(context: SignalContext) -> tuple[str, ...]:
-    """Notes of the source, assumptions, disagreements of the map, figures that cannot be, counters left out, refusals."""
+    """Notes of the source, assumptions, disagreements of the map, impossible figures, omitted counters, refusals."""
     readings = sorted(context.delta.readings.items())
     assumed = [
         f"assumed: {note}" for _, reading in readings if not isinstance(reading, Missing) for note in reading.notes
@@ -26,7 +26,7 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     ]
     source = [REMEMBER] if context.printed else []
     doubts = [str(disagreement) for disagreement in context.map.disagreements]
-    # A view with repeated rows is missing for that reason, and says so among those.
+    # A view with repeated rows is missing for that reason, so its note is among the refusals.
     odd = sorted(str(oddity) for oddity in context.delta.oddities if oddity.what != "repeated")
     misplaced = misplaced_notes(context.delta, context.mechanism)
     own = (*source, *context.delta.notes, *_window(context), *misplaced)
@@ -34,7 +34,7 @@ def notes(context: SignalContext) -> tuple[str, ...]:
 
 
 def _window(context: SignalContext) -> tuple[str, ...]:
-    """That an average over hours hides short storms; of a report its reader says so."""
+    """That an average over hours hides short storms. The reader of a report says so itself."""
     seconds = context.delta.basis.seconds or 0.0
     return () if context.printed or seconds <= LONG_WINDOW else (long_window(seconds),)
 
@@ -47,7 +47,7 @@ def implausible(context: SignalContext) -> tuple[str, ...]:
         if lookups is not None and misses is not None and misses > max(lookups, MINIMUM_MISSES):
             words = "gets" if number(row.get("fastgets")) is None else "look-ups"
             sentences.append(
-                f"v$rowcache {row.get('parameter')} has {count(misses)} misses on {count(lookups)} {words}, which cannot be: "
-                "rely on neither"
+                f"v$rowcache {row.get('parameter')} has {count(misses)} misses on {count(lookups)} {words}, which is impossible: "
+                "do not rely on either number"
             )
     return tuple(sorted(sentences))

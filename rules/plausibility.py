@@ -1,21 +1,21 @@
-"""Figures that cannot be right, said before anything is judged: they contradict each other or the clock."""
+"""Figures that cannot be right, reported before any judgement: they contradict each other or the clock."""
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row, number
 from rules.formatting import count
 
 CLOCK_SLACK = 120.0
-"""Seconds by which begin and end may differ from the elapsed time: reports print both to the minute."""
+"""Begin and end may differ from the elapsed time by this many seconds. Reports print both to the minute."""
 MOVED_CLOCK = 3600.0
-"""A clock that was put an hour forward or back between begin and end, as twice a year."""
+"""A clock that was moved an hour forward or back between begin and end, as twice a year."""
 OWN_PROCESSES = 10.0
-"""Background processes that may wait beside the sessions, where their waits are not told apart: DB time has none of it."""
+"""Background processes that may wait too, if their waits are not counted separately. DB time excludes them."""
 TOLERANCE = 2.0
-"""Times DB time; it lags behind the waits of calls that go on, and both are read at different moments."""
+"""Times DB time. It lags behind the waits of open calls, and the two are read at different moments."""
 ROW_CACHE_EVENTS = ("latch: row cache objects", ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
 
 
 def contradictions(delta: Delta) -> tuple[str, ...]:
-    """What cannot be right, each in words that go on after a colon; none where the figures agree."""
+    """The contradictions, each as words to follow a colon. Empty if the figures agree."""
     return tuple(filter(None, (_fallen_db_time(delta), _more_waits_than_time(delta), _other_elapsed(delta))))
 
 
@@ -34,7 +34,7 @@ def _fallen_db_time(delta: Delta) -> str | None:
 
 
 def _more_waits_than_time(delta: Delta) -> str | None:
-    """Short waits of sessions are part of DB time; a long one that ends counts whole, also what of it came before."""
+    """Short waits of sessions are part of DB time. A long one counts whole when it ends, including time before the interval."""
     db_micro, seconds = delta.cell("v$sys_time_model", "stat_name", "DB time", "value"), delta.basis.seconds
     if db_micro is None or not seconds or delta.basis.kind != "interval":
         return None
@@ -46,7 +46,7 @@ def _more_waits_than_time(delta: Delta) -> str | None:
     possible = TOLERANCE * db_micro / 1e6 + (1.0 if apart else OWN_PROCESSES) * seconds
     if waited <= possible:
         return None
-    return f"sessions waited {count(waited)} s for the row cache in {count(db_micro / 1e6)} s of DB time, which holds these waits"
+    return f"sessions waited {count(waited)} s for the row cache in {count(db_micro / 1e6)} s of DB time, which includes waits"
 
 
 def _short(row: Row, seconds: float) -> bool:

@@ -25,23 +25,23 @@ class RemedyEffect(Frozen):
 
 
 class PredictedFigure(Frozen):
-    """One figure now and after the remedy. The interval is meant to hold it 19 times in 20."""
+    """One figure now and after the remedy. The interval contains it about 19 times in 20."""
 
     name: Literal["miss_ratio", "misses_per_second", "sleeps_per_second", "utilisation"]
     unit: str
     now: float
-    value: float | None = Field(description="null where only the interval can be told")
+    value: float | None = Field(description="null if only the interval is known")
     low: float
     high: float
 
 
 class PredictedEffect(Frozen):
-    """What the first finding's remedy would make of its child latch; `refused` says why nothing can be predicted."""
+    """The effect of the first finding's remedy on its child latch. `refused` says why there is no prediction."""
 
     cause: str
     child: int | None
     cache: str | None
-    change: str = Field(description="what the remedy is taken to do to the latch")
+    change: str = Field(description="the assumed effect of the remedy on the latch")
     statement: str
     figures: tuple[PredictedFigure, ...] = ()
     confidence: Literal["low", "medium"] = "low"
@@ -51,7 +51,7 @@ class PredictedEffect(Frozen):
 
 
 class ScoredFigure(Frozen):
-    """One predicted figure beside what came of it."""
+    """One predicted figure and the actual one."""
 
     name: Literal["miss_ratio", "sleeps_per_second"]
     unit: str
@@ -63,7 +63,7 @@ class ScoredFigure(Frozen):
 
 
 class PredictionScore(Frozen):
-    """How a prediction made of the time before a change mark stood to the time after it."""
+    """A prediction from before a change mark, compared with the time after it."""
 
     held: bool = Field(description="misses lie in their interval, and sleeps do not exceed theirs")
     statement: str

@@ -1,4 +1,4 @@
-"""What a printed report cannot tell, in words: the way out of a gap, and what to remember of every figure in it."""
+"""The limits of a printed report in words: the way out of a gap, and a remark for every figure in it."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -7,7 +7,7 @@ from collectors.model import SCRIPT
 
 REMEMBER = (
     "judged from a printed report: figures are rounded, times are the host's local time, a cache and its subordinates "
-    "stand in one row, and no child latch is tied to a cache"
+    "share one row, and no child latch is linked to a cache"
 )
 
 SECTIONS: Mapping[str, str] = {
@@ -26,11 +26,11 @@ SECTIONS: Mapping[str, str] = {
     "v$system_event": "Wait Events",
     "v$undostat": "Undo Segment Stats",
 }
-"""The section of a report that stands for a view."""
+"""The section of a report that replaces a view."""
 
 
 def section_of(views: str) -> str:
-    """Where a report prints what comes from some views: 'v$latch, v$sysstat' → the names of its sections."""
+    """Where a report prints the figures of some views: 'v$latch, v$sysstat' → the names of its sections."""
     return ", ".join(SECTIONS.get(view, view) for view in views.split(", "))
 
 
@@ -38,15 +38,15 @@ DeltaSource = Literal["views", "report"]
 
 
 def busier(source: DeltaSource) -> str:
-    """The way out where too little happened to say anything."""
+    """The way out if there were too few events."""
     return "take a report of a busier hour" if source == "report" else "wait for a busier interval"
 
 
 def another(source: DeltaSource) -> str:
-    """The way out where a counter misbehaved."""
+    """The way out if a counter misbehaved."""
     return "take a report of another hour" if source == "report" else "wait for the next interval"
 
 
 def more_of(source: DeltaSource, view: str, what: str) -> str:
-    """The way out where a view is there and lacks something."""
+    """The way out if a view is there but incomplete."""
     return SCRIPT if source == "report" else f"capture {what} of {view} as well"

@@ -1,4 +1,4 @@
-"""Query: what settles a cause, as a cause file writes it; and Confirmation: what a finding says of it."""
+"""Query: the query that settles a cause, as a cause file has it. Confirmation: the same in a finding."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,11 +19,11 @@ INSTANCE_WIDE = frozenset(
 """Views of the whole instance, which are the same from every container."""
 
 Texts = str | Mapping[str, str]
-"""One text for every release, or the lowest release a text is for → the text; the nearest lower release wins."""
+"""One text for every release, or lowest release → text. The nearest lower release wins."""
 
 
 class Band(Frozen):
-    """A stretch of the scale of a confirming query: what a number means from `value` on, up to the next band."""
+    """A stretch of the scale of a confirming query: the meaning of a number from `value` on, up to the next band."""
 
     value: float
     meaning: str
@@ -45,12 +45,12 @@ class Query(Frozen):
         for texts in (self.sql, self.names):
             for release in texts if isinstance(texts, Mapping) else ():
                 if not re.fullmatch(RELEASE, release):
-                    raise ValueError(f"{release!r} is no release that a text could be for, as 12.1 is")
+                    raise ValueError(f"{release!r} is not a release; write one such as 12.1")
         if isinstance(self.sql, Mapping) and not self.sql:
-            raise ValueError("sql holds no text")
+            raise ValueError("sql has no text")
         values = [band.value for band in self.bands]
         if values != sorted(set(values)):
-            raise ValueError("bands go upwards, each from its value to that of the next")
+            raise ValueError("bands must ascend, each from its value to the next one's")
         return self
 
     @property
@@ -60,19 +60,19 @@ class Query(Frozen):
 
     @property
     def since(self) -> str | None:
-        """The lowest release there is a text for; None where one text is for all."""
+        """The lowest release that has a text. None if one text is for all."""
         return min(self.sql, key=parts) if isinstance(self.sql, Mapping) else None
 
     def text(self, release: str | None) -> str | None:
-        """The text for a release, the oldest where it is not known; None when every text is for a newer one."""
+        """The text for a release; the oldest if the release is unknown. None if every text is for a newer one."""
         return _text(self.sql, release)
 
     def naming(self, release: str | None) -> str | None:
-        """The text that names what is counted; None where the release has none."""
+        """The text that names what is counted. None if the release has none."""
         return None if self.names is None else _text(self.names, release)
 
     def variants(self) -> dict[str | None, str]:
-        """Lowest release → text, in order; None stands for all releases."""
+        """Lowest release → text, in order. None stands for all releases."""
         if isinstance(self.sql, str):
             return {None: as_sent(self.sql)}
         return {floor: as_sent(self.sql[floor]) for floor in sorted(self.sql, key=parts)}
@@ -83,10 +83,10 @@ class Query(Frozen):
         return tuple(view for view in self.reads if re.search(rf"(?<![\w$#]){re.escape(view)}(?![\w$#])", text))
 
     def sees_all(self, release: str | None, con_id: int | None) -> bool:
-        """Whether the number counts everything it is meant to count when it is asked for in a container.
+        """Whether the number covers everything when the query runs in a container.
 
-        Inside a PDB only the PDB is seen, and DBA_ views show one container wherever they are asked. Where the
-        container is not known it is not said to see all.
+        Inside a PDB the query sees only the PDB, and DBA_ views show one container from anywhere. In an unknown
+        container the number does not count as complete.
         """
         if release is not None and parts(release) < parts(CONTAINERS_SINCE):
             return True
@@ -118,14 +118,14 @@ class Confirmation(Frozen):
     reading: str = ""
     bands: tuple[Band, ...] = Field((), description="the scale of the number, where one is known")
     obstacle: str | None = Field(
-        None, description="why it cannot run here, and the way out; null where nothing is known"
+        None, description="why it cannot run here, and the way out; null if nothing prevents it"
     )
-    needs: str | None = Field(None, description="the number that confirms the cause; null where no bound is known")
+    needs: str | None = Field(None, description="the number that confirms the cause; null without a known bound")
     result: float | None = None
-    asked_at: datetime | None = Field(None, description="when it gave the result; null where that is not known")
+    asked_at: datetime | None = Field(None, description="when it ran; null if unknown")
     seen: str | None = Field(None, description="the container the query ran in, and how much it saw from there")
     names: tuple[Mapping[str, str | float | None], ...] = Field((), description="what was counted: column → cell")
-    unnamed: str | None = Field(None, description="why the names that were asked for did not come")
+    unnamed: str | None = Field(None, description="why the names are missing")
     confirms: bool | None = Field(
-        None, description="null without a bound, and where a number that misses it did not see all containers"
+        None, description="null without a bound, and if a number that misses it does not cover all containers"
     )

@@ -1,6 +1,6 @@
-"""A quiet interval: where nothing waits and nothing hangs, no cause needs weighing to say what is found.
+"""A quiet interval: nothing waits and nothing hangs, so the findings need no weighing of every cause.
 
-The findings are those of `rules.engine.diagnose`; what was ruled out and what stayed open are left to it, for whoever asks.
+The findings equal those of `rules.engine.diagnose`, which also gives what was ruled out and what stayed open.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from rules.weighing import CauseVerdict, weighed
 
 
 def quiet_findings(context: SignalContext) -> list[CauseVerdict] | None:
-    """What is found, and costs nothing, in a quiet interval; None where it takes every cause to tell."""
+    """The findings of a quiet interval, all of which cost nothing. None if every cause must be judged."""
     if not _quiet(context):
         return None
     asked = _candidates(tuple(context.surfaces), full_release_of(context.delta))
@@ -28,7 +28,7 @@ def quiet_findings(context: SignalContext) -> list[CauseVerdict] | None:
 
 
 def _quiet(context: SignalContext) -> bool:
-    """Whether an interval between polls cost nothing on any surface, and nobody was met waiting."""
+    """Whether an interval between polls cost nothing on any surface, and no session was seen waiting."""
     delta = context.delta
     return (
         delta.source == "views"
@@ -43,12 +43,12 @@ def _quiet(context: SignalContext) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A cause as it is asked: what is quick to tell and most often speaks against it comes first."""
+    """A cause with its conditions in the best order: quick ones and frequent failures first."""
 
     cause: Cause
     in_turn: tuple[Condition | AnyOf, ...]
     shaped: bool
-    """Whether a shape may stand in for an identity that is not known."""
+    """Whether a shape may replace an unknown identity."""
 
 
 @cache
@@ -72,9 +72,9 @@ def _turn(condition: Condition | AnyOf) -> int:
 
 
 def _found(candidate: _Candidate, context: SignalContext) -> Finding | None:
-    """The finding of a cause in a quiet interval; None at the first thing that speaks against it or that it lacks.
+    """The finding of a cause in a quiet interval. None at the first condition that fails or is unknown.
 
-    A near miss is none here: it takes waits that cost something.
+    There is no near miss here: that needs waits that cost something.
     """
     cause = candidate.cause
     for condition in candidate.in_turn:

@@ -1,4 +1,4 @@
-"""Severity follows the impact gate, confidence follows what is known."""
+"""Severity comes from the impact gate, confidence from what is known."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ def severity(
     confidence: Confidence,
     own: Impact | None = None,
 ) -> Severity:
-    """What the waits on some surfaces cost, or its own part of them; by shares alone at most a warning."""
+    """The cost of the waits on some surfaces, or its own part of them. By shares alone at most a warning."""
     surfaces = tuple(surfaces)
     gate = context.gate_of(surfaces)
     own_gate = severity_of(own)
@@ -26,7 +26,7 @@ def severity(
         and gate in (None, Severity.INFO)
         and severity_of(context.impact_by(context.waited_on(surfaces))) is not None
     ):
-        gate = Severity.NOTICE  # what was captured costs next to nothing, and what was not may cost anything
+        gate = Severity.NOTICE  # the captured waits cost next to nothing; those not captured may cost anything
     if gate is None:
         gate = Severity.NOTICE if confidence is Confidence.LOW else Severity.WARNING
     return gate.at_most(cap)
@@ -38,8 +38,8 @@ def confidence(
     """How sure a finding is, from the number of discriminating and shape conditions that held and those unknown.
 
     high: cache read from the instance or named by its waiters, a discriminating signal, and the shape or a confirmation.
-    medium: cache read, named or inferred, and one of them. low: otherwise, and always where the cache is a candidate.
-    A cause that is no cache has no identity to know; it is high when nothing it asked for stayed unknown. A
+    medium: cache read, named or inferred, and one of them. low: otherwise, and always if the cache is a candidate.
+    A cause without a cache has no identity to know; it is high if none of its conditions is unknown. A
     confirmation that failed costs one step.
     """
     backing = (discriminating > 0) + (shape > 0) + (confirmed is True)

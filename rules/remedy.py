@@ -1,4 +1,4 @@
-"""What to do about a cause, step by step: RemedyStep, and the steps in one paragraph."""
+"""The remedy of a cause: its steps, and the steps in one paragraph."""
 
 from collections.abc import Iterable, Mapping
 from typing import Self
@@ -13,49 +13,47 @@ NOT_KNOWN = "Not known."
 
 
 class RemedyStep(Frozen):
-    """One thing to do, the least invasive first. What no source says is null and reads "not known"."""
+    """One thing to do, the least invasive first. A fact without a source is null and reads "not known"."""
 
     do: str = Field(description="what to do, verb first")
     sql: Texts | None = Field(None, description="the statement for it; one text, or lowest release → text")
-    setting: str | None = Field(None, description="lines for a file or an application, which are no SQL")
+    setting: str | None = Field(None, description="lines for a file or an application, not SQL")
     fill_in: tuple[str, ...] = Field((), description="names in `sql` or `setting` to be replaced by your own")
-    reading: str | None = Field(None, description="how to read what the statement gives")
-    bound: str | None = Field(
-        None, pattern=COMPARISON, description="the number that `reading` speaks of, where one is known"
-    )
-    risk: str | None = Field(None, description="what it can break; null where nothing is known")
-    online: bool | None = Field(None, description="whether work goes on meanwhile; null where it is not known")
-    way_back: str | None = Field(None, description="how to undo it; null where it is not known, or nothing is changed")
+    reading: str | None = Field(None, description="how to read the result of the statement")
+    bound: str | None = Field(None, pattern=COMPARISON, description="the number in `reading`, if one is known")
+    risk: str | None = Field(None, description="what it can break; null if unknown")
+    online: bool | None = Field(None, description="whether work goes on meanwhile; null if unknown")
+    way_back: str | None = Field(None, description="how to undo it; null if unknown, or if nothing changes")
 
     @model_validator(mode="after")
     def _names_to_fill_in_are_there(self) -> Self:
         written = " ".join((*self.texts(), self.setting or ""))
         if absent := [name for name in self.fill_in if name not in written]:
-            raise ValueError(f"fill_in names {absent[0]}, which stands neither in sql nor in setting")
+            raise ValueError(f"fill_in names {absent[0]}, which is neither in sql nor in setting")
         return self
 
     def texts(self) -> tuple[str, ...]:
-        """Every text of the statement; none where the step has none."""
+        """Every text of the statement. Empty if the step has none."""
         if self.sql is None:
             return ()
         return tuple(self.sql.values()) if isinstance(self.sql, Mapping) else (self.sql,)
 
     def text(self, release: str | None) -> str | None:
-        """The statement for a release, the oldest where it is not known; None where there is none for it."""
+        """The statement for a release; the oldest if the release is unknown. None if there is none for it."""
         if self.sql is None or isinstance(self.sql, str):
             return self.sql
         return text_for(self.sql, release)
 
     @property
     def changes(self) -> bool:
-        """Whether it may change something: all but a step whose statement only reads."""
+        """Whether it may change something. Only a step whose statement just reads does not."""
         return not self.sql or not all(text.lstrip().lower().startswith(("select ", "with ")) for text in self.texts())
 
 
 class Advice(Frozen):
     """What a finding says to people: what is wrong, and what to do about it.
 
-    A Diagnosis that an older release stored has only some of it: its title was the name.
+    A Diagnosis that an older release stored has only some of these fields: its title was the name.
     """
 
     cause: str

@@ -1,4 +1,4 @@
-"""Answers that are kept: what follows from one Delta is worked out once, however many causes ask for it."""
+"""A cache for answers: each result of a Delta is computed once, however many causes need it."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,7 +9,7 @@ Asked = TypeVarTuple("Asked")
 
 
 def remembered(method: Callable[[Any, *Asked], Kept]) -> Callable[[Any, *Asked], Kept]:
-    """A method or function of an object that never changes: asked again with equal arguments, it gives the answer it gave."""
+    """A method or function of an immutable object. Equal arguments give the first answer again."""
     name = f"{method.__module__}.{method.__qualname__}"
 
     @wraps(method)

@@ -1,7 +1,7 @@
-"""What the key of a row cache entry reads as. Oracle documents no layout: each rule here was published by somebody else, is
-held against the bytes before it is used, and says that it reads raw bytes. What fits no rule stays raw.
+"""Decodes the key of a row cache entry. Oracle documents no layout. Each rule here comes from a public script, is checked
+against the bytes before use, and says that it reads raw bytes. A key that fits no rule stays raw.
 
-The rules are those of two public scripts, `ora/rowcache.sql` of hyee/dbcli (12c and later) and `we.sql` of htz.pw (10g and 11g).
+The scripts are `ora/rowcache.sql` of hyee/dbcli (12c and later) and `we.sql` of htz.pw (10g and 11g).
 """
 
 import re
@@ -13,13 +13,13 @@ ByteOrder = Literal["little", "big"]
 
 NAME = re.compile(rb"[ -~]{1,128}")
 LARGEST = 1 << 24
-"""Numbers of users, objects and files are smaller, which gives away the byte order of four bytes."""
+"""Numbers of users, objects and files are smaller than this, which shows the byte order of four bytes."""
 PUBLISHED = "raw bytes read as a public script for {0} does, not documented by Oracle"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyReading:
-    """What a key reads as. `rule`: how it was read, or why it was not; `query`: what tells whether that is right."""
+    """The meaning of a key. `rule`: how it was read, or why it was not. `query`: how to check it."""
 
     object: str | None
     rule: str
@@ -28,7 +28,7 @@ class KeyReading:
 
 @dataclass(frozen=True, slots=True)
 class _Numbered:
-    """A cache whose key begins with a number of four bytes: what it numbers, and the query that names it."""
+    """A cache whose key starts with a number of four bytes: what it numbers, and the query that names it."""
 
     what: str
     query: str
@@ -49,20 +49,20 @@ NUMBERED: Mapping[str, _Numbered] = {
     "dc_profiles": _Numbered("profile", "select name from sys.profname$ where profile# = {0} and rownum <= 20"),
 }
 OF_COLUMNS = ("dc_realtime_colst", "dc_histogram_defs")
-"""Caches whose key goes on with the number of a column."""
+"""Caches whose key continues with the number of a column."""
 NO_RULE = {
     "dc_segments": "what is published of the key of dc_segments does not agree with itself",
 }
 
 
 def read_key(cache: str | None, key: str | None) -> KeyReading | None:
-    """What the key of an entry reads as, None without a key."""
+    """The meaning of an entry's key, None without a key."""
     if not key:
         return None
     try:
         raw = bytes.fromhex(key)
     except ValueError:
-        return KeyReading(None, "it is no hex")
+        return KeyReading(None, "it is not hex")
     if cache in NUMBERED:
         return _numbered(str(cache), NUMBERED[str(cache)], raw)
     if cache == "dc_objects":
@@ -101,7 +101,7 @@ def _named_object(raw: bytes) -> KeyReading:
             f"(select username from dba_users where user_id = {owner}) and rownum <= 20"
         )
         return KeyReading(f"{name} of user number {owner}", rule, query)
-    return _unfit("dc_objects", "no name of the length it gives stands in it")
+    return _unfit("dc_objects", "it has no name of the length it gives")
 
 
 def _named_user(raw: bytes) -> KeyReading:
@@ -113,11 +113,11 @@ def _named_user(raw: bytes) -> KeyReading:
             f"select role, 'role' from dba_roles where role = '{quoted}'"
         )
         return KeyReading(f"user or role {name}", rule, query)
-    return _unfit("dc_users", "no name of the length it gives stands in it")
+    return _unfit("dc_users", "it has no name of the length it gives")
 
 
 def _names(raw: bytes, start: int) -> Iterator[tuple[str, ByteOrder | None, int]]:
-    """A name behind its length of two bytes, or one: printable, and with nothing, a zero or a blank after it."""
+    """A name after its length of two bytes, or one: printable, and followed by nothing, a zero or a blank."""
     orders: tuple[ByteOrder, ...] = ("little", "big")
     lengths: list[tuple[int, ByteOrder | None, int]] = [
         (int.from_bytes(raw[start : start + 2], order), order, 2) for order in orders
@@ -130,7 +130,7 @@ def _names(raw: bytes, start: int) -> Iterator[tuple[str, ByteOrder | None, int]
 
 
 def _order_of(four: bytes) -> ByteOrder | None:
-    """The byte order in which four bytes are a small number; None where both are, and differ, or neither is."""
+    """The byte order in which four bytes are a small number. None if both are and differ, or if neither is."""
     if len(four) < 4:
         return None
     little, big = int.from_bytes(four, "little"), int.from_bytes(four, "big")
@@ -142,4 +142,4 @@ def _order_of(four: bytes) -> ByteOrder | None:
 
 
 def _unfit(cache: str, why: str) -> KeyReading:
-    return KeyReading(None, f"it does not fit what is published of a key of {cache} ({why})")
+    return KeyReading(None, f"it does not fit the published layout of a key of {cache} ({why})")

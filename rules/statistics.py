@@ -1,6 +1,6 @@
-"""Latch statistics over one Delta, per latch or child, after the formulas published by Andrey Nikolaev (2011).
+"""Latch statistics over one Delta, per latch or child, by the formulas that Andrey Nikolaev published (2011).
 
-Every function takes plain changes and gives None where the division has no meaning. Nothing is clamped: sleeps may
+Every function takes plain changes and gives None if the division has no meaning. Nothing is clamped: sleeps may
 exceed misses and spin gets may exceed misses on real instances.
 """
 
@@ -29,7 +29,7 @@ class LatchStatistics:
     spin_inefficiency: float | None
     """k = kappa / (1 + kappa · rho); near 0 spinning is enough, near 1 it is useless."""
     utilisation: float | None
-    """Share of time held, eta · rho, where eta corrects that a requester cannot meet itself."""
+    """Share of time held, eta · rho, where eta corrects for a requester that cannot collide with itself."""
     hold_seconds: float | None
     """Average hold time: utilisation per get rate; needs an interval."""
     gets_per_second: float | None
@@ -69,7 +69,7 @@ def latch_statistics(row: Row, seconds: float | None, cpus: float | None = None)
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:
-    """part / whole, or None when either is unknown or the whole is zero."""
+    """part / whole. None if either is unknown or the whole is zero."""
     return None if part is None or not whole else part / whole
 
 

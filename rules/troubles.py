@@ -1,4 +1,4 @@
-"""What is in trouble, each surface and each hot cache for itself, and what all of it together costs."""
+"""What is in trouble, each surface and each hot cache separately, and the total cost."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,13 +8,13 @@ from rules.impact import severity_of
 from rules.model import Finding, Impact, Severity, Surface, SurfaceImpact, Trouble, worst
 
 TELLING = ("v$latch", "v$latch_children", "v$mutex_sleep", "v$rowcache", "v$system_event", "v$session")
-"""The views of which one at least it takes to say anything."""
+"""At least one of these views is necessary for any statement."""
 SEVERAL_DOZEN = 36
-"""So many sessions that wait for the row cache in one look are a trouble, whatever the averages say (our bound)."""
+"""This many sessions that wait for the row cache in one look are a trouble, whatever the averages say (our bound)."""
 
 
 def surface_impacts(context: SignalContext) -> tuple[SurfaceImpact, ...]:
-    """The cost of each surface on which waits are known."""
+    """The cost of each surface with known waits."""
     each = ((surface, context.impact_of((surface,))) for surface in context.surfaces)
     return tuple(
         SurfaceImpact(
@@ -26,14 +26,14 @@ def surface_impacts(context: SignalContext) -> tuple[SurfaceImpact, ...]:
 
 
 def whole_impact(context: SignalContext, findings: Iterable[Finding]) -> Impact | None:
-    """The cost of the row cache, and of the result cache latch where that is in trouble."""
+    """The cost of the row cache, and of the result cache latch if that is in trouble."""
     shown = {finding.surface for finding in findings if finding.severity is not Severity.INFO}
     beside: tuple[Surface, ...] = ("result-cache",) if "result-cache" in shown else ()
     return context.impact_of((*ROW_CACHE_SURFACES, *beside))
 
 
 def troubles(context: SignalContext, findings: Sequence[Finding]) -> tuple[Trouble, ...]:
-    """Every surface, or hot cache on it, whose waits are noticeable; the dearest first."""
+    """Every surface, or hot cache on it, with notable waits; the most expensive first."""
     found = [trouble for surface in context.surfaces for trouble in _on(context, surface, findings)]
     return tuple(sorted(found, key=lambda trouble: -(trouble.share_of_db_time or trouble.waiting_sessions or 0.0)))
 
@@ -67,14 +67,14 @@ def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -
 
 
 def overall_gate(context: SignalContext) -> Severity | None:
-    """Severity of everything that is waited for, known cause or not; None where no cost is known and nobody was met."""
+    """Severity of all waits, whether the cause is known or not. None if no cost is known and no session was seen waiting."""
     gates = [row_cache_gate(context), context.gate_of(["result-cache"])]
     known = [gate for gate in gates if gate is not None]
     return worst(known) if known else None
 
 
 def cost_is_open(context: SignalContext) -> bool:
-    """Whether a cost was not captured that may be a trouble. Totals have no cost, and in a report none is missing."""
+    """Whether a cost that may be a trouble was not captured. Totals have no cost, and a report lacks none."""
     if context.printed or context.delta.basis.kind == "totals":
         return False
     if row_cache_gate(context) is None:
@@ -84,7 +84,7 @@ def cost_is_open(context: SignalContext) -> bool:
 
 
 def row_cache_gate(context: SignalContext) -> Severity | None:
-    """Severity of what is waited for the row cache: by its cost, and by the sessions met in one look."""
+    """Severity of the waits for the row cache: by their cost, and by the sessions in one look."""
     gates = [context.gate]
     if crowd_at_once(context) >= SEVERAL_DOZEN:
         gates.append(Severity.WARNING)
@@ -93,6 +93,6 @@ def row_cache_gate(context: SignalContext) -> Severity | None:
 
 
 def crowd_at_once(context: SignalContext) -> int:
-    """Most sessions met waiting for the row cache in one look."""
+    """Most sessions seen waiting for the row cache in one look."""
     now = len(context.look.of(ROW_CACHE_SURFACES)) if context.look else 0
     return max(now, context.crowd.most_at_once if context.crowd else 0)

@@ -1,7 +1,7 @@
 """Seconds of the waits that ended, as v$system_event counts them, and whether it counts all of them.
 
-An event nobody waited for has no row in v$system_event. Where other views show that somebody did wait, or where the row was there
-when the interval began, its absence is a gap of the source, and the time is unknown.
+An event without waits has no row in v$system_event. If other views show waits, or if the row existed at the start of the
+interval, its absence is a gap of the source, and the time is unknown.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,17 +20,17 @@ from collectors.model import (
 LATCH_EVENT = "latch: row cache objects"
 VIEW = "v$system_event"
 PROVING_SLEEPS = 100.0
-"""So many sleeps are waits; a few may be of the moment between the reading of one view and of the next (our bound)."""
+"""From this number on, sleeps must have been waits. A few may fall between the reads of two views (our bound)."""
 PROVING_WAITERS = 10
 ENDED_MICRO = 1e6
-"""A sampled wait that is younger has ended since; an older one may go on, and a wait counts when it ends."""
+"""A younger sampled wait has ended since. An older one may go on, and a wait counts when it ends."""
 
 FinishedWaits = Mapping[str, float | None]
-"""Event → seconds of foreground sessions, None where they are not known; an event that is not here was not waited for."""
+"""Event → seconds of foreground sessions, None if unknown. An event that is absent had no waits."""
 
 
 def finished_waits(delta: Delta) -> FinishedWaits | None:
-    """The waits that ended, by event; None without v$system_event."""
+    """The waits that ended, by event. None without v$system_event."""
     if isinstance(delta.read(VIEW), Missing):
         return None
     micro: dict[str, list[float | None]] = {}
@@ -43,10 +43,9 @@ def finished_waits(delta: Delta) -> FinishedWaits | None:
 
 
 def finished_seconds(delta: Delta, event: str) -> float | None:
-    """Seconds that foreground sessions waited for an event in waits that ended, for DB time is made of theirs alone.
+    """Seconds of finished waits of foreground sessions for an event. Only foreground sessions count in DB time.
 
-    Where a row does not tell them apart it counts as it is; an event nobody waited for gives zero; None where the time was
-    not captured.
+    A row without the split counts whole. An event without waits gives zero. None if the time was not captured.
     """
     waits = finished_waits(delta)
     return None if waits is None else waits.get(event, 0.0)
@@ -58,13 +57,13 @@ def _seconds(times: list[float | None]) -> float | None:
 
 
 def _session_micro(row: Row) -> float | None:
-    """Microseconds that foreground sessions waited; of a row that does not tell them apart, all of them."""
+    """Microseconds of foreground sessions. A row without the split counts whole."""
     own = number(row.get("time_waited_micro_fg"))
     return number(row.get("time_waited_micro")) if own is None else own
 
 
 def _not_captured(delta: Delta) -> Iterator[str]:
-    """Events that must have a row: it is gone, or other views show their waits."""
+    """Events that must have a row: it disappeared, or other views show their waits."""
     for oddity in delta.oddities:
         if oddity.view == VIEW and oddity.what == "vanished" and oddity.key:
             yield str(oddity.key[0])

@@ -1,4 +1,4 @@
-"""Who waits and for which cache: the sampled sessions of an interval, counted by what they have in common.
+"""Who waits and for which cache: the sampled sessions of an interval, grouped by what they have in common.
 
 A row cache mutex or lock names its cache in P1. A latch names the address of its child in P1RAW, which leads through
 v$latch_children and the map to the cache.
@@ -13,10 +13,10 @@ from rules.cache_map import CacheMap
 from rules.waited import LATCH_EVENT
 
 MINIMUM_WAITERS = 10
-"""Fewer sampled waiters than this tell nothing about which cache or who."""
+"""Fewer sampled waiters do not show which cache it is or who waits."""
 BY_CACHE_ID = (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
 RESULT_CACHE = "result cache"
-"""Where a waiter of the result cache latch is counted, beside the dictionary caches."""
+"""The name under which waiters of the result cache latch are counted, beside the dictionary caches."""
 EXCLUSIVE = 5
 NOT_LISTED = "not listed in v$rowcache"
 
@@ -33,19 +33,19 @@ class Waiter:
     program: str
     container: str
     blocker: str
-    """See `blocker_of`; empty where Oracle does not tell."""
+    """See `blocker_of`. Empty if Oracle does not say."""
     exclusive: bool
     """A row cache lock requested in exclusive mode."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledWaiters:
-    """Every waiter of the row cache in an interval, over so many looks."""
+    """Every waiter of the row cache in an interval, over a number of looks."""
 
     looks: int
     waiters: tuple[Waiter, ...]
     most_at_once: int = 0
-    """Most of them in a single look, those of the result cache left out."""
+    """Most of them in a single look, without those of the result cache."""
 
     def of(self, event: str | None = None) -> tuple[Waiter, ...]:
         """Those of one event, or all."""
@@ -60,7 +60,7 @@ class SampledWaiters:
 
 
 def crowd_of(delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]) -> SampledWaiters | None:
-    """The sampled waiters for the row cache, or None when nobody looked. `children`: child numbers by latch address."""
+    """The sampled waiters for the row cache. None without a look. `children`: child numbers by latch address."""
     rows = delta.rows("v$session")
     looks = {row.get("sample") for row in rows}
     if not looks:
@@ -90,7 +90,7 @@ def _waiters(
 
 
 def blocker_of(row: Row) -> str | None:
-    """The session at the end of the chain, `SID@INSTANCE`, or `SID` where its instance is not told; None where it is not."""
+    """The session at the end of the chain, `SID@INSTANCE`, or `SID` if its instance is unknown. None without a blocker."""
     for kind in ("final_blocking", "blocking"):
         session, instance = text(row.get(f"{kind}_session")), text(row.get(f"{kind}_instance"))
         if session is not None:
@@ -99,7 +99,7 @@ def blocker_of(row: Row) -> str | None:
 
 
 def tells_blocker(row: Row) -> bool:
-    """Whether what Oracle says of a blocker was captured; NULL says that it names none."""
+    """Whether Oracle's statement on a blocker was captured. NULL says that it names none."""
     for kind in ("final_blocking", "blocking"):
         if f"{kind}_session" not in row or f"{kind}_instance" not in row:
             return False
@@ -111,8 +111,8 @@ def tells_blocker(row: Row) -> bool:
 def cache_namer(
     delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]
 ) -> Callable[[Row], str | None]:
-    """What tells the cache that a waiting session waits for: its name, else its id, else unknown; None for other waits."""
-    # Subordinates share their parent's id, and the id is called by its parent.
+    """The cache that a session waits for: its name, else its id, else unknown. None for other waits."""
+    # Subordinates share their parent's id, so the id has the parent's name.
     parents_last = sorted(
         delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row.get("parameter")))
     )
@@ -135,12 +135,12 @@ def cache_namer(
 
 
 def unlisted(cache: float | None) -> str:
-    """What a cache is called that v$rowcache does not list; its id is all there is to go by."""
+    """The name of a cache that v$rowcache does not list. Only its id is known."""
     return "unknown" if cache is None else f"cache id {cache:g}, {NOT_LISTED}"
 
 
 def within(cache: str) -> str:
-    """The name of a cache within a sentence that goes on."""
+    """The name of a cache for the middle of a sentence."""
     return f"{cache}," if cache.endswith(NOT_LISTED) else cache
 
 

@@ -1,4 +1,4 @@
-"""Verdicts in each other's light: near misses, look-alikes, special causes, and what costs nothing."""
+"""Weighs verdicts against each other: near misses, look-alikes, special causes, and waits that cost nothing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ from rules.unseen import unseen_waiters
 
 @dataclass(frozen=True, slots=True)
 class OpenCause:
-    """A cause that could not be judged, and the reading it waits for."""
+    """A cause that could not be judged, and the missing reading."""
 
     cause: str
     reading: Unknown
     held: int = 0
-    """Conditions that hold, those left out that only cost confidence."""
+    """The number of conditions that hold, without those that only lower confidence."""
     near: bool = False
-    """Whether it would be found if nothing of what was not captured spoke against it."""
+    """Whether it would be found if no missing figure spoke against it."""
 
     @property
     def undetermined(self) -> Undetermined:
-        """The verdict as a Diagnosis has it."""
+        """The verdict in the form of a Diagnosis."""
         reading = self.reading
         return Undetermined(cause=self.cause, missing=reading.missing, why=reading.why, way_out=reading.way_out)
 
@@ -38,16 +38,16 @@ CauseVerdict = Finding | RuledOut | OpenCause
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """A cause whose cache is known to be in trouble, against which only ratios to the whole instance speak, or might."""
+    """A cause whose cache is in trouble, with nothing against it but ratios to the whole instance, known or missing."""
 
     finding: Finding
     against: tuple[ConditionResult, ...]
     backed: bool
-    """Whether something beside the cache speaks for it."""
+    """Whether something besides the cache speaks for it."""
 
     @property
     def spoken_against(self) -> bool:
-        """Whether a ratio that is known speaks against it: then what is open and about no cache may be it as well."""
+        """Whether a known ratio speaks against it. Then an open cause without a cache may explain the waits as well."""
         return any(outcome.holds is False for outcome in self.against)
 
 
@@ -70,7 +70,7 @@ def ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
 def weighed(
     context: SignalContext, causes: Mapping[str, Cause], verdicts: Sequence[CauseVerdict | NearMiss]
 ) -> list[CauseVerdict]:
-    """One verdict of each cause: look-alikes explain what has no proof of its own, and what costs nothing is closed."""
+    """One verdict per cause: look-alikes explain findings without their own proof, and cheap waits are closed."""
     strict = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
     misses = [verdict for verdict in verdicts if isinstance(verdict, NearMiss)]
     nearly = {verdict.cause: verdict for verdict in verdicts if isinstance(verdict, OpenCause) and verdict.near}
@@ -89,9 +89,9 @@ def weighed(
 
 
 def _exonerated(verdict: Finding, causes: Mapping[str, Cause], nearly: Mapping[str, OpenCause]) -> Finding | OpenCause:
-    """A finding without proof of its own; open where a look-alike would explain it, but for what was not captured.
+    """A finding without proof of its own. It stays open if a look-alike would explain it but for a missing figure.
 
-    A general cause stands in for a special one that is open: it claims less about the same waits, not more.
+    A general cause replaces an open special one: it claims less about the same waits, not more.
     """
     cause = causes[verdict.cause]
     if not _without_proof(verdict, cause):
@@ -104,7 +104,7 @@ def _exonerated(verdict: Finding, causes: Mapping[str, Cause], nearly: Mapping[s
 
 
 def _without_proof(verdict: Finding, cause: Cause) -> bool:
-    """Whether a look-alike explains a finding: nothing that sets the cause apart was seen."""
+    """Whether a look-alike explains a finding, because its distinguishing sign was not seen."""
     proof = {condition.signal for condition in conditions(cause) if condition.role in ("discriminating", "supporting")}
     if cause.look_alike or cause.cap is Severity.INFO:
         return False
@@ -119,9 +119,9 @@ def _settled(
     causes: Mapping[str, Cause],
     nearly: Mapping[str, OpenCause],
 ) -> CauseVerdict:
-    """A finding where nothing else explains its cache and none comes nearer, of low confidence if anything speaks against it.
+    """A finding if nothing else explains its cache and no cause fits better, of low confidence if anything speaks against it.
 
-    Else what speaks against it.
+    Otherwise the verdict that speaks against it.
     """
     cause, own = causes[miss.finding.cause], miss.finding
     if own.severity is Severity.INFO or any(_explains(finding, own, causes) for finding in strict):
@@ -146,7 +146,7 @@ def _settled(
 
 
 def _closed(miss: NearMiss, cause: Cause) -> CauseVerdict:
-    """What speaks against a near miss; what was not captured does not, and leaves it open."""
+    """What speaks against a near miss. A missing figure does not; it leaves it open."""
     for outcome in miss.against:
         if isinstance(outcome.reading, Unknown):
             return OpenCause(cause.id, outcome.reading, len(miss.finding.evidence), near=True)
@@ -154,9 +154,9 @@ def _closed(miss: NearMiss, cause: Cause) -> CauseVerdict:
 
 
 def _untold_share(miss: NearMiss, context: SignalContext) -> Unknown | None:
-    """The reading without which nobody knows whether the waits of a near miss cost anything: only then may it be found.
+    """The missing reading that would show whether the waits of a near miss cost anything. Without it there is no finding.
 
-    Sessions that wait are a share of DB time that counts, or of a busy instance none; of a written report no more is asked.
+    Waiting sessions may be a notable share of DB time, or none on a busy instance. A report needs no more than it has.
     """
     impact, asked = miss.finding.impact, context.delta.source == "views" and context.delta.basis.kind == "interval"
     if not asked or impact is None or impact.waiting_sessions is None or impact.share_of_db_time is not None:
@@ -193,7 +193,7 @@ def _may_explain(open_one: Cause, other: Finding, known: Cause) -> bool:
 
 
 def _giving_way(verdict: Finding, cause: Cause, found: Mapping[str, Finding]) -> CauseVerdict:
-    """A general finding beside the more special one that says the same and more."""
+    """A general finding beside a more special one that says the same and more."""
     special = next(
         (found[name] for name in cause.gives_way_to if name in found and _same(found[name], verdict, cause)), None
     )
@@ -201,7 +201,7 @@ def _giving_way(verdict: Finding, cause: Cause, found: Mapping[str, Finding]) ->
 
 
 def _same(special: Finding, general: Finding, cause: Cause) -> bool:
-    """Whether a special finding is about the waits of a general one; one of low confidence displaces none that names a cache."""
+    """Whether a special finding is about the waits of a general one. One of low confidence does not replace one with a cache."""
     return special.surface == general.surface and (special.confidence is not Confidence.LOW or not cause.caches)
 
 
@@ -210,9 +210,9 @@ def _in_the_light_of(
 ) -> CauseVerdict:
     if isinstance(verdict, OpenCause) and context.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
         if verdict.near:
-            return verdict  # with what was not captured it may be seen, and cheap as it is
+            return verdict  # the missing figures may show it, cheap as it is
         if verdict.reading.missing == WAITING_SESSIONS and unseen_waiters(context) is not None:
-            return verdict  # the waits that ended are cheap, and those that have not may be anything
+            return verdict  # the finished waits are cheap; the open ones may be anything
         return _too_cheap(verdict, context, context.waited_on(causes[verdict.cause].surfaces) or 0.0)
     if look_alike is None or not isinstance(verdict, Finding) or verdict.cause == look_alike.cause:
         return verdict
@@ -233,7 +233,7 @@ def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
 
 
 def _too_cheap(verdict: OpenCause, context: SignalContext, waited: float) -> RuledOut:
-    """What is open may stay open when the waits it would explain cost nothing."""
+    """An open cause may stay open even if the waits it would explain cost nothing."""
     db_time = context.seconds_of("DB time")
     because = "these waits cost next to nothing here"
     if db_time and waited / db_time < NOTICEABLE_SHARE:

@@ -1,4 +1,4 @@
-"""The sentences of a cause: slots filled with what was measured, and doubt put into words in one place."""
+"""The sentences of a cause: fills slots with measured values, and adds doubt in one place."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from rules.model import Confidence
 
 CACHE = "cache"
 HOLDER = "holder"
-"""Slots that are no signals: the cache of the finding, and the session that most of those who hang wait for."""
+"""Slots that are not signals: the cache of the finding, and the session that most hanging sessions wait for."""
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
@@ -18,21 +18,21 @@ def slots(*texts: str | None) -> frozenset[str]:
 
 
 def filled(measured: str | None, plain: str, values: Mapping[str, str]) -> str:
-    """The form with slots where every one of them is known, else the plain one."""
+    """The text with slots if every one is known, else the plain one."""
     if measured is None or not slots(measured) <= set(values):
         return plain
     return _SLOT.sub(lambda slot: values[slot[1]], measured)
 
 
 def in_slot(value: float, unit: str) -> str:
-    """A signal's value for the middle of a sentence that names what is counted: 31.9 %, 4.2 ms, 205."""
+    """A signal's value for a sentence that names what is counted: 31.9 %, 4.2 ms, 205."""
     if unit in ("ratio", "share of DB time"):
         return percent(value)
     return f"{rough(value)} {unit}" if unit in ("ms", "s") else rough(value)
 
 
 def hedged(title: str, after: str | None, confidence: Confidence, against: bool) -> str:
-    """A title as sure as its finding: as it stands, with "probably" after its subject, or with "Perhaps" before it.
+    """A title as sure as its finding: unchanged, with "probably" after its subject, or with "Perhaps" before it.
 
     `against` says that the confirming query speaks against the finding.
     """

@@ -1,1 +1,1 @@
-"""The rights of the user latchscope logs in as: kinds of database, the script that gives them, what a visit showed."""
+"""The rights of the user latchscope logs in as: kinds of database, the grants script, what one poll found."""

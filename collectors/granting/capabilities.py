@@ -1,4 +1,4 @@
-"""What a poll showed of the user's rights: what can be read, what is lost where not, and the SQL that would open it."""
+"""The user's rights as a poll found them: what can be read, what is lost without it, and the SQL that would open it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from collectors.registry import collectors
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """One view: whether we can read it, what is lost when not, and the SQL that would help (None: nothing does).
+    """One view: whether the user can read it, what is lost if not, and the SQL that would help (None: nothing does).
 
-    `closed` is refused where nobody can grant it on that kind of database.
+    `closed`: it is refused, and on that kind of database nobody can grant it.
     """
 
     view: str
@@ -28,20 +28,20 @@ class Readable:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What latchscope can do on a database, found by trying, not by its release."""
+    """What latchscope can do on a database. It is found by trying, not by the release."""
 
     release: str | None
     mechanism: Mechanism | None
     cluster: bool | None
     container: str | None
-    """Name of the container of a CDB, None where there is none or it is not known."""
+    """Name of the container of a CDB. None without containers, or if it is unknown."""
     inside_pdb: bool
     kind: FoundKind
     views: tuple[Readable, ...]
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a DBA should know about this connection."""
+        """Facts about this connection that a DBA should know."""
         return tuple(self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -67,7 +67,7 @@ _WAY_TO_THE_ROOT = dict.fromkeys(TRAITS, _CONNECT_THERE) | {
 
 
 def capabilities(snapshot: Snapshot, user: str, kind: FoundKind | None = None) -> Capabilities:
-    """What a poll showed of the user's rights and the instance's features; the kind by the poll, unless it is known."""
+    """The user's rights and the instance's features as a poll found them. The poll also gives the kind, unless it is known."""
     instance, found = snapshot.instance, kind or detected(snapshot)
     container = next(iter(snapshot.rows("sys_context")), {})
     con_id = number(container.get("con_id"))
@@ -98,7 +98,7 @@ def _readable(collector: Collector, snapshot: Snapshot, user: str, kind: Databas
 
 
 def _opening(reading: Missing, user: str, kind: DatabaseKind) -> str:
-    """The SQL that opens a view: a view that needs another one's rows is opened by the other one's grant."""
+    """The SQL that opens a view. A view that needs another view's rows is opened by that view's grant."""
     for collector in collectors().values():
         if collector.granted_on and reading.way_out == grant(collector, ANYBODY):
             return grant(collector, user, kind)

@@ -1,4 +1,4 @@
-"""Which kind of database a visit met, by what it showed; honest where it cannot tell."""
+"""Finds the kind of database from what the session can see, and says so where it cannot tell."""
 
 from dataclasses import dataclass
 
@@ -9,22 +9,22 @@ from collectors.release import at_least
 RDS_CDB = "RDSCDB"
 """The name of every container database on Amazon RDS, which nobody can change."""
 NOT_AUTONOMOUS = ("PAAS",)
-"""Values of CLOUD_SERVICE that other cloud databases have, too."""
+"""Values of CLOUD_SERVICE that other cloud databases have as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundKind:
-    """A kind of database, how it is known, and whether it is certain or assumed."""
+    """A kind of database, why latchscope thinks so, and whether it is certain or assumed."""
 
     kind: DatabaseKind
     why: str
     certain: bool = True
     role: str | None = None
-    """Role in Data Guard, where it was asked: PRIMARY, PHYSICAL STANDBY and so on."""
+    """Role in Data Guard, if the session asked: PRIMARY, PHYSICAL STANDBY and so on."""
 
     @property
     def standby(self) -> bool:
-        """Whether what is made here does not last: users and grants come from the primary."""
+        """Whether nothing created here lasts, because users and grants come from the primary."""
         return self.role in ("PHYSICAL STANDBY", "SNAPSHOT STANDBY")
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class FoundKind:
 
 
 def detected(snapshot: Snapshot, asked: Row | None = None) -> FoundKind:
-    """The kind by a poll alone, or with what `collectors.ondemand.database_kind` asked besides."""
+    """The kind from a poll alone, or with the answers to `collectors.ondemand.database_kind`."""
     asked = asked or {}
     found = _by_container(snapshot, asked)
     role = text(asked.get("database_role"))

@@ -1,4 +1,4 @@
-"""The kinds of database that differ in who may grant what: their names, and what each can and cannot open."""
+"""The kinds of database that differ in who may grant what: their names, and what each can open."""
 
 import re
 from collections.abc import Mapping
@@ -21,11 +21,11 @@ class KindTraits:
     run_as: str
     """Who runs the grants, and where."""
     beyond: str
-    """What nobody can see there, or nothing."""
+    """What nobody can see there; empty if nothing is hidden."""
     opens_x_tables: bool
-    """Whether there is somebody who may make a view of SYS over an X$ table."""
+    """Whether anybody can create a view of SYS over an X$ table."""
     common_user: bool = False
-    """Whether the user is a common one, C##…, because all containers are watched from the root."""
+    """Whether the user is a common user, C##…, because latchscope watches all containers from the root."""
 
 
 OF_ITS_PART = "latches and row cache belong to the whole instance, and rows of other containers may be hidden"
@@ -96,11 +96,11 @@ _RELEASE = re.compile(r"(\d+(?:\.\d+)*)(?:g|c|ai)?(?:r\d)?")
 
 
 class UnknownKind(ValueError):
-    """A word that names no kind of database; the message lists those there are."""
+    """A word that names no kind of database. The message lists the kinds."""
 
 
 def kind_named(word: str) -> DatabaseKind:
-    """The kind of that name, of an alias of it, or of a release: 11g has no containers, 19c has. Raises UnknownKind."""
+    """The kind with that name, alias or release: 11g has no containers, 19c has. Raises UnknownKind."""
     name = word.strip().lower().replace("_", "-")
     for kind in KINDS:
         if name == kind:
@@ -112,12 +112,12 @@ def kind_named(word: str) -> DatabaseKind:
     close = get_close_matches(name, [*KINDS, *ALIASES], n=1, cutoff=0.5)
     meant = f"; did you mean {close[0]}?" if close else "."
     raise UnknownKind(
-        f"{word!r} is no kind of database{meant} There are {', '.join(KINDS)}; a release such as 19c will do"
+        f"{word!r} is not a kind of database{meant} The kinds are {', '.join(KINDS)}; a release such as 19c will do"
     )
 
 
 def grantee(user: str, kind: DatabaseKind) -> str:
-    """The user as the script for that kind makes it: a common one is named C##…."""
+    """The user as the script for that kind creates it: a common user is named C##…."""
     if TRAITS[kind].common_user and not user.upper().startswith("C##"):
         return f"C##{user}"
     return user

@@ -1,4 +1,4 @@
-"""The exact SQL that lets a user read what we poll: one grant, or the whole script for a kind of database."""
+"""The exact SQL that lets a user read what latchscope polls: one grant, or the whole script for a kind of database."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,26 +9,26 @@ from collectors.model import Collector
 from collectors.registry import collectors
 
 KQRST_COLUMNS = "kqrstcln, kqrstcid, kqrsttyp, kqrstsno"
-"""All we read of x$kqrst; the SYS-owned view shows nothing else."""
+"""The columns latchscope reads of x$kqrst. The view that SYS owns has no others."""
 
 KQRST_VIEW = f"create view sys.latchscope_kqrst as select {KQRST_COLUMNS} from x$kqrst;"
 NOTHING_IS_REPLACED = (
     "ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours"
 )
-"""What stands beside the statement above, which replaces nothing on purpose."""
+"""The comment above the `create view` statement, which on purpose replaces nothing."""
 
 ANYBODY = "<user>"
-"""Stands for the user in the grants that a poll names, which does not know whom it polls as."""
+"""Placeholder for the user in the grants that a poll names. The poll does not know which user it runs as."""
 
 MOST_SESSIONS = 5
-"""A poll's and an action's, and room: a session is not given up before its successor stands, and commands have their own."""
+"""One for polls, one for actions, and room: a new session opens before the old one closes, and commands have their own."""
 
 ON_REQUEST = ("v$latchholder", "gv$session")
-"""Read only when somebody asks for a profile of holders."""
+"""Read only for a holder profile."""
 
 
 def grant(collector: Collector, user: str, kind: DatabaseKind = "11.2") -> str:
-    """The SQL that lets the user read a view, for whoever grants on that kind of database."""
+    """The SQL that lets the user read a view, for the person who grants on that kind of database."""
     (granted,) = grant_lines([collector.granted_on], kind, user)
     return f"{KQRST_VIEW}\n{granted}" if collector.view == "x$kqrst" else granted
 
@@ -48,15 +48,15 @@ def grant_lines(objects: Iterable[str], kind: DatabaseKind, user: str) -> Iterat
 
 
 def owned_by_sys(name: str) -> str:
-    """v$latch is a public synonym, on which nothing can be granted; the view behind it is sys.v_$latch."""
+    """A grant on the public synonym v$latch fails. The view behind it is sys.v_$latch."""
     bare = name.lower().removeprefix("sys.")
     return "sys." + re.sub(r"^(g?v)\$", r"\1_$", bare)
 
 
 def grants_script(user: str, kind: DatabaseKind, *, asks: bool = True) -> str:
-    """The whole least-privilege script: a user that may log in and read what we poll, and nothing else.
+    """The whole least-privilege script: a user that may log in and read what latchscope polls, and nothing else.
 
-    `asks`: SQL*Plus asks for the password; else whoever starts the script has defined `latchscope_password`.
+    `asks`: SQL*Plus asks for the password. Otherwise the caller of the script has defined `latchscope_password`.
     """
     name = grantee(user, kind)
     asking = _asking(name) if asks else ()
@@ -66,10 +66,10 @@ def grants_script(user: str, kind: DatabaseKind, *, asks: bool = True) -> str:
 def confirming_script(
     user: str, kind: DatabaseKind, before: Mapping[str, Sequence[str]], since: Mapping[str, Sequence[str]]
 ) -> str:
-    """What the confirming queries need beside `grants_script`: each view with the causes it serves, then its grant.
+    """The grants that confirming queries need besides `grants_script`: each view with the causes it serves, then its grant.
 
     `before`, `since`: view → ids of causes, for releases before 12.1 and from 12.1 on. A database without containers may
-    be of either.
+    be either.
     """
     name = grantee(user, kind)
     lines = [

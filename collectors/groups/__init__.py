@@ -1,1 +1,1 @@
-"""Statements of several views in one, which a poll sends in place of theirs; one file of SQL per group and release."""
+"""Statements that read several views at once, which a poll sends instead of one per view. One SQL file per group and release."""

@@ -1,7 +1,7 @@
-"""The groups: every `NAME-RELEASE.sql` beside this, written by `make docs` from the statements of the views it holds.
+"""The groups: every `NAME-RELEASE.sql` in this folder. `make docs` writes them from the statements of their views.
 
-A row of the answer says of which view it is; then come as many texts and numbers as the widest view needs. Which cell is which
-column of the view is in the SQL itself, once for each view, so nothing here repeats it.
+Each row of the answer names its view, then has as many texts and numbers as the widest view needs. The SQL itself says once
+per view which cell is which column, so nothing here repeats it.
 """
 
 import re
@@ -16,16 +16,16 @@ from collectors.registry import BadCollector, collectors, view_of
 from collectors.release import parts, text_for
 
 _BRANCH = re.compile(r"select '([^']+)'(?: as of_view)?,([^()]*(?:\(null\)[^()]*)*?)\bfrom \(", re.DOTALL)
-"""The head of a view's part: its name, then what each cell holds."""
+"""The start of a view's part: its name, then the content of each cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupText:
-    """The statement of a group for a release and those after it."""
+    """The statement of a group for one release and later ones."""
 
     sql: str
     columns: tuple[str, ...]
-    """Those of the answer, `of_view` first."""
+    """The columns of the answer, `of_view` first."""
     views: Mapping[str, tuple[tuple[str, int], ...]]
     """View → its columns, each with its place in a row of the answer."""
     cells: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Value]], tuple[Value, ...]]]] = field(
@@ -41,7 +41,7 @@ class GroupText:
         object.__setattr__(self, "cells", cells)
 
     def united(self, of: Mapping[str, Iterable[Row]]) -> list[tuple[Value, ...]]:
-        """The answer made of rows of its views: what a database does."""
+        """The answer that the database would build from the rows of its views."""
         united: list[tuple[Value, ...]] = []
         for view, columns in self.views.items():
             for row in of.get(view, ()):
@@ -54,7 +54,7 @@ class GroupText:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Views that need alike and are asked for together. `texts`: lowest release → statement, as of a collector."""
+    """Views with the same needs, read by one statement. `texts`: lowest release → statement, as in a collector."""
 
     name: str
     texts: Mapping[str, GroupText]
@@ -65,14 +65,14 @@ class Group:
         object.__setattr__(self, "views", frozenset(view for text in self.texts.values() for view in text.views))
 
     def text(self, release: str | None) -> GroupText | None:
-        """The statement of a release; None where every text is for a newer one."""
+        """The statement for a release. None if every text is for a newer one."""
         sql = text_for({floor: text.sql for floor, text in self.texts.items()}, release)
         return next((text for text in self.texts.values() if text.sql == sql), None)
 
 
 @cache
 def groups() -> Mapping[str, Group]:
-    """Name → group. Raises BadCollector where a file does not hold what it should."""
+    """Name → group. Raises BadCollector if a file is wrong."""
     texts: dict[str, dict[str, GroupText]] = {}
     for file in sorted(Path(__file__).parent.glob("*.sql")):
         name, _, release = file.stem.partition("-")
@@ -84,7 +84,7 @@ def groups() -> Mapping[str, Group]:
 
 
 def parsed(sql: str, file: str) -> GroupText:
-    """A statement with what stands where in its answer. Raises BadCollector."""
+    """A statement with the place of each column in its answer. Raises BadCollector."""
     head = sql.partition("*/")[2].partition("from")[0]
     columns = tuple(name.strip() for name in head.split(","))
     views: dict[str, tuple[tuple[str, int], ...]] = {}
@@ -107,6 +107,6 @@ def group_text_of(sql: str) -> GroupText | None:
 
 
 def views_of(sql: str) -> frozenset[str]:
-    """The views that a statement of ours reads, be it of one or of a group; none for any other text."""
+    """The views that one of our statements reads, alone or in a group. Empty for any other text."""
     text, view = group_text_of(sql), view_of(sql)
     return frozenset(text.views) if text else frozenset({view} if view else ())

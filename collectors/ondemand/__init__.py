@@ -1,1 +1,1 @@
-"""What is asked outside the poll: samples of sessions, latch holders, confirming queries."""
+"""What latchscope reads outside the poll: samples of sessions, latch holders, confirming queries."""

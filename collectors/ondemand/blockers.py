@@ -1,7 +1,7 @@
-"""Who holds what sessions hang on: a look at v$rowcache_parent and v$session, as seldom as can be, never on a timer.
+"""Who holds what sessions hang on: a look at v$rowcache_parent and v$session. It is rare and never runs on a timer.
 
-v$rowcache_parent is read by walking the cache that is in trouble, so each statement of a look is bounded in rows, has a deadline
-of its own (`collectors.oracle.Deadlines`), and asks nothing where nobody waits. It finds out and tells; it never ends a session.
+A read of v$rowcache_parent walks the cache that is in trouble. So each statement of a look has a row limit and a deadline
+of its own (`collectors.oracle.Deadlines`), and reads nothing where nobody waits. The look reports; it never ends a session.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ from collectors.release import text_for
 VIEW = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
 VIEWS = (VIEW, LIBRARY_CACHE)
-LATER = "it is taken again after a minute while the hang lasts; by hand, see docs/emergency.md, part 3"
+LATER = "latchscope looks again after a minute while the hang lasts; by hand, see docs/emergency.md, part 3"
 
 MOST_ELSEWHERE = 2
-"""Sessions of other instances that one look asks for."""
+"""The most sessions of other instances that one look reads."""
 ELSEWHERE = """\
 select /* latchscope gv$session */
        inst_id as instance, sid, serial#, type, program, username, machine, module, sql_id, status, state, event,
@@ -29,8 +29,8 @@ select /* latchscope gv$session */
  where inst_id = :instance
    and sid = :sid
    and rownum <= 1"""
-"""One session of another instance, whose serial number v$session of this one does not show. It starts a parallel process on each
-instance, so it is asked only for a blocker that those who wait have named."""
+"""One session of another instance. v$session of this instance does not show its serial number. The query starts a parallel
+process on each instance, so it runs only for a blocker that the waiting sessions name."""
 
 
 def of_look(sql: str) -> bool:
@@ -41,7 +41,7 @@ def of_look(sql: str) -> bool:
 def look_for_blockers(
     connection: Connection, release: str | None, elsewhere: Sequence[tuple[int, int]] = ()
 ) -> Mapping[str, Reading]:
-    """Look once. Raises SessionError when the session is lost; what fails is Missing, and is not taken again soon.
+    """Look once. Raises SessionError if the session is lost. A view that fails is Missing and is not read again soon.
 
     `elsewhere`: instance and SID of blockers on other instances.
     """
@@ -68,7 +68,7 @@ def _read(connection: Connection, view: str, release: str | None) -> Reading:
 
 
 def _elsewhere(connection: Connection, sessions: Sequence[tuple[int, int]]) -> tuple[list[Row], tuple[str, ...]]:
-    """The sessions as gv$session has them, and why one is known by its SID alone."""
+    """The sessions as gv$session has them. `notes` say why a session is known by its SID only."""
     found: list[Row] = []
     for instance, sid in sessions:
         try:
@@ -83,7 +83,7 @@ def _elsewhere(connection: Connection, sessions: Sequence[tuple[int, int]]) -> t
 
 
 def not_looked() -> Mapping[str, Reading]:
-    """The readings of a poll before which nobody looked."""
+    """The readings of a poll without a look before it."""
     why = {
         VIEW: "who holds what was not looked for: nothing called for it",
         LIBRARY_CACHE: "who waits in the library cache was not looked for: nothing called for it",

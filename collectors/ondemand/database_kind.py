@@ -1,4 +1,4 @@
-"""What `latchscope check` asks besides a poll, once, to tell the kind of database; PUBLIC may read all of it."""
+"""What `latchscope check` reads once, besides a poll, to find the kind of database. PUBLIC may read all of it."""
 
 from collectors.errors import StatementError
 from collectors.granting.detection import FoundKind, detected
@@ -12,7 +12,7 @@ select /* latchscope kind */ sys_context('userenv', 'database_role') as database
 CLOUD = """\
 select /* latchscope kind */ sys_context('userenv', 'cloud_service') as cloud_service
   from dual"""
-"""A statement of its own: a release that does not know the name says ORA-02003."""
+"""A statement of its own, because a release that does not know the name answers ORA-02003."""
 
 
 def ask_for_kind(connection: Connection, snapshot: Snapshot) -> FoundKind:
@@ -23,7 +23,7 @@ def ask_for_kind(connection: Connection, snapshot: Snapshot) -> FoundKind:
 
 
 def _row(connection: Connection, sql: str) -> Row:
-    """The one row of a statement; nothing where it failed, for then that much is not known."""
+    """The one row of a statement. Empty if it failed, because then the answer is unknown."""
     try:
         answer = connection.query(sql, {})
     except StatementError:

@@ -1,9 +1,9 @@
 """Who holds the row cache latch, and for how long: many looks at v$latchholder within one statement, on request only.
 
-The rows of a counter drive a nested loop, so that the database looks again for each of them, tens of thousands of times a
-second, where a round trip each allows a few hundred. `gets` grows with every get of a latch, so its distinct values tell
-how many holds were met, and the time they were met for gives their average. It costs one processor for that time, so a
-profile never runs on a timer.
+The rows of a counter drive a nested loop, so the database looks again for each row: tens of thousands of times a
+second, where one round trip per look allows a few hundred. `gets` grows with every get of a latch. So its distinct values
+count the holds, and the time over that count is their average. A profile costs one processor while it runs, so it never
+runs on a timer.
 """
 
 import time
@@ -17,10 +17,10 @@ from collectors.poll import Connection, read_view
 from collectors.registry import collectors
 
 MOST_SECONDS = 4.0
-"""Below the time after which a statement is cancelled."""
+"""Less than the time after which a statement is cancelled."""
 MOST_LOOKS = 100_000
 TRIAL_LOOKS = 1000
-"""Looks of the first statement, which tells how many fit into the time."""
+"""Looks of the first statement. Its duration gives the number of looks that fit into the time."""
 MOST_HOLDERS = 50
 
 STATEMENT = f"""\
@@ -45,7 +45,7 @@ select /* latchscope v$latchholder */
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """One session, holding one child, running one statement."""
+    """One session that held one child while it ran one statement."""
 
     sid: int
     address: str
@@ -57,7 +57,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How many looks met a holder, in how many holds, and how long one of them lasts on average."""
+    """How many looks found the holder, in how many holds, and how long one hold lasts on average."""
 
     holder: Holder
     looks: int
@@ -67,7 +67,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class HolderProfile:
-    """Holders by the number of looks that met them; `seconds` and `looks` say how much was looked."""
+    """Holders by the number of looks that found them. `seconds` and `looks` give the effort."""
 
     latch: str
     seconds: float
@@ -76,19 +76,19 @@ class HolderProfile:
 
     @property
     def note(self) -> str | None:
-        """What to hold against it, where every look shows the same."""
+        """A warning for a profile in which every look shows the same."""
         if not self.held or any(held.looks < self.looks or held.holds > 1 for held in self.held):
             return None
         return (
-            "every look met the same holds: the latch was held throughout, or the database read v$latchholder once for all "
-            "looks; how long a hold lasts cannot be told"
+            "every look found the same holds: the latch was held throughout, or the database read v$latchholder once for all "
+            "looks; the duration of a hold is unknown"
         )
 
 
 def profile(
     connection: Connection, latch: str, seconds: float, looks: int, clock: Callable[[], float] = time.monotonic
 ) -> HolderProfile:
-    """Look so often, as far as the time allows. Raises NotApplicable where mutexes guard, StatementError, SessionError."""
+    """Profile the holders for a time. Raises NotApplicable where mutexes guard, StatementError, SessionError."""
     _refuse_mutexes(connection)
     seconds, looks = min(seconds, MOST_SECONDS), min(looks, MOST_LOOKS)
     trial = _looked(connection, latch, min(looks, TRIAL_LOOKS), clock)
@@ -103,8 +103,8 @@ def _refuse_mutexes(connection: Connection) -> None:
         readings[view], _ = read_view(collectors()[view], connection, readings)
     if mechanism_in(readings) == "mutex":
         raise NotApplicable(
-            "mutexes guard the row cache of this instance, so no latch is held that a profile could show; who waits for whom "
-            "stands in the samples of waiting sessions"
+            "mutexes guard the row cache of this instance, so there is no latch holder to profile; the samples of waiting "
+            "sessions show who waits for whom"
         )
 
 

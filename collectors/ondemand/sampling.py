@@ -1,4 +1,4 @@
-"""Short looks at who waits, between two polls: one light statement a second, while the row cache costs something."""
+"""The burst: one light look a second at waiting sessions, between two polls, while the row cache costs something."""
 
 from collections.abc import Iterator
 from time import monotonic
@@ -14,17 +14,17 @@ from collectors.views.session import MOST_SESSIONS
 VIEW = "v$session"
 EVERY_SECONDS = 1.0
 LONGEST_BURST = 60
-"""Looks of one burst at most."""
+"""The most looks of one burst."""
 MOST_SECONDS = 3.0
-"""Seconds that the looks of one burst may take together: on a database that answers slowly they would only add to the load."""
+"""The most seconds that the looks of one burst may take together. On a slow database they would add to the load."""
 MOST_ROWS = 5000
-"""Waiting sessions that the looks of one burst may read together; they are kept with the poll."""
+"""The most waiting sessions that one burst reads. The poll keeps them."""
 
 
 class Burst:
-    """Looks at waiting sessions, and keeps what they showed until the next poll takes it along.
+    """Looks at waiting sessions, and keeps the result until the next poll takes it.
 
-    Every look leaves a row with its number and no sid, so that a look at nobody counts as one.
+    Every look leaves a row with its number and no sid, so a look that finds nobody counts too.
     """
 
     def __init__(self, release: str | None, looks: int = LONGEST_BURST) -> None:
@@ -38,11 +38,11 @@ class Burst:
 
     @property
     def spent(self) -> bool:
-        """Whether no further look is due: enough were taken, they cost enough, or the view cannot be read."""
+        """Whether the burst is over: enough looks, enough cost, or a view that cannot be read."""
         return self._looks >= self._most or self._missing is not None or self._cut_short() is not None
 
     def _cut_short(self) -> str | None:
-        """What ended the burst before its looks were used up."""
+        """What ended the burst early."""
         if self._looks >= self._most:
             return None
         if self._seconds >= MOST_SECONDS:
@@ -51,7 +51,7 @@ class Burst:
         return f"met {met:,} sessions" if met >= MOST_ROWS else None
 
     def look(self, connection: Connection) -> None:
-        """Look once. Raises SessionError when the session is lost; a view that cannot be read ends the burst."""
+        """Look once. Raises SessionError if the session is lost. A view that cannot be read ends the burst."""
         if self._statement is None or self.spent:
             return
         began = monotonic()
@@ -72,7 +72,7 @@ class Burst:
         ]
 
     def taken(self) -> Reading:
-        """What was seen: rows by look, or why there are none."""
+        """What the burst saw: rows by look, or why there are none."""
         if self._missing is not None:
             return self._missing
         if not self._looks:
@@ -87,5 +87,5 @@ class Burst:
 
 
 def not_sampled() -> Missing:
-    """The reading of an interval in which nobody looked."""
+    """The reading of an interval without a burst."""
     return Missing(VIEW, "not_asked", "waiting sessions were not sampled: nothing called for it", "ask for a burst")

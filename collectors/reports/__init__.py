@@ -1,1 +1,1 @@
-"""AWR and Statspack reports, HTML and text, read into the Delta that two polls would make; see docs/reports.md."""
+"""Reads AWR and Statspack reports, HTML and text, into the Delta that two polls would make; see docs/reports.md."""

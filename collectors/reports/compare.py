@@ -1,4 +1,4 @@
-"""AWR compare-periods reports (awrddrpt.sql): one document taken apart into the two periods it sets side by side."""
+"""AWR compare-periods reports (awrddrpt.sql): splits one document into its two periods."""
 
 import re
 from dataclasses import replace
@@ -10,14 +10,14 @@ from collectors.reports.tables import Document, Table
 PERIODS = ("1st", "2nd")
 NOTE = "a compare-periods report prints no miss locations, no whole latch list and waits without their number"
 UNREADABLE = (
-    "is a compare-periods report of which neither latches nor dictionary caches nor wait events can be read in either period; "
+    "is a compare-periods report without readable latches, dictionary caches or wait events in either period; "
     "make it as HTML (awrddrpt.sql, html), or run awrrpt.sql for each period"
 )
 UNIT_NOTE = "wait time of latches is not used: the report heads it centiseconds and prints microseconds"
 
 
 def period(document: Document, which: str) -> Document:
-    """The document as a report of one period alone: `which` is 1st or 2nd, as its column headings say."""
+    """The document as a report of one period only. `which` is 1st or 2nd, as in its column headings."""
     other = PERIODS[1 - PERIODS.index(which)]
     tables = tuple(_only(table, which, other) for table in document.tables)
     return replace(document, tables=tables)
@@ -36,7 +36,7 @@ def _foreign(heading: str, other: str) -> bool:
 
 
 def header_of(document: Document, which: str) -> Header:
-    """The head of one period; `document` is the whole one, whose first blocks have a row per period."""
+    """The head of one period. `document` is the whole document; its first blocks have a row per period."""
     cells = {name: cell for row in _rows_of(document, which) for name, cell in row.items() if cell}
     number = count(cells.get("instnum", ""))
     return Header(

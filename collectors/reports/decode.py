@@ -1,4 +1,4 @@
-"""Bytes to text: UTF-8, UTF-16 with its mark, else Windows' Latin; never a failure but for what is no text at all."""
+"""Bytes to text: UTF-8, UTF-16 with its mark, else Windows-1252. Only a file that is not text fails."""
 
 import codecs
 
@@ -22,7 +22,7 @@ def decode(data: bytes, name: str) -> str:
 
 
 def as_text(data: bytes) -> str:
-    """Bytes as text by their mark, as UTF-8 if they are, else as Windows' Latin with unknown bytes replaced."""
+    """Bytes as text: by their mark, as UTF-8 if valid, else as Windows-1252 with unknown bytes replaced."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     try:

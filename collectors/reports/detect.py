@@ -1,4 +1,4 @@
-"""Which document this is, by what it calls itself; and of those that are not read, why and what to run instead."""
+"""Which document a file is, by its title. For documents that latchscope does not read: why, and what to run instead."""
 
 import re
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ ReportKind = Literal["AWR", "Statspack", "compare"]
 T = TypeVar("T")
 
 HEAD_BYTES = 128 * 1024
-"""A title stands at the top; only mail headers and style sheets may come before it."""
+"""The title is at the top. Only mail headers and style sheets may come before it."""
 _PAGE = re.compile(r"^[^\S\n]*<(!doctype|html|head|body|table|h1|title)\b", re.IGNORECASE | re.MULTILINE)
-"""A page has such a tag at the start of a line; a program that writes pages has it in quotes."""
+"""A page has such a tag at the start of a line. A program that writes pages has it in quotes."""
 
 _RUN_AWR = "run awrrpt.sql for one instance instead"
 _REFUSED: Mapping[str, tuple[str, str]] = {
@@ -35,23 +35,23 @@ _READ: Mapping[str, ReportKind] = {
 
 
 def looks_like_report(data: bytes) -> bool:
-    """Whether the file calls itself a report of Oracle, one of those that are refused included; not one that quotes it."""
+    """Whether the file calls itself a report of Oracle, refused ones included. A file that only quotes one does not count."""
     head = as_text(data[:HEAD_BYTES]).replace("\r", "\n")
     return kind_of(head) is not None or refusal_of(head) is not None
 
 
 def kind_of(text: str) -> ReportKind | None:
-    """What the document is, or None when it calls itself none of the reports that are read."""
+    """Which report the document is. None if it is none that latchscope reads."""
     return _first(_READ, text)
 
 
 def refusal_of(text: str) -> tuple[str, str] | None:
-    """What a known document is that cannot be read, and what to run instead; None for any other."""
+    """For a known document that latchscope cannot read: what it is, and what to run instead. None for any other."""
     return _first(_REFUSED, text)
 
 
 def is_of_pdb(text: str) -> bool:
-    """Whether the report was made inside a PDB, or of one."""
+    """Whether the report was made inside a PDB or for one."""
     head = _head(text[:HEAD_BYTES])
     return "workload repository pdb report" in head or "(pdb snapshots)" in head or "awr pdb report" in head
 
@@ -61,7 +61,7 @@ def is_html(text: str) -> bool:
 
 
 def _first(titles: Mapping[str, T], text: str) -> T | None:
-    """What the title is that comes first; titles begin a line, or an element where the document is a page."""
+    """The meaning of the first title. Titles begin a line, or an element in an HTML page."""
     head = text[:HEAD_BYTES]
     lines = re.sub(r"<[^<>]*>", "\n", head) if is_html(head) else head
     found = ((match.start(), what) for title, what in titles.items() if (match := _title(title).search(lines)))

@@ -1,4 +1,4 @@
-"""The head of a report: which instance of which database, which release, and from when to when."""
+"""The head of a report: the instance, its database and release, and the interval."""
 
 import re
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ _ELAPSED = re.compile(r"^\s*Elapsed:\s+([\d,.]+)\s*\(mins?\)")
 _DB_TIME = re.compile(r"^\s*DB time:\s+([\d,.]+)\s*\(mins?\)", re.IGNORECASE)
 _MONTHS = ("jan ene gen", "feb fev fév", "mar mär mrz mars", "apr avr abr avri", "may mai mag maj mei", "jun juin giu",
            "jul juil lug", "aug aou aoû ago août", "sep set sept", "oct okt out ott", "nov", "dec dez dic déc des")  # fmt: skip
-"""Short names of the months in the languages whose sessions make reports; the first three letters decide, else four."""
+"""Short names of the months in the usual session languages. The first three letters decide, else four."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the head of a report says; None where it says nothing. Times are the host's, without a zone."""
+    """The figures of a report's head. None where the head does not say. Times are the host's, without a zone."""
 
     db_name: str = ""
     dbid: str | None = None
@@ -39,14 +39,14 @@ class Header:
 
     @property
     def database(self) -> str:
-        """What to call it: the database's name, in a cluster with the number of the instance, else the instance's name."""
+        """The display name: the database's name, in a cluster with the instance number, else the instance's name."""
         name = self.db_name or self.instance or "unknown"
         number = self.instance_number if self.instance_number is not None else self.instance
         return f"{name}/{number}" if self.cluster and self.db_name and number else name
 
     @property
     def seconds(self) -> float | None:
-        """Length of the interval: as the report prints it, else end − begin; a clock that was moved spoils only the latter."""
+        """Length of the interval: as printed, else end − begin. A changed clock spoils only the second."""
         if self.elapsed_minutes:
             return float(round(self.elapsed_minutes * 60)) or self.elapsed_minutes * 60
         if self.begin and self.end:
@@ -55,12 +55,12 @@ class Header:
 
     @property
     def basis(self) -> Basis | None:
-        """The interval, or None when the head does not tell it."""
+        """The interval. None if the head does not give it."""
         return Basis("interval", self.begin, self.end, self.seconds) if self.seconds and self.seconds > 0 else None
 
     @property
     def restarted(self) -> bool:
-        """Whether the instance started after the interval began; the start is printed to the minute."""
+        """Whether the instance started after the interval began. The report prints the start to the minute."""
         return bool(self.startup and self.begin and self.startup > self.begin + timedelta(minutes=1))
 
     @property
@@ -99,7 +99,7 @@ def header(document: Document) -> Header:
 
 
 def _lines(document: Document) -> Iterator[str]:
-    """Lines of the snapshot block: of text as they stand, of HTML its rows."""
+    """Lines of the snapshot block: of a text report as printed, of HTML its rows."""
     if document.form == "text":
         yield from document.head.split("\n")
     for table in document.tables:
@@ -109,7 +109,7 @@ def _lines(document: Document) -> Iterator[str]:
 
 
 def _cell(document: Document, *headings: str, beside: str = "") -> str:
-    """The cell of the first row of the first block that has one of the headings, and `beside` as well."""
+    """The cell in the first row of the first block that has one of the headings, and also `beside`."""
     for table in _blocks(document):
         for heading in headings:
             if heading in table.headings and (not beside or beside in table.headings) and table.rows:
@@ -119,7 +119,7 @@ def _cell(document: Document, *headings: str, beside: str = "") -> str:
 
 
 def _blocks(document: Document) -> Iterator[Table]:
-    """The tables of the head: all before the one of a section of its own."""
+    """The tables of the head: all tables before the first section."""
     return (table for table in document.tables[:8] if {"release", "startuptime", "platform"} & set(table.headings))
 
 
@@ -135,13 +135,13 @@ def _host(document: Document) -> str:
 
 
 def release_in(cell: str) -> str | None:
-    """The release at the beginning of a cell, or None."""
+    """The release at the start of a cell, or None."""
     match = re.match(r"\d+(\.\d+)+", cell)
     return match[0] if match else None
 
 
 def dbid_in(cell: str) -> str | None:
-    """A DB Id, which is digits and nothing else, or None."""
+    """A DB Id, which has digits only, or None."""
     return cell if cell.isascii() and cell.isdigit() else None
 
 
@@ -155,13 +155,13 @@ def _minutes(pattern: re.Pattern[str], lines: list[str]) -> float | None:
 
 
 def moment_in(cell: str) -> datetime | None:
-    """The moment at the beginning of a cell (23-Apr-14 18:30:05), or None."""
+    """The moment at the start of a cell (23-Apr-14 18:30:05), or None."""
     match = re.match(_MOMENT, cell)
     return _moment(match.groups()) if match else None
 
 
 def _moment(parts: tuple[str | None, ...]) -> datetime | None:
-    """Day, month's short name in any of the usual languages, year, hour, minute, second; None when it is no date."""
+    """Day, short name of the month in any of the usual languages, year, hour, minute, second. None if it is no date."""
     day, month, year, hour, minute, second = (part or "0" for part in parts)
     number = month_of(month)
     full = int(year) + (2000 if len(year) == 2 else 0)
@@ -173,7 +173,7 @@ def _moment(parts: tuple[str | None, ...]) -> datetime | None:
 
 
 def month_of(name: str) -> int | None:
-    """1 to 12, of a short name or of a number with a sign (4月)."""
+    """1 to 12, from a short name or from a number with a sign (4月)."""
     digits = re.match(r"\d{1,2}", name)
     if digits:
         return int(digits[0])

@@ -1,4 +1,4 @@
-"""HTML reports, read by lxml as a stream of tags: no tree is built, so nesting and size cost nothing but time."""
+"""Reads HTML reports with lxml as a stream of tags. No tree is built, so nesting and size cost only time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,10 +8,10 @@ from lxml import etree
 from collectors.reports.tables import Document, Table, add, squeeze
 
 MOST_COLUMNS = 300
-"""Oracle's widest table has some forty; what a row has beyond is dropped, so that spans cannot fill the memory."""
+"""Oracle's widest table has some forty columns. Cells beyond this are dropped, so that spans cannot fill the memory."""
 PIECE = 1 << 20
 PADDING = b" " * 100
-"""What lxml may hold back until it is closed, so that every tag of the report has gone by before."""
+"""What lxml may hold back until it is closed. It makes sure that every tag of the report has been seen before that."""
 _HEADINGS = {"h1", "h2", "h3", "h4"}
 _SILENT = "No data exists for this section"
 _INVISIBLE = {"style", "script"}
@@ -21,7 +21,7 @@ _BREAKS = {"br", "p", "div", "li"}
 def parse(text: str) -> Document:
     """The tables of an HTML report, each under the nearest heading before it. Raises TooManyTables."""
     walk = _Walk()
-    # lxml calls those methods of a target that it has; the stubs want all of them.
+    # lxml calls only the methods that a target has; the stubs require all of them.
     parser = etree.HTMLParser(target=walk, encoding="utf-8", huge_tree=True)  # type: ignore[call-overload]
     data = text.replace("\0", " ").encode(errors="replace") + PADDING
     for begin in range(0, len(data), PIECE):
@@ -33,7 +33,7 @@ def parse(text: str) -> Document:
 
 @dataclass(slots=True)
 class _Open:
-    """The table, row and cell being read."""
+    """The table, row and cell that are open."""
 
     summary: str
     headings: list[list[str]] = field(default_factory=list)
@@ -45,7 +45,7 @@ class _Open:
     span: int = 1
 
     def end_cell(self) -> None:
-        """Close the cell, if one is open; a heading over several columns stands over each of them."""
+        """Close the cell, if one is open. A heading over several columns counts for each of them."""
         if self.cell is not None and self.row is not None:
             self.row += [_clean(self.cell)] * min(self.span, MOST_COLUMNS - len(self.row))
             self.spanned |= self.row_is_heading and self.span > 1
@@ -60,7 +60,7 @@ class _Open:
         self.row = None
 
     def named(self) -> tuple[str, ...]:
-        """One name per column; where two rows of headings stand above each other, the upper names a group."""
+        """One name per column. Where two rows of headings follow each other, the upper one names a group."""
         if not self.headings:
             return ()
         last, upper = self.headings[-1], self.headings[-2] if len(self.headings) > 1 and self.spanned else []
@@ -70,7 +70,7 @@ class _Open:
 
 
 class _Walk:
-    """What is open while the tags go by: a heading, a table."""
+    """The open elements of the stream: a heading, a table."""
 
     def __init__(self) -> None:
         self.tables: list[Table] = []
@@ -81,11 +81,11 @@ class _Walk:
         self.table: _Open | None = None
         self.hidden = False
         self.whole = False
-        """Whether all of the file has gone by; what is ended after that was cut off with it."""
+        """Whether the whole file has been read. Elements that end after that were cut off with it."""
         self.cut: set[str] = set()
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Take an opening tag; it ends what cannot hold it, as browsers do."""
+        """Handle an opening tag. It closes any element that cannot contain it, as browsers do."""
         if tag in _INVISIBLE:
             self.hidden = True
         elif tag in _HEADINGS:

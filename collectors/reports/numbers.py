@@ -1,4 +1,4 @@
-"""Numbers as reports print them: 1,234 · .5 · -4,018 · 20.1K · 109.72us · N/A · blank · ####. What is unknown stays None."""
+"""Numbers as reports print them: 1,234 · .5 · -4,018 · 20.1K · 109.72us · N/A · blank · ####. Unknown stays None."""
 
 import re
 
@@ -15,7 +15,7 @@ def is_overflow(cell: str) -> bool:
 
 
 def real(cell: str) -> float | None:
-    """A number with thousands separators, a sign or a scale; None for anything else, above all for blank and N/A."""
+    """A number with thousands separators, a sign or a scale. None for anything else, including blank and N/A."""
     parsed = _parsed(cell)
     if parsed is None or parsed[1].upper() not in _SCALES:
         return None
@@ -23,7 +23,7 @@ def real(cell: str) -> float | None:
 
 
 def count(value: str) -> int | float | None:
-    """A number, whole where it is printed whole."""
+    """A number, as an int if it is printed without decimals."""
     number = real(value)
     if number is None:
         return None
@@ -31,7 +31,7 @@ def count(value: str) -> int | float | None:
 
 
 def micro(cell: str, unit: str) -> int | None:
-    """A time in microseconds; its own unit (109.72us) goes before `unit`, the unit its column heading names."""
+    """A time in microseconds. A unit in the cell (109.72us) wins over `unit`, the unit of the column heading."""
     parsed = _parsed(cell)
     if parsed is None:
         return None
@@ -44,7 +44,7 @@ def micro(cell: str, unit: str) -> int | None:
 
 
 def decimals(cell: str) -> int | None:
-    """How many decimals a number is printed with; None when it is none."""
+    """How many decimals a number is printed with. None if it is not a number."""
     parsed = _NUMBER.fullmatch(cell.strip()) if len(cell) <= LARGEST_CELL else None
     return len(parsed[2].partition(".")[2]) if parsed and parsed[2] else None
 

@@ -1,4 +1,4 @@
-"""read(): the bytes of a report → the changes over its interval, or why there are none. The way in to this folder."""
+"""read(): the bytes of a report → the changes over its interval, or why there are none. The entry point of this folder."""
 
 import re
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ from collectors.reports.tables import MOST_TABLES, Document, ReportTables, TooMa
 __all__ = ["looks_like_report", "read"]
 
 NEEDED = ("v$latch", "v$rowcache", "v$system_event")
-"""What every report has that is not cut off."""
+"""The sections of every complete report."""
 AFTER_RESTART = "make a report from two snapshots after the restart"
 RESTART = ("span an instance shutdown", "instance was shutdown between snapshots")
 
 
 def read(data: bytes, name: str) -> tuple[Delta | NotComparable, ...]:
-    """One element for a report, two for a compare-periods report, first and second period in that order.
+    """One element for a report; two for a compare-periods report, in the order first, second period.
 
-    Raises InputError, one line that begins with `name`: no report, a report that cannot be read, or not even its
-    interval readable.
+    Raises InputError, one line that starts with `name`: not a report, a report that cannot be read, or a report without a
+    readable interval.
     """
     content = decode(data, name)
     kind = _kind(content, name)
@@ -43,7 +43,7 @@ def read(data: bytes, name: str) -> tuple[Delta | NotComparable, ...]:
 
 
 def _tells(delta: Delta) -> bool:
-    """Whether anything of the row cache could be read."""
+    """Whether any figure of the row cache could be read."""
     return any(not isinstance(delta.read(view), Missing) for view in (*NEEDED, "v$mutex_sleep"))
 
 
@@ -60,7 +60,9 @@ def _kind(content: str, name: str) -> ReportKind:
         raise InputError(f"{name} is {refusal[0]}; {refusal[1]}")
     kind = kind_of(content)
     if kind is None:
-        raise InputError(f"{name} is no AWR or Statspack report; run awrrpt.sql or spreport.sql and give its output")
+        raise InputError(
+            f"{name} is not an AWR or Statspack report; run awrrpt.sql or spreport.sql and give its output"
+        )
     return kind
 
 
@@ -76,7 +78,7 @@ def _period(content: str, document: Document, head: Header, kind: ReportKind, na
     if of_pdb and not _has_latches(readings):
         raise InputError(f"{name} is a report of one PDB, which has no latch sections; make it in CDB$ROOT instead")
     instance = {"v$instance": Rows("v$instance", (head.row,))}
-    # The last section of a text may lack its end for other reasons, so what is missing must fit.
+    # The last section of a text may lack its end for other reasons, so check what is missing too.
     lacking = bool(document.cut) and any(isinstance(readings[view], Missing) for view in NEEDED)
     cut_off = bool(printed.cut) or lacking or _unfinished(content)
     return reported(

@@ -1,4 +1,4 @@
-"""What a reader of one view is, and the small steps that readers share."""
+"""The type of a reader of one view, and the small steps that readers share."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ from collectors.reports.tables import ReportTables
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Which view is read from a report, and how; `read` gives Missing where its sections are not printed."""
+    """Which view is read from a report, and how. `read` gives Missing if its sections are not printed."""
 
     view: str
     read: Callable[[ReportTables], Reading]
@@ -20,7 +20,7 @@ class Reader:
 
 @cache
 def asked(view: str) -> tuple[str, ...]:
-    """The names our newest statement asks of a view: what a report prints beyond them is left alone likewise."""
+    """The names that our newest statement asks of a view. A reader ignores any others that a report prints."""
     statement = list(collectors()[view].statements.values())[-1]
     return tuple(re.findall(r"'([^']+)'", statement))
 
@@ -29,16 +29,16 @@ ANOTHER = "make the report again with all its sections, or diagnose what `latchs
 
 
 def missing(view: str, title: str, way_out: str = ANOTHER) -> Missing:
-    """A view whose section the report does not print, or that the end of the file cuts off."""
+    """A view whose section is not printed or is cut off."""
     return Missing(view, "unread", f"the report has no complete section {title}", way_out)
 
 
 def added(values: Iterable[int | float | None]) -> int | float | None:
-    """The sum, or None when one of the values is unknown."""
+    """The sum. None if one of the values is unknown."""
     known = list(values)
     return None if any(value is None for value in known) else sum(value for value in known if value is not None)
 
 
 def known_cells(row: dict[str, Value]) -> Row:
-    """The row without the columns nobody could tell: absent, not NULL."""
+    """The row without the columns of unknown value: absent, not NULL."""
     return {name: value for name, value in row.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Every reader of `collectors/reports/sections`, found by scanning; a wrong module fails loudly."""
+"""Every reader of `collectors/reports/sections`, found by scanning. A wrong module stops the start with an error."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""What people must know about a report before they believe it: layout, window, sections that are not there."""
+"""What people must know before they trust a report: its layout, its window, its missing sections."""
 
 from collectors.durations import LONG_WINDOW, long_window
 from collectors.reports import compare
@@ -10,17 +10,19 @@ VERIFIED = {
     ("AWR", "text"): ("11.2.0.3", "11.2.0.4", "12.2."),
     ("Statspack", "text"): ("11.2.0.3", "12.1.0.2"),
 }
-"""Releases of which real reports were read and held against their figures."""
+"""Releases whose real reports were read and checked."""
 SHORT = 5 * 60
 
 
 def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool = False) -> tuple[str, ...]:
-    """The notes on one period, in the order in which they matter."""
+    """The notes on one period, the most important first."""
     said = [*_layout(head, printed), *_window(head)]
     if printed.kind == "compare":
         said += [compare.NOTE, compare.UNIT_NOTE]
     if of_pdb:
-        said.append("made inside a PDB: latches and mutexes belong to the whole instance, so make it in CDB$ROOT")
+        said.append(
+            "made inside a PDB: latches and mutexes belong to the whole instance, so make the report in CDB$ROOT"
+        )
     if printed.cut:
         said.append(f"the file ends inside {', '.join(printed.cut)}, which is therefore not used")
     elif cut_off:

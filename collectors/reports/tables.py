@@ -1,4 +1,4 @@
-"""What both parsers give: the tables of a report by section, and one way to read their cells, whatever printed them."""
+"""What both parsers give: the tables of a report by section, and one way to read their cells."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,15 +9,15 @@ from collectors.reports.numbers import count, is_overflow, micro, real
 
 
 def squeeze(heading: str) -> str:
-    """A heading without case, blanks and signs: 'Avg Slps /Miss' → 'avgslpsmiss', alike in HTML and above a ruler."""
+    """A heading in lower case without blanks and signs: 'Avg Slps /Miss' → 'avgslpsmiss', the same in HTML and in text."""
     return re.sub(r"[^a-z0-9]", "", heading.lower())
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One printed table: squeezed section and column headings, cells as printed without surrounding blanks.
+    """One printed table: squeezed section and column headings, and cells as printed without surrounding blanks.
 
-    `widths` are the column widths of a text report, where names are cut; empty for HTML.
+    `widths` are the column widths of a text report, which cuts names. Empty for HTML.
     """
 
     section: str
@@ -28,11 +28,11 @@ class Table:
 
 
 MOST_TABLES = 5_000
-"""Reports have some fifty to a few hundred, pages of text among them."""
+"""Reports have some fifty to a few hundred tables, pages of text among them."""
 
 
 class TooManyTables(Exception):
-    """More tables than any report has; reading on would only fill the memory."""
+    """More tables than any report has. Reading on would only fill the memory."""
 
 
 def add(tables: list[Table], table: Table) -> None:
@@ -44,19 +44,19 @@ def add(tables: list[Table], table: Table) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed report. `silent` sections say themselves that they have no data; `cut` ones end with the file."""
+    """A parsed report. `silent` sections say that they have no data; `cut` ones end with the file."""
 
     form: Literal["html", "text"]
     tables: tuple[Table, ...]
     silent: frozenset[str] = frozenset()
     cut: frozenset[str] = frozenset()
     head: str = ""
-    """Plain text of what precedes the first section."""
+    """Plain text before the first section."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """One row, read by column heading; of two columns with one heading the second is asked for as '…#2'."""
+    """One row, read by column heading. Of two columns with the same heading the second is '…#2'."""
 
     cells: Mapping[str, str]
     widths: Mapping[str, int]
@@ -64,11 +64,11 @@ class ReportRow:
     notes: dict[str, None]
 
     def text(self, *headings: str) -> str:
-        """The cell under the first of some headings that the table has; empty when it has none or the cell is blank."""
+        """The cell under the first of some headings that the table has. Empty if it has none or the cell is blank."""
         return next((self.cells[name] for name in headings if name in self.cells), "")
 
     def name(self, known: tuple[str, ...], *headings: str) -> str:
-        """A name, restored where a text report cut it at the column's width and one known name alone begins so."""
+        """A name. If a text report cut it at the column's width and exactly one known name starts with it, the full name."""
         heading = next((name for name in headings if name in self.cells), "")
         printed = self.cells.get(heading, "")
         if printed in known or len(printed) < self.widths.get(heading, 1_000) - 1:
@@ -77,7 +77,7 @@ class ReportRow:
         return full[0] if len(full) == 1 else printed
 
     def count(self, *headings: str) -> int | float | None:
-        """A number, or None where it is blank, N/A, or did not fit its column."""
+        """A number. None if it is blank, N/A, or did not fit its column."""
         return count(self._number(*headings))
 
     def real(self, *headings: str) -> float | None:
@@ -85,7 +85,7 @@ class ReportRow:
         return real(self._number(*headings))
 
     def micro(self, unit: str, *headings: str) -> int | None:
-        """A time in microseconds; `unit` is the unit of cells that carry none."""
+        """A time in microseconds. `unit` is the unit of cells without one."""
         return micro(self._number(*headings), unit)
 
     def _number(self, *headings: str) -> str:
@@ -97,24 +97,24 @@ class ReportRow:
 
 @dataclass(slots=True)
 class ReportTables:
-    """A report laid open to the section readers; they leave here what people must know about it."""
+    """A report as the section readers see it. They add notes that people must read."""
 
     document: Document
     kind: Literal["AWR", "Statspack", "compare"]
     db_time_micro: int | None = None
     cpus: int | None = None
     year: int | None = None
-    """Year of the end snapshot, for sections that print none."""
+    """Year of the end snapshot, for sections that print no year."""
     notes: dict[str, None] = field(default_factory=dict)
     """Ordered and without repetition, as keys."""
     absent: dict[str, None] = field(default_factory=dict)
     cut: dict[str, None] = field(default_factory=dict)
 
     def section(self, *titles: str, summary: str = "", wanted: bool = True) -> tuple[ReportRow, ...] | None:
-        """The rows of a section under any of its titles, pages joined; None when it is not printed or cut off.
+        """The rows of a section under any of its titles, pages joined. None if it is not printed or cut off.
 
-        `summary` is how the `summary` attribute of its HTML table begins, which is steadier than the heading.
-        The reader of the report learns of a `wanted` section that is absent.
+        `summary` is the start of the `summary` attribute of its HTML table, which changes less than the heading.
+        A `wanted` section that is absent becomes a note.
         """
         names = {squeeze(title) for title in titles}
         tables = [t for t in self.document.tables if _is(t, names, summary)]

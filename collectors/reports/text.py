@@ -1,4 +1,4 @@
-"""Text reports: sections by their heading at the start of a line, columns by the dash ruler under the column headings."""
+"""Text reports: a section starts with its heading at the start of a line; a ruler of dashes gives the columns."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,10 +8,10 @@ from itertools import pairwise
 from collectors.reports.tables import Document, Table, add, squeeze
 
 _MARKS = ("DB/Inst:", " for DB:")
-"""What follows the title of a section: the first in every release but 9.2, which has the second."""
+"""What follows the title of a section. The second form is that of 9.2."""
 _SILENT = "No data exists for this section"
 HEADING_LINES = 4
-"""At most so many lines of column headings stand above a ruler."""
+"""The most lines of column headings above a ruler."""
 LONGEST_LINE = 2_000
 MOST_COLUMNS = 40
 
@@ -25,12 +25,12 @@ class _Open:
     columns: tuple[tuple[int, int], ...]
     rows: list[list[str]] = field(default_factory=list)
     name_above: bool = False
-    """Whether each row's name stands on a line of its own, above its numbers: Latch Sleep Breakdown of 10.2."""
+    """Whether each row's name has a line of its own, above its numbers: Latch Sleep Breakdown of 10.2."""
     name: str = ""
 
 
 def parse(text: str) -> Document:
-    """The tables of a text report; pages repeat their heading, so a long section gives one table per page."""
+    """The tables of a text report. Pages repeat their heading, so a long section gives one table per page."""
     walk = _Walk()
     for line in _lines(text):
         for part in line.split("\f"):
@@ -39,7 +39,7 @@ def parse(text: str) -> Document:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """One line after the other: a list of millions of short ones would take ten times the memory of the text."""
+    """One line at a time. A list of millions of short lines would take ten times the memory of the text."""
     begin = 0
     while (end := text.find("\n", begin)) >= 0:
         yield text[begin:end]
@@ -48,7 +48,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 class _Walk:
-    """What is open while the lines go by: a section, the lines that may be column headings, a table."""
+    """The state of the parser: a section, the lines that may be column headings, a table."""
 
     def __init__(self) -> None:
         self.section = ""
@@ -60,7 +60,7 @@ class _Walk:
         self.head: list[str] = []
 
     def line(self, line: str) -> None:
-        """Take the next line of the report."""
+        """Handle the next line of the report."""
         title = _title(line)
         if title:
             self._end()
@@ -84,7 +84,7 @@ class _Walk:
 
     def _remember(self, line: str) -> None:
         if self.table and self.in_head:
-            # The blocks of the report's head have no closing line; a blank one ends them.
+            # The blocks of the head have no closing line; a blank line ends them.
             self._end()
         self.above = [*self.above, line][-HEADING_LINES:] if line and not line.startswith("->") else []
 
@@ -98,14 +98,14 @@ class _Walk:
 
     def document(self) -> Document:
         """The report, after its last line."""
-        # A stroke closes each section; until it, the next page may hold the rest.
+        # A line of dashes closes each section. Before that, the rest may be on the next page.
         cut = frozenset({self.section} - self.silent - {""})
         self._end()
         return Document("text", tuple(self.tables), frozenset(self.silent), cut, "\n".join(self.head))
 
 
 def _title(line: str) -> str:
-    """The title of the section that begins on this line, or nothing."""
+    """The title of the section that starts on this line. Empty if none does."""
     ends = [line.find(mark) for mark in _MARKS]
     end = next((end for end in ends if end > 0), 0)
     title = "" if line.startswith((" ", "-")) else line[:end].strip()
@@ -113,13 +113,13 @@ def _title(line: str) -> str:
 
 
 def _is_end(line: str) -> bool:
-    """Whether the line is the indented stroke that closes a section."""
+    """Whether the line is the indented line of dashes that closes a section."""
     stroke = line.strip()
     return line.startswith(" ") and len(stroke) >= 5 and not stroke.strip("-")
 
 
 def _columns(line: str) -> tuple[tuple[int, int], ...]:
-    """Begin and end of the columns that a ruler rules; none where the line is no ruler."""
+    """Start and end of each column under a ruler. Empty if the line is not a ruler."""
     if not line.startswith(("-", "~")) or line.strip("-~ ") or " " not in line:
         return ()
     columns = tuple((match.start(), match.end()) for match in re.finditer(r"[-~]+", line))
@@ -127,7 +127,7 @@ def _columns(line: str) -> tuple[tuple[int, int], ...]:
 
 
 def _name_above(above: list[str]) -> tuple[tuple[str, ...], list[str]]:
-    """The heading of a name that stands on a line of its own under its own ruler, and the headings of the numbers."""
+    """The heading of a name that has a line and a ruler of its own, and the headings of the numbers."""
     ruler = next((i for i, line in enumerate(above) if line.startswith("-") and not line.strip("-")), None)
     if ruler is None:
         return (), above
@@ -138,7 +138,7 @@ Spans = tuple[tuple[int, int], ...]
 
 
 def _headings(above: list[str], columns: Spans) -> tuple[str, ...]:
-    """What stands above each column, top down, squeezed; above an indented ruler stand the names of groups."""
+    """The squeezed headings above each column, top down. An indented ruler has the names of groups above it."""
     groups = next((i for i, line in enumerate(above) if line.startswith(" ") and not line.strip("- ")), None)
     if groups is None:
         return tuple(squeeze(_above(above, span)) for span in columns)
@@ -182,7 +182,7 @@ def _take_stacked(table: _Open, line: str) -> None:
 
 
 def _cells(line: str, columns: tuple[tuple[int, int], ...]) -> list[str]:
-    """Cells by the ruler; of a line whose columns were pushed aside, by blanks from the right."""
+    """Cells by the ruler. If a line has shifted columns, cells by blanks from the right."""
     reached = sum(begin < len(line) for begin, _ in columns)
     gaps = [line[left[1] : right[0]] for left, right in pairwise(columns[: reached + 1])]
     if any(gap.strip() for gap in gaps):

@@ -10,7 +10,7 @@ from collectors.simulator.scenario import Scenario
 
 @cache
 def scenarios() -> Mapping[str, Scenario]:
-    """Name → scenario of every module here that holds one; two of one name are an error."""
+    """Name → scenario of every module here. Two with the same name are an error."""
     found: dict[str, Scenario] = {}
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         for value in vars(importlib.import_module(module.name)).values():

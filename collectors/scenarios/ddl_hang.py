@@ -1,6 +1,6 @@
 """ddl-hang: 19c on an ordinary day, until one DDL holds the entry of a hot table for a minute and everybody waits for it.
 
-No wait ends while the DDL holds it, so v$system_event stands still: only a look at v$session shows what is going on.
+No wait ends while the DDL holds the entry, so v$system_event does not move. Only a look at v$session shows the hang.
 """
 
 from collectors.model import ROW_CACHE_LOCK_EVENT
@@ -11,7 +11,7 @@ from collectors.simulator.sessions import ScriptedBlocker, ScriptedHang
 
 BEGIN, END = 60.0, 135.0
 ENTRY = "5D00000006004F5244455253"
-"""Owner 93 in four bytes, the length of the name in two, ORDERS: as a public script reads keys of dc_objects."""
+"""Owner 93 in four bytes, the length of the name in two, ORDERS: the way a public script reads keys of dc_objects."""
 
 DEPLOYMENT = ScriptedBlocker(
     sid=312,

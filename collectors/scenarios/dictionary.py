@@ -1,8 +1,8 @@
-"""The row caches of the scripted instances. Which child guards which cache is the script's own, as it is every instance's own."""
+"""The row caches of the scripted instances. Each script decides which child guards which cache, as each real instance does."""
 
 from collectors.simulator.scenario import Cache
 
-# Every cache has a trickle of gets of its own, at a pace of its own, as background work gives it.
+# Background work gives every cache a few gets, each at its own rate.
 RELEASE_11_2 = (
     Cache(1, 3, "dc_rollback_segments", entries=96, extra_gets=41),
     Cache(2, 1, "dc_free_extents", entries=0),

@@ -15,7 +15,7 @@ BUSIEST = (
     "select sequence_owner, sequence_name, cache_size, last_number from dba_sequences where cache_size < 20 and "
     "sequence_owner not in ('SYS', 'SYSTEM') order by last_number desc"
 )
-"""The confirming query of sequence-nocache and what names its count, which a test holds to the cause."""
+"""The confirming query of sequence-nocache and the query that names what it counted. A test checks both against the cause."""
 
 NUMBERING = replace(
     ORDINARY,

@@ -14,7 +14,7 @@ FAMILIES = (
     "select max(sql_id) as sql_id, count(*) as statements from v$sqlstats where force_matching_signature > 0 group by "
     "force_matching_signature having count(*) > 50 order by 2 desc"
 )
-"""The confirming query of hard-parse-storm and what names its count, which a test holds to the cause."""
+"""The confirming query of hard-parse-storm and the query that names what it counted. A test checks both against the cause."""
 
 PARSING = replace(
     ORDINARY,

@@ -21,7 +21,7 @@ BY_TABLESPACE = (
     "select tablespace_name, status, count(*) as segments from dba_rollback_segs group by tablespace_name, status "
     "order by 3 desc"
 )
-"""The confirming query of undo-segments and what names its count, which a test holds to the cause."""
+"""The confirming query of undo-segments and the query that names what it counted. A test checks both against the cause."""
 LEFT: Mapping[str, tuple[NamedRow, ...]] = {
     BY_TABLESPACE: (
         {"tablespace_name": "UNDOTBS1", "status": "OFFLINE", "segments": 14645.0},

@@ -13,7 +13,7 @@ QUIET = {
     "[06] kqrGetClusterLock": (0.01, 0.00001),
 }
 FAST = {"dc_users": 0.934, "dc_tablespaces": 0.922, "dc_segments": 0.626}
-"""Share of the look-ups that take the fast way, as a 19c instance was published with (F. Hoogland, March 2020)."""
+"""Share of the look-ups by the fast way, as published for a 19c instance (F. Hoogland, March 2020)."""
 ORDINARY_19 = replace(
     ORDINARY,
     children={},

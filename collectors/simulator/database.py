@@ -57,7 +57,7 @@ class ScriptedDatabase:
         return table(self.scenario, name, self._now, self._began, collectors()[name].key)
 
     def _asked_once(self, sql: str, binds: Binds) -> Answer:
-        """What an action or a preflight asks: holders of the latch, the kind, or the number of a confirming query."""
+        """The answer to an action or a preflight: holders of the latch, the kind, or the number of a confirming query."""
         if sql == database_kind.SURROUNDINGS:
             return Answer(("database_role", "rds_users"), [("PRIMARY", 0)])
         now = ScenarioState(self.scenario, self._elapsed(), self._began)
@@ -81,7 +81,7 @@ class ScriptedDatabase:
         raise StatementError("ORA-00900: the scripted database does not know this statement")
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """There is nothing to close."""
 
 
 def _as_rows(columns: tuple[str, ...], rows: list[tuple[Value, ...]]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""The hangs of a scripted database: who waits at a moment, and what the counters get of it, which is nothing till the end."""
+"""The hangs of a scripted database: who waits at a moment, and what the counters show, which is nothing until the end."""
 
 from collectors.model import Row
 from collectors.release import at_least
@@ -7,7 +7,7 @@ from collectors.simulator.sessions import ScriptedHang
 
 
 def loops(now: ScenarioState) -> tuple[int, float]:
-    """Whole loops behind, and seconds into the present one."""
+    """Completed loops, and seconds into the current one."""
     passed, into = divmod(max(now.at, 0.0), now.scenario.length)
     return int(passed), into
 
@@ -35,7 +35,7 @@ def database_seconds(now: ScenarioState) -> float:
 
 
 def hanging(now: ScenarioState) -> list[tuple[ScriptedHang, int, float]]:
-    """Sessions that hang at this moment: their hang, their number in it, and seconds they have waited."""
+    """Sessions that hang now: their hang, their number in it, and the seconds they have waited."""
     _, into = loops(now)
     return [
         (hang, session, hang.waited(session, into))
@@ -46,7 +46,7 @@ def hanging(now: ScenarioState) -> list[tuple[ScriptedHang, int, float]]:
 
 
 def blockers(now: ScenarioState) -> list[Row]:
-    """Rows of v$rowcache_parent joined with their holders: what the hangs of this moment hang on."""
+    """Rows of v$rowcache_parent joined with their holders, for the hangs of this moment."""
     stuck = hanging(now)
     return [
         {
@@ -98,7 +98,7 @@ def elsewhere(now: ScenarioState, instance: object, sid: object) -> list[Row]:
 
 
 def library_cache_waiters(now: ScenarioState) -> list[Row]:
-    """Who waits in the library cache for the holders of the hangs of this moment."""
+    """Who waits in the library cache for the holders of the current hangs."""
     stuck = hanging(now)
     return [
         {
@@ -117,12 +117,12 @@ def library_cache_waiters(now: ScenarioState) -> list[Row]:
 
 
 def sid_of(session: int) -> int:
-    """The sid of a session that hangs, apart from those of the scripted waiters."""
+    """The sid of a session that hangs. It differs from those of the scripted waiters."""
     return 600 + session
 
 
 def blocked_by(now: ScenarioState, sid: int | None, elsewhere: int | None = None) -> Row:
-    """The columns of v$session that name who holds what a session waits for; `elsewhere`: on another instance."""
+    """The columns of v$session that name the blocker of a session. `elsewhere`: on another instance."""
     instance = None if sid is None else elsewhere or now.scenario.instance
     return {
         "blocking_instance": instance,

@@ -1,4 +1,4 @@
-"""The latches of a scripted database, where they are missed, and the waits that come of it."""
+"""The latches of a scripted database, their miss locations, and the waits that result."""
 
 from collections import defaultdict
 
@@ -13,7 +13,7 @@ def _children(scenario: Scenario) -> list[int]:
 
 
 def latch_children(now: ScenarioState) -> list[Row]:
-    """Rows of v$latch_children; none where mutexes guard the row cache."""
+    """Rows of v$latch_children. Empty where mutexes guard the row cache."""
     if now.scenario.mutexes:
         return []
     return [
@@ -40,7 +40,7 @@ def latch(now: ScenarioState) -> list[Row]:
         for name in ("gets", "misses", "sleeps", "spin_gets", "wait_time"):
             value = row[name]
             sums[name] += value if isinstance(value, int) else 0
-    if now.scenario.mutexes:  # the name lives on, with a get an hour
+    if now.scenario.mutexes:  # the name still exists, with one get an hour
         sums |= {"gets": 41, "misses": 0, "sleeps": 0, "spin_gets": 0, "wait_time": 0}
     rows: list[Row] = [{"latch#": now.scenario.latch, "name": ROW_CACHE_LATCH, **sums}]
     for index, latch in enumerate(sorted({name for _, load in now.scenario.loop for name in load.latches})):
@@ -117,7 +117,7 @@ def _sleeps(load: ScriptedLoad) -> float:
 def system_event(now: ScenarioState) -> list[Row]:
     """Rows of v$system_event: the latch or mutex waits that follow from the script, and the other events.
 
-    Scripted databases have no background work, so what foreground sessions waited is all that was waited.
+    Scripted databases have no background work, so foreground waits are all waits.
     """
     own = ROW_CACHE_MUTEX_EVENT if now.scenario.mutexes else "latch: row cache objects"
     events = {own, *(event for _, load in now.scenario.loop for event in load.events)}

@@ -1,7 +1,7 @@
-"""A scripted database as a function of time: a loop of phases with steady rates, and the load model that ties them.
+"""A scripted database as a function of time: a loop of phases with steady rates, and the load model that links them.
 
-A counter at time t is the integral of its rate, so polls at any moment, in any number, by any process agree. The load
-model: a parent get takes the child latch three times and a subordinate get once; every miss ends in a spin get or a
+A counter at time t is the integral of its rate. So any polls, at any moment and by any process, agree. The load
+model: a parent get takes the child latch three times and a subordinate get once. Every miss ends in a spin get or a
 sleep, so sleeps + spin gets ≥ misses.
 """
 
@@ -32,11 +32,11 @@ class Cache:
     subordinate: int | None = None
     entries: int = 20
     extra_gets: float = 0.0
-    """Gets per second that every phase has, so that no two caches look alike."""
+    """Gets per second in every phase, so that no two caches look alike."""
 
     @property
     def latch_gets(self) -> int:
-        """Child latch gets that one get of this cache takes."""
+        """Child latch gets per get of this cache."""
         return 3 if self.type == "PARENT" else 1
 
 
@@ -55,7 +55,7 @@ class ScriptedLoad:
 
     gets: Mapping[str, float] = field(default_factory=dict)
     fastgets: Mapping[str, float] = field(default_factory=dict)
-    """v$rowcache.fastgets, 12.1 and later: look-ups that gets do not count."""
+    """v$rowcache.fastgets, 12.1 and later: look-ups that are not in gets."""
     getmiss_ratio: float = 0.0004
     modifications: Mapping[str, float] = field(default_factory=dict)
     usage: Mapping[str, int] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class ScriptedLoad:
     waiters: Mapping[str, float] = field(default_factory=dict)
     """Shares of the sleeps by the location that waited."""
     events: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Waits and seconds waited per second, beside the row cache latch, which follows from the children."""
+    """Waits and seconds waited per second. Waits for the row cache latch follow from the children and are not among them."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """v$sys_time_model: seconds per second."""
     statistics: Mapping[str, float] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class ScriptedLoad:
     """Other latches: gets, sleeps and seconds slept per second."""
     max_concurrency: int = 60
     mutexes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """v$mutex_sleep: sleeps and seconds waited per second by location; the event follows from them."""
+    """v$mutex_sleep: sleeps and seconds waited per second by location. The event follows from them."""
     cluster_locks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """DLM requests and conflicts per second by cache name."""
     result_cache_places: Mapping[str, float] = field(default_factory=dict)
@@ -85,21 +85,21 @@ class ScriptedLoad:
     waiting: tuple[ScriptedWaiters, ...] = ()
     holding: tuple[ScriptedHolder, ...] = ()
     answers: Mapping[str, float] = field(default_factory=dict)
-    """Numbers that confirming queries give, by their text."""
+    """The answers to confirming queries, by their text."""
     names: Mapping[str, tuple[NamedRow, ...]] = field(default_factory=dict)
-    """What queries name that say what was counted, by their text."""
+    """The answers to queries that name what was counted, by their text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A scripted database: what it is, and the loop it goes through."""
+    """A scripted database: its description, and the loop it runs through."""
 
     name: str
     release: str
     about: str
     caches: tuple[Cache, ...]
     ordinary: ScriptedLoad
-    """The load of the days before the script began."""
+    """The load of the days before the script starts."""
     loop: tuple[tuple[float, ScriptedLoad], ...]
     """Seconds and load of each phase."""
     latch: int = 270
@@ -111,14 +111,14 @@ class Scenario:
     """Name of its cluster (RAC)."""
     instance: int = 1
     container: tuple[int, str] | None = None
-    """Number and name of the container that sessions are in; None where there is no CDB."""
+    """Number and name of the container of the sessions. None without a CDB."""
     mutexes: bool = False
     """Mutexes, not child latches, guard the row cache (12.2 and later)."""
     interval_seconds: float = 2.0
     hangs: tuple[ScriptedHang, ...] = ()
-    """What hangs within the loop; its waits and their DB time come on top of the loads."""
+    """The hangs of the loop. Their waits and their DB time are added to the loads."""
     marks: tuple[tuple[float, str], ...] = ()
-    """Seconds into the loop, and what somebody changes then, in their words."""
+    """Seconds into the loop, and what somebody changes then, in their own words."""
 
     @property
     def length(self) -> float:
@@ -129,7 +129,7 @@ class Scenario:
 def ramp(
     start: ScriptedLoad, end: ScriptedLoad, seconds: float, steps: int = 5
 ) -> tuple[tuple[float, ScriptedLoad], ...]:
-    """Phases that lead from one load to another; what has no number in between (shares, usage) is taken from the end."""
+    """Phases that lead from one load to another. A value that has no middle (shares, usage) is that of the end."""
     return tuple((seconds / steps, _mixed(start, end, (step + 0.5) / steps)) for step in range(steps))
 
 
@@ -160,7 +160,7 @@ def _mixed(start: ScriptedLoad, end: ScriptedLoad, share: float) -> ScriptedLoad
 
 
 _RATES: dict[int, tuple[Scenario, dict[object, list[float]]]] = {}
-"""By scenario, which is kept beside them so that its id stays its own."""
+"""By scenario. The scenario is kept beside them so that its id stays unique."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class ScenarioState:
     def _rates(
         self, rate: Callable[Concatenate[ScriptedLoad, P], float], *of: P.args, **named: P.kwargs
     ) -> list[float]:
-        """The rate of the days before and of each phase; a scenario never changes, so each is worked out once."""
+        """The rate of the days before and of each phase. A scenario never changes, so each rate is computed once."""
         known = _RATES.setdefault(id(self.scenario), (self.scenario, {}))[1]
         key = (rate, *(id(part) if isinstance(part, Scenario) else part for part in of), *named.items())
         if key not in known:
@@ -225,11 +225,11 @@ class ScenarioState:
         return self.total(_sleeps, child)
 
     def misses(self, child: int) -> int:
-        """v$latch_children.misses: those of the miss ratio, and never fewer than the sleeps that begin one."""
+        """v$latch_children.misses: those of the miss ratio, and at least the sleeps that start one."""
         return self.total(_misses, child, self.scenario)
 
     def spin_gets(self, child: int) -> int:
-        """v$latch_children.spin_gets: the misses that did not begin with a sleep; rounded up, sleeps are rounded down."""
+        """v$latch_children.spin_gets: the misses that did not start with a sleep. Rounded up; sleeps are rounded down."""
         return math.ceil(self._amount(_spin_gets, child, self.scenario))
 
     def wait_us(self, child: int) -> int:

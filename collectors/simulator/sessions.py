@@ -1,16 +1,16 @@
-"""Sessions of a script: those that wait, those that hold a latch, and a hang with who holds what others want."""
+"""Sessions of a script: those that wait, those that hold a latch, and a hang with its holder."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedWaiters:
-    """Sessions that wait on average, all alike: for which cache or latch, by which event, running what."""
+    """Sessions that wait on average, all alike: for which cache or latch, by which event, with which statement."""
 
     event: str
     sessions: float
     cache: str | None = None
-    """Cache name; a latch event leads to it through its child."""
+    """Cache name. A latch event leads to it through its child."""
     sql_id: str | None = None
     module: str | None = None
     program: str | None = None
@@ -33,7 +33,7 @@ class ScriptedHolder:
     program: str | None = None
     username: str = "APP"
     microseconds: float = 400.0
-    """How long it holds it each time."""
+    """How long each of its holds lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,16 @@ class ScriptedBlocker:
     background: bool = False
     machine: str | None = None
     instance: int | None = None
-    """Number of its instance, where that is another one."""
+    """Number of its instance, if that is another one."""
     waits_for: str = "db file sequential read"
     waits_micro: int = 4100
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedHang:
-    """A session that holds an entry of a cache from `begin` to `end`, in seconds of the loop; whoever wants it waits.
+    """A session that holds an entry of a cache from `begin` to `end`, in seconds of the loop. Sessions that want it wait.
 
-    The sessions arrive one after the other over `arriving` seconds, and all their waits end with the hang.
+    The sessions arrive one after the other within `arriving` seconds, and all their waits end with the hang.
     """
 
     begin: float
@@ -77,9 +77,9 @@ class ScriptedHang:
     key: str = ""
     """The entry, in hex, as v$rowcache_parent.key has it."""
     in_library_cache: int = 0
-    """Sessions that wait for a library cache lock of the same holder meanwhile."""
+    """Sessions that wait meanwhile for a library cache lock of the same holder."""
 
     def waited(self, session: int, into: float) -> float:
-        """Seconds of the loop that a session has waited at a moment of it, from its arrival to the end of the hang."""
+        """Seconds that a session has waited at a moment of the loop, from its arrival to the end of the hang."""
         arrived = self.begin + self.arriving * session / self.sessions
         return min(max(into - arrived, 0.0), self.end - arrived)

@@ -1,4 +1,4 @@
-"""The views of a scripted database: what each of our statements would return at one moment of its script."""
+"""The views of a scripted database: what each of our statements returns at one moment of its script."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from collectors.simulator.waits import mutex_sleep, session, waiting_sessions
 def table(
     scenario: Scenario, view: str, at: float, began: datetime, key: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
-    """Columns and rows of a view, `at` seconds after the scenario began; a view nothing is scripted for is empty."""
+    """Columns and rows of a view, `at` seconds after the scenario began. A view without a script is empty."""
     rows = VIEWS[view](ScenarioState(scenario, at, began)) if view in VIEWS else []
     columns = tuple(rows[0]) if rows else key
     return columns, [tuple(row.values()) for row in rows]
@@ -178,7 +178,7 @@ def _sgastat(now: ScenarioState) -> list[Row]:
 
 
 def _container(now: ScenarioState) -> Row:
-    """The column that tells containers apart, from the release on that has any; no scripted database has containers."""
+    """The column that tells containers apart, on releases that have it. No scripted database has containers."""
     return {"con_id": 0} if at_least(now.scenario.release, "12.1") else {}
 
 

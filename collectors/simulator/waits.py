@@ -1,4 +1,4 @@
-"""The waits of a scripted database: sleeps for mutexes, and the sessions that wait at one moment."""
+"""The waits of a scripted database: sleeps on mutexes, and the sessions that wait at one moment."""
 
 from collectors.model import Row, number
 from collectors.release import at_least
@@ -31,11 +31,11 @@ def _mutex(load: ScriptedLoad, location: str, part: int, unit: float = 1.0) -> f
 
 
 SECONDS_PER_LOOK = 20e-6
-"""Of the looks that a profile of holders takes within one statement."""
+"""Seconds per look of a holder profile."""
 
 
 def holders(now: ScenarioState, looks: int) -> list[Row]:
-    """What so many looks at v$latchholder show: who held a child latch, how often, and in how many holds."""
+    """What this many looks at v$latchholder show: who held a child latch, how often, and in how many holds."""
     rows: list[Row] = [
         {
             "sid": holder.sid,
@@ -63,7 +63,7 @@ def session(now: ScenarioState) -> list[Row]:
 
 
 def waiting_sessions(now: ScenarioState) -> list[Row]:
-    """Rows of the look of every poll: the same sessions, the longest wait first, with what that look asks beside."""
+    """Rows of the look of every poll: the same sessions, the longest wait first, with the further columns of that look."""
     rows = session(now)
     longest_first = sorted(rows, key=lambda row: -float(str(row["wait_time_micro"])))
     return [
@@ -78,7 +78,7 @@ def waiting_sessions(now: ScenarioState) -> list[Row]:
 
 
 def _sessions_now(waiters: ScriptedWaiters, at: float) -> int:
-    """A whole number that is the average over time: the fraction shows itself every so many seconds."""
+    """A whole number with this average over time: the fraction appears as one more from time to time."""
     whole, part = divmod(waiters.sessions, 1)
     return int(whole) + (1 if (at * 0.618) % 1 < part else 0)
 

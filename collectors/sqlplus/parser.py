@@ -1,4 +1,4 @@
-"""What the SQL*Plus script spooled, read into a Capture: whatever is whole is used, the rest is missing with its reason."""
+"""Reads the spool file of the SQL*Plus script into a Capture. Whole views are used; the rest is missing with its reason."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -25,15 +25,15 @@ Sections = Mapping[tuple[str, str], Section]
 
 
 def looks_like_spool(data: bytes) -> bool:
-    """Whether a file holds records of ours, somewhere in its first 256 KiB."""
+    """Whether a file has records of ours in its first 256 KiB."""
     return HEADER.search("".join(decoded(data[:PEEK_BYTES]).split())) is not None
 
 
 def load(data: bytes, name: str) -> Capture:
-    """Read a spooled file; `name` is what to call it in errors. Raises InputError, one line.
+    """Read a spool file; `name` is its name in errors. Raises InputError, one line.
 
-    Of two snapshots that cannot be compared, because the file ends within the second or the instance is hidden, one is
-    kept and read as totals; a note says so.
+    Two snapshots may not be comparable, because the file ends within the second or the instance is hidden. Then one of them is
+    read as totals, and a note says so.
     """
     if len(data) > LIMIT_BYTES:
         raise InputError(
@@ -47,7 +47,7 @@ def load(data: bytes, name: str) -> Capture:
         if _alone(view, found)
     }
     earlier, later = (_bound(_snapshot(found, part, once)) for part in "12")
-    for view in once:  # read after the second snapshot, so it says nothing of the first
+    for view in once:  # read after the second snapshot, so it is not in the first
         if collectors()[view].momentary:
             earlier[view] = unread(view)
     if not any(isinstance(reading, Rows) for snapshot in (earlier, later) for reading in snapshot.values()):
@@ -61,7 +61,7 @@ def load(data: bytes, name: str) -> Capture:
 
 def _check_format(found: Sections, name: str) -> None:
     if not found:
-        raise InputError(f"{name} holds no record of `latchscope script`; give the text file that the script wrote")
+        raise InputError(f"{name} has no record of `latchscope script`; give the text file that the script wrote")
     for part, view in found:
         version = view.removeprefix("latchscope-spool-")
         if part == "head" and version.isdecimal() and int(version) != FORMAT:
@@ -72,12 +72,12 @@ def _no_rows(found: Sections, name: str) -> str:
     said = next((block.error for block in found.values() if block.error), None)
     if said:
         cure = "run the script as a user who may read them" if said.startswith(REFUSED) else "cure that, " + AGAIN
-        return f"{name} holds no rows of any view; the database said {said}: {cure}"
-    return f"{name} holds no rows of any view: it is the script itself, or ends too early; {AGAIN}"
+        return f"{name} has no rows of any view; the database said {said}: {cure}"
+    return f"{name} has no rows of any view: it is the script itself, or ends too early; {AGAIN}"
 
 
 def _alone(view: str, found: Sections) -> bool:
-    """Whether a view is read once for both snapshots: the file says so, or, where it is cut, the collector."""
+    """Whether a view is read once for both snapshots. The file says so; if it is cut, the collector does."""
     twice = view == INSTANCE or any(column.kind is ColumnKind.COUNTER for column in collectors()[view].columns)
     return view != SAMPLED and (("once", view) in found or not twice)
 
@@ -117,14 +117,14 @@ def _rows(collector: Collector, section: Section | None) -> Reading:
 
 
 def _row(known: Mapping[str, Column], cells: Mapping[str, str]) -> Row:
-    """A row of the columns we know. Raises ValueError when a cell is not what its column holds."""
+    """A row of the columns we know. Raises ValueError if a cell does not fit its column."""
     return {
         name: _cell(name, known[name].kind, known[name].unit, cell) for name, cell in cells.items() if name in known
     }
 
 
 def _cell(name: str, kind: ColumnKind, unit: str, cell: str) -> Value:
-    """'"' begins a text; an empty cell, and an empty text, is Oracle's NULL."""
+    """'"' starts a text. An empty cell, and an empty text, is Oracle's NULL."""
     if cell in ("", '"'):
         return None
     if unit == "date":
@@ -133,12 +133,12 @@ def _cell(name: str, kind: ColumnKind, unit: str, cell: str) -> Value:
     if cell.startswith('"') and not numeric:
         return plain(cell[1:])
     if not NUMBER.fullmatch(cell):
-        raise ValueError(f"{name} is {cell[:40]!r}, which is no number")
+        raise ValueError(f"{name} is {cell[:40]!r}, which is not a number")
     return int(cell) if cell.lstrip("-").isdecimal() else float(cell)
 
 
 def _bound(readings: dict[str, Reading]) -> dict[str, Reading]:
-    """Views read by a number the instance does not have are not empty: they were never asked."""
+    """Views that need a number which the instance does not have are not empty: they were not read."""
     for view, collector in collectors().items():
         if collector.binds and isinstance(readings.get(view), Rows):
             asked = collector.binds(readings)
@@ -147,7 +147,7 @@ def _bound(readings: dict[str, Reading]) -> dict[str, Reading]:
 
 
 def _looks(found: Sections) -> Reading:
-    """Who waited, look by look; a look that is not whole does not count."""
+    """Who waited, look by look. An incomplete look does not count."""
     collector = collectors()[SAMPLED]
     rows: list[Row] = []
     looks = 0
@@ -166,7 +166,7 @@ def _looks(found: Sections) -> Reading:
 def _comparable(
     found: Sections, earlier: dict[str, Reading], later: dict[str, Reading]
 ) -> tuple[tuple[dict[str, Reading], ...], tuple[str, ...]]:
-    """The snapshots to use, and a note where it is one of two."""
+    """The snapshots to use, and a note if it is one of two."""
     first_alone = {**earlier, SAMPLED: later[SAMPLED]}
     cut = [view for view in _cut(found) if isinstance(earlier.get(view), Rows)]
     if ("2", INSTANCE) not in found:
@@ -183,7 +183,7 @@ def _comparable(
 
 
 def _cut(found: Sections) -> Iterator[str]:
-    """The views of the second snapshot that are not there to their end, for no reason that the database gave."""
+    """The views of the second snapshot that are cut off, unless the database gave an error for them."""
     for part, view in found:
         if part == "1" and view in collectors():
             again = found.get(("2", view))
@@ -192,7 +192,7 @@ def _cut(found: Sections) -> Iterator[str]:
 
 
 def _notes(found: Sections) -> Iterator[str]:
-    """What the reader must know about how the file came about."""
+    """What the reader must know about how the file was made."""
     waited = found.get(("head", "wait"))
     if waited and ["none"] in waited.rows.values():
         yield (
@@ -208,7 +208,7 @@ def _notes(found: Sections) -> Iterator[str]:
 
 
 def _with_notes(readings: dict[str, Reading], notes: tuple[str, ...]) -> dict[str, Reading]:
-    """Notes stand with the first view that gave rows, so that every face shows them."""
+    """Notes belong to the first view that gave rows, so that every output shows them."""
     for view, reading in readings.items():
         if notes and isinstance(reading, Rows):
             return {**readings, view: replace(reading, notes=notes)}

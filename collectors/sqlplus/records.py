@@ -1,7 +1,7 @@
-"""The records of a spooled file: found again however its lines were wrapped, indented or re-encoded on the way.
+"""Finds the records of a spool file, however its lines were wrapped, indented or re-encoded on the way.
 
-A record holds no blanks, so the text is read without any, and the length in each record says where it ends. What
-stands between records is kept as it was printed: there the errors are.
+A record has no blanks, so the text is read without blanks, and the length in each record says where it ends. Text
+between records is kept as printed, because errors are there.
 """
 
 import codecs
@@ -17,7 +17,7 @@ ESCAPED = re.compile(r"\\([0-9A-Fa-f]{4})")
 
 @dataclass
 class Section:
-    """What one statement of the script printed, as far as it is there."""
+    """What one statement of the script printed, as far as the file has it."""
 
     opened: bool = False
     rows: dict[int, list[str]] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Section:
     columns: list[str] | None = None
     """Names of the columns; None until the record that proves the statement's end."""
     damaged: int = 0
-    """Records whose length is not the one they tell."""
+    """Records whose stated length is wrong."""
     error: str | None = None
     """The first error printed between its records."""
 
@@ -43,7 +43,7 @@ class Section:
 
 
 def decoded(data: bytes) -> str:
-    """The file as text, whichever of the usual encodings an editor or a mail program left it in."""
+    """The file as text, in whichever of the usual encodings an editor or a mail program saved it."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     if data[:2000].count(0) > len(data[:2000]) // 4:
@@ -78,7 +78,7 @@ def _packed(text: str) -> tuple[str, "_Origin"]:
 
 
 class _Origin:
-    """Where in the text a place of the packed text was."""
+    """The place in the text of a place in the packed text."""
 
     def __init__(self, words: list[re.Match[str]]) -> None:
         self._starts: list[int] = []
@@ -96,7 +96,7 @@ class _Origin:
 
 
 def _records(packed: str) -> Iterator[tuple[re.Match[str], str | None]]:
-    """Each record with its body; None where what follows is not as long as it says."""
+    """Each record with its body. None if the length does not match."""
     at = 0
     while header := HEADER.search(packed, at):
         end = header.end() + int(header[4])
@@ -127,6 +127,6 @@ def _note_error(section: Section, between: str) -> None:
 
 
 def plain(cell: str) -> str:
-    """A text as the database had it: ~ was a blank, \\XXXX a character that is not ASCII."""
+    """A text as the database had it: ~ was a blank, \\XXXX a character outside ASCII."""
     units = ESCAPED.sub(lambda code: chr(int(code[1], 16)), cell.replace("~", " "))
     return units.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,6 +1,6 @@
-"""The SQL*Plus script for an instance that no connection of ours can reach; `collectors.sqlplus.parser` reads what it spools.
+"""The SQL*Plus script for an instance that latchscope cannot connect to; `collectors.sqlplus.parser` reads its spool file.
 
-Plain SELECTs, so that rows reach the file as they come and a DBA can read what runs. Each prints records without
+Plain SELECTs, so that rows reach the file as they come and a DBA can read them. Each prints records without
 blanks, `{ls|part|view|row/rows|length|cells}`, which survive any wrapping; a last record `end` with the names of the
 columns proves that the statement ran to its end. See docs/script.md.
 """
@@ -21,16 +21,16 @@ TEMPLATE = Path(__file__).with_suffix(".sql")
 INSTANCE = "v$instance"
 SAMPLED = "v$session"
 LATEST = ("v$latch_children",)
-"""Comes last in each snapshot: the one view whose cost grows with the SGA, so the one most likely to hang."""
+"""Read last in each snapshot: the one view whose cost grows with the SGA, so the one most likely to hang."""
 NOT_READ_FROM = {"v$latch_children": "12.2"}
-"""Where mutexes guard the row cache there are no children to list, and the view may still be searched for them."""
+"""Where mutexes guard the row cache there are no children to list, but the database may still search the view for them."""
 BINDS = {"latch": "(select latch# from v$latchname where name = 'row cache objects')"}
-"""What stands for a bind of ours where there is nobody to bind."""
+"""The expression in place of a bind, because a script cannot bind."""
 PART = "' || :ls_part || '"
 OTHERS = 3
 """SELECTs of the template itself: the release, the name of the file, the way to wait."""
 LONGEST_TEXT = 200
-"""Characters of a text that are kept; a record must stay within the 4,000 bytes of a string."""
+"""Characters kept of a text. A record must fit into the 4,000 bytes of a string."""
 
 NUMBER = "to_char(q.{0}, 'TM9', 'nls_numeric_characters=''.,''')"
 DATE = "to_char(q.{0}, 'YYYY-MM-DD\"T\"HH24:MI:SS.FF3')"
@@ -38,7 +38,7 @@ DATE = "to_char(q.{0}, 'YYYY-MM-DD\"T\"HH24:MI:SS.FF3')"
 EITHER = "decode(substr(dump(q.{0}, 10, 1, 1), 1, 6), 'Typ=2 ', null, '\"') || substr(q.{0}, 1, {1})"
 ENCODED = """translate(replace(replace(asciistr(cells), '~', '\\007E'), '|', '\\007C'),
                                            ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|')"""
-"""A row of cells parted by chr(1) as one word of ASCII: blanks become ~, cells are parted by |, chr(0) vanishes."""
+"""A row of cells joined by chr(1) as one word of ASCII: blanks become ~, the separator becomes |, chr(0) is dropped."""
 
 
 SECOND = """\
@@ -66,9 +66,9 @@ prompt latchscope: that all but one of them fail is expected
 
 @dataclass(frozen=True, slots=True)
 class ScriptQuery:
-    """A confirming query: the ids it answers for, its texts by lowest release, and the releases it is for, both ends included.
+    """A confirming query: the causes it answers for, its texts by lowest release, and its releases, both ends included.
 
-    The first text is for every older release as well.
+    The first text also serves every older release.
     """
 
     ids: tuple[str, ...]
@@ -87,7 +87,7 @@ class _Section:
 
     @property
     def mark(self) -> str:
-        """The SQL that begins each record; binds number the looks and the two snapshots, so that their texts are one."""
+        """The SQL that starts each record. Binds number the looks and the two snapshots, so that their texts stay the same."""
         part = {"look": "look' || :n || '", "1": PART, "2": PART}.get(self.part, self.part)
         return f"'{{ls|{part}|{self.view}|'"
 
@@ -95,9 +95,9 @@ class _Section:
 def sqlplus_script(
     seconds: int = 30, looks: int = 30, questions: Iterable[ScriptQuery] = (), *, leave: bool = False
 ) -> str:
-    """The whole script: two snapshots `seconds` apart, `looks` at who waits in between, and the questions last.
+    """The whole script: two snapshots `seconds` apart, `looks` at who waits in between, and the confirming queries last.
 
-    `leave`: it ends SQL*Plus when it is done.
+    `leave`: it ends SQL*Plus at the end.
     """
     look = _Section("look", SAMPLED, collectors()[SAMPLED].statements)
     before, after, confirming = list(_snapshot("1")), [*_snapshot("2"), *_once()], list(_confirming(questions))
@@ -105,7 +105,7 @@ def sqlplus_script(
     blocks = [*map(_block, before), watching, SECOND, *map(_block, [*after, *confirming])]
     floors = {floor for section in (*before, look, *after, *confirming) for floor in _floors(section)[1:]}
     many = len(confirming)
-    parsed = len(after) + bool(looks) + many + OTHERS  # what `after` repeats of `before` is the same text
+    parsed = len(after) + bool(looks) + many + OTHERS  # a text that `after` repeats from `before` counts once
     return _filled(
         SECONDS=str(seconds),
         LOOKS=str(looks),
@@ -137,7 +137,7 @@ def _listed(views: list[str], confirming: bool) -> str:
 
 
 def _snapshot(part: str) -> Iterator[_Section]:
-    """What is read twice: the clock, then every view with counters, the dearest last."""
+    """What is read twice: the clock, then every view with counters, the most expensive last."""
     twice = [collector for collector in collectors().values() if _counts(collector) and not collector.sampled]
     for collector in sorted(twice, key=lambda collector: (collector.view != INSTANCE, collector.view in LATEST)):
         texts = {floor: _bound(collector, text) for floor, text in collector.statements.items()}
@@ -147,7 +147,7 @@ def _snapshot(part: str) -> Iterator[_Section]:
 
 
 def _no_rows(collector: Collector) -> str:
-    """A statement with the columns of a collector that reads nothing."""
+    """A statement with the columns of a collector that returns no rows."""
     cells = (("0" if _numeric(column) else "'-'") + f" as {column.name}" for column in collector.columns)
     return f"select {marker(collector.view)} {', '.join(cells)}\n  from dual\n where 1 = 0"
 
@@ -157,7 +157,7 @@ def _counts(collector: Collector) -> bool:
 
 
 def _once() -> Iterator[_Section]:
-    """What is read once, after both snapshots: levels, settings, the map; X$ by our view, as SYS can, and by its older name."""
+    """What is read once, after both snapshots: levels, settings, the map. X$ through our view, as SYS, and by its older name."""
     for collector in collectors().values():
         if _counts(collector) or collector.sampled:
             continue
@@ -216,7 +216,7 @@ def _floors(section: _Section) -> list[str]:
 
 
 def _variants(section: _Section) -> Iterator[str]:
-    """The lines of each text; those of more than one have switches before them that comment out all but one."""
+    """The lines of each text. If there are several texts, switches at the start of each line comment out all but one."""
     floors = _floors(section)
     for floor, above in pairwise([*floors, ""]):
         front = "" if floor == floors[0] else f"&{switch('from', floor)} "
@@ -225,7 +225,7 @@ def _variants(section: _Section) -> Iterator[str]:
 
 
 def _records(section: _Section, text: str) -> str:
-    """The SELECT around a statement of ours that prints its rows as records, and the end."""
+    """The SELECT around one of our statements that prints its rows as records, and the end record."""
     columns = _columns(section, text)
     cells = "\n                               || chr(1) || ".join(columns.values())
     names = "|".join(columns)
@@ -243,7 +243,7 @@ select {section.mark} || 'end|{len(names)}|{names}}}' from dual"""
 
 
 def _columns(section: _Section, text: str) -> dict[str, str]:
-    """Column that this text gives → the expression that prints it."""
+    """Column of this text → the expression that prints it."""
     if section.part == "confirm":
         return {"answer": NUMBER.format("answer")}
     asked = text.partition(" from ")[0]
@@ -272,7 +272,7 @@ end;
 
 
 def _watching(look: _Section, looks: int, pause: float) -> str:
-    """One block that waits and opens the look, run again and again by `/`; `print` spools what the look met."""
+    """One block that waits and opens the look. `/` runs it again and again; `print` spools its result."""
     dynamic = "\n".join(_variants(look)).replace("'", "''")
     opened = f"prompt {{ls|look|{look.view}|open|0|}}"
     again = f"{opened}\n/\nprint ls_look\n" * (looks - 1)

@@ -1,4 +1,4 @@
-"""Which text of a statement a release gets: SQL*Plus variables at the front of each line that comment out all others."""
+"""Which text of a statement a release runs: SQL*Plus variables at the start of each line comment out all others."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def switches(floors: list[str]) -> Iterator[str]:
 
 
 def defines(floors: list[str]) -> Iterator[str]:
-    """The variables before that SELECT, which stay where the release is hidden: the oldest texts."""
+    """The variables before that SELECT. If the release is hidden they stay as they are: the oldest texts."""
     for floor in floors:
         for which, value in (("from", "--"), ("below", "/* */")):
             yield f"column {switch(which, floor)} new_value {switch(which, floor)} noprint"

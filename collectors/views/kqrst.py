@@ -1,8 +1,8 @@
 """x$kqrst: which child latch guards which dictionary cache, read from each instance once per start.
 
-X$ tables cannot be granted (ORA-02030), so SYS owns the view LATCHSCOPE_KQRST over it; the scripts of older releases made it
-as X_$KQRST, a name that others use too. The join is kqrstcln = child#; a child
-number is not a cache id, though some published scripts take it for one.
+X$ tables cannot be granted (ORA-02030), so SYS owns the view LATCHSCOPE_KQRST over it. The scripts of older releases created it
+as X_$KQRST, a name that other tools use too. The join is kqrstcln = child#. A child number is not a cache id, though some
+published scripts treat it as one.
 """
 
 from collectors.model import Collector, Column, ColumnKind

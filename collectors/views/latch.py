@@ -1,10 +1,10 @@
-"""v$latch: totals of the row cache latch and of the latches whose company tells a victim from a culprit."""
+"""v$latch: totals of the row cache latch and of the latches that rise with it when it is only a victim."""
 
 from collectors.model import Collector, Column, ColumnKind
 
 LATCH = Collector(
     view="v$latch",
-    about="one row per latch: the row cache latch, the result cache latch, and the neighbours a sick host slows too",
+    about="one row per latch: the row cache latch, the result cache latch, and latches that a sick host slows as well",
     columns=(
         Column("latch#", ColumnKind.TEXT, "", "latch number, different from release to release"),
         Column("name", ColumnKind.KEY, "", "latch name"),

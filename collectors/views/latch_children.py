@@ -1,7 +1,7 @@
 """v$latch_children: gets, misses and sleeps of each child of `row cache objects`, and of no other latch.
 
 Without the restriction by latch# the view lists every child latch of the instance, a million rows on a large SGA. Where
-mutexes guard the row cache it has nothing to say, and is not asked.
+mutexes guard the row cache it has no rows, and latchscope does not read it.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""v$latchname: latch numbers by name; they move with the release, so they are asked for, once per start."""
+"""v$latchname: latch numbers by name. They change with the release, so latchscope reads them once per start."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ LATCHNAME = Collector(
 
 
 def number_of(name: str, view: str, readings: Mapping[str, Reading]) -> Binds | Missing:
-    """The bind `latch` for a statement on `view`, or Missing when this instance has no latch of that name."""
+    """The bind `latch` for a statement on `view`. Missing if this instance has no latch of that name."""
     names = readings["v$latchname"]
     if isinstance(names, Missing):
         return Missing(view, names.kind, f"{view} needs a latch number; {names.why}", names.way_out)

@@ -1,7 +1,7 @@
 """library_cache_waiters: who waits in the library cache while others wait for the row cache, and for whom.
 
-A row cache lock guards an entry of the dictionary cache, a library cache lock or pin an object of the library cache. Where
-both are waited for, one session may hold both, or two may hold what the other wants. Read on request, while sessions hang.
+A row cache lock guards an entry of the dictionary cache, a library cache lock or pin an object of the library cache. If
+sessions wait for both, one session may hold both, or two may block each other. Read on request, while sessions hang.
 """
 
 from collectors.model import Collector, Column, ColumnKind
@@ -10,7 +10,7 @@ MOST_GROUPS = 20
 
 LIBRARY_CACHE_WAITERS = Collector(
     view="library_cache_waiters",
-    about="sessions that wait for library cache lock or pin while others wait for the row cache, by whom they wait for",
+    about="sessions that wait for library cache lock or pin while others wait for the row cache, by the session they wait for",
     columns=(
         Column("event", ColumnKind.KEY, "", "library cache lock or library cache pin"),
         Column("p3", ColumnKind.KEY, "", "type of the object and mode, packed into one number"),

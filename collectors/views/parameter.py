@@ -1,7 +1,7 @@
-"""v$parameter: the few settings a cause or its remedy refers to; hidden ones show only where somebody set them.
+"""v$parameter: the few settings that a cause or its remedy refers to. Hidden ones appear only if somebody set them.
 
-Read from v$system_parameter: v$parameter itself shows what is in force in the session's own container. There con_id 0 is what
-a container has that did not set its own, and a setting of a container stands under its con_id; the seed, 2, runs nothing.
+Read from v$system_parameter, because v$parameter shows what is in force in the session's own container. There con_id 0 is the
+value for containers without their own, and a container's own value has its con_id. The seed, 2, runs nothing.
 """
 
 from collectors.model import Collector, Column, ColumnKind

@@ -1,7 +1,7 @@
 """row_cache_blockers: who holds the entries that sessions wait for. Read on request only, while sessions hang.
 
-v$rowcache_parent has tens of thousands of rows and is read by walking what is in trouble, so it is never polled: the look is
-taken once per episode (`collectors.ondemand.blockers`), and by the script. It asks nothing where nobody waits.
+v$rowcache_parent has tens of thousands of rows, and a read walks the cache that is in trouble. So it is never polled: the
+look runs once per episode (`collectors.ondemand.blockers`), and in the script. It reads nothing where nobody waits.
 """
 
 from collectors.model import Collector, Column, ColumnKind

@@ -7,7 +7,7 @@ v$latch_children.addr does.
 from collectors.model import Collector, Column, ColumnKind
 
 MOST_SESSIONS = 500
-"""A look reads no more; in a hang thousands may wait, and what matters shows in the first hundreds."""
+"""The most sessions of one look. In a hang thousands may wait, and the first hundreds show what matters."""
 
 _WAITERS = f"""
               from v$session
@@ -26,7 +26,7 @@ WAIT_COLUMNS = (
     Column("program", ColumnKind.TEXT, "", "client program"),
     Column("username", ColumnKind.TEXT, "", "database user"),
 )
-"""What every look at a waiting session reads of its wait and of who waits."""
+"""What every look reads about a waiting session and its wait."""
 
 BLOCKER_COLUMNS = (
     Column("blocking_instance", ColumnKind.TEXT, "", "instance of the session that holds it, where Oracle knows"),
@@ -34,7 +34,7 @@ BLOCKER_COLUMNS = (
     Column("final_blocking_instance", ColumnKind.TEXT, "", "instance of the session at the end of the chain"),
     Column("final_blocking_session", ColumnKind.TEXT, "", "session at the end of the chain of blockers"),
 )
-"""Who holds it. A session number means something on its own instance only."""
+"""The blocker. A session number is valid on its own instance only."""
 
 _BLOCKER = ", ".join(column.name for column in BLOCKER_COLUMNS)
 

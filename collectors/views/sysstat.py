@@ -1,4 +1,4 @@
-"""v$sysstat: how much work the instance did, to hold the dictionary's traffic against."""
+"""v$sysstat: how much work the instance did, to compare with the dictionary's traffic."""
 
 from collectors.model import Collector, Column, ColumnKind
 

@@ -1,4 +1,4 @@
-"""v$system_event: waits of the row cache, and of the events of which the row cache is so often only a victim."""
+"""v$system_event: waits of the row cache, and of the events whose victim the row cache often is."""
 
 from collectors.model import Collector, Column, ColumnKind
 

@@ -41,7 +41,7 @@ UNDOSTAT = Collector(
                       from v$undostat)
              where newest <= 6""",
     },
-    without="how many transactions ran at once, to hold the number of undo segments against",
+    without="how many transactions ran at once, to compare with the number of undo segments",
     granted_on="sys.v_$undostat",
     after=("v$instance",),
 )

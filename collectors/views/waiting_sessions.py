@@ -1,14 +1,14 @@
 """waiting_sessions: one look at v$session in every poll, for waits that have not ended and that no counter shows yet.
 
-v$system_event counts a wait when it ends, so a session that hangs moves no counter. Apart from `v$session`, which is
-sampled in bursts to tell who waits and for which cache: this look tells how long those met have waited already.
+v$system_event counts a wait when it ends, so a session that hangs moves no counter. `v$session` is something else: bursts
+sample it to find who waits and for which cache. This look finds how long sessions have waited already.
 """
 
 from collectors.model import Collector, Column, ColumnKind
 from collectors.views.session import BLOCKER_COLUMNS, WAIT_COLUMNS
 
 MOST_ROWS = 200
-"""Rows of one look, the longest waits first; `met` tells how many sessions there were."""
+"""Rows of one look, the longest waits first. `met` is the number of all such sessions."""
 
 _COMMON = """sid, serial#, event, p1, p1raw, p2, p3, sql_id, module, program, username, type,
                    blocking_instance, blocking_session, final_blocking_instance, final_blocking_session,
@@ -43,7 +43,7 @@ WAITING_SESSIONS = Collector(
         Column("met", ColumnKind.GAUGE, "count", f"sessions that waited so; more than {MOST_ROWS} are not all listed"),
     ),
     statements={"11.2": _statement(""), "12.1": _statement("con_id, ")},
-    without="sessions that hang: a wait that has not ended stands in no counter",
+    without="sessions that hang: no counter has a wait that has not ended",
     granted_on="sys.v_$session",
     momentary=True,
     after=("v$instance",),

@@ -1,4 +1,4 @@
-"""compare(): one Delta against another, figure by figure, per unit of work; noise and ordinary variation are no change."""
+"""compare(): one Delta against another, figure by figure, per unit of work. Noise and ordinary variation are not a change."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -15,20 +15,20 @@ from rules.formatting import rough, sentence
 from rules.model import DiagnosisBasis, Severity
 
 UNEQUAL = 3.0
-"""Windows, or loads, this many times as long or high as the other are named."""
+"""The comparison names windows, or loads, if one is this many times the other."""
 ALIKE = 1.2
 """Work that differs by no more than this factor is the same."""
 WORK = ("executions", "transactions", "logons", "db_time")
 LEADING = ("child_sleeps", "latch_sleeps", "mutex_sleeps", "lock_waits", "result_cache_sleeps", "row_cache_wait_share")
-"""What the one sentence is about: the first of these that changed, else the first that is known."""
+"""The subject of the one sentence: the first of these that changed, else the first that is known."""
 
 
 def compare(
     before: Delta, after: Delta, usual: Mapping[str, UsualRange] | None = None, mark: str | None = None
 ) -> Comparison:
-    """Before against after. `usual` holds baselines by the names of `baseline.figures`; `mark` is what was done between.
+    """Before against after. `usual` has baselines by the names of `baseline.figures`; `mark` is the change in between.
 
-    A figure that one side cannot tell is never taken for zero. With the sides exchanged every factor is inverted.
+    A figure that one side lacks never counts as zero. If the sides are exchanged, every factor is inverted.
     """
     ordinary = (figures(before), figures(after)) if usual else ({}, {})
     pair = ComparedSides(SignalContext(before), SignalContext(after), usual or {}, ordinary)
@@ -100,14 +100,14 @@ def _sentence(pair: ComparedSides, changes: Sequence[FigureChange], mark: str | 
             f"cannot be compared item by item; {_lowered(cost)}."
         )
     top = _deciding(changes)
-    # A side too small for DB time is too small for the verdict; one that is too small for a rare event need not be.
+    # A side too small for DB time is too small for the verdict. One too small for a rare event may still be enough.
     weighed = (change for change in changes if change.name == "row_cache_wait_share" or change is top)
     little = next((change for change in weighed if change.why.endswith(TOO_LITTLE)), None)
     if little is not None:
         lead = f"{little.why}; {lead[:1].lower()}{lead[1:]}"
     if top.verdict == "cannot tell":
         said = "" if top.why.endswith(TOO_LITTLE) else f": {top.why}"
-        return sentence(f"{lead}what changed cannot be told{said}.")
+        return sentence(f"{lead}what changed is unknown{said}.")
     held = next((change for change in changes if change.name == "hold_anomaly" and top.name == "child_sleeps"), None)
     return sentence(f"{lead}{_lowered(top)}{_anomaly(held, top)}{_rest(top)}{_worth(pair)}.")
 
@@ -117,12 +117,12 @@ def _guards(context: SignalContext) -> str:
 
 
 def _lowered(change: FigureChange) -> str:
-    """The sentence of a change for the middle of another one."""
+    """The sentence of a change for the middle of another sentence."""
     return change.sentence[:1].lower() + change.sentence[1:].rstrip(".")
 
 
 def _anomaly(held: FigureChange | None, top: FigureChange) -> str:
-    """What became of the hold anomaly, beside the sleeps of the same child."""
+    """How the hold anomaly changed, next to the sleeps of the same child."""
     if held is None or held.before is None or held.after is None or held.verdict != "changed":
         return ""
     went = "" if held.direction == top.direction else f" {held.direction}"
@@ -134,13 +134,13 @@ def _rest(top: FigureChange) -> str:
 
 
 def _worth(pair: ComparedSides) -> str:
-    """That nothing was at stake, where both sides cost next to nothing."""
+    """A remark that both sides cost next to nothing. Empty otherwise."""
     gates = {pair.before.gate, pair.after.gate}
     return "; row cache waits cost next to nothing on either side" if gates == {Severity.INFO} else ""
 
 
 def _notes(pair: ComparedSides) -> Iterator[str]:
-    """What makes the two sides differ beside what is compared."""
+    """Differences between the two sides other than the figures."""
     before, after = pair.before.delta, pair.after.delta
     if before.database != after.database:
         yield f"two databases are compared: {before.database} and {after.database}"
@@ -156,7 +156,7 @@ def _notes(pair: ComparedSides) -> Iterator[str]:
 
 
 def _instances(before: Delta, after: Delta) -> Iterator[str]:
-    """Two instances of a database, or one that restarted; two databases started at different times as a matter of course."""
+    """Two instances of a database, or one that restarted. Two databases always started at different times."""
     if before.database != after.database:
         return
     first, second = (next(iter(delta.rows("v$instance")), {}) for delta in (before, after))
@@ -192,7 +192,7 @@ def _order(before: Basis, after: Basis) -> Iterator[str]:
 
 
 def comparable_times(time: datetime | None, other: datetime | None) -> bool:
-    """Whether two times are known and both with or both without a zone; a report prints none."""
+    """Whether two times are known and both with or both without a zone. A report prints no zone."""
     return time is not None and other is not None and (time.tzinfo is None) == (other.tzinfo is None)
 
 
@@ -204,6 +204,6 @@ def _loads(pair: ComparedSides) -> Iterator[str]:
             if not 1 / UNEQUAL < factor < UNEQUAL:
                 yield (
                     f"{name} went from {rough(first[name])} to {rough(second[name])} per second; sleeps grow faster than "
-                    "the load, so even per piece of work they are not those of the same load"
+                    "the load, so even sleeps per piece of work differ from those of the same load"
                 )
                 return

@@ -1,4 +1,4 @@
-"""From two readings of one figure to a Change: put per work, weighed against noise and the usual, said in a sentence."""
+"""From two readings of one figure to a Change: per unit of work, checked against noise and the usual, as a sentence."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ from rules.model import Surface
 
 TOO_LITTLE = "too little to compare"
 LITTLE_DB_TIME = 60.0
-"""Seconds of DB time below which a share of it says nothing: one wait more or less would change it."""
+"""With less DB time, in seconds, a share of it means nothing: one wait more or less would change it."""
 NOTICED_SHARE = 0.005
-"""A share of DB time below this is worth no word, see the severities."""
+"""A smaller share of DB time is not worth a word; see the severities."""
 TWICE, UNEQUAL, MANY_EVENTS = 2.0, 3.0, 20.0
-"""Rates so many times apart, over sides so many times as large, of so many events, differ by more than they show."""
+"""If two rates differ by this factor, sides this many times as large, with this many events, must show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedSides:
-    """Both sides of a comparison, and what is ordinary for the figures of either, by their names in `baseline.figures`."""
+    """Both sides of a comparison, and the usual figures of each, by their names in `baseline.figures`."""
 
     before: SignalContext
     after: SignalContext
@@ -30,7 +30,7 @@ class ComparedSides:
     figures: tuple[Mapping[str, float], Mapping[str, float]] = ({}, {})
 
     def outside_usual(self, figure: str | None) -> bool | None:
-        """Whether a side of a figure leaves what is ordinary here; None where no baseline or no figure tells."""
+        """Whether a side of a figure is outside the usual range. None without a baseline or a figure."""
         usual = self.usual.get(figure or "")
         values = [side[figure] for side in self.figures if figure in side] if figure else []
         return None if usual is None or len(values) < 2 else not all(usual.holds(value) for value in values)
@@ -38,7 +38,7 @@ class ComparedSides:
 
 @dataclass(frozen=True, slots=True)
 class ComparedFigure:
-    """What is compared: its key, its words, where it shows, and the figure of the baselines it answers to."""
+    """What is compared: its key, its words, its surface, and its name in the baselines."""
 
     name: str
     title: str
@@ -52,7 +52,7 @@ def both(pair: ComparedSides, read: Callable[[SignalContext], SignalValue]) -> t
 
 
 def known(context: SignalContext, value: float | None, view: str, column: str) -> SignalValue:
-    """A number as a Reading: None becomes why it is not known."""
+    """A number as a Reading. None becomes the reason why it is unknown."""
     return context.why_unknown(view, column) if value is None else Known(value)
 
 
@@ -64,9 +64,9 @@ def counted(
     share_of: tuple[SignalValue, SignalValue, str] | None = None,
     size: float = 1.0,
 ) -> FigureChange:
-    """A count, or seconds made of waits of `size` seconds each, put per the first unit both sides have.
+    """A count, or seconds made of waits of `size` seconds each, per the first unit that both sides have.
 
-    Where they have none, as totals of unknown age may not, it is put as a share of a whole: its two readings, its name.
+    Totals of unknown age may have no unit. Then it is a share of a whole, given by its two readings and its name.
     """
     before, after = readings
     if isinstance(before, Unknown) or isinstance(after, Unknown):
@@ -84,7 +84,7 @@ def counted(
 
 
 def _too_little(measure: CommonUnit, counts: tuple[float, float], rates: tuple[float, float]) -> str | None:
-    """Which side is too small for a change that may well be one: a rate at least twice the other's is then no noise."""
+    """Which side is too small to show a change: it could not tell a rate of at least twice the other's from noise."""
     low, high = sorted(rates)
     if high < TWICE * low or high == low or (measure.unit is DB_TIME and high < NOTICED_SHARE):
         return None
@@ -111,7 +111,7 @@ def level(
     least: float,
     apart: float = 0.0,
 ) -> FigureChange:
-    """A figure that is no count, such as an index: changed when it differs by a factor, and by so much, at least."""
+    """A figure that is not a count, such as an index. It changed if it differs by at least this factor and this amount."""
     before, after = readings
     if isinstance(before, Unknown) or isinstance(after, Unknown):
         return untold(item, before, after)
@@ -122,7 +122,7 @@ def level(
 
 
 def untold(item: ComparedFigure, before: SignalValue, after: SignalValue) -> FigureChange:
-    """A figure that a side cannot tell."""
+    """A figure that one side lacks."""
     sides = {"before": before, "after": after}
     why = "; ".join(f"not known {name}: {side.why}" for name, side in sides.items() if isinstance(side, Unknown))
     values = [value.value if isinstance(value, Known) else None for value in (before, after)]
@@ -171,7 +171,7 @@ def _judged(
 
 
 def incomparable(item: ComparedFigure, before: float | None, after: float | None, why: str) -> FigureChange:
-    """A figure that cannot be compared; what was counted is kept."""
+    """A figure that cannot be compared. What was counted is kept."""
     return FigureChange(
         name=item.name,
         title=item.title,
@@ -193,9 +193,9 @@ def incomparable(item: ComparedFigure, before: float | None, after: float | None
 
 
 def moved(rates: tuple[float, float], unit: Unit, verdict: ChangeVerdict, direction: Direction) -> str:
-    """What a figure did, as the end of a sentence: `fell 41-fold per execution (8,210 → 200 per 1,000 executions)`."""
+    """How a figure changed, as the end of a sentence: `fell 41-fold per execution (8,210 → 200 per 1,000 executions)`."""
     if rates == (0.0, 0.0):
-        return "stayed at none"
+        return "stayed at zero"
     bracket = f"({_spelled(rates[0], unit)} → {_spelled(rates[1], unit)} {unit.words})".replace(" )", ")")
     if direction == "same":
         return f"did not change {bracket}"

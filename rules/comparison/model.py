@@ -1,4 +1,4 @@
-"""The words of a comparison: Side, Change, Comparison, and whether an episode's end was verified. JSON of the REST interface."""
+"""The words of a comparison: Side, Change, Comparison, and whether an episode's end is verified. JSON of the REST interface."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -21,7 +21,7 @@ class Side(Frozen):
     mechanism: Literal["latch", "mutex"] | None
     source: Literal["views", "report"]
     basis: DiagnosisBasis
-    work: Mapping[str, float] = Field(description="kinds of work per second; empty where no rate can be told")
+    work: Mapping[str, float] = Field(description="kinds of work per second; empty if no rate is known")
 
 
 class FigureChange(Frozen):
@@ -31,26 +31,22 @@ class FigureChange(Frozen):
     title: str
     of: str | None = Field(description="the cache or miss location it is about")
     surface: Surface | None
-    before: float | None = Field(description="in `unit`; null where it cannot be told, which is never zero")
+    before: float | None = Field(description="in `unit`; null if unknown, which is never zero")
     after: float | None
     unit: str
     counted_before: float | None = Field(description="the count or the seconds behind it, before it was put per unit")
     counted_after: float | None
-    due_after: float | None = Field(
-        description="what would have been counted after at the rate before; null for levels"
-    )
-    factor: float | None = Field(description="after / before; null where either is zero or cannot be told")
+    due_after: float | None = Field(description="the count to expect after, at the rate before; null for levels")
+    factor: float | None = Field(description="after / before; null if either is zero or unknown")
     direction: Direction
     verdict: ChangeVerdict
-    outside_usual: bool | None = Field(
-        description="whether a side leaves what is ordinary here; null without a baseline"
-    )
-    why: str = Field("", description="why it cannot be told")
+    outside_usual: bool | None = Field(description="whether a side is outside the usual range; null without a baseline")
+    why: str = Field("", description="why it is unknown")
     sentence: str
 
 
 class WorkDone(Frozen):
-    """The work both sides did, by the first measure both have."""
+    """The work of both sides, by the first measure that both have."""
 
     name: str
     before: float = Field(description="per second")
@@ -60,7 +56,7 @@ class WorkDone(Frozen):
 
 
 class CameBack(Frozen):
-    """A trouble that a mark was about, and that began again after it."""
+    """A trouble that a mark was meant to end, and that came back after it."""
 
     cause: str
     name: str
@@ -79,20 +75,20 @@ class Comparison(Frozen):
     deciding: FigureChange | None = Field(
         None, description="the change that the sentence speaks of; null where the sides cannot be compared item by item"
     )
-    work: WorkDone | None = Field(None, description="whether the work stayed the same; null where it cannot be told")
+    work: WorkDone | None = Field(None, description="whether the work stayed the same; null if unknown")
     came_back: CameBack | None = Field(
-        None, description="when the trouble came back after the mark; null where it did not"
+        None, description="when the trouble came back after the mark; null if it did not"
     )
     notes: tuple[str, ...]
     sentence: str
 
     def find(self, name: str, of: str | None = None) -> FigureChange | None:
-        """The change of that name, of that cache or location where one is given."""
+        """The change of that name, for one cache or location if given."""
         return next((change for change in self.changes if change.name == name and of in (None, change.of)), None)
 
 
 class ChangeVerification(Frozen):
-    """The trouble of a cause is gone, or much less, while the work went on."""
+    """The trouble of a cause is gone, or much smaller, while the work went on."""
 
     verdict: Literal["verified"] = "verified"
     cause: str
@@ -101,7 +97,7 @@ class ChangeVerification(Frozen):
 
 
 class NotVerified(Frozen):
-    """That the trouble of a cause ended cannot be put down to what was changed, and why not."""
+    """The end of a cause's trouble cannot be put down to the change, and why not."""
 
     verdict: Literal["not verified"] = "not verified"
     cause: str

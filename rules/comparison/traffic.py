@@ -1,4 +1,4 @@
-"""What is compared of the load: the caches that were asked, the places that slept, and the work that was done, as Changes."""
+"""Compares the load as Changes: the caches that were asked, the places that slept, and the work that was done."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from rules.model import Surface
 MOST_NAMED = 5
 """How many caches and places each side lists, the most used first."""
 NAMED = {"gets": (0.01, 1.0), "modifications": (0.1, 20.0)}
-"""A cache is listed from this share and this number on, of all gets, look-ups or changes."""
+"""A cache is listed if it has at least this share and this number of all gets, look-ups or changes."""
 ENTRIES_FACTOR = 1.1
 FEW_ENTRIES = 20.0
 TRAFFIC = {"gets": "gets of", "getmisses": "entries loaded into", "modifications": "changes of"}
@@ -23,7 +23,7 @@ TRAFFIC = {"gets": "gets of", "getmisses": "entries loaded into", "modifications
 
 @dataclass(frozen=True, slots=True)
 class WorkKind:
-    """A kind of work: its key, its words, the statistics it comes from, how a Scene has it, its figure in the baselines."""
+    """A kind of work: its key, its words, its statistics, its reading from a Scene, its name in the baselines."""
 
     name: str
     words: str
@@ -42,7 +42,7 @@ WORK = (
 
 
 def work_per_second(context: SignalContext) -> Mapping[str, float]:
-    """Each kind of work per second; only what is known, none for totals of unknown age."""
+    """Each kind of work per second. Only what is known; none for totals of unknown age."""
     seconds = context.delta.basis.seconds
     amounts = {kind.name: kind.amount(context) for kind in WORK}
     return {name: done / seconds for name, done in amounts.items() if done is not None and seconds}
@@ -81,9 +81,9 @@ def cache_changes(pair: ComparedSides) -> Iterator[FigureChange]:
 
 
 def _compared(pair: ComparedSides, figure: str) -> str:
-    """What a figure compares: for gets the look-ups, unless both sides count gets alike and one does not tell the fast way.
+    """What gets are compared by: look-ups, unless both sides count gets alike and one lacks the fast way.
 
-    Gets of a release with the fast way and of one without are not the same thing, though they have the same name.
+    Gets mean something else on a release with the fast way than on one without, though the name is the same.
     """
     if figure != "gets":
         return figure
@@ -94,7 +94,7 @@ def _compared(pair: ComparedSides, figure: str) -> str:
 
 
 def _named(pair: ComparedSides) -> list[str]:
-    """The caches to speak of, the most asked for first."""
+    """The caches to mention, the most asked for first."""
     amounts: dict[str, float] = {}
     for context in (pair.before, pair.after):
         for figure, (share, fewest) in NAMED.items():
@@ -106,7 +106,7 @@ def _named(pair: ComparedSides) -> list[str]:
 
 
 def top_cache(context: SignalContext) -> tuple[str, float] | None:
-    """The cache most asked for and its share of all look-ups that are known; None without any."""
+    """The cache most asked for and its share of all known look-ups. None without any."""
     lookups = context.by_name(LOOKUPS)
     total = sum(lookups.values())
     return next(((name, part / total) for name, part in lookups.items()), None) if total else None
@@ -128,7 +128,7 @@ def _all(column: str) -> Callable[[SignalContext], SignalValue]:
 
 
 def location_changes(pair: ComparedSides) -> Iterator[FigureChange]:
-    """Sleeps by location, of the latch or of the mutexes, whichever guards both sides."""
+    """Sleeps by location, of the latch or the mutexes: of whichever guards both sides."""
     if pair.before.mechanism != pair.after.mechanism or pair.before.mechanism is None:
         return
     surface: Surface = pair.before.mechanism
@@ -146,14 +146,14 @@ def location_changes(pair: ComparedSides) -> Iterator[FigureChange]:
 
 
 def _at(side: Mapping[str, float] | None, location: str | None = None) -> float | None:
-    """Sleeps at a place, or at all of them; a place the view does not list has none."""
+    """Sleeps at a place, or at all of them. A place that the view does not list has none."""
     return None if side is None else sum(side.values()) if location is None else side.get(location, 0.0)
 
 
 def places(context: SignalContext, surface: Surface) -> Mapping[str, float] | None:
-    """Sleeps by location, most first; mutex locations by function, as their numbers move. None where not known.
+    """Sleeps by location, most first; mutex locations by function, because their numbers change. None if unknown.
 
-    The views list a place once somebody slept there, so one they do not list has none.
+    The views list a place once a session slept there. A place they do not list has no sleeps.
     """
     view, column = ("v$latch_misses", "sleep_count") if surface == "latch" else ("v$mutex_sleep", "sleeps")
     if isinstance(context.delta.read(view), Missing):

@@ -1,4 +1,4 @@
-"""What a count is put per: a piece of work that both sides did, the second, or the whole it is part of."""
+"""What a count is divided by: a piece of work that both sides did, the second, or the whole it is part of."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from rules.context import SignalContext
 
 MINIMUM_WORK = 100
-"""Fewer executions, transactions, logons or parses than this are no measure of anything."""
+"""Fewer executions, transactions, logons or parses than this are not a measure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A measure of work: how it is called, how many of it a rate is put per, and how much of it a Scene has."""
+    """A measure of work: its name, how many of it a rate is per, and how much of it a Scene has."""
 
     each: str
     words: str
@@ -20,14 +20,14 @@ class Unit:
     amount: Callable[[SignalContext], float | None]
 
     def amount_in_words(self, amount: float) -> str:
-        """So much of it: 31 s of DB time, 120 executions."""
+        """An amount in words: 31 s of DB time, 120 executions."""
         if self.words in ("of DB time", "per second"):
             return f"{amount:,.0f} s{' of DB time' if self.words == 'of DB time' else ''}"
         return f"{amount:,.0f} {self.words.removeprefix('per 1,000 ').removeprefix('per ').removesuffix('s')}s"
 
 
 def transactions(context: SignalContext) -> float | None:
-    """Commits and rollbacks by users, or None when either is not known."""
+    """Commits and rollbacks by users. None if either is unknown."""
     commits, rollbacks = context.work("user commits"), context.work("user rollbacks")
     return None if commits is None or rollbacks is None else commits + rollbacks
 
@@ -51,7 +51,7 @@ OF_CACHES: Sequence[tuple[str, Unit]] = (
     ("dc_profiles", LOGONS),
     ("dc_histogram_", HARD_PARSES),
 )
-"""The work that asks for a cache, where it is not any statement: a transaction its undo segment, a logon its profile."""
+"""The kind of work that uses a cache, where it is not any statement: transactions use undo segments, logons use profiles."""
 
 
 def fitting(cache: str) -> Sequence[Unit]:

@@ -1,4 +1,4 @@
-"""verified(): whether a trouble that ended after a change ended by it: sleeps fell beyond noise, and the work went on."""
+"""verified(): whether a change ended a trouble: sleeps fell beyond noise, and the work went on."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -11,22 +11,22 @@ from rules.formatting import count, percent, rough, whole_percent
 from rules.model import Surface
 
 WORK_GOES_ON = 0.5
-"""The least share of the work before that must still be done after."""
+"""At least this share of the work before must still be done after."""
 EXPECTED = 20.0
-"""As many sleeps must be due after, at the rate before, for their absence to mean anything."""
+"""At the rate before, at least this many sleeps must be due after. Otherwise their absence means nothing."""
 SLEEPS: dict[Surface, Sequence[str]] = {
     "latch": ("child_sleeps", "latch_sleeps"),
     "mutex": ("mutex_sleeps",),
     "lock": ("lock_waits",),
     "result-cache": ("result_cache_sleeps",),
 }
-"""What to look at on each surface, the closest to the cache first."""
+"""What to check on each surface, the closest to the cache first."""
 ASKING = {"dc_rollback_segments": "transactions", "dc_profiles": "logons"}
-"""The work that asks for a cache, where it is not any statement."""
+"""The work that uses a cache, where it is not any statement."""
 
 
 def verified(comparison: Comparison | None, cause: Cause) -> ChangeVerification | NotVerified:
-    """Whether the trouble of a cause is verified to have ended after a change mark; `comparison` is around that mark."""
+    """Whether a trouble of the cause ended because of a change mark; `comparison` is around that mark."""
 
     def open_because(
         reason: Literal["no data after", "too few events", "the load went too", "sleeps did not fall"], because: str
@@ -35,7 +35,7 @@ def verified(comparison: Comparison | None, cause: Cause) -> ChangeVerification 
 
     sleeps = None if comparison is None else _sleeps(comparison, cause)
     if comparison is None or sleeps is None or sleeps.counted_after is None:
-        return open_because("no data after", f"what became of the sleeps is not known{_unknown(comparison, sleeps)}")
+        return open_because("no data after", f"how the sleeps changed is unknown{_unknown(comparison, sleeps)}")
     if not sleeps.counted_before or sleeps.counted_before < MINIMUM_SLEEPS:
         slept = "unknown" if sleeps.counted_before is None else count(sleeps.counted_before)
         return open_because("too few events", f"{slept} {sleeps.title} before, at least {MINIMUM_SLEEPS} are needed")
@@ -43,7 +43,7 @@ def verified(comparison: Comparison | None, cause: Cause) -> ChangeVerification 
     if gone is not None:
         return open_because("the load went too", gone)
     if sleeps.before is None or sleeps.after is None:
-        return open_because("no data after", f"the sleeps cannot be put per piece of work: {sleeps.why}")
+        return open_because("no data after", f"there are no sleeps per piece of work: {sleeps.why}")
     if (sleeps.due_after or 0.0) < EXPECTED:
         due = f"only {rough(sleeps.due_after or 0.0)} {sleeps.title} were due after"
         return open_because("too few events", f"{due}; wait until more work is done")
@@ -61,7 +61,7 @@ def _unknown(comparison: Comparison | None, sleeps: FigureChange | None) -> str:
 
 
 def _sleeps(comparison: Comparison, cause: Cause) -> FigureChange | None:
-    """The sleeps of the cause on the surface where it slept most before; its own child's where that is known."""
+    """The sleeps of the cause on the surface where it slept most before; those of its own child if it is known."""
     changes = [_of_surface(comparison, cause, surface) for surface in cause.surfaces]
     known = [change for change in changes if change is not None]
     return max(known, key=lambda change: change.counted_before or 0.0, default=None)
@@ -82,7 +82,7 @@ def _asked(cause: Cause) -> list[str]:
 
 
 def _load(comparison: Comparison, cause: Cause) -> list[tuple[str, float, float]]:
-    """Work per second before and after: what asks for the cause's caches, and the first general measure both sides have."""
+    """Work per second before and after: what uses the cause's caches, and the first general measure that both sides have."""
     before, after = comparison.before.work, comparison.after.work
     general = [name for name in WORK if before.get(name) and name in after][:1]
     names = dict.fromkeys([*(name for name in _asked(cause) if before.get(name) and name in after), *general])
@@ -92,7 +92,7 @@ def _load(comparison: Comparison, cause: Cause) -> list[tuple[str, float, float]
 def _load_that_went(comparison: Comparison, cause: Cause) -> str | None:
     load = _load(comparison, cause)
     if not load:
-        return "how much work was done is not known on both sides"
+        return "the amount of work is not known on both sides"
     for name, before, after in load:
         if after < WORK_GOES_ON * before:
             words = name.replace("_", " ")

@@ -1,4 +1,4 @@
-"""What is compared of the troubles: what they cost, and the sleeps and waits on each surface, as Changes."""
+"""Compares the troubles as Changes: what they cost, and the sleeps and waits on each surface."""
 
 from collections.abc import Callable, Iterator, Sequence
 from math import inf
@@ -19,15 +19,15 @@ from rules.signals.latch import hold_anomaly, sleeps_and_gets
 PRINTED_SECONDS = 1.0
 """A report prints time in whole seconds, so less than one is noise."""
 ANOMALY_FACTOR = 2.0
-"""An index that rests on few sleeps of other children is an estimate; less than this apart it is the same."""
+"""An index based on few sleeps of other children is an estimate. A smaller difference than this means it is the same."""
 FEW_SLEEPS = 10.0
-"""With fewer sleeps of the other children, or a usual one without any, the index is a lower bound that grows with gets."""
+"""With fewer sleeps of the other children, or if the usual one has none, the index is a lower bound that grows with gets."""
 SAME_GETS = 1.5
-"""Lower bounds of two sides are only compared where the gets of the one are at most this many times those of the other."""
+"""Lower bounds are compared only if the gets of one side are at most this many times those of the other."""
 
 
 def cost_changes(pair: ComparedSides) -> Iterator[FigureChange]:
-    """What row cache waits cost, all together and by surface, as a share of DB time where that is known."""
+    """The cost of row cache waits, in total and by surface, as a share of DB time if that is known."""
     whole = ComparedFigure("row_cache_wait_share", "row cache waits", figure="row_cache_wait_share")
     yield _waits(pair, whole, lambda context: context.row_cache_wait_seconds, _events)
     for surface, name in SURFACE_EVENTS.items():
@@ -42,7 +42,7 @@ def _waits(
     waited: Callable[[SignalContext], float | None],
     events: Callable[[SignalContext], float | None],
 ) -> FigureChange:
-    """Seconds waited; as events that come in waits of an average length, twice that for their spread, they are noisy."""
+    """Seconds waited. They come in waits of an average length, so their noise counts twice that length for the spread."""
     readings = both(pair, lambda context: known(context, waited(context), "v$system_event", "time_waited_micro"))
     seconds = sum(reading.value for reading in readings if isinstance(reading, Known))
     waits = sum(events(side) or 0.0 for side in (pair.before, pair.after))
@@ -65,7 +65,7 @@ def _sleeps_behind(surface: Surface) -> Callable[[SignalContext], float | None]:
 
 
 def _lock_waits(context: SignalContext) -> float | None:
-    """Waits for row cache lock; none where the view was read without them."""
+    """Waits for row cache lock. Zero if the view was read and does not list them."""
     if isinstance(context.delta.read("v$system_event"), Missing):
         return None
     named = any(row.get("event") == ROW_CACHE_LOCK_EVENT for row in context.delta.rows("v$system_event"))
@@ -73,7 +73,7 @@ def _lock_waits(context: SignalContext) -> float | None:
 
 
 def surface_changes(pair: ComparedSides) -> Iterator[FigureChange]:
-    """Latch, mutexes, lock and result cache latch as a whole, as far as both sides are guarded by them."""
+    """Latch, mutexes, lock and result cache latch as a whole, each if both sides have it."""
     guarded = [surface for surface in pair.before.surfaces if surface in pair.after.surfaces]
     if "latch" in guarded:
         for column in ("gets", "misses", "sleeps"):
@@ -108,7 +108,7 @@ def _result_cache_sleeps(context: SignalContext) -> SignalValue:
 
 
 def child_changes(pair: ComparedSides) -> Iterator[FigureChange]:
-    """The hot child of the side that slept more: its sleeps and its hold anomaly; nothing where mutexes guard a side."""
+    """The hot child of the side that slept more: its sleeps and its hold anomaly. Empty if mutexes guard one side."""
     if "mutex" in (pair.before.mechanism, pair.after.mechanism):
         return
     cache = sick_cache(pair)
@@ -123,7 +123,7 @@ def child_changes(pair: ComparedSides) -> Iterator[FigureChange]:
 
 
 def sick_cache(pair: ComparedSides) -> str | None:
-    """The cache behind the child with the most sleeps of either side; None where no child is known by its cache."""
+    """The cache behind the child with the most sleeps of either side. None if no child's cache is known."""
     hottest: list[tuple[float, str]] = []
     for context in (pair.before, pair.after):
         if context.hot is not None and context.hot.name is not None:
@@ -148,7 +148,7 @@ def child_sleeps(context: SignalContext, cache: str) -> SignalValue:
 
 
 def _held(item: ComparedFigure, pair: ComparedSides, cache: str) -> FigureChange:
-    """The index of both sides; as a lower bound it only moves with the child's own sleeps per get, over like windows."""
+    """The index of both sides. As a lower bound it changes only with the child's own sleeps per get, over similar windows."""
     before, after = readings = both(pair, lambda context: _anomaly(context, cache))
     if isinstance(before, Unknown) or isinstance(after, Unknown):
         return untold(item, before, after)
@@ -168,13 +168,13 @@ def _held(item: ComparedFigure, pair: ComparedSides, cache: str) -> FigureChange
 
 
 def _floored(others: Sequence[tuple[float, float]]) -> bool:
-    """Whether the usual child of the index is one that counts as one sleep and had none."""
+    """Whether the child that is the usual of the index slept never and counts as one sleep."""
     plain, floored = (median(max(sleeps, least) / gets for sleeps, gets in others) for least in (0.0, 1.0))
     return plain != floored
 
 
 def _slept_and_asked(context: SignalContext, cache: str) -> tuple[tuple[float, float], Sequence[tuple[float, float]]]:
-    """Sleeps and gets of the child of a cache, and of each other child; of a scene whose index is known."""
+    """Sleeps and gets of the child of a cache, and of each other child, in a scene with a known index."""
     gets = all_dictionary_gets(context)
     own, others = sleeps_and_gets(context, _child(context, cache), gets.value if isinstance(gets, Known) else 0.0)
     return own or (0.0, 1.0), tuple(others.values())

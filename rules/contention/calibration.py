@@ -1,4 +1,4 @@
-"""From counted intervals to a model of one latch, or the sentence that says why there is none."""
+"""From counted intervals to a model of one latch, or the reason why there is none."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,13 +12,13 @@ from rules.contention.readings import LatchCounts, NotPredictable
 from rules.contention.sleeping import SleepModel, SleepRegime, fit_sleeps, spin_budget
 
 LEAST_MISSES = 200
-"""Misses in all, below which chance rules."""
+"""Total misses below which chance dominates."""
 LEAST_ROWS = 3
-"""Intervals from which a model is more than low confidence."""
+"""From this many intervals on, a model has more than low confidence."""
 SATURATED = 0.93
-"""Share of the most possible misses above which counters no longer tell the think time."""
+"""Above this share of the most possible misses, counters no longer show the think time."""
 LEAST_HOLD = 1e-6
-"""Seconds; a shorter hold is mostly handoff, so predictions for more load are widened."""
+"""Seconds. A shorter hold is mostly handoff, so predictions for more load get wider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,16 @@ class LatchModel:
     processes: int
     latches: int
     think: float
-    """Seconds between gets of one process now, at full speed of the processor, sleeps not counted."""
+    """Seconds between gets of one process now, at full processor speed, without sleeps."""
     think_spread: float
     """Standard deviation of ln think."""
     hold: HoldModel
     sleep: SleepModel | None
-    """None where processes wait for processors: sleeps come from that too, so the law of sleeps does not hold."""
+    """None if processes wait for processors: they sleep for that too, so the law of sleeps does not hold."""
     speed: float
     """h(N) now."""
     sleep_cost: float
-    """Seconds a sleep costs besides the queue: spins before it and the sleep, where holders stall; else 0."""
+    """Seconds that a sleep costs besides the queue: spins before it and the sleep, if holders stall; else 0."""
     miss_ratio: float
     """Now."""
     gets_per_second: float
@@ -45,21 +45,21 @@ class LatchModel:
     """Now: share of the most possible misses."""
     rows: int
     anchored: bool
-    """Whether the figures of now were counted in one interval; else the model stands for now."""
+    """Whether one interval gave the figures of now. Otherwise the model gives them."""
     variation: float = 0.0
-    """CV² of the load inside the interval; 0 where sub-intervals are modelled one by one."""
+    """CV² of the load inside the interval. 0 if sub-intervals are modelled one by one."""
     processors: int | None = None
     sleeps_per_second: float = 0.0
     """Now."""
 
     @property
     def saturated(self) -> bool:
-        """Whether the counters tell bounds only."""
+        """Whether the counters give only bounds."""
         return self.saturation > SATURATED
 
     @property
     def low_confidence(self) -> bool:
-        """Whether it rests on fewer intervals than a fit needs."""
+        """Whether it is based on fewer intervals than a fit needs."""
         return self.rows < LEAST_ROWS
 
 
@@ -70,10 +70,10 @@ def calibrate(
     variation: float = 0.0,
     processors: int | None = None,
 ) -> LatchModel:
-    """A model from intervals of one latch. NotPredictable where they cannot carry one.
+    """A model from intervals of one latch. NotPredictable if they do not support one.
 
-    `now` is the interval a change starts from; without it all rows are taken as one load. `budget` is the spin before a sleep in
-    seconds, `variation` CV² of the load within long intervals, `processors` caps the processes.
+    `now` is the interval that a change starts from. Without it all rows count as one load. `budget` is the spin before a sleep in
+    seconds, `variation` CV² of the load within long intervals. `processors` limits the processes.
     """
     if not rows:
         raise NotPredictable("no interval of this latch was counted")
@@ -111,14 +111,14 @@ def calibrate(
 
 
 def capped(row: LatchCounts, processors: int | None) -> LatchCounts:
-    """More processes than processors cannot collide at once: the rest wait for a processor, not for the latch."""
+    """More processes than processors cannot collide at once: the others wait for a processor, not for the latch."""
     if processors is not None and row.processes > processors:
         return replace(row, processes=float(processors))
     return row
 
 
 def full(processes: int, processors: int | None) -> bool:
-    """Whether processes take all processors, so that more of them would wait for one."""
+    """Whether processes use all processors, so that any more would wait for one."""
     return processors is not None and processes >= processors
 
 
@@ -128,24 +128,22 @@ def saturation(row: LatchCounts) -> float:
 
 
 def _told(rows: Sequence[LatchCounts]) -> None:
-    """NotPredictable where the counters say too little."""
+    """NotPredictable if the counters say too little."""
     if any(row.population < 2 for row in rows):
-        raise NotPredictable(
-            "fewer than two sessions use the latch on average: nobody can collide, so there is nothing to model"
-        )
+        raise NotPredictable("fewer than two sessions use the latch on average: there are no collisions to model")
     if any(row.gets <= 0 or row.seconds <= 0 or row.misses <= 0 for row in rows):
         raise NotPredictable("an interval has no gets, no misses or no length: leave it out")
     if any(row.misses > row.gets for row in rows):
         raise NotPredictable("an interval counts more misses than gets: its counters do not belong together")
     misses = sum(row.misses for row in rows)
     if misses < LEAST_MISSES:
-        raise NotPredictable(f"{misses:.0f} misses are too few, {LEAST_MISSES} are needed: take a longer interval")
+        raise NotPredictable(f"{misses:.0f} misses are too few (at least {LEAST_MISSES}): take a longer interval")
     if len({row.latches for row in rows}) > 1:
         raise NotPredictable("the intervals count different numbers of latches: model each number by itself")
 
 
 def _think(row: LatchCounts, cost: float) -> float:
-    """Seconds of think at full speed; what sleeps cost besides the queue is not thinking."""
+    """Seconds of think at full speed, without what sleeps cost besides the queue."""
     apparent = times_of(row).think
     return max(apparent - row.sleeps_per_get * cost, 0.05 * apparent) * row.speed
 
@@ -156,7 +154,7 @@ def _think_spread(thinks: Sequence[float]) -> float:
 
 
 def _sleep_cost(rows: Sequence[LatchCounts], sleep: SleepModel) -> float:
-    """τ + wait_time/sleeps where holders stall. Exhausted spins are waits of the queue, which the model holds."""
+    """τ + wait_time/sleeps if holders stall. Exhausted spins are waits of the queue, which the model includes."""
     sleeps = sum(row.sleeps for row in rows)
     if sleep.regime is SleepRegime.SPINS or not sleep.point:
         return 0.0

@@ -1,4 +1,4 @@
-"""Parameters drawn from what is known of them, for intervals: always the same draws, so an answer repeats to the digit."""
+"""Draws of uncertain parameters, for intervals. The draws are always the same, so an answer repeats to the digit."""
 
 from functools import cache
 from statistics import NormalDist
@@ -9,12 +9,12 @@ from rules.contention.queueing import Array
 
 DRAWS = 192
 LEVEL = 0.95
-"""Share of outcomes an interval is meant to hold."""
+"""Share of outcomes that an interval should contain."""
 
 
 @cache
 def uniform(dimension: int) -> Array:
-    """The middle, then DRAWS numbers in (0, 1), evenly spread and unlike those of other dimensions (Roberts 2018)."""
+    """The middle, then DRAWS numbers in (0, 1), evenly spread and independent of other dimensions (Roberts 2018)."""
     root = 2.0
     for _ in range(40):
         root = (1 + root) ** (1 / 11)
@@ -31,7 +31,7 @@ def normal(dimension: int) -> Array:
 
 
 def truncated(dimension: int, mean: float, spread: float, low: float, high: float) -> Array:
-    """The mean, then draws of a normal number that is known to lie between two bounds."""
+    """The mean, then draws of a normal number between two bounds."""
     scale = NormalDist(mean, spread)
     least, most = scale.cdf(low), scale.cdf(high)
     chances = least + uniform(dimension)[1:] * (most - least)
@@ -40,6 +40,6 @@ def truncated(dimension: int, mean: float, spread: float, low: float, high: floa
 
 
 def between(values: Array) -> tuple[float, float]:
-    """The middle LEVEL of the draws; the first element is the point and does not count."""
+    """The middle LEVEL of the draws. The first element is the point and does not count."""
     low, high = np.quantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)

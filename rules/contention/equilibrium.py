@@ -1,6 +1,6 @@
-"""Where a latch settles: load and hold depend on each other, so both are found together.
+"""The equilibrium of a latch: load and hold depend on each other, so the two are solved together.
 
-Arrays have one element per draw; of several loads that are settled at once, one row per load.
+Arrays have one element per draw. Several loads that are solved at once have one row each.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ CLOSE = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class HoldDraws:
-    """Parameters of the hold; the utilisation is one number per load."""
+    """Parameters of the hold. The utilisation is one number per load."""
 
     hold: Array
     utilisation: float | Array
@@ -30,14 +30,14 @@ class Settled:
     gets_per_second: Array
     miss_ratio: Array
     utilisation: Array
-    """Per latch; of the most wanted one where they differ."""
+    """Per latch; of the most wanted one if they differ."""
     hold: Array
     """Seconds, handoff included."""
     think: Array
 
 
 def settle(processes: int, think: Array, hold: HoldDraws, latches: int = 1, hottest: float | None = None) -> Settled:
-    """Gets and misses of N processes that think this long between gets. All times in seconds."""
+    """Gets and misses of N processes with this think time between gets. All times in seconds."""
     share = 1 / latches if hottest is None else hottest
     seconds = hold.hold.copy()
     moving = np.ones((*seconds.shape[:-1], 1), dtype=bool)
@@ -47,7 +47,7 @@ def settle(processes: int, think: Array, hold: HoldDraws, latches: int = 1, hott
         wanted = hold.hold * (used / hold.utilisation) ** hold.exponent * (1 + hold.handoff * state.miss_ratio)
         apart = np.log(wanted / seconds)
         seconds = seconds * np.where(moving, np.exp(0.7 * apart), 1.0)
-        moving &= np.abs(apart).max(axis=-1, keepdims=True) >= CLOSE  # a load that has settled stays as it is
+        moving &= np.abs(apart).max(axis=-1, keepdims=True) >= CLOSE  # a load that has settled does not change
         if not moving.any():
             break
     state = latch_state(processes, seconds / think, latches, hottest)
@@ -57,7 +57,7 @@ def settle(processes: int, think: Array, hold: HoldDraws, latches: int = 1, hott
 def settle_both(
     processes: int, thinks: tuple[Array, Array], holds: tuple[HoldDraws, HoldDraws], latches: int = 1
 ) -> tuple[Settled, Settled]:
-    """Two loads of the same latches and processes, each as `settle` has it, in half the time."""
+    """Two loads of the same latches and processes, each as by `settle`, in half the time."""
     drawn = (np.stack([getattr(hold, name) for hold in holds]) for name in ("hold", "exponent", "handoff"))
     seconds, exponent, handoff = drawn
     reference = np.array([[hold.utilisation] for hold in holds])

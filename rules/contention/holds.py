@@ -1,9 +1,9 @@
 """How long a latch is held, and how that grows with its load.
 
-Two effects lengthen a hold on real processors. The holder's cache lines are taken away by those who spin: S grows with a power
+Two effects lengthen a hold on real processors. Spinning processes take away the holder's cache lines: S grows with a power
 of the utilisation, S = S_ref·(U/U_ref)^ε. And a freed latch reaches the next core only after 0.15–0.25 µs (the handoff), which
-occupies the latch as well: S·(1 + ρ·p), p being the share of gets that find it held. A hold that is recovered from counters is
-occupied time and includes the handoff; the code's own hold lies 0–22 % below it.
+occupies the latch too: S·(1 + ρ·p), where p is the share of gets that find it held. A hold that comes from counters is
+occupied time and includes the handoff. The code's own hold is 0–22 % below it.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from rules.contention.queueing import Array, LatchTimes, invert
 from rules.contention.readings import LatchCounts
 
 EXPONENT, EXPONENT_SPREAD = 0.10, 0.37
-"""Prior of ε, normal. Measured on one machine of 16 cores; the published tables alone gave 0.25 ± 0.25."""
+"""Prior of ε, normal. Measured on one machine with 16 cores. The published tables alone gave 0.25 ± 0.25."""
 LEAST_EXPONENT, MOST_EXPONENT = 0.0, 0.6
 HANDOFF, MOST_HANDOFF = 0.10, 0.30
-"""ρ, and its upper bound for intervals; the lower is 0."""
+"""ρ and its upper bound for intervals. The lower bound is 0."""
 TRUE_HOLD_BELOW = 0.22
-"""Most that the code's own hold lies below the recovered one, as a share."""
+"""The code's own hold is at most this share below the measured one."""
 NOISE, NOISE_WORTH = 0.10, 2.0
 """Prior scatter of ln S between intervals, and how many intervals it counts for."""
 ROUNDS = 12
@@ -32,7 +32,7 @@ class HoldModel:
     """Hold of a latch as a function of its load."""
 
     hold: float
-    """Seconds at the reference utilisation, handoff taken out, at full speed of the processor."""
+    """Seconds at the reference utilisation, without handoff, at full processor speed."""
     utilisation: float
     """U_ref, per latch."""
     exponent: float
@@ -42,9 +42,9 @@ class HoldModel:
     noise: float
     """Standard deviation of ln S from interval to interval."""
     weight: float
-    """How many intervals the hold rests on, unequal weights counted for what they are worth."""
+    """How many intervals the hold is based on. Unequal weights count for what they are worth."""
     freedom: float
-    """Degrees of freedom behind `noise`, the prior's included."""
+    """Degrees of freedom behind `noise`, including those of the prior."""
 
     @property
     def tail(self) -> float:
@@ -53,14 +53,14 @@ class HoldModel:
 
 
 def times_of(row: LatchCounts) -> LatchTimes:
-    """Hold and think time of an interval, at the speed the processors had in it."""
+    """Hold and think time of an interval, at the processor speed of that interval."""
     return invert(row.population, row.gets_per_second, row.miss_ratio, row.latches)
 
 
 def fit_hold(rows: Sequence[LatchCounts], handoff: float = HANDOFF) -> HoldModel:
     """ln S against ln U by weighted least squares with the prior of ε; rows count by their share of misses.
 
-    The scatter is found together with ε: few or wild rows leave ε near its prior.
+    The scatter is fitted together with ε: few or wild rows leave ε near its prior.
     """
     holds = [times_of(row).hold for row in rows]
     weights = np.array([row.miss_ratio for row in rows])

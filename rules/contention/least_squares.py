@@ -10,12 +10,12 @@ STEP = 1e-5
 LONGEST_STEP = 1.0
 MOST_ROUNDS = 300
 CLOSE = 1e-9
-"""Share of the squared error below which a step gains nothing."""
+"""A step that reduces the squared error by less than this share gains nothing."""
 NOTHING_LEFT = 1e-20
 
 
 def fit_positive(residuals: Callable[[Array], Array], start: Sequence[float]) -> tuple[Array, Array]:
-    """Parameters that make the sum of squared residuals least, and their residuals. Searches in logarithms."""
+    """Parameters with the least sum of squared residuals, and their residuals. Searches in logarithms."""
     place = np.log(np.asarray(start, dtype=np.float64))
     left = residuals(np.exp(place))
     damping = 1e-2

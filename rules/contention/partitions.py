@@ -1,8 +1,8 @@
 """Tables of partitions × batch: a structure split into PN latches, AN items moved per get.
 
-Of N workers each thinks Z = A + B/AN per unit of work (B is what a refill costs besides the latch) and asks D seconds of latch
-per unit, spread over PN latches, so the throughput is that of a closed network with demands D/PN. A get holds s0 + s1·AN, which
-makes D = s + c/AN per unit; where a larger batch costs more per item than it saves, D = c/AN + e·AN; with both, all three terms.
+Each of N workers thinks Z = A + B/AN per unit of work (B is what a refill costs besides the latch) and needs D seconds of latch
+per unit, spread over PN latches. So the throughput is that of a closed network with demands D/PN. A get holds s0 + s1·AN, which
+makes D = s + c/AN per unit. If a larger batch costs more per item than it saves, D = c/AN + e·AN; with both, all three terms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from rules.contention.queueing import Array, latch_state
 
 LEAST_CELLS = 4
 MOST_WORTH = 0.9
-"""Share of the squared error a term more must take away to be kept."""
+"""Another term is kept only if it reduces the squared error by this share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,15 @@ class PartitionFit:
     """Root mean square of ln(predicted/measured) over the fitted cells, per degree of freedom; 0 where cells equal terms."""
     cells: int
     most_batch: int
-    """Largest batch measured: no prediction beyond it."""
+    """Largest batch measured. There is no prediction beyond it."""
     form: str
     """The terms of D in words: `s + c/AN`, `c/AN + e·AN` or `s + c/AN + e·AN`."""
 
     def throughput(self, partitions: int, batch: int) -> float:
-        """Units of work per second. ValueError for a batch beyond what was measured."""
+        """Units of work per second. ValueError for a batch larger than any measured."""
         if batch > self.most_batch:
             raise ValueError(
-                f"batch {batch} lies beyond {self.most_batch}, the largest that was measured: measure it instead"
+                f"batch {batch} is beyond {self.most_batch}, the largest that was measured: measure it instead"
             )
         return table_throughput(self.terms, self.processes, partitions, batch)
 
@@ -92,9 +92,9 @@ FORMS: Mapping[str, tuple[bool, bool]] = {
 
 
 def fit_partitions(cells: Sequence[TableCell], processes: int, form: str | None = None) -> PartitionFit:
-    """The terms of a table. Without `form` the data choose; ValueError where there are fewer than LEAST_CELLS cells.
+    """The terms of a table. Without `form` the data choose. ValueError with fewer than LEAST_CELLS cells.
 
-    Four cells fit both two-term forms alike. Then s + c/AN is taken, unless it makes the part per item longer than the part
+    Four cells fit both two-term forms equally. Then s + c/AN is used, unless it makes the part per item longer than the part
     per batch: the fixed part of a critical section is the longer one, so a cost that grows with the batch explains it better.
     """
     if len(cells) < LEAST_CELLS:

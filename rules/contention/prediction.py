@@ -1,4 +1,4 @@
-"""What a change makes of a calibrated latch: work done, misses, sleeps, each with its interval; or a refusal, or bounds only."""
+"""The effect of a change on a calibrated latch: work, misses, sleeps, each with its interval. Or a refusal, or only bounds."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -17,20 +17,20 @@ from rules.contention.sleeping import SleepModel, SleepRegime, sleeps_per_get
 LOWER_WORK, UPPER_WORK = 0.93, 1.12
 """Bounds of the work factor of a saturated latch whose gets fall by g: from the first, to the second over g."""
 SHORT_LOW, SHORT_HIGH = 0.65, 1.05
-"""Range of work for more load where the hold is under a microsecond: −35 % to +5 %."""
+"""Range of work for more load if the hold is under a microsecond: −35 % to +5 %."""
 LEAST_THINK_SPREAD = 0.015
 """Standard deviation of ln think from before a change to after it."""
 FEEDBACK_ROUNDS, DAMPING, CLOSE = 30, 0.4, 3e-3
-UNCHANGED = "nothing is changed: these are the figures of now, as they were counted"
+UNCHANGED = "nothing changes: these are the current figures, as counted"
 AGAIN = 3.0
-"""Sleeps per miss above which waking in vain is no explanation."""
+"""With more sleeps per miss, wake-ups in vain are no explanation."""
 MOST_SLEEPS = 3.0
-"""Sleeps per get beyond which the law of stalls is not followed."""
+"""With more sleeps per get, the law of stalls does not apply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with the interval that holds it 19 times in 20. Without a value only the interval is known."""
+    """A figure with the interval that contains it 19 times in 20. Without a value only the interval is known."""
 
     value: float | None
     low: float
@@ -50,15 +50,15 @@ class Prediction:
     misses: Estimate
     """Misses per second, as a factor of now."""
     sleeps_per_second: Estimate | None
-    """None where no figure of sleeps can be given."""
+    """None if no figure of sleeps can be given."""
     hold: float | None
-    """Seconds, handoff included; None where only bounds are known."""
+    """Seconds, handoff included. None if only bounds are known."""
     notes: tuple[str, ...]
     """What widened or weakened it, one sentence each."""
 
 
 def predict(model: LatchModel, change: LoadChange) -> Prediction:
-    """What the change makes of the latch. NotPredictable where the model cannot carry it."""
+    """The effect of the change on the latch. NotPredictable if the model does not support it."""
     change = in_effect(model, change)
     if change == LoadChange():
         return _unchanged(model)
@@ -92,7 +92,7 @@ def predict(model: LatchModel, change: LoadChange) -> Prediction:
 
 
 def _before_and_after(model: LatchModel, change: LoadChange) -> tuple[Settled, Settled]:
-    """The latch now and after the change; together where the change leaves latches and processes alone."""
+    """The latch now and after the change. Solved together if the change leaves latches and processes alone."""
     none = LoadChange()
     if model.sleep_cost or (change.processes, change.latches, change.hottest) != (None, None, None):
         return after_change(model, none), after_change(model, change)
@@ -139,7 +139,7 @@ def _hold(model: LatchModel, change: LoadChange) -> HoldDraws:
     handoff[0] = HANDOFF
     if change.hold_seconds is not None:
         drawn = change.hold_seconds * np.exp(change.hold_spread * normal(9))
-        measured = np.zeros_like(exponent)  # at its own load: nothing to lengthen
+        measured = np.zeros_like(exponent)  # at its own load nothing gets longer
         return HoldDraws(drawn, model.gets_per_second * change.hold_seconds, measured, handoff)
     apart = fit.noise * sqrt(1 + 1 / fit.weight) * fit.tail * normal(0) * (change != LoadChange())
     drawn = fit.hold * np.exp(apart + change.hold_spread * normal(9)) * change.hold / (speed * (1 + model.variation))
@@ -151,7 +151,7 @@ def _most(model: LatchModel, change: LoadChange) -> float:
 
 
 def _sleeps(model: LatchModel, change: LoadChange, after: Settled, rate: float, most_misses: float) -> Estimate | None:
-    """Sleeps per second; None where processes wait for processors. Only who misses sleeps, so misses bound them.
+    """Sleeps per second. None if processes wait for processors. Only a get that misses sleeps, so misses bound them.
 
     `most_misses` is the upper end of misses, as a factor of now.
     """
@@ -164,7 +164,7 @@ def _sleeps(model: LatchModel, change: LoadChange, after: Settled, rate: float, 
 
 
 def _unchanged(model: LatchModel) -> Prediction:
-    """The figures of now for a change of nothing: they were counted, so they have no interval."""
+    """The current figures, for a change of nothing. They were counted, so they have no interval."""
     state = after_change(model, LoadChange())
     return Prediction(
         _counted(1.0),
@@ -183,13 +183,13 @@ def _bounds(model: LatchModel, change: LoadChange) -> Prediction:
     lower, upper = 1.0, 1.0
     if change.latches is not None and change.latches != model.latches:
         if change.latches < model.latches:
-            raise NotPredictable("the latch is saturated now: what fewer latches make of it cannot be said")
+            raise NotPredictable("the latch is saturated now: the effect of fewer latches is unknown")
         upper = change.latches / model.latches
     hold = change.hold if change.hold_seconds is None else change.hold_seconds / model.hold.hold
     if change.gets < 1 or hold < 1:
         lower, upper = LOWER_WORK, upper * UPPER_WORK / (change.gets * min(hold, 1.0))
     if upper <= 1.0 or loads_more(model, change):
-        raise NotPredictable("the latch is saturated now: its counters tell nothing of a greater load")
+        raise NotPredictable("the latch is saturated now: its counters say nothing about a greater load")
     most = _most(model, change)
     rate = model.gets_per_second * change.gets
     return Prediction(
@@ -201,7 +201,7 @@ def _bounds(model: LatchModel, change: LoadChange) -> Prediction:
         None,
         None,
         (
-            "the latch is saturated: its counters no longer tell how much work waits behind it, so only bounds are given",
+            "the latch is saturated: its counters no longer show how much work waits behind it, so there are only bounds",
         ),
     )
 
@@ -215,35 +215,33 @@ def _estimate(values: Array) -> Estimate:
 
 
 def _notes(model: LatchModel, sleeps: Estimate | None) -> list[str]:
-    """What a reader must know of it."""
+    """What a reader must know about it."""
     notes = []
     if model.low_confidence:
-        notes.append(f"low confidence: it rests on {model.rows} of the 3 intervals that a fit needs")
+        notes.append(f"low confidence: it is based on {model.rows} of the 3 intervals that a fit needs")
     if model.variation:
         notes.append(f"the load varied within the interval (CV² {model.variation:.2g}): the hold was corrected for it")
     if sleeps is None:
-        notes.append(
-            "as many processes as processors: sleeps come of waiting for a processor too, so no figure is given"
-        )
+        notes.append("as many processes as processors: processes also sleep for a processor, so there is no figure")
     elif sleeps.value is None:
-        notes.append("too few sleeps now to say more of them than a bound")
+        notes.append("too few sleeps now for more than a bound")
     elif model.sleep is not None and model.sleep.regime is SleepRegime.STALLS:
         notes.append("waiters sleep because holders stall: sleeps follow the miss ratio, with a wide interval")
     return notes
 
 
 def _notes_of_change(model: LatchModel, change: LoadChange) -> list[str]:
-    """What this change rests on besides the latch."""
+    """What the change assumes besides the latch."""
     notes = []
     if (change.processes or 0) > model.processes:
         if model.processors is None:
             notes.append(
-                "the number of processors is not known (v$osstat was not read): sessions beyond it wait for a processor, "
+                "the number of processors is unknown (v$osstat was not read): sessions beyond it wait for a processor, "
                 "and this holds only while there is one for each"
             )
         if change.speed is None:
             notes.append(
-                "each session is taken to run as fast as now: where more of them share caches, memory or the threads of "
+                "each session is assumed to run as fast as now: if more of them share caches, memory or the threads of "
                 "a core, they run slower and do less work than this"
             )
     if model.sleep is not None and model.sleep.per_miss > 1:

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 LEAST_RATIO, MOST_RATIO = 1e-9, 1e6
-"""Bounds of hold / think between which a load is looked for."""
+"""The search for a load stays within these bounds of hold / think."""
 HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class LatchTimes:
-    """What the counters of an interval say of a latch: seconds a process holds it, and seconds it thinks between gets."""
+    """What the counters of an interval say about a latch: seconds a process holds it, and seconds it thinks between gets."""
 
     hold: float
     think: float
@@ -33,10 +33,10 @@ class LatchTimes:
 
 @dataclass(frozen=True, slots=True)
 class LatchState:
-    """A latch in equilibrium, one element per ratio asked for."""
+    """A latch in equilibrium, one element per requested ratio."""
 
     held: Array
-    """Latches held on average; with one latch its utilisation. Gets per second times hold."""
+    """Latches held on average; the utilisation if there is one latch. Gets per second times hold."""
     miss_ratio: Array
     """Share of gets that find their latch held."""
     queue: Array
@@ -52,7 +52,7 @@ class NetworkLoad:
     utilisation: Array
     """Share of time each station is busy."""
     queue: Array
-    """Processes at each station, the one served included."""
+    """Processes at each station, including the one in service."""
     arrival_busy: Array
     """Chance that an arrival finds the station busy."""
 
@@ -84,7 +84,7 @@ def latch_state(
 ) -> LatchState:
     """Equilibrium of P latches by exact mean value analysis, for every ratio (and every P) at once.
 
-    `hottest` is the share of gets that the most wanted latch takes (1/P where all are wanted alike); the rest is spread evenly.
+    `hottest` is the share of gets that the most wanted latch takes (1/P if all are wanted equally). The rest is spread evenly.
     """
     think = 1.0 / np.atleast_1d(np.asarray(ratio, dtype=np.float64))
     if hottest is None and isinstance(latches, int) and latches == 1:
@@ -103,7 +103,7 @@ def latch_state(
 
 
 def _one_latch(processes: int, think: Array) -> LatchState:
-    """`latch_state` of a single latch, which nobody asks by chance: four operations a process, in place."""
+    """`latch_state` of a single latch, the usual case: four operations per process, in place."""
     queue, residence, held, before = np.zeros((4, *think.shape))
     for population in range(1, processes + 1):
         held, before = before, held
@@ -115,14 +115,14 @@ def _one_latch(processes: int, think: Array) -> LatchState:
 
 
 def most_missed(processes: int, latches: int = 1) -> float:
-    """Share of gets that miss where nobody thinks at all: (N − 1)/(N + P − 2)."""
+    """Share of gets that miss if no process thinks at all: (N − 1)/(N + P − 2)."""
     return (processes - 1) / max(processes + latches - 2, 1)
 
 
 def ratio_for(processes: int, miss_ratio: float, latches: int = 1) -> float:
     """The ratio of hold to think at which this share of gets misses. The share must lie between 0 and `most_missed`."""
     low, high = log(LEAST_RATIO), log(MOST_RATIO)
-    for _ in range(6):  # a row of trial values at a time, each row within the step that holds the answer
+    for _ in range(6):  # one row of trial values at a time, each within the step that has the answer
         trial = np.linspace(low, high, 65)
         missed = latch_state(processes, np.exp(trial), latches).miss_ratio
         above = int(np.searchsorted(missed, miss_ratio))
@@ -132,7 +132,7 @@ def ratio_for(processes: int, miss_ratio: float, latches: int = 1) -> float:
 
 @lru_cache(256)
 def invert(processes: int, gets_per_second: float, miss_ratio: float, latches: int = 1) -> LatchTimes:
-    """Hold and think time that make N processes get this often and miss this share. Hold includes the handoff."""
+    """Hold and think time with which N processes get this often and miss this share. Hold includes the handoff."""
     ratio = ratio_for(processes, miss_ratio, latches)
     hold = float(latch_state(processes, ratio, latches).held[0]) / gets_per_second
     return LatchTimes(hold, hold / ratio)
@@ -151,13 +151,13 @@ def mean_wait(processes: int, ratio: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WaitDecay:
-    """How the waits of gets that miss thin out with time (in holds): a sum of decays, one per eigenvalue."""
+    """How the waits of gets that miss decrease with time (in holds): a sum of decays, one per eigenvalue."""
 
     rates: Array
     start: Array
     end: Array
     missed: float
-    """Chance that a get misses, which the sum begins with."""
+    """Chance that a get misses, the start value of the sum."""
 
     def beyond(self, budgets: Array) -> Array:
         """Chance of a longer wait than each budget."""
@@ -167,7 +167,7 @@ class WaitDecay:
 
 
 def wait_decay(processes: int, ratio: float) -> WaitDecay:
-    """The waits of gets that miss, the next holder being drawn at random, for two processes or more.
+    """The waits of gets that miss, for two processes or more. The next holder is drawn at random.
 
     A tagged waiter among j others: one more joins at rate (N − 2 − j)·ratio, the holder leaves at rate 1 and the tagged
     waiter follows with chance 1/(j + 1). The chain is reversible, so its symmetric form is solved by eigenvalues.
@@ -191,7 +191,7 @@ def wait_beyond(processes: int, ratio: float, budget: float) -> float:
 
 
 def budget_for(processes: int, ratio: float, beyond: float) -> float:
-    """The wait, in holds, that a share `beyond` of the misses outlasts; the inverse of `wait_beyond`."""
+    """The wait, in holds, that a share `beyond` of the misses exceeds; the inverse of `wait_beyond`."""
     low, high = log(1e-6), log(1e9)
     decay = wait_decay(processes, ratio) if processes > 1 else None
     for _ in range(HALVINGS):

@@ -1,7 +1,7 @@
 """What an interval counted of a latch, as the model takes it, and how it is read from a Delta.
 
 Sessions are the average active ones, DB time per second. Mutexes have no counterpart: v$mutex_sleep counts sleeps and their
-time, neither gets nor misses, so their hold, utilisation and load cannot be found.
+time but no gets and no misses, so their hold, utilisation and load are unknown.
 """
 
 from collections.abc import Sequence
@@ -12,22 +12,22 @@ from collectors.model import Missing, Row, number
 from rules.context import SignalContext
 
 ENOUGH = 10
-"""Misses from which a child's hold is more than chance."""
+"""From this many misses on, a child's hold is more than chance."""
 MUTEXES = (
-    "mutexes guard the row cache of this release: v$mutex_sleep counts their sleeps and the time slept, neither gets nor misses, "
-    "so hold, load and the work behind them cannot be known; compare before and after a change instead"
+    "mutexes guard the row cache here: v$mutex_sleep counts their sleeps and the time slept, but no gets and no misses, "
+    "so hold, load and the work behind them are unknown; compare before and after a change instead"
 )
 SPREAD, SPREAD_WORTH = 0.22, 2.0
-"""Prior scatter of ln hold between children in order, and how many children it counts for."""
+"""Prior scatter of ln hold between healthy children, and how many children it counts for."""
 
 
 class NotPredictable(Exception):
-    """No prediction can be made. The message says what is missing or why, in one sentence."""
+    """No prediction is possible. The message says in one sentence what is missing or why."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatchCounts:
-    """Changes of the counters of `latches` alike latches over one interval; one child latch is one latch."""
+    """Changes of the counters of `latches` identical latches over one interval. One child latch is one latch."""
 
     processes: float
     """Sessions that use the latch at once, on average."""
@@ -37,12 +37,12 @@ class LatchCounts:
     sleeps: float = 0.0
     spin_gets: float | None = None
     wait_seconds: float = 0.0
-    """Time spent asleep; full spins before a sleep are not in it."""
+    """Time spent asleep. Full spins before a sleep are not included."""
     latches: int = 1
     speed: float = 1.0
     """h(N): speed of one process at N processes without contention, as a share of its speed alone."""
     works: float | None = None
-    """Units of application work done; without it a get is a unit of work."""
+    """Units of application work done. Without it a get is a unit of work."""
 
     @property
     def population(self) -> int:
@@ -76,8 +76,8 @@ class LatchCounts:
 
 
 def child_named(context: SignalContext, cache: str | None) -> int:
-    """The child that guards a cache, or the one with the most sleeps. NotPredictable where there is none."""
-    if context.mechanism == "mutex":  # its latch rows, where a release still lists some, are not what sessions wait for
+    """The child that guards a cache, or the one with the most sleeps. NotPredictable if there is none."""
+    if context.mechanism == "mutex":  # if a release still lists latch rows, sessions do not wait for them
         raise NotPredictable(MUTEXES)
     if not context.children:
         raise NotPredictable(_no_children(context))
@@ -85,7 +85,7 @@ def child_named(context: SignalContext, cache: str | None) -> int:
         untold = [row.get("child#") for row in context.children if number(row.get("sleeps")) is None]
         if untold:
             raise NotPredictable(
-                f"the child with the most sleeps is not known, for those of child {untold[0]} could not be told: "
+                f"the child with the most sleeps is unknown, because the sleeps of child {untold[0]} are missing: "
                 "name a cache (`--cache`), or take another interval"
             )
         busiest = max(
@@ -95,7 +95,7 @@ def child_named(context: SignalContext, cache: str | None) -> int:
     guarding = context.map.guarding((cache,))
     if not guarding:
         known = sorted({guarded.name for guarded in context.map.children.values() if guarded.name})
-        raise NotPredictable(f"no child latch is known to guard {cache}; known are: {', '.join(known) or 'none'}")
+        raise NotPredictable(f"no child latch is known to guard {cache}; latchscope knows {', '.join(known) or 'none'}")
     misses = {row.get("child#"): number(row.get("misses")) or 0.0 for row in context.children}
     return max(guarding, key=lambda child: (misses.get(child, 0.0), -child))
 
@@ -113,7 +113,7 @@ def _no_children(context: SignalContext) -> str:
 
 
 def counts_of(context: SignalContext, child: int) -> LatchCounts:
-    """What an interval counted of a child. NotPredictable where figures are missing or speak of no interval."""
+    """What an interval counted on a child. NotPredictable if figures are missing or do not cover an interval."""
     basis = context.delta.basis
     if basis.kind != "interval" or not basis.seconds:
         raise NotPredictable(
@@ -124,7 +124,7 @@ def counts_of(context: SignalContext, child: int) -> LatchCounts:
         raise NotPredictable(f"there is no child {child}")
     gets, misses, sleeps = (number(row.get(name)) for name in ("gets", "misses", "sleeps"))
     if gets is None or misses is None or sleeps is None:
-        raise NotPredictable(f"gets, misses or sleeps of child {child} could not be told in this interval")
+        raise NotPredictable(f"gets, misses or sleeps of child {child} are not known in this interval")
     return LatchCounts(
         active_sessions(context),
         basis.seconds,
@@ -137,12 +137,10 @@ def counts_of(context: SignalContext, child: int) -> LatchCounts:
 
 
 def active_sessions(context: SignalContext) -> float:
-    """Average active sessions: DB time per second. Raises NotPredictable where it is not known."""
+    """Average active sessions: DB time per second. NotPredictable if it is unknown."""
     db_time = context.seconds_of("DB time")
     if db_time is None or not context.delta.basis.seconds:
-        raise NotPredictable(
-            "DB time could not be told, so the number of active sessions is unknown: grant v$sys_time_model"
-        )
+        raise NotPredictable("DB time is missing, so the number of active sessions is unknown: grant v$sys_time_model")
     return db_time / context.delta.basis.seconds
 
 
@@ -152,7 +150,7 @@ def processors(context: SignalContext) -> int | None:
 
 
 def ordinary_hold(context: SignalContext, child: int) -> tuple[float, float]:
-    """Seconds that the other children are held per get, and the scatter of its logarithm. NotPredictable where none tells.
+    """Seconds per hold of the other children, and the scatter of its logarithm. NotPredictable if there is none.
 
     At light load p = λ·S·(N − 1)/N, so S is the sum of misses over the sum of gets·λ, of children that few gets wait for.
     """
@@ -161,7 +159,7 @@ def ordinary_hold(context: SignalContext, child: int) -> tuple[float, float]:
     misses = sum(missed for _, missed in others)
     if misses < ENOUGH:
         raise NotPredictable(
-            "the other children were hardly missed, so an ordinary hold cannot be told: take a longer interval"
+            "the other children had hardly any misses, so the ordinary hold is unknown: take a longer interval"
         )
     crowd = sessions / (sessions - 1)
     hold = misses / sum(gets * gets / seconds for gets, _ in others) * crowd
@@ -169,7 +167,7 @@ def ordinary_hold(context: SignalContext, child: int) -> tuple[float, float]:
 
 
 def _light(row: Row, seconds: float) -> tuple[float, float] | None:
-    """Gets and misses of a child that is in order."""
+    """Gets and misses of a healthy child."""
     gets, misses = number(row.get("gets")), number(row.get("misses"))
     if not gets or misses is None or not seconds or misses > 0.05 * gets:
         return None
@@ -177,9 +175,9 @@ def _light(row: Row, seconds: float) -> tuple[float, float] | None:
 
 
 def _scatter(others: Sequence[tuple[float, float]], seconds: float, hold: float) -> float:
-    """Standard deviation of ln hold between children, counting noise taken off.
+    """Standard deviation of ln hold between children, without the noise of counting.
 
-    Children count by their gets: one that is seldom asked is held longer, its lines being cold, and is no likeness of a hot one.
+    Children count by their gets: one that is rarely used is held longer, because its lines are cold, so it is unlike a hot one.
     """
     telling = [
         (gets, missed, log(missed / gets / (gets / seconds) / hold)) for gets, missed in others if missed >= ENOUGH
@@ -193,5 +191,5 @@ def _scatter(others: Sequence[tuple[float, float]], seconds: float, hold: float)
 
 
 def middle(least: float, most: float) -> tuple[float, float]:
-    """The middle of a range of factors and its scatter, in logarithms: as if any factor within were as likely."""
+    """The middle of a range of factors and its scatter, in logarithms. Every factor in the range is equally likely."""
     return exp((log(least) + log(most)) / 2), log(most / least) / sqrt(12)

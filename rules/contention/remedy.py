@@ -1,4 +1,4 @@
-"""What a cause's remedy is worth on this Delta, and how such a prediction stood to what came."""
+"""What a cause's remedy is worth on this Delta, and whether such a prediction came true."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,7 +16,7 @@ from rules.predicted import PredictedEffect, PredictedFigure, PredictionScore, R
 def prediction_of(
     context: SignalContext, causes: Mapping[str, Cause], findings: Iterable[Finding]
 ) -> PredictedEffect | None:
-    """What the remedy of the first finding on a child latch is worth; None where none says what it does to one."""
+    """What the remedy of the first finding on a child latch is worth. None if no remedy says what it does to a child latch."""
     for found in findings:
         effect = causes[found.cause].remedy_effect
         if effect is not None and found.surface == "latch":
@@ -32,14 +32,14 @@ def predicted_effect(
     cache: str | None,
     earlier: Sequence[LatchCounts] = (),
 ) -> PredictedEffect:
-    """What the remedy would make of the child; refused, with the reason, where nothing can be predicted.
+    """The effect of the remedy on the child. Refused, with the reason, if no prediction is possible.
 
     `earlier` are intervals of the same child under the same trouble, for the calibration.
     """
     words = _in_words(effect)
     try:
         if child is None:
-            raise NotPredictable("the child latch behind the trouble is not known")
+            raise NotPredictable("the child latch behind the trouble is unknown")
         now = counts_of(context, child)
         change, ordinary = _change(context, effect, child)
         model = calibrate([*earlier, now], now, processors=processors(context))
@@ -80,7 +80,7 @@ def _range(least: float, most: float) -> str:
 
 
 def _change(context: SignalContext, effect: RemedyEffect, child: int) -> tuple[LoadChange, float | None]:
-    """The change with its scatter, and the ordinary hold where that is what it comes to."""
+    """The change with its scatter, and the ordinary hold if that is its result."""
     gets, gets_spread = middle(*effect.gets)
     gets = max(gets, 1 / FARTHEST)
     if effect.hold != "ordinary":
@@ -126,7 +126,7 @@ def _statement(figures: Sequence[PredictedFigure]) -> str:
 
 
 def score(effect: PredictedEffect, after: LatchCounts) -> PredictionScore | None:
-    """How a prediction stood to what was counted after the change; None where nothing was predicted."""
+    """A prediction compared with the counts after the change. None if there was no prediction."""
     if not effect.figures:
         return None
     seen = {"miss_ratio": after.miss_ratio, "sleeps_per_second": after.sleeps / after.seconds}
@@ -142,7 +142,7 @@ def score(effect: PredictedEffect, after: LatchCounts) -> PredictionScore | None
 
 
 def _scored(figure: PredictedFigure, came: float) -> ScoredFigure:
-    """Of sleeps only the bound is a promise: fewer are no failure."""
+    """For sleeps only the upper bound counts: fewer sleeps are not a failure."""
     least = figure.low if figure.name == "miss_ratio" else 0.0
     fields = {"name": figure.name, "unit": figure.unit, "before": figure.now, "low": least, "high": figure.high}
     return ScoredFigure.model_validate(fields | {"came": came, "inside": least <= came <= figure.high})

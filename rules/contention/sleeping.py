@@ -1,8 +1,8 @@
-"""How many gets end in a sleep. Two regimes, and a bound where it may be either.
+"""How many gets end in a sleep. There are two regimes, and a bound if it may be either.
 
-Exhausted spins: a waiter spins for a budget τ and sleeps where its wait outlasts it, so sleeps are misses·P(W > τ), W being the
-wait in random order. Stalls: the holder lost its processor, or stopped for memory; then sleeps per get follow a power of the miss
-ratio, c·p^a. Which one rules is read from the counters: τ implied by sleeps per miss must be near the budget for the first.
+Exhausted spins: a waiter spins for a budget τ and sleeps if its wait is longer, so sleeps are misses·P(W > τ), where W is the
+wait in random order. Stalls: the holder lost its processor, or stopped for memory. Then sleeps per get follow a power of the miss
+ratio, c·p^a. The counters decide: for the first regime, τ implied by sleeps per miss must be near the budget.
 """
 
 from collections.abc import Sequence
@@ -20,30 +20,30 @@ from rules.contention.queueing import Array, budget_for, wait_beyond
 from rules.contention.readings import LatchCounts
 
 SPINS, TICKS_PER_SPIN = 20_000, 5
-"""An exclusive latch tries this often, at about so many clock ticks each, before it sleeps (_latch_class_0; Nikolaev 2011)."""
+"""An exclusive latch tries this often, for this many clock ticks each, before it sleeps (_latch_class_0; Nikolaev 2011)."""
 CLOCK_HZ = 3e9
 POWER, POWER_SPREAD, MOST_POWER = 1.5, 1.0, 3.5
 """Prior of a, normal between 0 and its upper bound: more misses never make fewer sleeps."""
 SEEN, SEEN_RATIO, SEEN_MISSES = 30, 1e-4, 0.95
-"""A row tells its τ with this many sleeps, more sleeps per miss than this, and at most this miss ratio."""
+"""A row shows its τ with at least this many sleeps, this many sleeps per miss, and at most this miss ratio."""
 NEAR = 2.0
-"""Factor within which the implied τ must lie of the budget."""
+"""The implied τ must lie within this factor of the budget."""
 POINT_RATIO = 3e-4
-"""Below so many sleeps per miss only an upper bound is given."""
+"""With fewer sleeps per miss there is only an upper bound."""
 FEW = 10
-"""Below so many sleeps only an upper bound is given."""
+"""With fewer sleeps there is only an upper bound."""
 IMPLIED_SPREAD, ASSUMED_SPREAD = 0.12, 0.30
-"""Standard deviation of ln τ, read back from counters or assumed."""
+"""Standard deviation of ln τ, from counters or assumed."""
 SCATTER = 0.35
 """Standard deviation of ln(sleeps per get) around either law, from interval to interval."""
 MOST_PER_MISS = 1.14
-"""Most sleeps per miss of a posted latch on the emulator: who is woken and finds the latch taken again sleeps once more."""
+"""Most sleeps per miss of a posted latch on the emulator. A process that wakes and finds the latch taken sleeps once more."""
 SOME = 49
-"""So many of the draws are used where the wait of each must be computed: the first of them are spread evenly already."""
+"""This many of the draws are used if the wait of each must be computed. The first ones are evenly spread already."""
 
 
 class SleepRegime(StrEnum):
-    """What makes waiters sleep."""
+    """Why waiters sleep."""
 
     SPINS = "exhausted spins"
     STALLS = "stalled holders"
@@ -55,24 +55,24 @@ class SleepModel:
 
     regime: SleepRegime
     budget: float
-    """τ in seconds: implied by the counters where spins are exhausted, else the budget assumed."""
+    """τ in seconds: implied by the counters if spins are exhausted, else the assumed budget."""
     budget_spread: float
     """Standard deviation of ln τ."""
     per_get: float
-    """Sleeps per get by stalls at the reference miss ratio; half a sleep where none was counted."""
+    """Sleeps per get by stalls at the reference miss ratio. Half a sleep if none was counted."""
     miss_ratio: float
     power: float
     power_spread: float
     sleeps: float
-    """Sleeps behind the law of stalls."""
+    """Number of sleeps behind the law of stalls."""
     point: bool
-    """Whether there is a value; otherwise there is only an upper bound."""
+    """Whether there is a value. Otherwise there is only an upper bound."""
     per_miss: float
     """Most sleeps per miss that an interval counted."""
 
     @property
     def most_per_miss(self) -> float:
-        """Sleeps per miss that a prediction never exceeds: a posted waiter sleeps about once, unless more was counted."""
+        """A prediction never has more sleeps per miss: a posted waiter sleeps about once, unless more were counted."""
         return max(MOST_PER_MISS, self.per_miss)
 
 
@@ -82,7 +82,7 @@ def spin_budget(clock_hz: float = CLOCK_HZ, spins: int = SPINS) -> float:
 
 
 def implied_budget(row: LatchCounts) -> float | None:
-    """The τ in seconds at which exhausted spins make the sleeps of a row; None where the row is no witness."""
+    """The τ in seconds at which exhausted spins explain the sleeps of a row. None if the row does not show it."""
     if row.latches > 1 or row.sleeps < SEEN or not SEEN_RATIO < row.sleep_ratio < 1 or row.miss_ratio > SEEN_MISSES:
         return None
     times = times_of(row)
@@ -90,7 +90,7 @@ def implied_budget(row: LatchCounts) -> float | None:
 
 
 def fit_sleeps(rows: Sequence[LatchCounts], budget: float) -> SleepModel:
-    """The regime and its parameters; `budget` is what a waiter is thought to spin, in seconds."""
+    """The regime and its parameters. `budget` is how long a waiter should spin, in seconds."""
     implied = [value for row in rows if (value := implied_budget(row)) is not None]
     middle = exp(sum(map(log, implied)) / len(implied)) if implied else budget
     spinning = budget / NEAR <= middle <= budget * NEAR
@@ -140,7 +140,7 @@ class SleepForecast:
     low: float
     high: float
     point: bool
-    """Whether there is a value and a lower bound; otherwise it is at most `high`."""
+    """Whether there is a value and a lower bound. Otherwise it is at most `high`."""
 
 
 def sleeps_per_get(model: SleepModel, processes: int, settled: Settled, latches: int = 1) -> SleepForecast:
@@ -152,7 +152,7 @@ def sleeps_per_get(model: SleepModel, processes: int, settled: Settled, latches:
         chosen = np.arange(SOME)
         drawn = drawn[chosen] + _exhausted(model, processes, settled, chosen) * scatter[chosen]
     low, high = between(drawn)
-    if settled.miss_ratio[0] <= model.miss_ratio:  # the bound a = 0: as often per get as now, counting noise besides
+    if settled.miss_ratio[0] <= model.miss_ratio:  # the bound a = 0: as often per get as now, plus counting noise
         high = max(high, model.per_get * (1 + 3 / sqrt(max(model.sleeps, 0.5))))
     return SleepForecast(float(drawn[0]), low, high, model.point)
 

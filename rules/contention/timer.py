@@ -1,10 +1,10 @@
 """Waiters that sleep on a timer: what a finer timer is worth.
 
-A waiter whose spin fails sleeps for the timer's grain and tries again; nobody wakes it when the latch is freed. The chain counts
-the processes awake: a sleeper wakes at rate 1/E and, where the latch is busy, sleeps again with chance 1 − σ (σ is spin gets per
-miss); of a processes awake, gets that miss put one to sleep with the same chance. E_new = wait/sleep − g_old + g_new.
+A waiter whose spin fails sleeps for the timer's grain and tries again; nothing wakes it when the latch is freed. The chain counts
+the processes awake. A sleeper wakes at rate 1/E and, if the latch is busy, sleeps again with chance 1 − σ (σ is spin gets per
+miss). Of the processes awake, gets that miss put one to sleep with the same chance. E_new = wait/sleep − g_old + g_new.
 
-A standard exclusive latch has been posted by its holder since 9.2 and sleeps on no timer: there nothing changes.
+The holder of a standard exclusive latch has posted its waiters since 9.2. Such a latch sleeps on no timer, so nothing changes.
 """
 
 from dataclasses import dataclass
@@ -30,10 +30,10 @@ class TimedLatch:
     sleep: float
     """E: seconds of one sleep."""
     granularity: float
-    """g: the timer's grain in seconds that E was counted with."""
+    """g: the timer's grain in seconds at which E was counted."""
 
     def work(self, granularity: float | None = None) -> float:
-        """Gets per second with this grain of the timer, or the present one."""
+        """Gets per second with this grain of the timer, or the current one."""
         return self._settled(granularity)[0]
 
     def miss_ratio(self, granularity: float | None = None) -> float:
@@ -46,7 +46,7 @@ class TimedLatch:
 
 
 def timed_latch(processes: int, hold: float, think: float, spun_out: float, sleep: float) -> tuple[float, float]:
-    """Gets per second, and misses per get; a waker's further tries belong to the same get. Times in seconds."""
+    """Gets per second, and misses per get. Further tries of a process that woke belong to the same get. Times in seconds."""
     held, missed = _awake(processes, hold / think)
     gets = held / hold
     falls_asleep = gets * missed * (1 - spun_out)
@@ -72,10 +72,10 @@ def _awake(processes: int, ratio: float) -> tuple[Array, Array]:
 
 
 def fit_timed(row: LatchCounts, granularity: float) -> TimedLatch:
-    """The chain behind a row. ValueError where its sleeps do not tell how busy the latch is.
+    """The chain behind a row. ValueError if its sleeps do not show how busy the latch is.
 
-    Few are awake at once, so misses say little of the hold. Repeated sleeps say it: of the sleeps, misses − spin gets are first
-    ones, and the rest, a share U·(1 − σ), are of wakers that met the latch busy. The think time follows from the gets.
+    Few processes are awake at once, so misses say little about the hold. Repeated sleeps show it: misses − spin gets are first
+    sleeps. The rest, a share U·(1 − σ), are of processes that woke to a busy latch. The think time follows from the gets.
     """
     if not row.sleeps or not row.misses or row.spin_gets is None:
         raise ValueError("a timer needs sleeps, misses and spin gets of an interval")

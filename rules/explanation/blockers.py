@@ -1,4 +1,4 @@
-"""The session behind a hang in words: who, what, since when, what not to kill; and who waits in the library cache beside it."""
+"""The session behind a hang in words: who, what, since when, what not to kill; and who waits in the library cache too."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,19 +12,17 @@ from rules.model import Figure, Step
 from rules.waiters import within
 
 ACCOUNT_STATUS = 79
-LEFT_ALONE = (
-    "Kill no background process, and none of those who wait: that frees nothing, and pools open new ones at once."
-)
+LEFT_ALONE = "Kill no background process, and no waiting session: that frees nothing, and pools open new ones at once."
 OWN_WAITS = {
     "resmgr:": ": a resource plan keeps it off the processors (throttled-holder)",
     "SQL*Net message from client": ": it is idle, and keeps the entry until its client goes on",
     "library cache": ", which may be held by one of those who wait for it",
-    "enq: ": ", a lock that somebody else holds: the end of the chain is there",
+    "enq: ": ", a lock that another session holds: look there for the end of the chain",
 }
-"""What a wait of the holder itself says of it, by how the event begins."""
+"""What a wait of the holder itself means, by the start of the event's name."""
 APART = (
-    "A row cache lock guards an entry of the dictionary cache, a library cache lock or pin an object of the library cache: what "
-    "ends the one need not end the other."
+    "A row cache lock guards an entry of the dictionary cache, a library cache lock or pin an object of the library cache: the "
+    "end of one need not end the other."
 )
 
 
@@ -34,7 +32,7 @@ def blocker_steps(found: Blockers | None, waiters: Sequence[StillWaiting] = ()) 
         return []
     sentences = [sentence_of(blocker) for blocker in found.blockers]
     if found.unknown:
-        sentences.append(f"More is not known: {found.unknown}.")
+        sentences.append(f"Nothing more is known: {found.unknown}.")
     sentences.append(f"{LEFT_ALONE} {EMERGENCY_NOTICE}")
     figures = tuple(
         Figure(name=f"held by session {blocker.sid}, at least", value=blocker.held_at_least_seconds, unit="s", of=VIEW)
@@ -47,11 +45,11 @@ def blocker_steps(found: Blockers | None, waiters: Sequence[StillWaiting] = ()) 
 
 
 def _library_cache(found: Blockers, waiters: Sequence[StillWaiting]) -> str | None:
-    """Who waits in the library cache meanwhile; None where nobody did when it was looked for."""
+    """Who waits in the library cache meanwhile. None if the look found nobody."""
     if not found.library_cache:
         return None
     groups = [_library_cache_group(group) for group in found.library_cache]
-    return " ".join([f"When it was looked for, {'; '.join(groups)}.", *_entangled(found, waiters), APART])
+    return " ".join([f"At the look, {'; '.join(groups)}.", *_entangled(found, waiters), APART])
 
 
 def _library_cache_group(group: LibraryCacheWait) -> str:
@@ -69,7 +67,7 @@ def _library_cache_group(group: LibraryCacheWait) -> str:
 
 
 def _entangled(found: Blockers, waiters: Sequence[StillWaiting]) -> Iterator[str]:
-    """How the two waits hang together: one holder of both, or a circle."""
+    """How the two waits are connected: one holder of both, or a circle."""
     holders = {blocker.sid: blocker for blocker in found.blockers if blocker.sid is not None}
     stuck = {waiter.sid for waiter in waiters}
     both = sorted({sid for group in found.library_cache if (sid := group.final_sid) is not None and sid in holders})
@@ -79,14 +77,14 @@ def _entangled(found: Blockers, waiters: Sequence[StillWaiting]) -> Iterator[str
     behind = sorted({sid for group in found.library_cache if (sid := group.sid) is not None and sid in stuck})
     if inside and behind:
         yield (
-            f"Session {behind[0]}, for which they wait, waits for the row cache itself, and session {inside[0]}, which holds the "
+            f"Session {behind[0]}, their blocker, waits for the row cache itself, and session {inside[0]}, which holds the "
             "entry, waits in the library cache: a circle, of which Oracle ends one with ORA-00060 (row-cache-library-deadlock)."
         )
 
 
 def sentence_of(blocker: Blocker) -> str:
     """A blocker in words: who, what, since when, what it waits for, and whether it may be ended."""
-    who = "a session that is not known" if blocker.sid is None else f"session {session_of(blocker)}"
+    who = "an unknown session" if blocker.sid is None else f"session {session_of(blocker)}"
     who += f" on instance {blocker.instance}" if blocker.sid is None and blocker.instance is not None else ""
     about = [
         process(blocker.program) if blocker.background else None,
@@ -96,7 +94,7 @@ def sentence_of(blocker: Blocker) -> str:
     ]
     about.append(f"SQL {blocker.sql_id}" if blocker.sql_id else None)
     named = ", ".join(dict.fromkeys(part for part in about if part))
-    holds = f"holds an entry of {within(blocker.cache or 'a cache that is not known')}" + f" in {blocker.mode} mode" * (
+    holds = f"holds an entry of {within(blocker.cache or 'an unknown cache')}" + f" in {blocker.mode} mode" * (
         blocker.mode is not None
     )
     since = "" if blocker.held_at_least_seconds is None else f" for at least {spoken(blocker.held_at_least_seconds)}"

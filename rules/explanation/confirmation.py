@@ -1,4 +1,4 @@
-"""The step of the confirming query: its text, what it gave and from where, or what keeps it from running."""
+"""The step of the confirming query: its text, its result and container, or what prevents it."""
 
 from collections.abc import Mapping
 
@@ -15,13 +15,13 @@ def confirming_step(query: Confirmation) -> Step:
 
 
 def record_of(query: Confirmation) -> str:
-    """What the query gave, from where, and what it counted; a number that did not see everything says so."""
+    """The result of the query, its container, and what it counted. A number that did not cover everything says so."""
     names = f": {'; '.join(map(named, query.names))}" if query.names else ""
     return f"{number_of(query)}{names}"
 
 
 def number_of(query: Confirmation) -> str:
-    """What the query gave and from where; why names did not come, and what a number that saw too little does not prove."""
+    """The result of the query and its container; why names are missing; and what an incomplete number does not prove."""
     assert query.result is not None
     seen = f" ({query.seen})" if query.seen else ""
     unnamed = f", without names ({query.unnamed})" if query.unnamed else ""
@@ -31,7 +31,7 @@ def number_of(query: Confirmation) -> str:
 
 
 def speaks_against(finding: Finding) -> str | None:
-    """That the confirming query was run and speaks against a finding, with its number; None where it does not."""
+    """That the confirming query speaks against a finding, with its number. None if it does not."""
     query = finding.confirm
     if query is None or query.result is None or query.confirms is not False:
         return None
@@ -39,7 +39,7 @@ def speaks_against(finding: Finding) -> str | None:
 
 
 def named(row: Mapping[str, str | float | None]) -> str:
-    """A row of names: "APP ORDERS_SEQ cache_size 0, last_number 4,711"; a number goes with the name of its column."""
+    """A row of names: "APP ORDERS_SEQ cache_size 0, last_number 4,711". A number has the name of its column."""
     words = [str(cell) for cell in row.values() if isinstance(cell, str)]
     figures = [f"{name} {spelled(cell)}" for name, cell in row.items() if isinstance(cell, int | float)]
     return " ".join([*words, ", ".join(figures)]).strip()

@@ -9,7 +9,7 @@ from rules.model import Finding, Surface
 
 
 def funnel(context: SignalContext, findings: Sequence[Finding]) -> EventFunnel | None:
-    """Of the first finding's surface, else of what guards the row cache here; None where nothing of it is known."""
+    """For the first finding's surface, else for what guards the row cache here. None if nothing is known of it."""
     surface = findings[0].surface if findings else _guard(context)
     made = _BY_SURFACE[surface](context)
     known = (made.requests, made.misses, made.sleeps, made.seconds_waited)
@@ -43,7 +43,7 @@ def _result_cache(context: SignalContext) -> EventFunnel:
 
 
 def _mutex(context: SignalContext) -> EventFunnel:
-    """Requests are the gets of all caches: each takes a mutex, but no view counts how many found it taken."""
+    """Requests are the gets of all caches. Each takes a mutex, but no view counts how many found it taken."""
     return EventFunnel(
         of=SURFACE_EVENTS["mutex"],
         requests=context.sum_of(context.delta.rows("v$rowcache"), "gets"),

@@ -1,4 +1,4 @@
-"""Sessions that hang, told in the headline and as a step: how many, for which cache, how long, and what the counters say."""
+"""Sessions that hang, in the headline and as a step: how many, for which cache, how long, and what the counters show."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ EVERY: tuple[Surface, ...] = ("latch", "mutex", "lock", "result-cache")
 
 
 def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -> str | None:
-    """38 sessions have waited for dc_objects for up to 11 minutes; and what the counter shows. None where none hangs."""
+    """38 sessions have waited for dc_objects for up to 11 minutes; and what the counter shows. None if none hangs."""
     stuck = hanging(context.look.of(surfaces)) if context.look else ()
     named = most_waited_for(stuck)
     if context.look is None or named is None:
@@ -33,7 +33,7 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
         return f"{many} longest waits {count(len(alike))} are for {where}, {longest}; {counter}"
     waiting = [waiter for waiter in context.look.of(surfaces) if (waiter.event, waiter.cache) == named]
     if len(waiting) > len(alike):
-        # Two counts that differ stand together, so that nobody has to guess which sessions each of them counts.
+        # Two counts that differ come with their sessions, so that readers need not guess.
         those = f"{count(len(alike))} of them for {spoken(HANGING_SECONDS)} or longer"
         return f"{count(len(waiting))} sessions wait for {where}, {those} and {longest.removeprefix('for ')}; {counter}"
     has = "session has" if len(alike) == 1 else "sessions have"
@@ -41,7 +41,7 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
 
 
 def _counter(context: SignalContext, event: str) -> str:
-    """What v$system_event makes of it, which counts a wait when it ends."""
+    """What v$system_event shows of it. That view counts a wait when it ends."""
     rows = [row for row in context.delta.rows("v$system_event") if row.get("event") == event]
     ended = [number(row.get("total_waits")) for row in rows]
     if context.delta.basis.kind != "interval" or None in ended or not context.delta.rows("v$system_event"):
@@ -53,7 +53,7 @@ def _counter(context: SignalContext, event: str) -> str:
 
 
 def hang_step(context: SignalContext) -> Step | None:
-    """The step that says who hangs; None where nobody does."""
+    """The step that says who hangs. None if no session hangs."""
     sentence = hang_sentence(context)
     if context.look is None or sentence is None:
         return None
@@ -85,7 +85,7 @@ def _behind(waiting: Sequence[StillWaiting]) -> str:
 
 
 def waiting_groups(context: SignalContext) -> tuple[WaitingGroup, ...]:
-    """Foreground sessions that the look of the poll met, by event and cache, the most first."""
+    """Foreground sessions in the look of the poll, by event and cache, most first."""
     if context.look is None:
         return ()
     grouped: dict[tuple[str, str], list[StillWaiting]] = {}

@@ -20,9 +20,9 @@ from rules.waiters import MINIMUM_WAITERS
 from rules.weighing import OpenCause
 
 NEEDED = ("v$latch", "v$rowcache", "v$system_event", "v$sys_time_model")
-"""The views without which a verdict on the row cache is not whole."""
+"""The views without which a verdict on the row cache is incomplete."""
 UNKNOWN_CACHE = "unknown"
-"""What stands for the name of a cache that waiters or a map do not tell."""
+"""The words for a cache that neither waiters nor a map name."""
 
 
 OpenCauses = Sequence[tuple[Cause, OpenCause]]
@@ -32,9 +32,9 @@ OpenCauses = Sequence[tuple[Cause, OpenCause]]
 def headline(
     context: SignalContext, findings: Sequence[Finding], usual: Mapping[str, UsualRange], open_causes: OpenCauses = ()
 ) -> str:
-    """One sentence for a list, an alert or a page title; says how many times the usual it costs where that is known.
+    """One sentence for a list, an alert or a page title. It says how many times the usual the cost is, if that is known.
 
-    What cannot be right in the figures comes first.
+    A contradiction in the figures comes first.
     """
     sentence = _headline(context, findings, usual, open_causes)
     if impossible := contradictions(context.delta):
@@ -73,18 +73,18 @@ def _headline(
 
 
 def _not_looked(context: SignalContext) -> str:
-    """That sessions which hang would not be seen, where many wait for something."""
+    """A warning that hanging sessions would not be visible, if many sessions wait for something."""
     many = unseen_waiters(context)
     if many is None:
         return ""
     return (
-        f" of waits that ended, and {many:,.0f} sessions wait for something: whether they hang cannot be told without a "
-        "look at v$session"
+        f" of waits that ended, and {many:,.0f} sessions wait for something: without a "
+        "look at v$session it is unknown whether they hang"
     )
 
 
 def _named(top: Finding, with_cache: bool = True) -> str:
-    """The cause and its cache, hedged where little speaks for them."""
+    """The cause and its cache, hedged if there is little evidence."""
     if against := speaks_against(top):
         return f"Perhaps {within(top.name)}{f' on {top.cache}' if top.cache else ''}; {against}"
     if not with_cache and top.confidence is not Confidence.LOW:
@@ -104,11 +104,11 @@ def _where(context: SignalContext) -> str:
     cache = met[0][0] if met else named[1] if named else UNKNOWN_CACHE
     if cache != UNKNOWN_CACHE:
         return f"most for {cache}"
-    return "where cannot be told"
+    return "where is unknown"
 
 
 def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:
-    """Whether waits that cost something, or sleeps whose cost is unknown, are left without a cause above info."""
+    """Whether waits that cost something, or sleeps of unknown cost, have no cause above info."""
     gate = row_cache_gate(context)
     if gate is None:
         slept = context.children_sleeps or 0.0
@@ -118,7 +118,7 @@ def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:
 
 
 def _why_unexplained(context: SignalContext, open_causes: OpenCauses) -> str:
-    """That nothing known explains it, where every cause that fits was judged; else the likeliest that is open."""
+    """That no known cause explains it, if every fitting cause was judged. Otherwise the likeliest open cause."""
     likely = _likeliest(context, open_causes)
     names = context.delta.read("v$rowcache")
     if isinstance(names, Missing):
@@ -136,7 +136,7 @@ def _why_unexplained(context: SignalContext, open_causes: OpenCauses) -> str:
 
 
 def _likeliest(context: SignalContext, open_causes: OpenCauses) -> tuple[Cause, OpenCause] | None:
-    """An open cause of a surface in trouble: one of the cache in trouble before one of no cache; where none is known, any."""
+    """An open cause of a surface in trouble. One of the cache in trouble goes before one without a cache."""
     troubled = {surface for surface in context.surfaces if context.gate_of((surface,)) not in (None, Severity.INFO)}
     here = [(cause, verdict) for cause, verdict in open_causes if troubled & set(cause.surfaces)]
     sure = context.hot if context.hot_spot.doubt is None else None
@@ -150,12 +150,12 @@ def _likeliest(context: SignalContext, open_causes: OpenCauses) -> tuple[Cause, 
 
 
 def _cost(context: SignalContext, usual: Mapping[str, UsualRange], surface: Surface | None = None) -> str:
-    """What the row cache costs; what the latch of the result cache costs, where that is what was found."""
+    """The cost of the row cache, or of the result cache latch if that was found."""
     of_result_cache = surface == "result-cache"
     impact = context.impact_of(["result-cache"]) if of_result_cache else context.impact
     what = "result cache" if of_result_cache else "row cache"
     if impact is None:
-        return "what it costs cannot be told from totals of unknown age"
+        return "totals of unknown age do not show what it costs"
     untold = () if of_result_cache else context.lost.untold(ROW_CACHE_SURFACES)
     least, gap = "", ""
     if untold:
@@ -174,12 +174,12 @@ def _cost(context: SignalContext, usual: Mapping[str, UsualRange], surface: Surf
             "row_cache_waiting_sessions", impact.waiting_sessions, {} if of_result_cache else usual
         )
     if untold:
-        return f"what it costs cannot be told: the time of {gap.removeprefix(', and the time of ')}"
-    return "what it costs cannot be told without v$system_event or v$latch"
+        return f"what it costs is unknown: the time of {gap.removeprefix(', and the time of ')}"
+    return "what it costs is unknown without v$system_event or v$latch"
 
 
 def _untold_cost(context: SignalContext) -> str:
-    """That a cost was not captured, and what the other waits cost as far as that is known."""
+    """That a cost was not captured, and the cost of the other waits as far as it is known."""
     untold = context.lost.untold(ROW_CACHE_SURFACES) or context.lost.untold(["result-cache"])
     missing = " and ".join(SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH) for surface in untold)
     if not untold:
@@ -190,7 +190,7 @@ def _untold_cost(context: SignalContext) -> str:
 
 
 def _known_cost(context: SignalContext, surfaces: Sequence[Surface]) -> str:
-    """What the waits on some surfaces cost; the others are left out."""
+    """The cost of the waits on some surfaces, without the others."""
     impact = context.impact_of(surfaces)
     if impact is None or impact.waiting_sessions is None:
         return ""
@@ -200,7 +200,7 @@ def _known_cost(context: SignalContext, surfaces: Sequence[Surface]) -> str:
 
 
 def _of_db_time(context: SignalContext, impact: Impact) -> str:
-    """DB time; of an instance that does next to nothing with its seconds, as a large share of them is not much."""
+    """DB time. For an idle instance with its seconds, because a large share of them is not much."""
     idle = impact.waiting_sessions is not None and impact.waiting_sessions < IDLE_SESSIONS
     if not idle or (impact.share_of_db_time or 0.0) < NOTICEABLE_SHARE:
         return "DB time"

@@ -11,7 +11,7 @@ from rules.signals import SIGNALS, Subject
 
 
 def latch_steps(context: SignalContext) -> list[Step | None]:
-    """Hot child, cache, confirmation, miss location; None where there is nothing to say."""
+    """Hot child, cache, confirmation, miss location. None if there is nothing to say."""
     return [_hot_child(context), _cache(context), _confirmation(context), _miss_location(context)]
 
 
@@ -73,9 +73,9 @@ def _cache(context: SignalContext) -> Step | None:
 
 
 def _confirmation(context: SignalContext) -> Step | None:
-    """The traffic of the hot child's caches in v$rowcache, or of the busiest cache when the child is not known."""
+    """The traffic of the hot child's caches in v$rowcache, or of the busiest cache if the child is unknown."""
     if context.hot_spot.doubt or (context.children and context.children_sleeps is None):
-        return None  # the hot child or its cache is not known, so there is nothing to confirm
+        return None  # the hot child or its cache is unknown, so there is nothing to confirm
     total = context.sum_of(context.delta.rows("v$rowcache"), "gets")
     if not total:
         unknown = context.why_unknown("v$rowcache", "gets")
@@ -87,7 +87,7 @@ def _confirmation(context: SignalContext) -> Step | None:
         rows, name = (busiest,), f"{busiest.get('parameter')}, the busiest cache,"
     gets = context.sum_of(rows, "gets")
     if gets is None:
-        return Step(step="confirmation", statement=f"The gets of {name} cannot be told.")
+        return Step(step="confirmation", statement=f"The gets of {name} are unknown.")
     figures = [
         Figure(name="share of dictionary gets", value=gets / total, unit="ratio", of="v$rowcache"),
         Figure(name="gets", value=exact(gets), unit="gets", of="v$rowcache"),
@@ -121,7 +121,7 @@ def _miss_location(context: SignalContext) -> Step | None:
     return Step(
         step="miss location",
         statement=f"Holders by location: {shares} of {count(shape.total)} sleeps ({named}). "
-        "v$latch_misses knows no children, so these are shares over the whole latch.",
+        "v$latch_misses does not separate children, so these are shares over the whole latch.",
         figures=tuple(
             Figure(name=location, value=held / shape.total, unit="ratio", of="v$latch_misses")
             for location, held in leading

@@ -1,4 +1,4 @@
-"""The steps of the walk where a report was read: its own figures, no child latch, and a cache by shares."""
+"""The steps of the walk for a report: its own figures, no child latch, and a cache by shares."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from rules.model import Figure, Severity, Step
 from rules.statistics import ratio
 
 FEWEST_PER_GET, MOST_PER_GET = 0.9, 3.3
-"""Latch gets per dictionary get that can be: one of a subordinate, three of a parent, a tenth of slack either way."""
+"""Possible latch gets per dictionary get: one for a subordinate, three for a parent, with a tenth of slack either way."""
 
 
 TO_NAME_IT = "The script that `latchscope script` prints adds the children and the caches they guard."
 
 
 def quiet(context: SignalContext) -> bool:
-    """Whether the row cache waits of a report cost nothing, so that no cache has to be named."""
+    """Whether the row cache waits of a report cost nothing, so that there is no need to name a cache."""
     return context.printed and (context.gate is Severity.INFO or (context.gate is None and context.latch.sleeps == 0))
 
 
 def no_child(context: SignalContext) -> Step:
-    """Which child is hot, which a report that prints the latch as a whole cannot tell."""
+    """The hot child, which a report cannot show because it prints the latch as a whole."""
     slept = context.latch.sleeps
     sleeps = f", with {counted(slept, 'sleeps')} {over(context.delta.basis)}" if slept is not None else ""
     more = "" if quiet(context) else f" {TO_NAME_IT}"
@@ -36,7 +36,7 @@ def no_child(context: SignalContext) -> Step:
     )
 
 
-NOTHING_TO_EXPLAIN = "No cache needs to be named: row cache waits cost next to nothing here."
+NOTHING_TO_EXPLAIN = "There is no need to name a cache: row cache waits cost next to nothing here."
 
 
 def guessed_cache(context: SignalContext) -> Step:
@@ -73,7 +73,7 @@ def _fitting(context: SignalContext, busiest: str) -> str:
 
 
 def _plausible(context: SignalContext, dictionary_gets: float) -> str:
-    """Whether the latch gets are what the dictionary gets take; a check of the figures, never a way to a cache."""
+    """Whether the latch gets fit the dictionary gets. A check of the figures; it never names a cache."""
     latch_gets = context.latch.gets
     if not latch_gets:
         return ""
@@ -97,7 +97,7 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A column of a view: what it counts, its unit, and how many of the view's own units make one of that."""
+    """A column of a view: what it counts, its unit, and how many of the view's own units make one."""
 
     column: str
     what: str
@@ -125,7 +125,7 @@ ROUNDED_AWAY = "< 0.01 %"
 
 
 def as_printed(context: SignalContext) -> Step | None:
-    """The report's own figures of the row cache, to be compared with the page; nothing where no report was read."""
+    """The report's own figures of the row cache, to compare with the page. Empty without a report."""
     if not context.printed:
         return None
     parts = [_db_time(context), _waits(context), _latch(context)]
@@ -147,7 +147,7 @@ def _db_time(context: SignalContext) -> _Told:
 
 
 def _waits(context: SignalContext) -> _Told:
-    """Waits of foreground sessions for the row cache; of all processes where the report has them in one list."""
+    """Waits of foreground sessions for the row cache; of all processes if the report has them in one list."""
     view = "v$system_event"
     if isinstance(context.delta.read(view), Missing):
         return _Told("row cache waits are not printed")
@@ -163,7 +163,7 @@ def _waits_of(context: SignalContext, row: Row, view: str) -> _Told:
         return _Told(f"{event} by background processes alone")
     part = _row(event, row, OWN_WAITS if apart else WAITS, view)
     share = ratio(context.waited_seconds((event,)), context.seconds_of("DB time"))
-    # Zero seconds of a printed wait are rounded ones.
+    # A printed wait of zero seconds is rounded.
     cost = f" ({percent(share, 2) if share else ROUNDED_AWAY} of DB time)" if share is not None and apart else ""
     return _Told(
         f"{part.words}{cost}" if apart else f"{part.words}, background processes perhaps among them", part.figures
@@ -171,11 +171,11 @@ def _waits_of(context: SignalContext, row: Row, view: str) -> _Told:
 
 
 def _latch(context: SignalContext) -> _Told:
-    """The latch as a whole; from 12.2 on it lives on by name only, and its gets show that."""
+    """The latch as a whole. From 12.2 on only its name is left, and its gets show that."""
     row = next((row for row in context.delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH), None)
     if row is None:
         return _Told(f"the latch {ROW_CACHE_LATCH} is not printed")
-    # Without the breakdown, which alone has spin gets, misses are no printed figure but come from a rounded share.
+    # Only the breakdown has spin gets. Without it misses are not printed but computed from a rounded share.
     own = row if "spin_gets" in row else {name: cell for name, cell in row.items() if name != "misses"}
     part = _row(ROW_CACHE_LATCH, own, LATCH if context.mechanism != "mutex" else LATCH[:1], "v$latch")
     return _Told(f"latch {part.words}", part.figures)
@@ -216,7 +216,7 @@ def _list(title: str, none: str, parts: list[_Told]) -> _Told:
 
 
 def _row(name: str, row: Row, cells: tuple[_Cell, ...], view: str) -> _Told:
-    """A row of a view: its cells in whole units, as reports print them; an absent cell is marked."""
+    """A row of a view: its cells in whole units, as reports print them. An absent cell is marked."""
     words: list[str] = []
     figures: list[Figure] = []
     for cell in cells:

@@ -1,4 +1,4 @@
-"""Two troubles at once, in the headline and in the steps: what is in trouble beside the first finding."""
+"""Two troubles at once, in the headline and in the steps: the trouble beside the first finding."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]
 
 
 def beside(context: SignalContext, findings: Sequence[Finding]) -> str | None:
-    """The other troubles in a few words; None where there are none."""
+    """The other troubles in a few words. None without any."""
     names = [_told(trouble, findings) for trouble in others(context, findings)]
     return f"beside it {' and '.join(names)}" if names else None
 
@@ -42,11 +42,11 @@ def _told(trouble: Trouble, findings: Sequence[Finding]) -> str:
 
 
 def at_once(context: SignalContext) -> str | None:
-    """How many sessions waited in one look, where they are dozens."""
+    """How many sessions waited in one look, if there are dozens."""
     most = crowd_at_once(context)
     return f"{most} sessions were met in one look" if most >= SEVERAL_DOZEN else None
 
 
 def focused(context: SignalContext, trouble: Trouble) -> SignalContext:
-    """The context as the steps of a trouble speak of it: of its own child."""
+    """The context for the steps of a trouble: with its own child."""
     return context if trouble.child is None else replace(context, focus=trouble.child)

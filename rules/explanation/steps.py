@@ -1,4 +1,4 @@
-"""The walk a DBA makes, in words: what is hot → cache → v$rowcache → location → who → cause → query → remedy → references."""
+"""The walk of a DBA in words: what is hot → cache → v$rowcache → location → who → cause → query → remedy → references."""
 
 from collections.abc import Sequence
 
@@ -19,11 +19,11 @@ FIRST_STEPS = {"latch": latch_steps, "mutex": mutex_steps, "lock": lock_steps, "
 MOST_GROUPS = 20
 LARGEST_WAIT = "largest wait"
 LARGE = 0.05
-"""Share of DB time from which on a wait for something else is worth a sentence."""
+"""From this share of DB time on, a wait for something else gets a sentence."""
 
 
 def steps(context: SignalContext, findings: Sequence[Finding]) -> tuple[Step, ...]:
-    """The steps as far as they can be gone; the later ones belong to the first finding."""
+    """The steps as far as they lead. The later ones belong to the first finding."""
     surface = findings[0].surface if findings else context.costliest(context.surfaces)
     chain = [
         hang_step(context),
@@ -64,7 +64,7 @@ def groups(context: SignalContext) -> tuple[WaiterGroup, ...]:
 
 
 def _largest_wait(context: SignalContext) -> Step | None:
-    """The wait that most of DB time was lost in, where it is none of the row cache; only some events are read."""
+    """The wait with most of DB time, if it is not one of the row cache. Only some events are read."""
     db_time = context.seconds_of("DB time")
     events = {str(row.get("event")) for row in context.delta.rows("v$system_event")}
     waits = [(seconds, event) for event in sorted(events) if (seconds := context.waited_seconds((event,)))]

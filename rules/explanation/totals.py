@@ -1,4 +1,4 @@
-"""Who waits, as totals: by statement and by module, of everybody met in all looks."""
+"""Who waits, as totals: by statement and by module, of all waiters in all looks."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ MOST = 10
 
 
 def waiter_totals(context: SignalContext) -> WaiterTotals | None:
-    """The totals; None when nobody was sampled."""
+    """The totals. None without samples."""
     crowd = context.crowd
     if crowd is None:
         return None

@@ -1,4 +1,4 @@
-"""The first steps of the walk where no child latch is hot: row cache mutexes, row cache lock, result cache latch."""
+"""The first steps of the walk if no child latch is hot: row cache mutexes, row cache lock, result cache latch."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ from rules.model import Figure, Step
 
 
 def mutex_steps(context: SignalContext) -> list[Step | None]:
-    """Hot location, cache, confirmation; and why the latch of that name is not looked at."""
+    """Hot location, cache, confirmation; and why the walk skips the latch of that name."""
     return [
         _mutex_location(context),
         _named_by_waiters(context, ROW_CACHE_MUTEX_EVENT),
@@ -31,7 +31,7 @@ def mutex_steps(context: SignalContext) -> list[Step | None]:
 
 
 def lock_steps(context: SignalContext) -> list[Step | None]:
-    """The wait, the cache its waiters name, and the caches that are changed."""
+    """The wait, the cache that its waiters name, and the caches that change."""
     return [
         _waited(context, ROW_CACHE_LOCK_EVENT),
         _named_by_waiters(context, ROW_CACHE_LOCK_EVENT),
@@ -41,7 +41,7 @@ def lock_steps(context: SignalContext) -> list[Step | None]:
 
 
 def result_cache_steps(context: SignalContext) -> list[Step | None]:
-    """The latch of the result cache: what it costs and where it is waited for."""
+    """The latch of the result cache: its cost and its miss locations."""
     row = next((row for row in context.delta.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH), None)
     if row is None:
         return [Step(step="hot latch", statement=f"{RESULT_CACHE_LATCH} was not read.")]
@@ -138,7 +138,7 @@ def _named_by_the_look(met: list[str]) -> Step:
 
 
 def _busiest(context: SignalContext, column: str) -> Step:
-    """The caches with most of a column; of gets alone, for it is they that want the mutex."""
+    """The caches with most of a column. For the mutex only gets, because only they take it."""
     rows = context.delta.rows("v$rowcache")
     total = context.sum_of(rows, column)
     if total is None:
@@ -176,7 +176,7 @@ def _ignored_latch(context: SignalContext) -> Step | None:
     gets = count(number(latch.get("gets")) or 0.0)
     return Step(
         step="not the latch",
-        statement=f"The latch row cache objects lives on by name only ({gets} gets {over(context.delta.basis)}): from 12.2 on "
+        statement=f"Of the latch row cache objects only the name is left ({gets} gets {over(context.delta.basis)}): from 12.2 on "
         "mutexes guard the row cache, so its counters are ignored and their silence means nothing.",
     )
 
@@ -201,7 +201,7 @@ def _waited(context: SignalContext, event: str) -> Step:
 
 
 def _of_sessions(row: Row) -> str:
-    """How many of the waits are those of foreground sessions, where some are not."""
+    """How many of the waits are those of foreground sessions, if not all are."""
     own = number(row.get("total_waits_fg"))
     return (
         ""

@@ -1,8 +1,8 @@
-"""Every named number a cause may ask for: one function each, tested each, bound by name when the causes load.
+"""Every named number that a cause may ask for: one function and one test each, bound by name when the causes load.
 
 A signal reads a SignalContext for a Subject (the caches and the miss location its cause is about) and gives Known or Unknown.
-It never gives zero for what it could not see. The modules of this folder are found by scanning; a signal is named as
-its function.
+It never gives zero for a figure it could not read. The modules of this folder are found by scanning. A signal has the
+name of name of its function.
 """
 
 import importlib
@@ -19,19 +19,19 @@ from rules.model import Surface
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a condition speaks of: cache names and surfaces of its cause, a miss location, a parameter; and what it needs."""
+    """The subject of a condition: cache names and surfaces of its cause, a miss location, a parameter, and the comparison."""
 
     caches: tuple[str, ...] = ()
     location: str | None = None
     parameter: str | None = None
     surfaces: tuple[Surface, ...] = ()
     needs: str = ">="
-    """Which way its bound lies: of a setting that containers have differently, the one that comes closest counts."""
+    """The direction of its bound. If containers set a parameter differently, the value closest to it counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A named number: its unit, the view it comes from, and how it is read."""
+    """A named number: its unit, its view, and how to read it."""
 
     name: str
     unit: str
@@ -39,17 +39,17 @@ class Signal:
     about: str
     read: Callable[[SignalContext, Subject], SignalValue]
     surface: Surface | None = None
-    """Where its events happen, for a signal that means nothing elsewhere; None for one that speaks of the instance."""
+    """The surface of its events, for a signal without meaning elsewhere. None for a signal about the instance."""
     diluted: tuple[str, ...] = ()
-    """Comparisons that other work beside the trouble can make fail, which then proves nothing: see EITHER_WAY."""
+    """Comparisons that other work can make fail; such a failure proves nothing. See EITHER_WAY."""
     called: str = ""
-    """What people call it."""
+    """Its name for people."""
     share_of: str = ""
     """What a ratio is a share of; empty where it is a share of nothing countable."""
 
 
 EITHER_WAY = (">=", "<=")
-"""Diluted both ways: a ratio to the work of the whole instance, which work of another kind moves up and down."""
+"""Diluted both ways: a ratio to the work of the whole instance, which other work moves up and down."""
 
 SIGNALS: dict[str, Signal] = {}
 
@@ -90,7 +90,7 @@ def signal(
 
 
 def _plain(name: str) -> str:
-    """The name of a signal that reads well as it is: logons_per_second → logons per second."""
+    """A signal's name in plain words: logons_per_second → logons per second."""
     return name.replace("_", " ").replace("db time", "DB time").replace("lookups", "look-ups")
 
 
@@ -106,12 +106,12 @@ def already_enough(least: float, needs: str) -> bool:
 
 
 def certain(least: float, most: float, needs: str) -> bool:
-    """Whether a comparison comes out the same for all that a value may be."""
+    """Whether a comparison gives the same for every possible value."""
     return " " not in needs or meets(least, needs) == meets(most, needs)
 
 
 def enough_sleeps(context: SignalContext, sleeps: float, view: str) -> SignalValue:
-    """The sleeps as a whole that shares may be made of, or Unknown when they are too few."""
+    """The sleeps as a whole for shares. Unknown if there are too few."""
     if sleeps < MINIMUM_SLEEPS:
         why = f"too few events: {count(sleeps)} sleeps, at least {MINIMUM_SLEEPS} are needed"
         return Unknown(view, why, context.busier)

@@ -1,6 +1,6 @@
-"""Signals of the dictionary caches themselves: look-ups, misses, changes and entries of the caches a cause is about.
+"""Signals of the dictionary caches: look-ups, misses, changes and entries of the caches a cause is about.
 
-Work that is asked for is counted in look-ups, which are gets and fastgets together. Gets alone tell what a latch or mutex bears.
+Requests are counted in look-ups: gets and fastgets together. Gets alone are the load on a latch or mutex.
 """
 
 from collectors.model import SCRIPT, Missing
@@ -11,19 +11,23 @@ from rules.signals import Subject, signal
 
 MINIMUM_MODIFICATIONS = 20
 LEVELS = ("count", "usage", "fixed")
-"""Columns that stay as they are while nobody asks; a report leaves out caches nobody asked."""
+"""Columns that do not change without requests. A report leaves out caches without requests."""
 
 
 def cache_sum(context: SignalContext, subject: Subject, column: str) -> SignalValue:
-    """A column of v$rowcache, or `lookups`, summed over the subject's caches; zero when the instance has no such cache.
+    """A column of v$rowcache, or `lookups`, summed over the subject's caches. Zero if the instance has no such cache.
 
-    A report prints the caches that were asked for something: another one had no traffic, and as many entries as ever.
+    A report prints only caches with requests. Any other cache had no traffic, and its entries did not change.
     """
     if isinstance(context.delta.read("v$rowcache"), Missing):
         return context.why_unknown("v$rowcache", column)
     rows = context.rows_of(subject.caches)
     if not rows and context.printed and column in LEVELS:
-        return Unknown("v$rowcache", f"the report has no row of {' or '.join(subject.caches)}, as nobody asked", SCRIPT)
+        return Unknown(
+            "v$rowcache",
+            f"the report has no row of {' or '.join(subject.caches)}, because there were no requests",
+            SCRIPT,
+        )
     if not rows and (context.printed or context.lists_every_cache):
         return Known(0.0, f"no cache named {' or '.join(subject.caches)} here")
     if not rows:
@@ -33,12 +37,12 @@ def cache_sum(context: SignalContext, subject: Subject, column: str) -> SignalVa
 
 
 def all_dictionary_gets(context: SignalContext) -> SignalValue:
-    """Gets of all dictionary caches together, or Unknown: not readable, or fewer than a share can be made of."""
+    """Gets of all dictionary caches together. Unknown if they are not readable, or too few for a share."""
     return _enough(context, "gets", "dictionary gets")
 
 
 def all_lookups(context: SignalContext) -> SignalValue:
-    """Look-ups in all dictionary caches together, or Unknown: not readable, or fewer than a share can be made of."""
+    """Look-ups in all dictionary caches together. Unknown if they are not readable, or too few for a share."""
     return _enough(context, LOOKUPS, "dictionary look-ups")
 
 
@@ -56,7 +60,7 @@ def _enough(context: SignalContext, column: str, words: str) -> SignalValue:
 def share_of_lookups(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the dictionary look-ups, gets and fastgets together, that went to the cause's caches.
 
-    Where other caches are in trouble beside them, it is their share of the look-ups which those leave over.
+    If other caches are in trouble as well, their look-ups are left out of the whole.
     """
     others = context.hot_caches.beside(subject.surfaces, subject.caches)
     elsewhere = cache_sum(context, Subject(others), LOOKUPS) if others else Known(0.0)
@@ -67,7 +71,7 @@ def share_of_lookups(context: SignalContext, subject: Subject) -> SignalValue:
 
 
 def _per_lookup(context: SignalContext, subject: Subject, column: str) -> SignalValue:
-    """A column per look-up; zero where there were no look-ups, and unknown where the column is."""
+    """A column per look-up. Zero without look-ups, unknown if the column is unknown."""
     part, lookups = cache_sum(context, subject, column), cache_sum(context, subject, LOOKUPS)
     if isinstance(part, Known) and isinstance(lookups, Known) and lookups.value == 0:
         return Known(0.0, "no look-ups")
@@ -88,7 +92,7 @@ def getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
 
 @signal(unit="entries", of="v$rowcache", called="entries in the cache")
 def entries_used(context: SignalContext, subject: Subject) -> SignalValue:
-    """Entries with valid data in the cause's caches; for dc_rollback_segments about the number of undo segments."""
+    """Entries with valid data in the cause's caches. For dc_rollback_segments about the number of undo segments."""
     return cache_sum(context, subject, "usage")
 
 
@@ -135,7 +139,7 @@ def cluster_conflict_ratio(context: SignalContext, subject: Subject) -> SignalVa
 
 @signal(unit="ratio", of="v$rowcache")
 def evenness_of_lookups(context: SignalContext, subject: Subject) -> SignalValue:
-    """Look-ups in the least used of the cause's caches per look-up in the most used: near 1 they are asked together."""
+    """Look-ups in the least used of the cause's caches per look-up in the most used. Near 1 they are requested together."""
     each = [cache_sum(context, Subject((name,)), LOOKUPS) for name in subject.caches]
     unknown = next((value for value in each if isinstance(value, Unknown)), None)
     if unknown is not None:
@@ -148,7 +152,7 @@ def evenness_of_lookups(context: SignalContext, subject: Subject) -> SignalValue
 
 @signal(unit="per second", of="v$rowcache")
 def modifications_per_second(context: SignalContext, subject: Subject) -> SignalValue:
-    """Changes of entries in the cause's caches per second; a rate, so that look-ups beside it do not hide it."""
+    """Changes of entries in the cause's caches per second. It is a rate, so that other look-ups do not hide it."""
     changes, seconds = cache_sum(context, subject, "modifications"), context.delta.basis.seconds
     if isinstance(changes, Unknown):
         return changes

@@ -1,4 +1,4 @@
-"""Signals of a cluster: whether it is one, who carries its locks, which caches its instances lock across each other."""
+"""Signals of a cluster: whether it is one, which process carries its locks, which caches its instances lock across each other."""
 
 import re
 
@@ -25,7 +25,7 @@ def share_of_cluster_requests(context: SignalContext, subject: Subject) -> Signa
 
 @signal(unit="value", of="v$instance", called="instance of a cluster")
 def in_cluster(context: SignalContext, subject: Subject) -> SignalValue:
-    """1 where the instance is one of a cluster (RAC), 0 where it stands alone."""
+    """1 if the instance is one of a cluster (RAC), 0 if it is single."""
     parallel = next((text(row.get("parallel")) for row in context.delta.rows("v$instance")), None)
     if parallel is None:
         return context.why_unknown("v$instance", "parallel")
@@ -34,15 +34,13 @@ def in_cluster(context: SignalContext, subject: Subject) -> SignalValue:
 
 @signal(unit="ratio", of=VIEW, called="sessions that wait for LCK0", share_of="sessions that hang")
 def share_behind_cluster_process(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of those who hang that wait for LCK0, which carries the locks of a cluster, as the look for blockers met it."""
+    """Share of the hanging sessions that wait for LCK0, which carries the locks of a cluster, at the look for blockers."""
     found = blockers_of(context)
     if isinstance(context.delta.read(VIEW), Missing):
         return context.why_unknown(VIEW)
     known = [blocker for blocker in found.blockers if blocker.background is not None] if found else []
     if not known:
-        return Unknown(
-            VIEW, "no holder was met of whom it is known which process it is", "see the blockers of the diagnosis"
-        )
+        return Unknown(VIEW, "no holder with a known process was found", "see the blockers of the diagnosis")
     if any(blocker.background and blocker.program is None for blocker in known):
         return context.why_unknown(VIEW, "program")
     behind = {blocker: float(blocker.waiters or 1) for blocker in known}

@@ -1,6 +1,6 @@
-"""Signals of what sessions were doing while they waited: the time of an activity holds the waits that are made in it.
+"""Signals of what sessions did while they waited: the time of an activity includes the waits in it.
 
-Other work beside the trouble makes these ratios larger, never smaller, so a small one speaks against a cause for certain.
+Other work only makes these ratios larger, so a small one is certain to speak against a cause.
 """
 
 from rules.context import Known, SignalContext, SignalValue, Unknown
@@ -15,15 +15,15 @@ def _time_to_waits(context: SignalContext, subject: Subject, statistic: str) -> 
     if waited is None or context.lost.untold(subject.surfaces):
         return context.why_unknown("v$system_event", "time_waited_micro")
     if waited == 0:
-        return Unknown("v$system_event", "nobody waited for the row cache", context.busier)
+        return Unknown("v$system_event", "no session waited for the row cache", context.busier)
     ratio = Known(spent / waited, f"{spent:,.1f} s against {waited:,.1f} s of waits", spent, waited)
     if _parts_are_known(context, subject) or already_enough(ratio.value, subject.needs):
         return ratio
-    return context.why_unknown("v$latch_children", "sleeps")  # of the waits of all caches it is at least this much
+    return context.why_unknown("v$latch_children", "sleeps")  # for the waits of all caches it is at least this much
 
 
 def _parts_are_known(context: SignalContext, subject: Subject) -> bool:
-    """Whether it was captured which part of the sleeps on the latch some caches have; where it was not, all count as theirs."""
+    """Whether the capture shows which part of the sleeps on the latch belongs to some caches. If not, all count as theirs."""
     names = context.hot_caches.waited_as(subject.caches)
     if not names or "latch" not in subject.surfaces or "latch" not in context.surfaces or context.printed:
         return True
@@ -37,7 +37,7 @@ def _parts_are_known(context: SignalContext, subject: Subject) -> bool:
     called="time of parsing for each second waited",
 )
 def parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
-    """Time spent parsing per time waited for the cause's caches; well below 1 they are not waited for while parsing."""
+    """Time spent parsing per time waited for the cause's caches. Well below 1, the waits are not part of parsing."""
     return _time_to_waits(context, subject, "parse time elapsed")
 
 
@@ -48,7 +48,7 @@ def parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue
     called="time of hard parsing for each second waited",
 )
 def hard_parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
-    """Time spent in hard parses per time waited for the cause's caches; well below 1 they are not waited for in these."""
+    """Time spent in hard parses per time waited for the cause's caches. Well below 1, the waits are not part of hard parses."""
     return _time_to_waits(context, subject, "hard parse elapsed time")
 
 

@@ -26,7 +26,7 @@ PARSING_WAITS = (
 
 
 def no_db_time(context: SignalContext) -> Unknown:
-    """Why DB time is not known: other figures prove it wrong, or it was not captured."""
+    """Why DB time is unknown: other figures prove it wrong, or it was not captured."""
     wrong = contradictions(context.delta)
     if wrong:
         return Unknown("v$sys_time_model", wrong[0], another(context.delta.source), absent=True)
@@ -60,7 +60,7 @@ def sequence_load_share_of_db_time(context: SignalContext, subject: Subject) -> 
 
 
 def waited_share_of_db_time(context: SignalContext, waited: float | None, view: str, column: str) -> SignalValue:
-    """Seconds waited per second of DB time; `view` and `column` say what was missing where the seconds are not known."""
+    """Seconds waited per second of DB time. `view` and `column` say what was missing if the seconds are unknown."""
     db_time = context.seconds_of("DB time")
     if waited is None:
         return context.why_unknown(view, column)
@@ -76,7 +76,7 @@ def waits_to_row_cache(context: SignalContext, events: Iterable[str]) -> SignalV
     if others is None or own is None or untold:
         return context.why_unknown("v$system_event", "time_waited_micro")
     if own == 0:
-        return Unknown("v$system_event", "nobody waited for the row cache", context.busier)
+        return Unknown("v$system_event", "no session waited for the row cache", context.busier)
     return Known(others / own, f"{others:,.2f} s against {own:,.2f} s of row cache waits", others, own)
 
 
@@ -98,13 +98,13 @@ def undo_enqueue_waits_to_row_cache_waits(context: SignalContext, subject: Subje
 
 @signal(unit="ratio", of="v$system_event")
 def row_cache_lock_share_of_waits(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the time lost in row cache waits that was waited for `row cache lock`: somebody changes entries."""
+    """Share of the row cache waits that was for `row cache lock`: sessions change entries."""
     return waits_to_row_cache(context, ("row cache lock",))
 
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model", called="row cache waits, share of DB time")
 def row_cache_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of DB time lost in row cache waits, which is what the impact gate weighs."""
+    """Share of DB time lost in row cache waits. The impact gate uses it."""
     share = waited_share_of_db_time(context, context.row_cache_wait_seconds, "v$system_event", "time_waited_micro")
     if not context.lost.untold(ROW_CACHE_SURFACES) or isinstance(share, Unknown):
         return share
@@ -136,14 +136,14 @@ def paging_rate(context: SignalContext, subject: Subject) -> SignalValue:
 
 
 IDLE_ENOUGH = 0.2
-"""A host that was idle for this share of its processor time had no lasting queue of processes that wanted to run."""
+"""A host that was idle for this share of its processor time had no lasting queue of runnable processes."""
 
 
 @signal(unit="runnable per processor", of="v$osstat", called="runnable processes for each processor")
 def load_per_cpu(context: SignalContext, subject: Subject) -> SignalValue:
-    """Runnable processes per processor of the host at the end of the interval; 1 at most where processors were idle.
+    """Runnable processes per processor of the host at the end of the interval. At most 1 if processors were idle.
 
-    LOAD may count processes that wait for I/O as well, as the load of Linux does; these do not want a processor.
+    LOAD may include processes that wait for I/O, as on Linux. Those do not need a processor.
     """
     load, cpus = context.level("LOAD"), context.cpus
     if load is None or not cpus:

@@ -1,4 +1,4 @@
-"""Signals of the row cache latch: whose sleeps they are, where holders are caught, how sleepers fare."""
+"""Signals of the row cache latch: whose sleeps they are, where holders are, how long sleeps last."""
 
 from collections.abc import Collection, Mapping
 from statistics import median
@@ -15,7 +15,7 @@ PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 
 
 def _total_sleeps(context: SignalContext) -> SignalValue:
-    """Sleeps of all children, or Unknown: not readable, or fewer than a share can be made of."""
+    """Sleeps of all children. Unknown if they are not readable, or too few for a share."""
     sleeps = context.children_sleeps
     if sleeps is None:
         return context.why_unknown("v$latch_children", "sleeps")
@@ -24,9 +24,9 @@ def _total_sleeps(context: SignalContext) -> SignalValue:
 
 @signal(unit="ratio", of="v$latch_children", surface="latch", called="sleeps on the cache")
 def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the row cache latch sleeps that fell on the children guarding the cause's caches.
+    """Share of the row cache latch sleeps on the children that guard the cause's caches.
 
-    Where other children stand out beside them, it is their share of the sleeps which those leave over.
+    If other children are hot as well, their sleeps are left out of the whole.
     """
     total = _total_sleeps(context)
     if isinstance(total, Unknown):
@@ -50,7 +50,7 @@ def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
 
 
 def _unsure(context: SignalContext, subject: Subject) -> set[int]:
-    """Children that may guard the cause's caches, because not all that they guard was captured."""
+    """Children that may guard the cause's caches, because the capture does not show all that they guard."""
     here = {row.get("parameter") for row in context.delta.rows("v$rowcache")} & set(subject.caches)
     named = {cache.parameter for caches in context.map.children.values() for cache in caches.caches}
     return _numbers(context) if context.delta.rows("x$kqrst") and here - named else _partly_known(context)
@@ -58,7 +58,7 @@ def _unsure(context: SignalContext, subject: Subject) -> set[int]:
 
 @remembered
 def _partly_known(context: SignalContext) -> set[int]:
-    """Children that guard a cache without a name, or nobody knows what."""
+    """Children that guard a cache without a name, or whose caches are unknown."""
     guarded = context.map.children
     nameless = {child for child, caches in guarded.items() if any(cache.parameter is None for cache in caches.caches)}
     return nameless | (_numbers(context) - set(guarded))
@@ -74,9 +74,9 @@ def _sleeps_of(context: SignalContext, children: Collection[object]) -> float:
 
 def _unmapped(context: SignalContext) -> Unknown:
     missing = context.why_unknown("x$kqrst")
-    why = f"which cache child {context.hot_child} guards is unknown: {missing.why}"
+    why = f"the cache of child {context.hot_child} is unknown: {missing.why}"
     if context.sum_of(context.children, "gets") is None:
-        return Unknown("x$kqrst", f"{why}, and no child gets to infer it from", missing.way_out)
+        return Unknown("x$kqrst", f"{why}, and there are no child gets to infer it from", missing.way_out)
     return Unknown("x$kqrst", f"{why}, and {why_not_inferred(context.delta)}", missing.way_out)
 
 
@@ -90,7 +90,7 @@ def hottest_child_share_of_sleeps(context: SignalContext, subject: Subject) -> S
 
 @signal(unit="ratio", of="v$latch_misses", surface="latch", called="sleeps with a holder at this place")
 def share_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of row cache latch sleeps whose holder was at the location; over all children, for the view knows none."""
+    """Share of row cache latch sleeps whose holder was at the location, over all children: the view does not separate them."""
     rows = [row for row in context.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
     total = context.sum_of(rows, "sleep_count")
     if total is None:
@@ -110,8 +110,8 @@ def share_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
 def hold_anomaly_index(context: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps per dictionary get of the hot child, over the median of the other children with ≥ 1 % of the gets.
 
-    Volume alone raises it to about the ratio of the get rates; hundreds mean that the latch is held for longer. Gets alone count
-    here: it is they that take the latch.
+    Volume alone raises it to about the ratio of the get rates. Hundreds mean that each hold lasts longer. Only gets count,
+    because they take the latch.
     """
     total = _total_sleeps(context)
     if isinstance(total, Unknown):
@@ -123,7 +123,7 @@ def hold_anomaly_index(context: SignalContext, subject: Subject) -> SignalValue:
 
 
 def hold_anomaly(context: SignalContext, child: int, needs: str = ">=") -> SignalValue:
-    """The hold anomaly index as if the given child were the hot one; as a lower bound it speaks against no cause."""
+    """The hold anomaly index of the given child instead of the hot one. As a lower bound it speaks against no cause."""
     all_gets = all_dictionary_gets(context)
     if isinstance(all_gets, Unknown):
         return all_gets
@@ -145,7 +145,7 @@ def hold_anomaly(context: SignalContext, child: int, needs: str = ">=") -> Signa
 def sleeps_and_gets(
     context: SignalContext, hottest: int, all_gets: float
 ) -> tuple[tuple[float, float] | None, Mapping[int, tuple[float, float]]]:
-    """Sleeps and dictionary gets of one child, and of every other one with at least 1 % of the gets that is not hot too."""
+    """Sleeps and dictionary gets of one child, and of every other child with at least 1 % of the gets that is not hot."""
     pairs: dict[int, tuple[float, float]] = {}
     for row in context.children:
         guarded = context.map.children.get(int(number(row.get("child#")) or 0))
@@ -211,13 +211,13 @@ def sleeps_per_miss(context: SignalContext, subject: Subject) -> SignalValue:
 
 @signal(unit="ms", of="v$latch", surface="latch")
 def average_sleep(context: SignalContext, subject: Subject) -> SignalValue:
-    """Average time of one sleep on the row cache latch; far above 10 ms the host, not the latch, makes sessions wait."""
+    """Average time of one sleep on the row cache latch. Far above 10 ms the host causes the wait, not the latch."""
     return time_of_a_sleep(context, context.latch_row)
 
 
 @signal(unit="ratio", of="v$latch", surface="latch", called="sleeps that repeat one of the same get", share_of="sleeps")
 def recurrent_sleep_ratio(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of sleeps that repeat an earlier one of the same get; above 0.3 the holder itself did not run."""
+    """Share of sleeps that repeat an earlier one of the same get. Above 0.3 the holder itself did not run."""
     repeated = context.latch.recurrent_sleep_ratio
     if repeated is None:
         return context.why_unknown("v$latch", "spin_gets")
@@ -227,7 +227,7 @@ def recurrent_sleep_ratio(context: SignalContext, subject: Subject) -> SignalVal
 
 @signal(unit="ratio", of="v$latch_misses", surface="latch")
 def evenness_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
-    """Least share of the sleeps among the three locations of a parent get; near a third, sheer volume fills the latch."""
+    """Least share of the sleeps among the three locations of a parent get. Near a third, sheer volume fills the latch."""
     each = [share_of_holders(context, Subject(location=location)) for location in PARENT_GET]
     known = [value for value in each if isinstance(value, Known)]
     return min(known, key=lambda value: value.value) if len(known) == len(each) else each[0]

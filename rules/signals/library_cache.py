@@ -1,4 +1,4 @@
-"""Signals of what looks like row cache trouble and is waited for in the library cache, or beside a DDL."""
+"""Signals of trouble in the library cache, or beside a DDL, that looks like row cache trouble."""
 
 from collectors.model import number
 from rules.context import Known, SignalContext, SignalValue, Unknown
@@ -18,7 +18,7 @@ def library_cache_lock_share_of_db_time(context: SignalContext, subject: Subject
 
 @signal(unit="ms", of="v$system_event")
 def average_library_cache_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
-    """Average wait for `library cache lock`; seconds mean that a holder keeps it through a delay or work of its own."""
+    """Average wait for `library cache lock`. Seconds mean that a holder keeps it during a delay or its own work."""
     row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == LIBRARY_CACHE_LOCK), {})
     waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
     if waits is None or micro is None:

@@ -1,4 +1,4 @@
-"""Signals of the shared pool: what the row cache holds there, and whether it was shrunk."""
+"""Signals of the shared pool: the row cache's memory there, and whether the pool shrank."""
 
 from collections.abc import Iterable
 
@@ -20,13 +20,13 @@ def row_cache_memory(context: SignalContext, subject: Subject) -> SignalValue:
 
 
 def _sizeless(rows: Iterable[Row]) -> bool:
-    """Whether an operation does not tell from which size to which."""
+    """Whether an operation lacks its start or end size."""
     return any(number(row.get(name)) is None for row in rows for name in ("initial_size", "final_size"))
 
 
 @signal(unit="operations", of="v$sga_resize_ops")
 def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue:
-    """Times the shared pool was made smaller in the last ten minutes; each granule that moves counts."""
+    """Number of times the shared pool shrank in the last ten minutes. Each granule that moves counts."""
     if isinstance(context.delta.read("v$sga_resize_ops"), Missing):
         return context.why_unknown("v$sga_resize_ops")
     pool = [row for row in context.delta.rows("v$sga_resize_ops") if row.get("component") == "shared pool"]
@@ -55,7 +55,7 @@ def shared_pool_shrunk_share(context: SignalContext, subject: Subject) -> Signal
 
 @signal(unit="ratio", of="v$rowcache", share_of="look-ups")
 def overall_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
-    """Look-ups in all dictionary caches that had to load the entry, per look-up; above 0.02 entries do not stay in memory."""
+    """Look-ups in all dictionary caches that had to load the entry, per look-up. Above 0.02 entries do not stay in memory."""
     misses = context.sum_of(context.rowcache, "getmisses")
     if misses is None:
         return context.why_unknown("v$rowcache", "getmisses")

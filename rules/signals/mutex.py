@@ -8,7 +8,7 @@ from rules.signals.waits import mutex_waiters
 
 
 def _total(context: SignalContext, column: str) -> SignalValue:
-    """A column over all locations; zero when the view was read and nobody ever slept."""
+    """A column over all locations. Zero if the view was read and no session ever slept."""
     rows = context.delta.rows("v$mutex_sleep")
     total = context.sum_of(rows, column)
     if total is not None:
@@ -26,7 +26,7 @@ def row_cache_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalVa
 
 @signal(unit="ms", of="v$mutex_sleep", surface="mutex")
 def average_mutex_sleep(context: SignalContext, subject: Subject) -> SignalValue:
-    """Average time of one sleep on a row cache mutex; far above 10 ms the host, not the mutex, makes sessions wait."""
+    """Average time of one sleep on a row cache mutex. Far above 10 ms the host causes the wait, not the mutex."""
     sleeps, waited = _total(context, "sleeps"), _total(context, "wait_time")
     if isinstance(sleeps, Unknown) or isinstance(waited, Unknown):
         return sleeps if isinstance(sleeps, Unknown) else waited
@@ -43,7 +43,7 @@ def average_mutex_sleep(context: SignalContext, subject: Subject) -> SignalValue
 
 @signal(unit="ratio", of="v$session", surface="mutex")
 def hottest_cache_share_of_mutex_waiters(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the sampled waiters for row cache mutexes that name the same cache: near 1 concentrated, below 0.5 diffuse."""
+    """Share of the sampled waiters for row cache mutexes that name the same cache. Near 1 concentrated, below 0.5 diffuse."""
     waiters = mutex_waiters(context)
     if isinstance(waiters, Unknown):
         return waiters

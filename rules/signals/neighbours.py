@@ -1,4 +1,4 @@
-"""Signals of the latches beside the row cache latch: when they are slow too, the trouble is not in the dictionary."""
+"""Signals of other latches. If they are slow too, the trouble is not in the dictionary."""
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, number
 from rules.context import Known, SignalContext, SignalValue
@@ -6,15 +6,15 @@ from rules.signals import Subject, certain, signal
 
 LONG_SLEEP_MS = 50.0
 MINIMUM_NEIGHBOUR_SLEEPS = 10
-"""Fewer sleeps of one latch than this say nothing about how long it makes sessions sleep."""
+"""Fewer sleeps of one latch than this do not show how long a sleep lasts."""
 
 ROUNDING_US = 500_000.0
-"""A report prints the time waited for a latch in whole seconds; of a few sleeps that is most of it."""
+"""A report prints the time waited for a latch in whole seconds, which is too coarse for a few sleeps."""
 
 
 @signal(unit="latches", of="v$latch", called="other latches that are slow")
 def slow_neighbours(context: SignalContext, subject: Subject) -> SignalValue:
-    """Other latches, of a handful that is watched, with at least ten sleeps and 50 ms or more for each of them."""
+    """Other latches, of a watched handful, with at least ten sleeps of 50 ms or more."""
     others = [
         row for row in context.delta.rows("v$latch") if row.get("name") not in (ROW_CACHE_LATCH, RESULT_CACHE_LATCH)
     ]
@@ -32,7 +32,7 @@ def slow_neighbours(context: SignalContext, subject: Subject) -> SignalValue:
 
 
 def _average_sleep(row: Row, rounded: float) -> float | None:
-    """Milliseconds per sleep at least, zero where hardly anybody slept, None where it is not known."""
+    """Milliseconds per sleep at least. Zero with hardly any sleeps, None if unknown."""
     sleeps, waited = number(row.get("sleeps")), number(row.get("wait_time"))
     if sleeps is None or waited is None:
         return None

@@ -1,4 +1,4 @@
-"""Signals held against the processors: a rate that drowns a host of four is nothing to one of a hundred and twenty-eight."""
+"""Signals per processor: a rate that drowns a host of four processors is nothing to one of 128."""
 
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.signals import Subject, already_enough, signal
@@ -6,11 +6,11 @@ from rules.signals.instance import load_per_cpu, waited_share_of_db_time, waits_
 from rules.signals.work import logons_per_second
 
 MOST_PROCESSORS = 256.0
-"""What is too much for so many processors is too much for nearly every host (our bound)."""
+"""A rate that is too much for this many processors is too much for nearly every host (our bound)."""
 
 
 def _per_processor(context: SignalContext, rate: float, words: str, needs: str) -> SignalValue:
-    """A rate over the processors of the host; where nothing tells these, what it is of one and of very many."""
+    """A rate per processor of the host. Without their number: its value for one processor and for very many."""
     if not context.cpus:
         bound = float(needs.split()[1]) if " " in needs else rate
         if rate < bound:
@@ -60,7 +60,7 @@ def resource_manager_waits_to_row_cache_waits(context: SignalContext, subject: S
 def processor_demand(context: SignalContext, subject: Subject) -> SignalValue:
     """Processes that ran or waited for a processor, per processor: by OS_CPU_WAIT_TIME over the interval, by LOAD at its end.
 
-    OS_CPU_WAIT_TIME is not kept on every platform and counts every process of the host, not this instance's alone. Waits
+    OS_CPU_WAIT_TIME is not kept on every platform, and it counts every process of the host, not only this instance's. Waits
     for a turn under a resource plan are in neither (resmgr:cpu quantum). The larger of the two counts.
     """
     waited, busy, idle = (context.host(name) for name in ("OS_CPU_WAIT_TIME", "BUSY_TIME", "IDLE_TIME"))

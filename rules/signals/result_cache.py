@@ -1,4 +1,4 @@
-"""Signals of the result cache latch, which has no wait event of its own and is no part of the row cache."""
+"""Signals of the result cache latch, which has no wait event of its own and is not part of the row cache."""
 
 from collectors.model import RESULT_CACHE_LATCH, Row, number
 from rules.context import Known, SignalContext, SignalValue, Unknown
@@ -13,7 +13,7 @@ def _latch(context: SignalContext) -> Row:
 
 
 def _listed(context: SignalContext, reading: SignalValue) -> SignalValue:
-    """The reading; where a report does not list the latch at all, that."""
+    """The reading. If a report does not list the latch, that."""
     rows = context.delta.rows("v$latch")
     if isinstance(reading, Known) or not context.printed or not rows or _latch(context):
         return reading
@@ -48,7 +48,7 @@ def result_cache_sleeps_per_miss(context: SignalContext, subject: Subject) -> Si
 
 @signal(unit="ms", of="v$latch", surface="result-cache")
 def average_result_cache_sleep(context: SignalContext, subject: Subject) -> SignalValue:
-    """Average time of one sleep on the result cache latch; far above 10 ms the host makes sessions wait."""
+    """Average time of one sleep on the result cache latch. Far above 10 ms the host causes the wait."""
     return _listed(context, time_of_a_sleep(context, _latch(context)))
 
 

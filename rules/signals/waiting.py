@@ -1,6 +1,6 @@
-"""Signals of sessions that still wait at the moment of the poll, whose waits no counter shows yet.
+"""Signals of sessions that still wait at the moment of the poll. No counter shows their waits yet.
 
-Where a session was captured in part each of them has bounds, and counts as known where its bounds agree.
+If a session was captured in part, each signal has bounds. It is known if both bounds give the same result.
 """
 
 from collections import Counter
@@ -15,11 +15,11 @@ from rules.signals import Subject, certain, signal
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """Sessions that wait on the cause's surfaces, for its caches where it names some."""
+    """Sessions that wait on the cause's surfaces, and for its caches if it names some."""
 
     sessions: tuple[StillWaiting, ...]
     perhaps: int
-    """How many more there may be: of them it was not captured what they are, wait for, or for how long."""
+    """How many more there may be: sessions whose kind, wait or length of wait was not captured."""
 
 
 def _waiting(context: SignalContext, subject: Subject) -> _Waiting | Unknown:
@@ -33,7 +33,7 @@ def _waiting(context: SignalContext, subject: Subject) -> _Waiting | Unknown:
 
 
 def _told(context: SignalContext, subject: Subject, least: float, most: float, derivation: str = "") -> SignalValue:
-    """The least that a value may be, where whatever was not captured makes no difference to what the cause needs."""
+    """The least possible value, if the missing part makes no difference to what the cause needs."""
     if least != most and not certain(least, most, subject.needs):
         return context.why_unknown(VIEW, "wait of some sessions")
     return Known(least, derivation)
@@ -41,7 +41,7 @@ def _told(context: SignalContext, subject: Subject, least: float, most: float, d
 
 @signal(unit="sessions", of=VIEW, called="sessions that still wait")
 def waiting_now(context: SignalContext, subject: Subject) -> SignalValue:
-    """Sessions that still wait at the poll, on the cause's surfaces and for its caches where it names some."""
+    """Sessions that still wait at the poll, on the cause's surfaces and for its caches if it names some."""
     waiting = _waiting(context, subject)
     if isinstance(waiting, Unknown):
         return waiting
@@ -51,7 +51,7 @@ def waiting_now(context: SignalContext, subject: Subject) -> SignalValue:
 
 @signal(unit="s", of=VIEW, called="longest wait that has not ended")
 def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValue:
-    """How long the longest of the waits has lasted that have not ended, on the cause's surfaces and for its caches."""
+    """Length of the longest wait that has not ended, on the cause's surfaces and for its caches."""
     waiting = _waiting(context, subject)
     if isinstance(waiting, Unknown):
         return waiting
@@ -61,7 +61,7 @@ def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValu
 
 @signal(unit="ratio", of=VIEW, called="sessions that wait for the same session", share_of="sessions that hang")
 def share_behind_one_session(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the sessions that hang which wait for one and the same session, of those whose blocker Oracle tells."""
+    """Share of the hanging sessions with a known blocker that wait for one and the same session."""
     waiting = _waiting(context, subject)
     if isinstance(waiting, Unknown):
         return waiting

@@ -10,11 +10,11 @@ from rules.waiters import MINIMUM_WAITERS, NOT_LISTED, Waiter
 
 LISTED = "capture p1 of v$session and every row of v$rowcache as well"
 AGREEING = 5
-"""So few waiters tell which cache it is when all of them name the same one."""
+"""With this few waiters, all of them must name the same cache."""
 
 
 def _waiters(context: SignalContext, event: str) -> tuple[Waiter, ...] | Unknown:
-    """Sampled waiters of an event, or Unknown: nobody looked, or too few were met."""
+    """Sampled waiters of an event. Unknown without a look, or with too few waiters."""
     if context.crowd is None:
         return context.why_unknown("v$session")
     if isinstance(context.delta.read("v$rowcache"), Missing):
@@ -22,18 +22,18 @@ def _waiters(context: SignalContext, event: str) -> tuple[Waiter, ...] | Unknown
     waiters = context.crowd.of(event)
     agree = len(waiters) >= AGREEING and len({waiter.cache for waiter in waiters}) == 1
     if len(waiters) < MINIMUM_WAITERS and not agree:
-        why = f"too few waiters: {len(waiters)} met waiting for {event}, at least {MINIMUM_WAITERS} are needed"
+        why = f"too few waiters: {len(waiters)} seen waiting for {event}, at least {MINIMUM_WAITERS} are needed"
         return Unknown("v$session", why, "ask for a longer burst, or wait for a busier interval")
     return waiters
 
 
 def mutex_waiters(context: SignalContext) -> tuple[Waiter, ...] | Unknown:
-    """Sampled waiters for row cache mutexes, or Unknown: nobody looked, or too few were met."""
+    """Sampled waiters for row cache mutexes. Unknown without a look, or with too few waiters."""
     return _waiters(context, ROW_CACHE_MUTEX_EVENT)
 
 
 def _share_of_waiters(context: SignalContext, subject: Subject, surface: Surface) -> SignalValue:
-    """The share of those that the waiters for other caches in trouble leave over."""
+    """The share of the waiters that remain without those for other caches in trouble."""
     waiters = _waiters(context, SURFACE_EVENTS[surface])
     if isinstance(waiters, Unknown):
         return waiters
@@ -44,9 +44,7 @@ def _share_of_waiters(context: SignalContext, subject: Subject, surface: Surface
     own = sum(1 for cache in rest if cache in named)
     unnamed = sum(1 for cache in rest if cache == "unknown" or cache.endswith(NOT_LISTED))
     if unnamed and not certain(own / len(rest), (own + unnamed) / len(rest), subject.needs):
-        return Unknown(
-            "v$session", f"{unnamed} of {len(rest)} waiters name no cache that is known", LISTED, absent=True
-        )
+        return Unknown("v$session", f"{unnamed} of {len(rest)} waiters name no known cache", LISTED, absent=True)
     beside = f", beside {len(caches) - len(rest)} for {' and '.join(sorted(others))}" if others else ""
     return Known(own / len(rest), f"{part_of(own, len(rest))} waiters{beside}", own, len(rest))
 
@@ -65,7 +63,7 @@ def share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalVal
 
 @signal(unit="ratio", of="v$session", surface="lock", diluted=(">=",))
 def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the sampled waiters for row cache lock that want it exclusive (P3 = 5): they want to change the entry."""
+    """Share of the sampled waiters for row cache lock that want it exclusive (P3 = 5), because they change the entry."""
     waiters = _waiters(context, ROW_CACHE_LOCK_EVENT)
     if isinstance(waiters, Unknown):
         return waiters
@@ -78,7 +76,7 @@ def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) ->
 
 @signal(unit="ratio", of="v$mutex_sleep", surface="mutex", called="mutex sleeps at this place")
 def share_of_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the row cache mutex sleeps at the location's function; its number differs by release and is ignored."""
+    """Share of the row cache mutex sleeps at the location's function. Its number differs by release and is ignored."""
     rows = context.delta.rows("v$mutex_sleep")
     total = context.sum_of(rows, "sleeps")
     if total is None:

@@ -1,4 +1,4 @@
-"""Signals of the work done: logons, parses, commits, and the look-ups in the dictionary that each of them takes."""
+"""Signals of the work done: logons, parses, commits, and the look-ups that each of them takes."""
 
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count
@@ -61,7 +61,7 @@ def lookups_per_commit(context: SignalContext, subject: Subject) -> SignalValue:
 
 @signal(unit="parses per execution", of="v$sysstat", diluted=EITHER_WAY)
 def parses_per_execution(context: SignalContext, subject: Subject) -> SignalValue:
-    """Parse calls, soft and hard, per SQL execution: near 1 nothing is kept open between executions."""
+    """Parse calls, soft and hard, per SQL execution. Near 1 nothing stays open between executions."""
     parses, executions = context.work("parse count (total)"), context.work("execute count")
     if parses is None or not executions:
         return context.why_unknown("v$sysstat", "parse count (total)")

@@ -1,1 +1,1 @@
-"""Studies: the mathematics of latches on tables that a person supplies. No I/O: text in, a result out."""
+"""Studies: the mathematics of latches on tables that you supply. No I/O: text in, a result out."""

@@ -1,4 +1,4 @@
-"""What somebody said about a scaling table, held against the table: a figure must be that of the row it is given for."""
+"""Published claims about a scaling table, checked against it: a figure must be that of the row it names."""
 
 import re
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ _CLAIM = re.compile(r"(\d+):(\d+(?:\.\d+)?):(\d+(?:\.\d+)?)")
 
 @dataclass(frozen=True, slots=True)
 class ScalingClaim:
-    """A published pair of figures: for how many processes it is given, in percent as printed, and where."""
+    """A published pair of figures: its number of processes, the percentages as printed, and the source."""
 
     processes: int
     miss_percent: str
     sleep_percent: str
     release: str | None = None
-    """None: whichever group the table has."""
+    """None: any group of the table."""
     source: str = ""
 
     def fits(self, miss_ratio: float | None, sleep_ratio: float | None) -> bool:
-        """Whether two ratios (0..1), rounded as the claim is printed, are its figures."""
+        """Whether two ratios (0..1), rounded as the claim is printed, equal its figures."""
         return _same(self.miss_percent, miss_ratio) and _same(self.sleep_percent, sleep_ratio)
 
 
@@ -30,11 +30,11 @@ PUBLISHED = (
         8, "50.33", "0.04", "11.2", "https://afatkulin.blogspot.com/2010/06/11gr2-result-cache-scalability.html"
     ),
 )
-"""Claims that are checked wherever a table holds their figures."""
+"""Claims that are checked whenever a table has their figures."""
 
 
 class MixedClaim(Frozen):
-    """A claim whose figures are those of another row than it names."""
+    """A claim whose figures belong to another row than it names."""
 
     claimed_processes: int
     miss_percent: str
@@ -52,7 +52,7 @@ def claim_of(words: str) -> ScalingClaim:
     """`8:50.33:0.04`: processes, misses per get and sleeps per miss in percent. Raises BadStudy."""
     found = _CLAIM.fullmatch(words.strip())
     if found is None:
-        raise BadStudy(f"{words!r} is no claim; write PROCESSES:MISSES:SLEEPS in percent, such as 8:50.33:0.04")
+        raise BadStudy(f"{words!r} is not a claim; write PROCESSES:MISSES:SLEEPS in percent, such as 8:50.33:0.04")
     return ScalingClaim(int(found[1]), found[2], found[3])
 
 

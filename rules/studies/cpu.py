@@ -1,7 +1,7 @@
-"""Processor counters of `perf stat` as text: instructions per cycle, stalls, and what they mean for the time a latch is held.
+"""Processor counters of `perf stat` as text: instructions per cycle, stalls, and their effect on the time a latch is held.
 
-A hold of I instructions lasts I · CPI / f: the same code holds longer where the processor stalls. That is true of the hold
-only where the counters were taken in the code of the holder.
+A hold of I instructions lasts I · CPI / f: the same code holds longer if the processor stalls. This applies to the hold
+only if the counters were taken in the code of the holder.
 """
 
 import re
@@ -26,7 +26,7 @@ _PRINTED = (
     ("gigahertz", re.compile(r"#\s+([\d.]+)\s+GHz")),
     ("cpus_used", re.compile(r"#\s+([\d.]+)\s+CPUs utilized")),
 )
-"""What perf prints beside its counters, to be held against what the counters give."""
+"""What perf prints beside its counters, to check against them."""
 SHARES = ("frontend_idle", "backend_idle", "cache_miss_ratio")
 NAMES = {
     "instructions": "instructions",
@@ -43,7 +43,7 @@ NAMES = {
 
 
 class CpuSlip(Frozen):
-    """A figure that perf printed and its own counters do not give."""
+    """A figure that perf printed and its own counters contradict."""
 
     figure: str
     printed: float
@@ -51,7 +51,7 @@ class CpuSlip(Frozen):
 
 
 class CpuStudy(Frozen):
-    """What the counters give; None where a counter was not taken. Ratios are 0..1."""
+    """The result of the counters. None if a counter was not taken. Ratios are 0..1."""
 
     study: Literal["cpu"] = "cpu"
     source: str
@@ -62,30 +62,30 @@ class CpuStudy(Frozen):
     gigahertz: float | None
     cpus_used: float | None
     stalled_per_instruction: float | None
-    """Stalled cycles per instruction, of the frontend or backend, whichever stalled more."""
+    """Stalled cycles per instruction, of the frontend or backend: of the one that stalled more."""
     frontend_idle: float | None
     backend_idle: float | None
     cache_miss_ratio: float | None
     misses_per_thousand: float | None
     """Cache misses per 1,000 instructions."""
     cycles_per_miss: float | None
-    """Backend stalls per cache miss: what a miss costs at most, were every stall one of memory."""
+    """Backend stalls per cache miss: the most that a miss can cost, if every stall were one of memory."""
     nanoseconds_per_miss: float | None
     nanoseconds_per_thousand: float | None
-    """How long 1,000 instructions take, so how long a hold of that length lasts."""
+    """How long 1,000 instructions take, and so how long a hold of that length lasts."""
     hold_factor: float | None
-    """Length of the same hold against the other counters; None without others."""
+    """Length of the same hold with the other counters. None without others."""
     in_holder: bool
-    """Whether the person says the counters are those of the holder's code."""
+    """Whether the person says that the counters are those of the holder's code."""
     counted_share: float | None
-    """Least share of the time a counter was on; below 1 the counts are estimates."""
+    """Least share of the time a counter was on. Below 1 the counts are estimates."""
     slips: tuple[CpuSlip, ...]
     checked: int
-    """Printed figures held against the counters."""
+    """Printed figures checked against the counters."""
 
 
 def cpu_study(text: str, name: str, in_holder: bool = False, other: tuple[str, str] | None = None) -> CpuStudy:
-    """The study of a `perf stat` text, held against another (text, name) where one is given. Raises BadStudy."""
+    """The study of a `perf stat` text, compared with another (text, name) if given. Raises BadStudy."""
     found = _study(text, name, in_holder)
     if other is None:
         return found
@@ -144,7 +144,7 @@ def _study(text: str, name: str, in_holder: bool) -> CpuStudy:
 
 
 def _counters(text: str, name: str) -> tuple[dict[str, float], list[float]]:
-    """Counters by their plain names, and the shares of the time they were on. Kernel and user counts are as counted."""
+    """Counters by their plain names, and the shares of the time they were on. Kernel and user counts stay as they are."""
     counters: dict[str, float] = {}
     on = [float(running[1]) / 100 for running in map(_RUNNING.search, text.splitlines()) if running]
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,4 +1,4 @@
-"""Is the model any good on this very table? The first half of its rows predicts the others, the reference being the machine."""
+"""Checks the model on the table itself: the first half of its rows predicts the others. The reference is the machine."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -20,14 +20,14 @@ class HeldOutRow(Frozen):
     throughput: float
     low: float
     high: float
-    """The interval that is meant to hold it 19 times in 20."""
+    """The interval that should contain it 19 times in 20."""
     measured: float
     miss_ratio: float
     measured_miss_ratio: float
 
 
 class HeldOut(Frozen):
-    """What the rows of few processes say of those of many, and how far off it is."""
+    """What the rows of few processes predict for those of many, and the error."""
 
     fitted: tuple[int, ...]
     rows: tuple[HeldOutRow, ...]
@@ -35,13 +35,13 @@ class HeldOut(Frozen):
     """The error of the throughput, without sign, as a share of the measured value."""
     most_error: float
     inside: int
-    """Rows whose interval holds what was measured."""
+    """Rows whose interval contains the measured value."""
     median_miss_error: float
     """The error of the misses per get, with its sign."""
 
 
 def held_out(rows: Sequence[ScalingRow]) -> HeldOut | None:
-    """The first half against the rest; None without a reference, a duration, or enough rows with misses."""
+    """The first half against the rest. None without a reference, a duration, or enough rows with misses."""
     counts = {row.processes: _counts(row) for row in rows if row.processes > 1 and row.misses >= FEWEST_MISSES}
     known = {processes: count for processes, count in counts.items() if count is not None}
     fitted = [count for processes, count in known.items() if processes <= max(known) // 2]

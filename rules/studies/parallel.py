@@ -1,4 +1,4 @@
-"""One worker against many, as with vmtasks: speed-ups, what they imply of the serial part, and whether rows agree.
+"""One worker against many, as with vmtasks: speed-ups, the serial part they imply, and whether rows agree.
 
 Amdahl's law: speed-up n / (1 + s·(n − 1)) for n workers and a serial share s, solved for s (Karp and Flatt, 1990).
 """
@@ -22,7 +22,7 @@ GROUPS = ("segment", "kind", "system", "machine", "host", "name")
 
 
 class ParallelRow(Frozen):
-    """One measurement. `before` and `after` are times, of any one unit."""
+    """One measurement. `before` and `after` are times in the same unit."""
 
     name: str
     workers: float
@@ -32,12 +32,12 @@ class ParallelRow(Frozen):
     efficiency: float
     """Speed-up per worker."""
     serial_share: float | None
-    """Of the work, by Amdahl's law; None with one worker."""
+    """Serial share of the work, by Amdahl's law. None with one worker."""
     limit: float | None
-    """Speed-up of any number of workers with this serial share; None where the speed-up needs no serial share."""
+    """Speed-up of any number of workers with this serial share. None if the speed-up needs no serial share."""
     published: float | None
     agrees: bool | None
-    """Whether the published speed-up is this one, rounded as published; None where none is published."""
+    """Whether the published speed-up equals this one, rounded as published. None if none is published."""
 
 
 class ParallelSum(Frozen):
@@ -48,7 +48,7 @@ class ParallelSum(Frozen):
 
 
 class ParallelStudy(Frozen):
-    """Every row, the mean speed-up (geometric, as speed-ups are ratios), and what is odd about the table."""
+    """Every row, the mean speed-up (geometric, because speed-ups are ratios), and the oddities of the table."""
 
     study: Literal["parallel"] = "parallel"
     source: str
@@ -56,7 +56,7 @@ class ParallelStudy(Frozen):
     mean_speed_up: float
     sums: tuple[ParallelSum, ...]
     workers_are_cpus: bool
-    """The table has processors, not workers. Then efficiency is at least, and the serial share at most, what is printed."""
+    """The table has processors, not workers. Then the printed efficiency is a lower bound and the serial share an upper bound."""
 
 
 def parallel_study(text: str, name: str, chosen: Mapping[str, str] | None = None) -> ParallelStudy:
@@ -92,13 +92,13 @@ def _row(supplied: SuppliedRow) -> ParallelRow:
 
 
 def _rounds_to(value: float, published: float) -> bool:
-    """Whether a value, rounded to as many digits as the table prints, is what the table prints."""
+    """Whether a value, rounded to the digits of the table, equals the one in the table."""
     digits = len(f"{published:.6f}".rstrip("0").partition(".")[2])
     return isclose(round(value, digits), published) or abs(value - published) <= 0.5 * 10**-digits
 
 
 def _sums(found: Sequence[ParallelRow]) -> Iterator[ParallelSum]:
-    """Rows that are two others added, in both times: whoever averages all three counts the work twice."""
+    """Rows that are the sum of two others in both times. An average over all three counts the work twice."""
     for whole in found:
         others = [each for each in found if each is not whole and each.workers == whole.workers]
         for parts in combinations(others, 2):

@@ -1,7 +1,7 @@
-"""A structure split into partitions and refilled in batches: what a few measured settings say of the others.
+"""A structure split into partitions and refilled in batches: what a few measured settings say about the others.
 
 The model is that of rules/contention/partitions: a closed network of N processes. It is fitted to the four corners of the table
-and held against every cell they do not hold, then to two columns of cells, then to all, which is what a recommendation rests on.
+and checked against every other cell, then to two columns of cells, then to all. The last fit gives the recommendation.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,34 +21,34 @@ COLUMNS = (
     StudyColumn("throughput", ("tps", "works_per_s"), least=1e-9),
 )
 PROCESSES = 60
-"""Taken where nobody says how many processes ran; what is predicted between measured settings hardly depends on it."""
+"""Used if the number of processes is not given. Predictions between measured settings hardly depend on it."""
 AS_GOOD = 0.97
 """A setting whose measured and predicted throughput are both this share of the best is as good as the best."""
 TWO_SIGMA = 1.96
 UNKNOWN_ERROR = 0.04
-"""Spread of ln(predicted/measured) where as many cells were measured as the model has terms, and none is left to tell it."""
+"""Spread of ln(predicted/measured) if the table has only as many cells as the model has terms."""
 FARTHEST = 5
-"""Partitions are predicted up to so many times the most measured."""
+"""Partitions are predicted up to this many times the most measured."""
 
 
 class PartitionCell(Frozen):
-    """One setting as measured and as predicted. Errors are shares of what was measured."""
+    """One setting as measured and as predicted. Errors are shares of the measured value."""
 
     partitions: int
     batch: int
     throughput: float
     spread: float | None
-    """Standard deviation of its repeats over their mean; None without repeats."""
+    """Standard deviation of its repeats over their mean. None without repeats."""
     from_corners: float
     from_columns: float | None
-    """Predicted from two columns of cells; None where the table has too few batches."""
+    """Predicted from two columns of cells. None if the table has too few batches."""
     from_all: float
     corner: bool
     column: bool
 
     @property
     def error(self) -> float:
-        """Of the prediction from the corners."""
+        """Error of the prediction from the corners."""
         return self.from_corners / self.throughput - 1
 
 
@@ -65,7 +65,7 @@ class PartitionErrors(Frozen):
 
 
 class PartitionSetting(Frozen):
-    """A setting with its throughput and the interval that holds it in about 19 of 20 cases."""
+    """A setting with its throughput and the interval that contains it in about 19 of 20 cases."""
 
     partitions: int
     batch: int
@@ -84,7 +84,7 @@ class RefusedSetting(Frozen):
 
 
 class PartitionStudy(Frozen):
-    """The table, how well few cells predict the others, and the setting to take."""
+    """The table, how well few cells predict the others, and the recommended setting."""
 
     study: Literal["partitions"] = "partitions"
     source: str
@@ -94,9 +94,9 @@ class PartitionStudy(Frozen):
     corners: PartitionErrors
     columns: PartitionErrors | None
     form: str
-    """Of the latch's demand, fitted to all cells."""
+    """Terms of the latch's demand, fitted to all cells."""
     error: float
-    """Spread of ln(predicted/measured) that intervals rest on."""
+    """Spread of ln(predicted/measured) that intervals use."""
     recommended: PartitionSetting
     best: PartitionSetting
     asked: tuple[PartitionSetting | RefusedSetting, ...]
@@ -116,7 +116,7 @@ def partition_study(
     processes: int | None = None,
     asked: Sequence[Setting] = (),
 ) -> PartitionStudy:
-    """The study of a table, and the throughput of the settings (partitions, batch) asked for. Raises BadStudy."""
+    """The study of a table, and the throughput of the requested settings (partitions, batch). Raises BadStudy."""
     repeats = _repeats(text, name, chosen)
     cells = {key: TableCell(*key, fmean(values)) for key, values in repeats.items()}
     population = processes or PROCESSES
@@ -160,7 +160,7 @@ def setting_of(words: str) -> Setting:
     """`8x64` or `8:64`: partitions and batch. Raises BadStudy."""
     left, _, right = words.replace("x", ":").partition(":")
     if not (left.isdecimal() and right.isdecimal() and int(left) and int(right)):
-        raise BadStudy(f"{words!r} is no setting; write PARTITIONS:BATCH, such as 8:16")
+        raise BadStudy(f"{words!r} is not a setting; write PARTITIONS:BATCH, such as 8:16")
     return int(left), int(right)
 
 
@@ -172,14 +172,14 @@ def _repeats(text: str, name: str, chosen: Mapping[str, str] | None) -> dict[Set
         for field in ("partitions", "batch"):
             value = row.need(field)
             if value != int(value):
-                raise BadStudy(f"{name} line {row.line}, {field}: {value:g} is no whole number; correct the line")
+                raise BadStudy(f"{name} line {row.line}, {field}: {value:g} is not a whole number; correct the line")
             key.append(int(value))
         found.setdefault((key[0], key[1]), []).append(row.need("throughput"))
     return found
 
 
 def _corners(cells: MeasuredCells, name: str) -> list[Setting]:
-    """Least and most of both, which every table must hold."""
+    """Least and most of both, which every table must have."""
     ends = [(min(values), max(values)) for values in zip(*cells, strict=True)]
     for (low, high), what in zip(ends, ("partitions", "batch"), strict=True):
         if low == high:
@@ -188,13 +188,13 @@ def _corners(cells: MeasuredCells, name: str) -> list[Setting]:
     for partitions, batch in corners:
         if (partitions, batch) not in cells:
             raise BadStudy(
-                f"{name} lacks {partitions} partitions with a batch of {batch}; the model rests on the four corners: measure it"
+                f"{name} lacks {partitions} partitions with a batch of {batch}; the model needs the four corners: measure it"
             )
     return corners
 
 
 def _columns(cells: MeasuredCells) -> list[Setting]:
-    """Every second batch and the largest, with the least and the most partitions; none where that leaves nothing new."""
+    """Every second batch and the largest, with the least and the most partitions. Empty if that adds nothing."""
     batches = sorted({batch for _, batch in cells})
     taken = sorted({*batches[::2], batches[-1]})
     least, most = (end(partitions for partitions, _ in cells) for end in (min, max))
@@ -233,7 +233,7 @@ def _setting(fit: PartitionFit, key: Setting, error: float, cells: MeasuredCells
 
 
 def _cheapest(settings: Mapping[Setting, PartitionSetting]) -> Setting:
-    """The setting that keeps the fewest items aside (partitions × batch) of those that are as good as the best."""
+    """Of the settings as good as the best, the one that keeps the fewest items aside (partitions × batch)."""
     best = max(setting.throughput for setting in settings.values())
     fastest = max(setting.measured or 0.0 for setting in settings.values())
     good = [
@@ -253,12 +253,12 @@ def _asked(fit: PartitionFit, key: Setting, error: float, cells: MeasuredCells) 
 
 
 def _refusals(key: Setting, cells: MeasuredCells) -> Iterator[str]:
-    """Why a setting is not predicted."""
+    """Why there is no prediction for a setting."""
     batches, partitions = [batch for _, batch in cells], [partition for partition, _ in cells]
     if not min(batches) <= key[1] <= max(batches):
         yield (
-            f"a batch of {key[1]} was not measured ({min(batches)} to {max(batches)} were): how a refill grows beyond is not in "
-            "the table; measure it instead"
+            f"a batch of {key[1]} was not measured ({min(batches)} to {max(batches)} were), and the table shows no larger refill; "
+            "measure it instead"
         )
     if key[0] > FARTHEST * max(partitions):
-        yield f"{key[0]} partitions are more than {FARTHEST} times the {max(partitions)} that were measured; measure nearer"
+        yield f"{key[0]} partitions are more than {FARTHEST} times the measured {max(partitions)}; measure nearer to them"

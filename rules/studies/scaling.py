@@ -1,7 +1,7 @@
-"""How work scales with processes that share one latch: what the latch takes, what the machine takes, whether spinning is enough.
+"""How work scales with processes that share one latch: the latch's cost, the machine's cost, whether spinning is enough.
 
 A closed system: N processes that think and then take the latch. The hold time follows from the rate of gets and from the share
-of gets that met a holder (rules/contention). A reference column, work that does not touch the latch, tells the machine's part.
+of gets that find a holder (rules/contention). A reference column, of work without the latch, shows the machine's part.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,19 +17,19 @@ from rules.studies.table import BadStudy, SuppliedRow, rows
 MACHINE = ("machine", "system", "host")
 RELEASE = ("oracle", "release", "version")
 SPUN = 0.01
-"""Sleeps per miss up to which spinning absorbs the collisions."""
+"""Up to this many sleeps per miss, spinning absorbs the collisions."""
 CHEAP = 0.005
-"""Share of the processes' time asleep on the latch up to which it costs nothing to speak of."""
+"""Up to this share of the processes' time asleep, the latch costs next to nothing."""
 BENT = 0.9
 """Below this share of linear, or of the reference, a curve has bent."""
 MOST_ROUNDING = 0.0051
-"""Percentage points by which a published share of linear may differ: it has two decimals."""
+"""Tolerance of a published share of linear, in percentage points: it has two decimals."""
 
 Verdict = Literal["spin absorbs", "sleeps", "cheap sleeps", "cannot tell"]
 
 
 class LinearSlip(Frozen):
-    """A published share of linear, in percent, that the throughputs do not give."""
+    """A published share of linear, in percent, that contradicts the throughputs."""
 
     group: str
     processes: int
@@ -38,7 +38,7 @@ class LinearSlip(Frozen):
 
 
 class ScalingGroup(Frozen):
-    """The rows of one machine and release, in the order of processes, and what they say at the most processes."""
+    """The rows of one machine and release, by number of processes, and the result at the highest."""
 
     name: str
     machine: str
@@ -49,17 +49,17 @@ class ScalingGroup(Frozen):
     latch_bends_at: int | None
     """Fewest processes at which less than 90 % of the reference (of linear without one) is left."""
     machine_bends_at: int | None
-    """The same of the reference, which does not touch the latch."""
+    """The same for the reference, which does not use the latch."""
     held_out: HeldOut | None
-    """How well the rows of few processes predict those of many; None where the table cannot show it."""
+    """How well the rows of few processes predict those of many. None if the table cannot show it."""
 
     def at(self, processes: int) -> ScalingRow | None:
-        """The row of so many processes, None without first."""
+        """The row with this many processes. None without first."""
         return next((row for row in self.rows if row.processes == processes), None)
 
 
 class LikeForLike(Frozen):
-    """Two releases at the same number of processes, the most that both were measured with."""
+    """Two releases at the same number of processes, the highest measured with both."""
 
     processes: int
     groups: tuple[str, str]
@@ -69,7 +69,7 @@ class LikeForLike(Frozen):
 
 
 class ScalingStudy(Frozen):
-    """Every group, the releases held against each other like for like, and what was said otherwise."""
+    """Every group, the releases compared at equal numbers, and the claims that contradict the table."""
 
     study: Literal["scaling"] = "scaling"
     source: str
@@ -105,7 +105,7 @@ def _group(source: str, machine: str, release: str, own: Sequence[SuppliedRow]) 
     counts = [row.need("processes") for row in own]
     for row, count in zip(own, counts, strict=True):
         if count != int(count):
-            raise BadStudy(f"{source} line {row.line}, processes: {count:g} is no whole number; correct the line")
+            raise BadStudy(f"{source} line {row.line}, processes: {count:g} is not a whole number; correct the line")
         if row.need("misses") > row.need("gets"):
             raise BadStudy(f"{source} line {row.line} has more misses than gets; its counters do not belong together")
         if counts.count(count) > 1:
@@ -130,7 +130,7 @@ def _group(source: str, machine: str, release: str, own: Sequence[SuppliedRow]) 
 
 
 def _bent(*shares: float | None) -> bool:
-    """Whether the first share that is known lies below what still counts as straight."""
+    """Whether the first known share is below what still counts as straight."""
     return next((share < BENT for share in shares if share is not None), False)
 
 
@@ -144,7 +144,7 @@ def _verdict(found: Sequence[ScalingRow]) -> Verdict:
 
 
 def _published(machine: str, release: str, own: Sequence[SuppliedRow]) -> Iterator[LinearSlip]:
-    """Every published share of linear beside what the throughputs give."""
+    """Every published share of linear next to the one from the throughputs."""
     single = next((row for row in own if row.need("processes") == 1), None)
     for row in own:
         for field, column in (("throughput", "published_linear"), ("reference", "published_reference_linear")):

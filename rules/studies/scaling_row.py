@@ -21,13 +21,13 @@ COLUMNS = (
     StudyColumn("hardware_threads", ("cpus", "threads"), least=1, optional=True),
 )
 FEWEST_MISSES = 200
-"""With fewer misses neither a ratio of sleeps nor a hold time says anything."""
+"""With fewer misses neither a ratio of sleeps nor a hold time means anything."""
 LITTLE = 0.1
-"""Share of the modelled wait that may be slept while the rest is still told as spinning."""
+"""If sleeps are at most this share of the modelled wait, the rest counts as spinning."""
 
 
 class ScalingRow(Frozen):
-    """One number of processes. Ratios are 0..1; None where the table cannot tell."""
+    """One number of processes. Ratios are 0..1. None if the table cannot show a value."""
 
     processes: int
     throughput: float
@@ -35,7 +35,7 @@ class ScalingRow(Frozen):
     """Throughput over that of one process times the processes."""
     reference_linear: float | None
     against_reference: float | None
-    """`linear` over `reference_linear`: what the latch took, the machine's own loss set aside."""
+    """`linear` over `reference_linear`: the latch's cost without the machine's own loss."""
     gets: float
     misses: float
     sleeps: float
@@ -52,11 +52,11 @@ class ScalingRow(Frozen):
     asleep: float | None
     """Share of the processes' time asleep on the latch."""
     spinning: float | None
-    """Share of the processes' time waiting for the latch awake, by the model: no wait counts it. None where many sleep."""
+    """Share of the processes' time waiting for the latch awake, by the model. No wait event counts it. None if many sleep."""
 
 
 def scaling_row(row: SuppliedRow, single: SuppliedRow | None) -> ScalingRow:
-    """What a line gives; `single` is the line of one process of the same machine, where there is one."""
+    """The result of a line. `single` is the line of one process on the same machine, if there is one."""
     processes, throughput, gets, misses, sleeps = (
         row.need(field) for field in ("processes", "throughput", "gets", "misses", "sleeps")
     )
@@ -89,16 +89,16 @@ def scaling_row(row: SuppliedRow, single: SuppliedRow | None) -> ScalingRow:
 
 
 def _times(processes: int, rate: float | None, misses: float, miss_ratio: float) -> LatchTimes | None:
-    """Hold and think time, None where too little was counted or more gets miss than a latch alone can make miss."""
+    """Hold and think time. None if too little was counted, or if more gets miss than one latch can explain."""
     if rate is None or misses < FEWEST_MISSES or processes < 2 or miss_ratio >= most_missed(processes):
         return None
     return invert(processes, rate, miss_ratio)
 
 
 def _spinning(processes: int, latch: LatchTimes | None, rate: float | None, asleep: float) -> float | None:
-    """Wait per get times gets per second and process, less what is slept; None where more than a little of it is slept.
+    """Wait per get times gets per second and process, minus the time asleep. None if a notable part of it is asleep.
 
-    The model knows no sleepers: with them waiters are fewer, and each has spun in vain before.
+    The model has no sleepers. With them there are fewer waiters, and each has spun in vain before.
     """
     if latch is None or rate is None:
         return None
@@ -107,7 +107,7 @@ def _spinning(processes: int, latch: LatchTimes | None, rate: float | None, asle
 
 
 def _rest(sleep_ratio: float | None) -> float | None:
-    """The share of misses without a sleep, at least: one miss may sleep more than once."""
+    """The share of misses without a sleep, at least. One miss may sleep more than once."""
     return None if sleep_ratio is None else max(0.0, 1 - sleep_ratio)
 
 
@@ -120,6 +120,6 @@ def _seconds(row: SuppliedRow) -> float | None:
 
 
 def share_of_linear(row: SuppliedRow, single: SuppliedRow | None, field: str) -> float | None:
-    """The share of linear; None without a row of one process."""
+    """The share of linear. None without a row of one process."""
     value, alone = row.numbers[field], single.numbers[field] if single else None
     return None if value is None or not alone else value / (row.need("processes") * alone)

@@ -1,4 +1,4 @@
-"""A table that a person supplies: CSV text with a header, read strictly, every mistake told with its line and the way out."""
+"""A table that you supply: CSV text with a header, read strictly. Every mistake is reported with its line and the way out."""
 
 import csv
 import io
@@ -12,12 +12,12 @@ DELIMITERS = (",", ";", "\t")
 
 
 class BadStudy(Exception):
-    """What a study cannot be made of: what is wrong, where, and the way out."""
+    """Input that cannot become a study. The message says what, where and the way out."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyColumn:
-    """One quantity a study needs: the names its column may have, the least and most it may be, whether it may be absent."""
+    """One quantity of a study: the possible names of its column, its least and most value, whether it may be absent."""
 
     field: str
     names: tuple[str, ...] = ()
@@ -33,27 +33,27 @@ class StudyColumn:
 
 @dataclass(frozen=True, slots=True)
 class SuppliedRow:
-    """One line: where it stands, its words by column, and its numbers by field; None where an optional one is empty."""
+    """One line: its number, its words by column, and its numbers by field. None for an empty optional number."""
 
     line: int
     words: Mapping[str, str]
     numbers: Mapping[str, float | None]
 
     def need(self, field: str) -> float:
-        """A number that is always there."""
+        """A number that is never absent."""
         value = self.numbers[field]
         assert value is not None, field
         return value
 
     def label(self, columns: Sequence[str]) -> str:
-        """The words of some columns as a name, those that are empty left out."""
+        """The words of some columns as a name, without empty ones."""
         return ", ".join(self.words[column] for column in columns if self.words.get(column))
 
 
 def rows(
     text: str, name: str, columns: Sequence[StudyColumn], chosen: Mapping[str, str] | None = None, least_rows: int = 2
 ) -> list[SuppliedRow]:
-    """The rows of a table with the numbers of `columns`, each found by its names or as `chosen` (field → header).
+    """The rows of a table with the numbers of `columns`. Each column is found by its names or as `chosen` (field → header).
 
     Raises BadStudy.
     """
@@ -73,7 +73,7 @@ def rows(
 
 
 def _parsed(text: str, name: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header in lower case with underscores, and the filled lines with their numbers; `#` begins a remark."""
+    """The header in lower case with underscores, and the non-empty lines with their numbers. `#` starts a comment."""
     kept = [
         (number, line)
         for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1)
@@ -87,7 +87,7 @@ def _parsed(text: str, name: str) -> tuple[list[str], list[tuple[int, list[str]]
     split = [(number, _cells(line, delimiter, f"{name} line {number}")) for number, line in kept]
     header = [re.sub(r"[^a-z0-9]+", "_", cell.lower()).strip("_") for cell in split[0][1]]
     if all(_as_number(cell) is not None for cell in split[0][1]):
-        raise BadStudy(f"{name} line {split[0][0]} holds numbers; the first line must name the columns")
+        raise BadStudy(f"{name} line {split[0][0]} has numbers; the first line must name the columns")
     twice = sorted({column for column in header if column and header.count(column) > 1})
     if twice:
         raise BadStudy(f"{name} names the column {twice[0]} twice; rename one of them")
@@ -101,7 +101,7 @@ def _cells(line: str, delimiter: str, where: str) -> list[str]:
     try:
         (cells,) = csv.reader(io.StringIO(line), delimiter=delimiter, strict=True)
     except (csv.Error, ValueError):
-        raise BadStudy(f"{where} is no line of CSV; close every quote and write one row a line") from None
+        raise BadStudy(f"{where} is not a line of CSV; close every quote and write one row per line") from None
     return [cell.strip() for cell in cells]
 
 
@@ -111,7 +111,7 @@ def _places(
     fields = [column.field for column in columns]
     for field, heading in chosen.items():
         if field not in fields:
-            raise BadStudy(f"this study knows no {field}; it reads {', '.join(fields)}")
+            raise BadStudy(f"this study has no {field}; it reads {', '.join(fields)}")
         if heading not in header:
             raise BadStudy(f"{name} has no column {heading}; it has {', '.join(header)}")
     places = {}
@@ -137,11 +137,11 @@ def _number(cells: Sequence[str], places: Mapping[str, int], column: StudyColumn
         return None
     value = _as_number(cell)
     if value is None:
-        shown = f"{cell[:40]!r} is no number" if cell else "the value is missing"
+        shown = f"{cell[:40]!r} is not a number" if cell else "the value is missing"
         raise BadStudy(f"{where}, {column.field}: {shown}; write a plain number such as 1234.5")
     if value < column.least:
         raise BadStudy(
-            f"{where}, {column.field}: {cell} is less than {column.least:g}, which cannot be; correct the line"
+            f"{where}, {column.field}: {cell} is less than {column.least:g}, which is impossible; correct the line"
         )
     if value > column.most:
         raise BadStudy(

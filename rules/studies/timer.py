@@ -1,6 +1,6 @@
 """How long a waiter sleeps that polls on a timer: E = g / (1 − exp(−g/m)) for a granularity g and an exponential need m.
 
-A waiter that is posted by whoever frees the latch does not poll, so the granularity of the timer is nothing to it. A standard
+A waiter that the holder posts does not poll, so the granularity of the timer does not matter to it. A standard
 exclusive latch has been posted since 9.2.
 """
 
@@ -12,13 +12,13 @@ from rules.frozen import Frozen
 from rules.studies.table import BadStudy
 
 STEPS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Granularities beside those asked for, in milliseconds."""
+"""Granularities in addition to the requested ones, in milliseconds."""
 NOTHING = 0.05
-"""A change smaller than this share is no change to speak of."""
+"""A smaller change than this share is negligible."""
 
 
 class TimerPoint(Frozen):
-    """One granularity: the mean sleep of a need that varies (exponential), and of one that is always the same."""
+    """One granularity: the mean sleep of a need that varies (exponential), and of a constant one."""
 
     granularity_seconds: float
     mean_sleep_seconds: float
@@ -26,7 +26,7 @@ class TimerPoint(Frozen):
 
 
 class TimerStudy(Frozen):
-    """What another granularity changes for a waiter on a timer, and for one that is posted."""
+    """The effect of another granularity on a waiter with a timer, and on one that is posted."""
 
     study: Literal["timer"] = "timer"
     need_seconds: float

@@ -1,24 +1,24 @@
-"""Whether a rate leaves what is ordinary of others: by their logarithms, and never on less than healthy rates vary anyway."""
+"""Whether a rate is outside the usual range of others: by logarithms, and never by less than healthy rates vary."""
 
 from collections.abc import Sequence
 from math import log, sqrt
 from statistics import fmean, median
 
 ORDINARY = 0.4
-"""Spread of the logarithm that a healthy rate is taken to have before anything is known of it: half as much again, or a third
-less. Chosen on series of our own; no public source is known."""
+"""Assumed spread of the logarithm of a healthy rate before anything is known of it: half as much again, or a third
+less. Chosen on our own series; no public source is known."""
 AS_GOOD_AS = 4
-"""So many rates the assumption weighs as much as: a few that happen to lie close prove little."""
+"""The assumption weighs as much as this many rates. A few that happen to be close prove little."""
 BEYOND = 5.0
-"""Standard errors of one more rate: with it no healthy series of the tests has an outlier (tests/rules/trends)."""
+"""Standard errors of one more rate. With it no healthy series of the tests has an outlier (tests/rules/trends)."""
 LEAST_FACTOR = 3.0
-"""Less than this many times the median is no outlier, however steady the others are."""
+"""A rate below this many times the median is not an outlier, however steady the others are."""
 FEW_EVENTS = 10.0
-"""Rates of fewer events than this are taken for as many: between none and a handful lies nothing."""
+"""A rate of fewer events counts as one of this many: there is no difference between none and a handful."""
 
 
 def stands_out(rate: float, others: Sequence[float], seconds: float) -> bool:
-    """Whether a rate per second is beyond that of others, all over intervals of about so many seconds."""
+    """Whether a rate per second is above that of others, all over intervals of about this many seconds."""
     least = FEW_EVENTS / seconds
     logs = [log(max(other, least)) for other in others]
     middle, n = fmean(logs), len(logs)

@@ -1,4 +1,4 @@
-"""series(): several intervals of one instance in the order of time: how the trouble moves, and where it began."""
+"""series(): several intervals of one instance in order of time: how the trouble moves, and where it starts."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -24,10 +24,10 @@ from rules.trends.outlier import stands_out
 from rules.trends.trend import Trend, trend
 
 FEWEST_OTHERS = 3
-"""With fewer other intervals nothing is ordinary."""
+"""With fewer other intervals nothing counts as usual."""
 DOUBLE = 2.0
 GAP_SECONDS = 60.0
-"""Between two intervals: from here on something may have happened that neither tells."""
+"""A longer gap between two intervals may hide an event that neither shows."""
 FIGURES = {
     "share_of_db_time": "waits as a share of DB time",
     "sleeps_per_second": "sleeps per second",
@@ -37,7 +37,7 @@ SeriesInput = tuple[str, Delta, Diagnosis]
 
 
 class SeriesPoint(Frozen):
-    """One interval of a series; null is what it cannot tell."""
+    """One interval of a series. Null is unknown."""
 
     name: str
     begin: datetime | None
@@ -49,14 +49,14 @@ class SeriesPoint(Frozen):
     share_of_db_time: float | None
     sleeps_per_second: float | None
     gets_per_second: float | None = Field(
-        description="gets of all dictionary caches, which a latch or mutex bears; fastgets are none of them"
+        description="gets of all dictionary caches, the load on a latch or mutex; without fastgets"
     )
     top_cache: str | None
     top_cache_share: float | None
 
 
 class ReportSeries(Frozen):
-    """Intervals of one instance in order, their trends, the first bad one, and what changed with it."""
+    """Intervals of one instance in order, their trends, the first bad one, and the changes in it."""
 
     database: str
     release: str | None
@@ -64,7 +64,7 @@ class ReportSeries(Frozen):
     trends: tuple[Trend, ...]
     first_bad: str | None
     why_bad: str
-    before_after: Comparison | None = Field(description="the last good interval before the first bad one, against it")
+    before_after: Comparison | None = Field(description="the last good interval compared with the first bad one")
     notes: tuple[str, ...]
     sentence: str
 
@@ -72,7 +72,7 @@ class ReportSeries(Frozen):
 def series(deltas: Sequence[SeriesInput]) -> ReportSeries:
     """The series of named Deltas with their Diagnoses, in any order. Raises ValueError when there are none."""
     if not deltas:
-        raise ValueError("a series needs one interval at least")
+        raise ValueError("a series needs at least one interval")
     given, repeated = _distinct(sorted(deltas, key=_when))
     points = tuple(_point(*entry) for entry in given)
     trends = tuple(trend(figure, words, _timed(points, figure)) for figure, words in FIGURES.items())
@@ -101,7 +101,7 @@ def _naive(when: datetime | None) -> str:
 
 
 def _distinct(ordered: Sequence[SeriesInput]) -> tuple[list[SeriesInput], list[str]]:
-    """Of each interval the input that says most, and notes about those that are left out for it."""
+    """The most complete input for each interval, and notes about the others."""
     kept: list[SeriesInput] = []
     notes: list[str] = []
     for entry in ordered:
@@ -117,7 +117,7 @@ def _distinct(ordered: Sequence[SeriesInput]) -> tuple[list[SeriesInput], list[s
 
 
 def _says(given: SeriesInput) -> tuple[int, int]:
-    """How much an input says: first by the views that could be read, then by its severity."""
+    """How complete an input is: first by the readable views, then by its severity."""
     read = sum(not isinstance(reading, Missing) for reading in given[1].readings.values())
     return read, given[2].severity.rank
 
@@ -128,7 +128,7 @@ def _same_interval(delta: Delta, other: Delta) -> bool:
 
 
 def _instance(delta: Delta) -> str:
-    """Database and instance, as two instances of a cluster have snapshots of the same moments."""
+    """Database and instance, because two instances of a cluster have snapshots of the same moments."""
     number = next(iter(delta.rows("v$instance")), {}).get("instance_number")
     return delta.database if number is None else f"{delta.database} instance {number}"
 
@@ -153,14 +153,14 @@ def _point(name: str, delta: Delta, diagnosis: Diagnosis) -> SeriesPoint:
 
 
 def _timed(points: Sequence[SeriesPoint], figure: str) -> list[tuple[float, float]]:
-    """A figure against the hours since the first interval began; those of unknown time are left out."""
+    """A figure against the hours since the first interval began. Intervals of unknown time are left out."""
     timed = [(point.begin.replace(tzinfo=None), getattr(point, figure)) for point in points if point.begin is not None]
     known = [(when, value) for when, value in timed if value is not None]
     return [((when - known[0][0]).total_seconds() / 3600, value) for when, value in known]
 
 
 def _first_bad(given: Sequence[SeriesInput], points: Sequence[SeriesPoint]) -> tuple[int | None, str]:
-    """The first interval above info, or whose sleeps leave what is ordinary of the others, and why."""
+    """The first interval above info, or with unusual sleeps, and why."""
     for index, point in enumerate(points):
         if point.severity is not Severity.INFO:
             return index, f"the first of severity {point.severity}: {point.headline}"
@@ -171,10 +171,10 @@ def _first_bad(given: Sequence[SeriesInput], points: Sequence[SeriesPoint]) -> t
 
 
 def _outlier(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], index: int) -> str:
-    """Why the sleeps of an interval are not ordinary; empty when they are, or when too few others are known.
+    """Why the sleeps of an interval are unusual. Empty if they are usual, or if too few others are known.
 
-    It is held against those before it, which are all ordinary, and among the first few against all others. What grows with
-    the dictionary gets is the load.
+    It is compared with those before it, which are all usual; among the first few, with all others. Sleeps that grow with
+    the dictionary gets are load.
     """
     point, seconds = points[index], points[index].seconds
     slept = sleeps_of(SignalContext(given[index][1])) or 0.0
@@ -187,14 +187,14 @@ def _outlier(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], index:
         return ""
     if not stands_out(rate, rates, seconds) or not _more_than_load(point, others):
         return ""
-    whose = "those before it" if others is before else "the others"
+    whose = "the earlier intervals" if others is before else "the other intervals"
     return f"{rough(rate)} sleeps per second, where {whose} have {rough(median(rates))}"
 
 
 def _more_than_load(point: SeriesPoint, others: Sequence[SeriesPoint]) -> bool:
-    """Whether each get sleeps more often than those of the others, or nobody knows.
+    """Whether each get sleeps more often than those of the others. True if that is unknown.
 
-    Of twice as many gets each meets twice as many others, so its sleeps may grow as they do.
+    With twice as many gets, each meets twice as many others, so its sleeps may grow in proportion.
     """
     own = _per_get(point)
     asked = [
@@ -211,28 +211,28 @@ def _per_get(point: SeriesPoint) -> float | None:
 
 
 def _around(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], bad: int) -> Comparison | None:
-    """The last good interval before the first bad one against it; every one before it is good."""
+    """The last good interval before the first bad one, compared with it. Every one before it is good."""
     return compare(given[bad - 1][1], given[bad][1]) if bad else None
 
 
 def _notes(given: Sequence[SeriesInput]) -> Iterator[str]:
     instances = sorted({_instance(entry[1]) for entry in given})
     if len(instances) > 1:
-        yield f"intervals of several instances stand together: {', '.join(instances)}"
+        yield f"the series has intervals of several instances: {', '.join(instances)}"
     ids = sorted({entry[1].dbid for entry in given if entry[1].dbid})
     if len(ids) > 1:
-        yield f"intervals of several databases stand together: DB Id {', '.join(ids)}"
+        yield f"the series has intervals of several databases: DB Id {', '.join(ids)}"
     if len({entry[1].basis.begin.tzinfo is None for entry in given if entry[1].basis.begin is not None}) > 1:
         yield "reports print the host's local time and captures UTC, so the order of the two may be wrong"
     for name, delta, _ in given:
         if delta.basis.begin is None:
-            yield f"{name} has no begin: it stands last and is in no trend"
+            yield f"{name} has no start: it comes last and is in no trend"
     for (first, earlier, _), (second, later, _) in pairwise(given):
         yield from _between(first, earlier, second, later)
 
 
 def _apart(earlier: Delta, later: Delta) -> float:
-    """Seconds from the end of one interval to the begin of the next; negative when they overlap, 0 when unknown."""
+    """Seconds from the end of one interval to the start of the next. Negative if they overlap, 0 if unknown."""
     end, begin = earlier.basis.end, later.basis.begin
     if end is None or begin is None or not comparable_times(end, begin):
         return 0.0
@@ -254,7 +254,7 @@ def _between(first: str, earlier: Delta, second: str, later: Delta) -> Iterator[
 
 
 def _where(given: Sequence[SeriesInput], bad: int | None, why: str) -> str:
-    """Where the trouble begins, as far as the intervals tell."""
+    """Where the trouble starts, as far as the intervals show."""
     if bad is None:
         return ""
     name = given[bad][0]

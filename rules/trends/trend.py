@@ -1,4 +1,4 @@
-"""Whether a figure rises or falls over a series: Mann and Kendall's count of signs, with the slope of Theil and Sen."""
+"""Whether a figure rises or falls over a series: the count of signs by Mann and Kendall, with the slope by Theil and Sen."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -11,17 +11,17 @@ from rules.frozen import Frozen
 
 MINIMUM_POINTS = 4
 CONFIDENT = 1.64
-"""Standard deviations of the count of signs. One series in ten without a trend goes beyond it, so it is not enough alone."""
+"""Standard deviations of the count of signs. One series in ten without a trend exceeds it, so it is not enough alone."""
 ORDINARY = 0.35
-"""Least spread of the logarithm that is taken for granted: the figures of a healthy hour are a third more or less than those of
-another, and few points that happen to lie close do not prove less. Chosen on series of our own; no public source is known."""
+"""Least assumed spread of the logarithm: the figures of a healthy hour are a third more or less than those of
+another, and a few points that happen to be close do not prove less. Chosen on our own series; no public source is known."""
 NORMAL = 1.4826
 """Median deviations that make a standard deviation."""
 ABOVE_NOISE = 4.5
-"""The rise or fall over the whole series, in standard errors of a line through points of that spread: with it about one
+"""The rise or fall over the whole series, in standard errors of a line through points with that spread. With it about one
 healthy figure in a thousand shows a trend (tests/rules/trends)."""
 FLOOR = 0.05
-"""What is added to each value before its logarithm is taken, as a share of the median: next to nothing is not endlessly less."""
+"""Added to each value before its logarithm, as a share of the median, so that a value near zero is not endlessly small."""
 
 
 class Trend(Frozen):
@@ -35,7 +35,7 @@ class Trend(Frozen):
 
 
 def trend(figure: str, words: str, points: Sequence[tuple[float, float]]) -> Trend:
-    """The trend of (hours, value) points; `words` is what people call the figure."""
+    """The trend of (hours, value) points. `words` is the name of the figure."""
     slopes = [_slope(first, later) for first, later in combinations(sorted(points), 2) if later[0] > first[0]]
     if len(points) < MINIMUM_POINTS or not slopes:
         sentence = f"{len(points)} points of {words} are too few for a trend, at least {MINIMUM_POINTS} are needed."
@@ -52,7 +52,7 @@ def trend(figure: str, words: str, points: Sequence[tuple[float, float]]) -> Tre
 
 
 def _moves(points: Sequence[tuple[float, float]], slope: float) -> bool:
-    """Whether the signs agree beyond chance, and the figure grows or shrinks by more than it varies anyway."""
+    """Whether the signs agree beyond chance, and the figure grows or shrinks by more than it usually varies."""
     middle = median(value for _, value in points)
     if middle <= 0:
         return False

@@ -161,7 +161,7 @@ NO_CAPTURES: dict[str, tuple[str | bytes, str]] = {
     "blank": ("  \n ", "is empty"),
     "truncated": (WHOLE[: len(WHOLE) // 2], "it ends too early, so copy it again"),
     "cut inside a word": (WHOLE[: WHOLE.index("snapshots") + 4], "it ends too early"),
-    "binary": (b"\x7fELF\x02\x01\x01\x00\xff\xfe", "is not text: byte 8 is no UTF-8"),
+    "binary": (b"\x7fELF\x02\x01\x01\x00\xff\xfe", "is not text: byte 8 is not UTF-8"),
     "zeros": (b"\x00" * 64, "is not valid JSON at line 1 column 1"),
     "text": ("Snap Id: 100", "is not valid JSON at line 1 column 1"),
     "page": ("<html><body>AWR</body></html>", "a capture is a JSON file"),
@@ -173,7 +173,7 @@ NO_CAPTURES: dict[str, tuple[str | bytes, str]] = {
     "list": ("[]", "the document must be a JSON object"),
     "number": ("3", "the document must be a JSON object"),
     "another format": ('{"format": "something"}', '"format" must be "latchscope-capture"'),
-    "no format": ("{}", "is JSON but no capture"),
+    "no format": ("{}", "is JSON but not a capture"),
 }
 
 
@@ -199,7 +199,7 @@ WRONG: dict[str, tuple[tuple[str | int, ...], object, str]] = {
     "no version": (("version",), None, "is a capture of version None"),
     "no database": (("database",), "", '"database" must be the name of the database'),
     "database is no text": (("database",), 7, '"database" must be the name of the database'),
-    "no snapshot": (("snapshots",), [], "holds no snapshot"),
+    "no snapshot": (("snapshots",), [], "has no snapshot"),
     "snapshots is no list": (("snapshots",), {}, "snapshots must be a JSON list"),
     "snapshot is no object": (("snapshots", 0), 3, "snapshots[0] must be a JSON object"),
     "views is no object": (VIEWS, [], "snapshots[0].views must be a JSON object"),

@@ -120,7 +120,7 @@ def test_repeat_that_nobody_expected_makes_the_view_missing(before: Sequence[int
     delta = delta_of(snapshot(0, _sysstat=statistics(*before)), snapshot(30, _sysstat=statistics(*after)))
     reading = delta.read("v$sysstat")
     assert isinstance(reading, Missing) and reading.kind == "failed"
-    assert "v$sysstat row execute count stands more than once, which nobody expected" in reading.why
+    assert "v$sysstat row execute count occurs more than once, which is unexpected" in reading.why
     assert [one.what for one in delta.oddities] == ["repeated"]
     alone = since_startup(snapshot(0, _sysstat=statistics(2, 3))).read("v$sysstat")
     assert isinstance(alone, Missing) and reading.way_out == alone.way_out

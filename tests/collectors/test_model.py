@@ -119,7 +119,7 @@ def test_number_and_text_convert_a_cell_or_give_none() -> None:
         (Oddity("v$latch", (270, 1), "", "vanished", None, None), "v$latch row 270 1 is gone; its change is unknown"),
         (
             Oddity("v$latch", ("x",), "", "repeated", None, None),
-            "v$latch row x stands more than once, which nobody expected; the view is not used",
+            "v$latch row x occurs more than once, which is unexpected; the view is not used",
         ),
     ],
 )

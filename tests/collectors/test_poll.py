@@ -391,7 +391,7 @@ def test_view_that_is_always_slow_is_polled_rarely_and_said_so(
     assert lost == (3 if isinstance(error, SessionError) else 0)
     reading = snapshot.read("v$latch_misses")
     assert isinstance(reading, Missing) and reading.kind == "failed"
-    assert "too slow 3 times in a row and is asked for every 10 minutes only" in reading.why
+    assert "too slow 3 times in a row and is read only every 10 minutes" in reading.why
     assert caplog.text.count("too slow 3 times") == 1
     clock.now += 600.0
     with suppress(SessionError):

@@ -75,11 +75,11 @@ def test_wrong_module_raises_bad_collector_in_one_line(
     ("wrong", "line"),
     [
         (replace(LATCH, columns=(*LATCH.columns, LATCH.columns[0])), "declares column latch# twice"),
-        (replace(LATCH, columns=(Column("gets", ColumnKind.COUNTER, "count", ""),)), "declares no key column"),
+        (replace(LATCH, columns=(Column("gets", ColumnKind.COUNTER, "count", ""),)), "has no key column"),
         (replace(LATCH, statements={}), "has no statement"),
         (replace(LATCH, every_seconds=60.0), "is carried over and has a counter"),
         (replace(LATCH, once=True), "is carried over and has a counter"),
-        (replace(LATCH, statements={"newest": "/* latchscope v$latch */"}), "'newest', which is no release"),
+        (replace(LATCH, statements={"newest": "/* latchscope v$latch */"}), "'newest', which is not a release"),
         (replace(LATCH, statements={"11.2": "select 1 from dual"}), "lacks the comment /* latchscope v$latch */"),
     ],
 )

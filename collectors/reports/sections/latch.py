@@ -15,7 +15,7 @@ MISSES_NOTE = "misses of a latch without sleeps are its gets times a rounded per
 
 
 def read(printed: ReportTables) -> Reading:
-    """Latches we follow; sleeps of one that the breakdown leaves out are zero, of one without breakdown unknown."""
+    """Latches we follow. Without a line in the breakdown a latch has zero sleeps; without the breakdown they are unknown."""
     activity = printed.section(ACTIVITY, summary="This table displays latch statistics")
     breakdown = printed.section(BREAKDOWN, summary="This table displays latch sleep statistics")
     if activity is None and breakdown is None:
@@ -50,7 +50,7 @@ def _spin_gets(row: ReportRow) -> int | float | None:
 
 
 def _few_misses(records: list[ReportRow]) -> Value:
-    """Misses of a latch without sleeps, from the percentage; 0.0 % of many gets is not none, so unknown."""
+    """Misses of a latch without sleeps, from the percentage. 0.0 % of many gets may still be some, so it is unknown."""
     found: list[int | float | None] = []
     for record in records:
         gets, percent = record.count("getrequests"), record.real("pctgetmiss")
@@ -60,7 +60,7 @@ def _few_misses(records: list[ReportRow]) -> Value:
 
 
 def _by_name(records: Iterable[ReportRow]) -> dict[str, list[ReportRow]]:
-    """The records of each latch we follow: several where a CDB report splits them by PDB."""
+    """The records of each latch we follow. There are several if a CDB report splits them by PDB."""
     found: dict[str, list[ReportRow]] = {}
     for record in records:
         name = record.name(asked(VIEW), "latchname", "latch")

@@ -1,4 +1,4 @@
-"""v$latch_children from Child Latch Statistics, which stays empty unless somebody asked Oracle for children."""
+"""v$latch_children from Child Latch Statistics, which is empty unless the snapshots were taken at a higher level."""
 
 from collectors.model import ROW_CACHE_LATCH, SCRIPT, Missing, Reading, Rows, Value
 from collectors.reports.reader import Reader, known_cells
@@ -13,7 +13,7 @@ WHY = (
 
 
 def read(printed: ReportTables) -> Reading:
-    """Children of the row cache latch, where the snapshots were taken with them; nobody tells their wait time."""
+    """Children of the row cache latch, if the snapshots have them. Their wait time is not printed."""
     records = printed.section(TITLE, "Child Latch", summary="This table displays child latch", wanted=False) or ()
     rows = [
         _row(record) for record in records if record.name((ROW_CACHE_LATCH,), "latchname", "latch") == ROW_CACHE_LATCH

@@ -7,11 +7,11 @@ from collectors.reports.tables import ReportRow, ReportTables
 VIEW = "v$latch_misses"
 TITLE = "Latch Miss Sources"
 LONG_LOCATIONS = ("kqrpre1: post after loading",)
-"""Locations longer than the 26 characters a text report has for them."""
+"""Locations longer than the 26 characters of their column in a text report."""
 
 
 def read(printed: ReportTables) -> Reading:
-    """Miss locations; a report lists only latches with sleeps, so none of ours may be among them."""
+    """Miss locations. A report lists only latches with sleeps, so ours may be absent."""
     records = printed.section(TITLE, summary="This table displays latch miss sources")
     if records is None:
         return missing(VIEW, TITLE)

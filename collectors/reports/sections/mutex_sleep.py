@@ -9,7 +9,7 @@ TITLE = "Mutex Sleep Summary"
 
 
 def read(printed: ReportTables) -> Reading:
-    """Sleeps on row cache mutexes by location; none listed means that nobody slept."""
+    """Sleeps on row cache mutexes by location. An empty list means that no session slept."""
     records = printed.section(TITLE, "Mutex Sleep", summary="This table displays the mutex sleep summary")
     if records is None:
         return missing(VIEW, TITLE)

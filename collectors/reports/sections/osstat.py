@@ -10,7 +10,7 @@ LEVELS = ("NUM_CPUS", "NUM_CPU_CORES", "LOAD", "PHYSICAL_MEMORY_BYTES")
 
 
 def read(printed: ReportTables) -> Reading:
-    """Host statistics we follow; of a level the end value. The number of processors also from the head."""
+    """Host statistics we follow. A level has its end value. The head gives the number of processors if the section does not."""
     records = printed.section(TITLE, "OS Statistics", summary="This table displays operating systems statistics")
     rows = {
         record.text("statistic", "statisticname"): _row(record)

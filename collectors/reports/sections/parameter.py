@@ -1,4 +1,4 @@
-"""v$parameter from init.ora Parameters, which lists the settings that somebody made."""
+"""v$parameter from init.ora Parameters, which lists only changed settings."""
 
 from collectors.model import Reading, Rows
 from collectors.reports.reader import Reader, asked, missing
@@ -11,7 +11,7 @@ NOTE = "a report lists only parameters that are not at their default"
 
 
 def read(printed: ReportTables) -> Reading:
-    """Settings we follow; the end value where it differs from the begin value."""
+    """Settings we follow. The end value counts where it differs from the begin value."""
     records = printed.section(TITLE, *OTHERS, summary="This table displays name and value of")
     if records is None:
         return missing(VIEW, TITLE)

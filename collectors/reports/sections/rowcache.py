@@ -11,7 +11,7 @@ MISSES_NOTE = "getmisses and scanmisses are gets and scans times a percentage th
 
 
 def read(printed: ReportTables) -> Reading:
-    """Dictionary caches by name; cluster counters where the report has a RAC section that is filled (up to 12.1)."""
+    """Dictionary caches by name. Cluster counters where the report has a filled RAC section (up to 12.1)."""
     records = printed.section(
         TITLE, "Dictionary Cache Statistics", summary="This table displays dictionary cache statistics. Get requests"
     )
@@ -36,7 +36,7 @@ def _row(row: ReportRow, printed: ReportTables) -> dict[str, Value]:
 
 
 def _share(whole: int | float | None, row: ReportRow, heading: str, printed: ReportTables) -> int | None:
-    """The whole times the printed percentage; none of nothing, and unknown where the percentage cannot be right."""
+    """The whole times the printed percentage. Zero of zero; unknown if the percentage cannot be right."""
     if whole == 0:
         return 0
     percent = row.real(heading)

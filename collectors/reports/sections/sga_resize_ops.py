@@ -11,7 +11,7 @@ OPERATIONS = {"GRO": "GROW", "SHR": "SHRINK"}
 
 
 def read(printed: ReportTables) -> Reading:
-    """Resizes of the shared pool within the interval; an empty section means none."""
+    """Resizes of the shared pool within the interval. An empty section means none."""
     records = printed.section(TITLE, summary="This table displays memory resize ops", wanted=False)
     if records is None:
         return missing(VIEW, TITLE)

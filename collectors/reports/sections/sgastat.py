@@ -1,4 +1,4 @@
-"""v$sgastat from SGA breakdown difference: what the row cache holds of the shared pool, and what is free."""
+"""v$sgastat from SGA breakdown difference: the row cache's part of the shared pool, and what is free."""
 
 from collectors.model import Reading, Rows, Value
 from collectors.reports.reader import Reader, missing

@@ -1,4 +1,4 @@
-"""v$sys_time_model from Time Model Statistics; DB time also from the head, when the section is not printed."""
+"""v$sys_time_model from Time Model Statistics. Without that section DB time comes from the head."""
 
 from collectors.model import Reading, Row, Rows, Value
 from collectors.reports.reader import Reader, asked, missing
@@ -30,7 +30,7 @@ def read(printed: ReportTables) -> Reading:
 
 
 def db_time(printed: ReportTables) -> ReportRow | None:
-    """The printed row of DB time, for the shares of it that other sections print."""
+    """DB time as printed. Other sections print shares of it."""
     records = printed.section(*TITLES, summary=SUMMARY, wanted=False) or ()
     return next((record for record in records if record.text("statisticname", "statistic") == "DB time"), None)
 

@@ -1,4 +1,4 @@
-"""v$sysstat from the Instance Activity Stats sections, of which later releases print several."""
+"""v$sysstat from the Instance Activity Stats sections. Later releases print several."""
 
 from collectors.model import Reading, Rows
 from collectors.reports.reader import Reader, asked, missing
@@ -9,7 +9,7 @@ TITLE = "Instance Activity Stats"
 
 
 def read(printed: ReportTables) -> Reading:
-    """Totals of the statistics we follow; the same statistic in two sections is one."""
+    """Totals of the statistics we follow. A statistic in two sections counts once."""
     sections = [
         printed.section(TITLE, "Other Instance Activity Stats", summary="This table displays Instance activity"),
         printed.section(f"Key {TITLE}", summary="This table displays Key Instance activity", wanted=False),

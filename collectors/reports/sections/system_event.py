@@ -1,4 +1,4 @@
-"""v$system_event: waits of all processes together, and of foreground sessions alone where a report tells them apart."""
+"""v$system_event: waits of all processes, and of foreground sessions alone if the report prints them."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ SHARE = "dbtime"
 
 
 def read(printed: ReportTables) -> Reading:
-    """Events we follow. AWR prints both kinds of process apart, and they are added; Statspack before 11g only together."""
+    """Events we follow. AWR prints foreground and background apart, so they are added. Statspack before 11g prints the sum."""
     both = printed.section("Wait Events (fg and bg)", "Wait Events", wanted=False)
     front = printed.section(FOREGROUND, summary="This table displays Foreground Wait Events", wanted=both is None)
     if both is None and front is None:
@@ -53,7 +53,7 @@ def _all(event: str, ones: list[ReportRow], whole: MillisecondRange | None) -> d
 
 
 def _own(event: str, front: tuple[ReportRow, ...] | None, whole: MillisecondRange | None) -> dict[str, Value]:
-    """What sessions waited. Their list leaves out events of less than a millisecond: no time, of an unknown number."""
+    """Foreground waits. The section omits events of less than a millisecond: they have no time and an unknown number."""
     if front is None:
         return {}
     ones = _by_event(front).get(event)
@@ -66,7 +66,7 @@ def _own(event: str, front: tuple[ReportRow, ...] | None, whole: MillisecondRang
 def waited(row: ReportRow, whole: MillisecondRange | None = None) -> int | None:
     """Microseconds waited: the middle of what the printed total, average × waits and share of DB time allow together.
 
-    `whole` is DB time from and to, in microseconds.
+    `whole` is the range of DB time, in microseconds.
     """
     waits, total = row.count("waits"), row.micro("s", *TOTAL)
     unit = "ms" if any(name in row.cells for name in AVERAGE if name.endswith("ms")) else "s"
@@ -89,7 +89,7 @@ def _common(bucket: MillisecondRange, other: MillisecondRange) -> MillisecondRan
 
 
 def _whole(printed: ReportTables) -> MillisecondRange | None:
-    """DB time, from and to by its last printed digit."""
+    """The range of DB time that its last printed digit allows."""
     row = db_time(printed)
     micros = row.micro("s", *SECONDS) if row else None
     if row is None or micros is None:

@@ -11,11 +11,11 @@ from collectors.reports.tables import ReportRow, ReportTables
 VIEW = "v$undostat"
 TITLE = "Undo Segment Stats"
 NEWEST = 6
-"""Rows of the last hour, as many as we read of the view."""
+"""Rows of the last hour, as many as a poll reads."""
 
 
 def read(printed: ReportTables) -> Reading:
-    """The newest rows; the report prints the end of each without its year."""
+    """The newest rows. The report prints the end of each without its year."""
     records = printed.section(TITLE, summary="This table displays the 35 most recent Undostat rows", wanted=False)
     if records is None:
         return missing(VIEW, TITLE)

@@ -1,4 +1,4 @@
-"""The chain from the wait to the cause: one link for the wait, its place, its cache, its holder, the signs and the cause."""
+"""The chain from the wait to the cause: one link each for the wait, its place, its cache, its holder, the signs and the cause."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
@@ -36,15 +36,15 @@ TOLD = (
     "longest_wait_seconds",
     "waiting_now",
 )
-"""Signals that links before the cause tell already."""
+"""Signals that earlier links show already."""
 ITSELF: Mapping[Surface, tuple[str, ...]] = {"result-cache": ("latch free",)}
-"""Events under which the waits of a surface appear that has none of its own."""
+"""Events for waits of a surface that has no event of its own."""
 ROLES = ("discriminating", "required", "supporting", "shape", "identity")
-"""Which of several signs is shown beside the cause."""
+"""Which of several signs appears beside the cause."""
 UNKNOWN_CAUSE = ChainLink(
     kind="cause",
     verb="because of",
-    name="a cause that is not known",
+    name="an unknown cause",
     code=False,
     value=None,
     unit="",
@@ -57,7 +57,7 @@ UNKNOWN_CAUSE = ChainLink(
 def chain(
     context: SignalContext, findings: Sequence[Finding], severity: Severity, usual: Mapping[str, UsualRange]
 ) -> tuple[ChainLink, ...]:
-    """The links as far as they are known; none where nothing is in trouble."""
+    """The links as far as they are known. Empty if nothing is in trouble."""
     top = findings[0] if findings and findings[0].severity is not Severity.INFO else None
     if severity is Severity.INFO:
         return ()
@@ -79,7 +79,7 @@ def _wait_link(context: SignalContext, surface: Surface, usual: Mapping[str, Usu
     many = impact.waiting_sessions if impact else None
     db_time, name = context.seconds_of("DB time"), SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH)
     by_share = share is not None
-    words = "How long they wait is not known."
+    words = "How long they wait is unknown."
     if seconds is not None:
         of = f", of {db_time:,.1f} s of DB time" if db_time is not None else ""
         words = f"All sessions together waited {seconds:,.1f} s{of}, {over(context.delta.basis)}."
@@ -101,7 +101,7 @@ def _wait_link(context: SignalContext, surface: Surface, usual: Mapping[str, Usu
         measured=words,
         unknown=None
         if seconds is not None or many is not None
-        else "how long they wait, in a figure with a known begin",
+        else "how long they wait, in a figure with a known start",
         views=("v$latch", "v$sys_time_model") if surface == "result-cache" else ("v$system_event", "v$sys_time_model"),
         sql=None if context.printed else _wait_sql(surface, name),
     )
@@ -114,7 +114,7 @@ def _usually(own: UsualRange | None, by_share: bool) -> UsualBetween | None:
 
 
 def _wait_bars(context: SignalContext, surface: Surface, db_time: float | None) -> tuple[ChainBar, ...]:
-    """The surface beside the largest other waits that are read, as shares of DB time."""
+    """The surface beside the largest other waits, as shares of DB time."""
     if not db_time:
         return ()
     own = SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH)
@@ -133,7 +133,7 @@ def _wait_sql(surface: Surface, name: str) -> str:
 
 
 def _hang_link(context: SignalContext, surface: Surface) -> ChainLink | None:
-    """How many sessions hang, where their waits have not ended; no counter has them."""
+    """How many sessions hang in waits that have not ended. No counter has them."""
     stuck = hanging(context.look.of((surface,))) if context.look else ()
     said = hang_sentence(context, (surface,))
     if not stuck or said is None:
@@ -158,7 +158,7 @@ def _hang_link(context: SignalContext, surface: Surface) -> ChainLink | None:
 
 
 def _blocker_link(context: SignalContext) -> ChainLink | None:
-    """Who holds what most of those who hang wait for; not certain where nobody was found to hold it."""
+    """Who holds what most of the hanging sessions wait for. Not certain if no holder was found."""
     found = blockers_of(context)
     if found is None:
         return None
@@ -167,15 +167,15 @@ def _blocker_link(context: SignalContext) -> ChainLink | None:
         return ChainLink(
             kind="blocker",
             verb="held by",
-            name="a session that is not known",
+            name="an unknown session",
             code=False,
             value=None,
             unit="s",
-            measured="No session was found to hold what they wait for.",
+            measured="No session was found that holds what they wait for.",
             certain=False,
             unknown=found.unknown,
         )
-    who = "a session that is not known" if most.sid is None else f"session {most.sid}"
+    who = "an unknown session" if most.sid is None else f"session {most.sid}"
     who += "" if most.instance is None else f" on instance {most.instance}"
     return ChainLink(
         kind="blocker",
@@ -193,7 +193,7 @@ def _blocker_link(context: SignalContext) -> ChainLink | None:
 
 
 def _cause_links(context: SignalContext, top: Finding | None) -> Iterator[ChainLink]:
-    """The sign beside the one that sets the cause apart, and the cause itself with that one."""
+    """The sign that sets the cause apart, another sign, and the cause itself."""
     if top is None:
         yield UNKNOWN_CAUSE
         return

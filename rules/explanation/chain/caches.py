@@ -1,4 +1,4 @@
-"""Which cache it is: what the child guards, what waiters name, or the cause's own by its share of the work."""
+"""Which cache it is: the one the child guards, the one waiters name, or the cause's own by its share of the work."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from rules.formatting import part_of
 from rules.hangs import VIEW, hanging
 from rules.model import Finding, Surface
 
-NO_CACHE = "a cache that is not known"
+NO_CACHE = "an unknown cache"
 
 
 def cache_link(context: SignalContext, surface: Surface, top: Finding | None) -> ChainLink | None:
-    """The cache: what the child guards, what the waiters name, or the cause's own where only the shares say so."""
+    """The cache: the one the child guards, the one waiters name, or the cause's own if only the shares suggest it."""
     if surface == "result-cache":
         return None
     if surface == "latch":
@@ -52,7 +52,7 @@ def _guarded_link(context: SignalContext, top: Finding | None) -> ChainLink | No
         bound=sign.bound if sign else None,
         measured=f"{part_of(here, total)} dictionary gets are of {named}."
         if total and here
-        else "Its gets are not known.",
+        else "Its gets are unknown.",
         views=("x$kqrst", "v$rowcache") if certain and guarded and guarded.identity.name == "READ" else ("v$rowcache",),
         caveat="The cache is inferred from the gets of the child: x$kqrst was not read."
         if certain and guarded and guarded.identity.name == "INFERRED"
@@ -65,7 +65,7 @@ def _guarded_link(context: SignalContext, top: Finding | None) -> ChainLink | No
 
 
 def _named_link(context: SignalContext, surface: Surface, top: Finding | None) -> ChainLink:
-    """The cache that waiters name; without waiters the cause's own, by its share of the work."""
+    """The cache that waiters name. Without waiters the cause's own, by its share of the work."""
     event = SURFACE_EVENTS[surface]
     waiters = [waiter.cache for waiter in context.crowd.of(event)] if context.crowd else []
     looked = f"met in {context.crowd.looks} looks" if context.crowd and waiters else "that hang"
@@ -103,7 +103,7 @@ def _named_link(context: SignalContext, surface: Surface, top: Finding | None) -
 def _likely_link(
     context: SignalContext, surface: Surface, named: str, own: Sequence[str], top: Finding | None
 ) -> ChainLink:
-    """A cache that no waiter names, by its share of what takes the mutex or the lock."""
+    """A cache that no waiter names, by its share of the work that takes the mutex or the lock."""
     column = "modifications" if surface == "lock" else "gets"
     by_name = context.by_name(column)
     total, here = sum(by_name.values()), sum(by_name.get(cache, 0.0) for cache in own)
@@ -122,7 +122,7 @@ def _likely_link(
         counted=column,
         bars=bars_of(by_name, total, own),
         usual=sign.usual if sign else None,
-        measured=f"{part_of(here, total)} {column} are of {named}." if total else f"Its {column} are not known.",
+        measured=f"{part_of(here, total)} {column} are of {named}." if total else f"Its {column} are unknown.",
         views=("v$rowcache",),
         certain=False,
         unknown=f"what the waiters name: {why}",
@@ -143,7 +143,7 @@ def _why_no_cache(context: SignalContext, doubt: str | None) -> tuple[str, str]:
         return f"which cache the child guards: {doubt}", "compare x$kqrst with v$rowcache"
     unknown = context.why_unknown("x$kqrst")
     if context.printed:
-        return "which cache the child guards: a report does not hold x$kqrst", TO_NAME_IT
+        return "which cache the child guards: a report has no x$kqrst", TO_NAME_IT
     return f"which cache the child guards: {unknown.why}", unknown.way_out
 
 
@@ -156,7 +156,7 @@ def _unknown_cache(context: SignalContext, doubt: str | None) -> ChainLink:
         code=False,
         value=None,
         unit="ratio",
-        measured="Which cache it is is not known.",
+        measured="The cache is unknown.",
         certain=False,
         unknown=why,
         way_out=way_out,

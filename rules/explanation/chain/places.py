@@ -11,7 +11,7 @@ from rules.miss_locations import mutex_shape_of, shape_of
 from rules.model import Finding, Surface
 
 NEARLY_ALL, MOST = 0.9, 0.5
-WHOLE_LATCH = "v$latch_misses does not tell children apart, so these are shares over the whole latch."
+WHOLE_LATCH = "v$latch_misses does not separate children, so these are shares over the whole latch."
 EVERY_LOOKUP = "Nearly every look-up passes here, so the place alone proves nothing."
 LOCATIONS_SQL = (
     "select location, sleep_count\n  from v$latch_misses where parent_name = '{}'\n order by sleep_count desc"
@@ -19,7 +19,7 @@ LOCATIONS_SQL = (
 
 
 def place_link(context: SignalContext, surface: Surface) -> ChainLink | None:
-    """The child latch that most sleeps are on, or the place where sessions sleep for a mutex."""
+    """The child latch with most of the sleeps, or the place where sessions sleep for a mutex."""
     if surface == "latch":
         return _child_link(context)
     if surface == "mutex":
@@ -53,7 +53,7 @@ def _child_link(context: SignalContext) -> ChainLink | None:
 
 
 def _unknown_child(context: SignalContext) -> ChainLink | None:
-    """That the child is not known; nothing where none slept at all."""
+    """The link for an unknown child. None if no child slept."""
     if context.children and context.children_sleeps is not None:
         return None
     why, way_out = "a report prints the latch as a whole", TO_NAME_IT
@@ -63,12 +63,12 @@ def _unknown_child(context: SignalContext) -> ChainLink | None:
     return ChainLink(
         kind="place",
         verb="on",
-        name="a child latch that is not known",
+        name="an unknown child latch",
         code=False,
         value=None,
         unit="ratio",
         of="sleeps",
-        measured=f"Which child latch is hot is not known: {why}.",
+        measured=f"The hot child latch is unknown: {why}.",
         views=("v$latch_children",),
         certain=False,
         unknown=f"which child latch: {why}",
@@ -107,7 +107,7 @@ def _mutex_link(context: SignalContext) -> ChainLink | None:
 
 
 def holder_link(context: SignalContext, surface: Surface, top: Finding | None) -> ChainLink | None:
-    """What the holder of a latch does while others sleep; mutexes tell only where sessions sleep, which the place says."""
+    """What the holder of a latch does while others sleep. Mutexes show only where sessions sleep, which the place has already."""
     if surface not in ("latch", "result-cache"):
         return None
     latch = ROW_CACHE_LATCH if surface == "latch" else RESULT_CACHE_LATCH

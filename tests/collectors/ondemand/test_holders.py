@@ -101,7 +101,7 @@ def test_average_hold_is_the_time_met_over_the_distinct_holds() -> None:
 def test_profile_whose_looks_all_agree_tells_no_average() -> None:
     session = Session([(*BILLING, 900, 1)])
     found = profiled(session, looks=900)
-    assert found.note is not None and "cannot be told" in found.note
+    assert found.note is not None and "is unknown" in found.note
     assert [held.average_microseconds for held in found.held] == [None]
     assert profiled(Session([(*BILLING, 899, 1)]), looks=900).note is None
     assert profiled(Session([(*BILLING, 900, 2)]), looks=900).note is None

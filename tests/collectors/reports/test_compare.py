@@ -83,7 +83,7 @@ def test_compare_report_without_a_readable_section_is_refused_with_the_way_out()
     with pytest.raises(InputError) as refused:
         read(head.encode(), "x.txt")
     assert str(refused.value) == (
-        "x.txt is a compare-periods report of which neither latches nor dictionary caches nor wait events can be read in either "
+        "x.txt is a compare-periods report without readable latches, dictionary caches or wait events in either "
         "period; make it as HTML (awrddrpt.sql, html), or run awrrpt.sql for each period"
     )
 

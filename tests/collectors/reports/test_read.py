@@ -215,7 +215,7 @@ def test_shared_reports_all_look_like_reports(reports: Path, verdicts: list[dict
         (b"", "is empty"),
         (b" \r\n\f", "is empty"),
         (b"\x1f\x8b\x08\0\0\0", "is binary"),
-        (b"hello", "is no AWR or Statspack report"),
+        (b"hello", "is not an AWR or Statspack report"),
         (b"ASH Report For ERP1/erp1\n", "ASH report"),
         (b"   ADDM Report for Task 'TASK_1'\n", "ADDM report"),
         (b"WORKLOAD REPOSITORY SQL Report\n", "AWR SQL report"),

@@ -218,7 +218,7 @@ OPENED = re.findall(r"\{ls\|(1|2|once|sys|look)\|([^|]+)\|open", sqlplus_script(
 def test_spool_of_a_killed_program_keeps_what_was_there_before_it_hung(part: str, view: str) -> None:
     text = stopped(part, view, Killed())
     if (part, view) == ("1", "v$instance"):
-        with pytest.raises(InputError, match=r"holds no rows of any view.*run the script again"):
+        with pytest.raises(InputError, match=r"has no rows of any view.*run the script again"):
             read(text)
         return
     capture = read(text)
@@ -288,7 +288,7 @@ def test_invalid_number_makes_its_view_missing_and_is_named() -> None:
     text = re.sub(r"(\{ls\|1\|v\$latch\|1/5\|\d+\|270\|[^|]+\|)\d", r"\1O", spooled(looks=1, seconds=10))
     missing = read(text).snapshots[0].read("v$latch")
     assert isinstance(missing, Missing)
-    assert "gets is" in missing.why and "no number" in missing.why
+    assert "gets is" in missing.why and "not a number" in missing.why
 
 
 def test_notes_tell_that_there_was_no_way_to_wait() -> None:
@@ -333,8 +333,8 @@ def test_children_are_not_asked_of_an_instance_without_the_latch() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "holds no record"),
-        (b"select 1 from dual", "holds no record"),
+        (b"", "has no record"),
+        (b"select 1 from dual", "has no record"),
         (sqlplus_script().encode(), "it is the script itself, or ends too early"),
         (b"{ls|head|latchscope-spool-7|open|0|}", "was spooled in form 7"),
         (b"{ls|1|v$instance|open|0|}\nORA-01034: ORACLE not available\n", "not available: cure that, run the script"),

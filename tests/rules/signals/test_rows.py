@@ -113,7 +113,7 @@ def test_undo_rows_that_repeat_for_no_known_reason_tell_nothing(name: str) -> No
     rows = [{key: cell for key, cell in row.items() if key != "con_id"} for row in CONTAINERS["v$undostat"]]
     views = {**CONTAINERS, "v$undostat": rows}
     reading = read(name, views, views, release="19.0.0.0.0")
-    assert "v$undostat row 2026-03-02 09:00:00 stands more than once, which nobody expected" in why(reading)
+    assert "v$undostat row 2026-03-02 09:00:00 occurs more than once, which is unexpected" in why(reading)
 
 
 DOUBLED: Mapping[str, tuple[str, Row]] = {
@@ -131,7 +131,7 @@ DOUBLED: Mapping[str, tuple[str, Row]] = {
 def test_repeat_that_nobody_expected_makes_signals_unknown(name: str, view: str, row: Row) -> None:
     before: Row = {key: 0 if isinstance(cell, int) and "#" not in key else cell for key, cell in row.items()}
     reading = read(name, {view: [before]}, {view: [row, dict(row)]}, Subject(("dc_users",)))
-    assert "stands more than once, which nobody expected" in why(reading)
+    assert "occurs more than once, which is unexpected" in why(reading)
     told = diagnose(delta_of({view: [before]}, {view: [row, dict(row)]}))
     assert not [out for out in told.ruled_out if SIGNALS.get(out.signal) and SIGNALS[out.signal].of == view]
     assert sum("stands more than once" in note for note in told.notes) == 1
