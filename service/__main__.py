@@ -5,13 +5,13 @@ import sys
 
 
 def main() -> None:
-    # Whatever we write (store, spool, captures, exports, audit) may name users and objects of databases: for the owner alone.
+    # Our files (store, spool, captures, exports, audit) may name users and objects of databases: only the owner may read them.
     os.umask(0o077)
-    # Polls share the cores already; for matrices as small as ours, more threads of numpy's BLAS only spin. Read when numpy loads.
+    # Polls share the cores already. For small matrices like ours, more threads of numpy's BLAS only spin. Read when numpy loads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from service.cli.main import cli
-    except KeyboardInterrupt:  # Ctrl-C while it starts: nothing has begun, so there is nothing to say
+    except KeyboardInterrupt:  # Ctrl-C while it starts: nothing has started, so there is nothing to report
         sys.exit(130)
     cli(prog_name="latchscope")
 

@@ -1,4 +1,4 @@
-"""create_app(): the one place where the parts are put together."""
+"""create_app(): the only place where the parts are put together."""
 
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -29,12 +29,12 @@ from service.web.build import build_web
 
 BackgroundPart = Notifiers | PeriodicJob | ReceiverThread
 STOP_SECONDS = 1.2
-"""For polls and whoever tells of them; web and store have a second or two beside it."""
+"""Seconds for polls and their receivers to end. Web and store have a second or two more."""
 
 
 def create_app(settings: Settings) -> FastAPI:
     """The whole service for these settings. Raises StoreError or BadSettings."""
-    catalogue()  # read and checked now, so that the first diagnosis finds it ready
+    catalogue()  # read and checked now, so that the first diagnosis does not wait for it
     board = Board([MonitoredDatabase(database, settings.interval_of(database)) for database in settings.databases])
     connector = Connector(settings.oracle, settings.defaults)
     registry = own_registry()
@@ -83,7 +83,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 @asynccontextmanager
 async def _running(store: Store, background: Sequence[BackgroundPart], fleet: Fleet) -> AsyncIterator[None]:
-    """Start the threads, and after the service stop them in an order that loses nothing."""
+    """Start the threads, and stop them after the service in an order that loses nothing."""
     store.start()
     for part in background:
         part.start()

@@ -1,18 +1,18 @@
-"""What others named (modules, files, databases) reaches a terminal, a page or a log only through here: nothing in it can act.
+"""Makes foreign names (modules, files, databases) safe for a terminal, a page or a log. They get there only through here.
 
-Control characters drive terminals, and marks of writing direction make text look like other text. Both are shown as what
-they are, `[U+001B]`, so that nobody is deceived and nothing is hidden.
+Control characters drive terminals, and marks of writing direction make text look like other text. Both appear as
+`[U+001B]`, so that they deceive nobody and hide nothing.
 """
 
 import re
 import unicodedata
 
 UNSEEN = re.compile(r"[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-"""Letters and marks to Unicode, and nothing to the eye: fillers, and selectors of a variant, in which a text can be hidden."""
+"""Letters and marks to Unicode that are invisible: fillers and variant selectors, in which a text can hide."""
 
 
 def visible(text: str, keep: str = "") -> str:
-    """The text with every character that cannot be seen shown by its number; of spaces only the plain one is left.
+    """The text with every invisible character shown by its number. Of spaces only the plain one is left.
 
     `keep`: characters that stay, such as the line ends of a text that has lines of its own.
     """
@@ -25,14 +25,14 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def visible_json(text: str) -> str:
-    """JSON with the same characters as escapes of JSON, which changes nothing of what it says."""
+    """JSON with the same characters as JSON escapes, which does not change its meaning."""
     if _seen(text.replace("\n", "")):
         return text
     return "".join([each if each == "\n" or _seen(each) else _escape(each) for each in text])
 
 
 def plain_cell(text: str) -> str:
-    """A name for a cell of CSV: visible, and no formula to a spreadsheet."""
+    """A name for a cell of CSV: visible, and not a formula for a spreadsheet."""
     shown = visible(text)
     return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
 

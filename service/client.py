@@ -1,4 +1,4 @@
-"""Asking a running service over REST, as `latchscope top` and `latchscope mcp` do. Every failure is one sentence."""
+"""Reads a running service over REST, for `latchscope top` and `latchscope mcp`. Every failure is one sentence."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ MOST_BYTES = 64 * 2**20
 
 
 class ServiceRefused(Exception):
-    """The service did not answer as asked: one sentence with the way out. `status` is None where there was no answer."""
+    """The service did not answer as expected: one sentence with the way out. `status` is None without an answer."""
 
     def __init__(self, why: str, status: int | None = None) -> None:
         super().__init__(why)
@@ -25,7 +25,7 @@ class ServiceRefused(Exception):
 
 
 def token_of(file: Path | None) -> str | None:
-    """The token of a file, else of the environment, else none. Raises ServiceRefused where the file cannot be read."""
+    """The token from a file, else from the environment, else none. Raises ServiceRefused if the file cannot be read."""
     if file is None:
         return os.environ.get(TOKEN_VARIABLE)
     try:
@@ -36,12 +36,12 @@ def token_of(file: Path | None) -> str | None:
             f"the token file {file} cannot be read: {why}; name the file that holds your token"
         ) from None
     if not token:
-        raise ServiceRefused(f"the token file {file} is empty; it holds the token itself, not its sha256")
+        raise ServiceRefused(f"the token file {file} is empty; write the token itself into it, not its sha256")
     return token
 
 
 class NoRedirect(HTTPRedirectHandler):
-    """What is signed or trusted for one address is not carried to another: the redirect itself is the answer."""
+    """Never follows a redirect: a token for one address must not go to another."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
@@ -54,10 +54,10 @@ class ServiceClient:
     """A service at an address, asked with a token."""
 
     def __init__(self, url: str, token: str | None = None, timeout: float = TIMEOUT_SECONDS) -> None:
-        """`timeout` in seconds holds for each step of an answer. Raises ServiceRefused where it is no address."""
+        """`timeout` in seconds applies to each step of an answer. Raises ServiceRefused if the address is invalid."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ServiceRefused(f"{url} is no address of a service; write http://127.0.0.1:8000")
+            raise ServiceRefused(f"{url} is not the address of a service; write http://127.0.0.1:8000")
         self.url = url.rstrip("/")
         self._token = token
         self._timeout = timeout
@@ -90,9 +90,11 @@ class ServiceClient:
         finally:
             error.close()
         if 300 <= error.code < 400:
-            return f"{self.url} sends to another address ({error.code}); name that one, for a token is not carried on"
+            return (
+                f"{self.url} redirects to another address ({error.code}); use that one, because a token is not sent on"
+            )
         if error.code == 401:
-            return f"{self.url} asks for a token: name a file with --token-file, or set {TOKEN_VARIABLE}"
+            return f"{self.url} needs a token: name a file with --token-file, or set {TOKEN_VARIABLE}"
         return detail or f"{self.url} answers {error.code}"
 
 

@@ -1,4 +1,4 @@
-"""What is installed only by those who want it: the extras of the distribution, asked for before they are imported."""
+"""The optional extras of the distribution. Each is checked before its import."""
 
 from importlib.util import find_spec
 
@@ -8,10 +8,10 @@ class MissingExtra(Exception):
 
 
 def require(package: str, extra: str, what: str) -> None:
-    """Raise MissingExtra where a package cannot be found; nothing is imported. `what` needs it, in words."""
+    """Raise MissingExtra if a package cannot be found. Nothing is imported. `what` needs it, in words."""
     if not _there(package):
         raise MissingExtra(
-            f"{what} need the package {package}, which is not installed: it is the extra `{extra}`; "
+            f"{what} need the package {package}, which is not installed: install the extra `{extra}`; "
             f"in the checkout run `pip install -e '.[{extra}]'`, or `uv tool install '.[{extra}]'` for a tool of its own"
         )
 
@@ -19,5 +19,5 @@ def require(package: str, extra: str, what: str) -> None:
 def _there(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except ModuleNotFoundError:  # the package it would stand in is not there either
+    except ModuleNotFoundError:  # its parent package is missing too
         return False

@@ -1,4 +1,4 @@
-"""PeriodicJob: one thread per job; errors are logged once and retried at the next round."""
+"""PeriodicJob: one thread per job. Errors are logged once and retried in the next round."""
 
 import logging
 from collections.abc import Callable
@@ -11,12 +11,12 @@ log = logging.getLogger("latchscope.jobs")
 
 
 class PeriodicJob:
-    """Calls `do(now)` every so many seconds until it is stopped."""
+    """Calls `do(now)` at this interval until it is stopped."""
 
     def __init__(
         self, name: str, every: float, do: Callable[[datetime], object], stopping: Event | None = None
     ) -> None:
-        """`stopping`: an event that the work itself looks at, where a round can be long."""
+        """`stopping`: an event that the work itself checks, if a round can be long."""
         self._name = name
         self._every = every
         self._do = do
@@ -25,20 +25,20 @@ class PeriodicJob:
         self.thread = SupervisedThread(name, self._run)
 
     def start(self) -> None:
-        """Begin; the first round comes after one pause."""
+        """Start. The first round comes after one pause."""
         self.thread.start()
 
     def stop(self) -> None:
-        """Ask it to end after the round at hand; `join` waits for that."""
+        """Ask it to end after the current round; `join` waits for that."""
         self.thread.stop()
         self._stopping.set()
 
     def join(self, timeout: float) -> None:
-        """Wait for the end, at most so many seconds."""
+        """Wait for the end, for at most this many seconds."""
         self.thread.join(timeout)
 
     def run_once(self, now: datetime) -> None:
-        """One round. The first line of an error that repeats is logged once."""
+        """One round. The first line of a repeated error is logged once."""
         try:
             self._do(now)
             self._last_error = None

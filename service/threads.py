@@ -1,4 +1,4 @@
-"""SupervisedThread: no thread of ours dies in silence. The log, /readyz and /metrics report a death; then the thread restarts."""
+"""SupervisedThread: none of our threads dies silently. The log, /readyz and /metrics report it, and the thread restarts."""
 
 import logging
 import time
@@ -11,14 +11,14 @@ from prometheus_client.registry import Collector
 log = logging.getLogger("latchscope.threads")
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds from a death to the next start; doubled where it dies again before it has lived as long as the pause."""
+"""Seconds from a death to the restart. Doubled if it dies again sooner than this pause."""
 
 
 class SupervisedThread:
-    """Runs `run`, which returns only after `stop`. When it raises, or returns unasked, it is run again after a pause."""
+    """Runs `run`, which returns only after `stop`. If it raises, or returns early, it runs again after a pause."""
 
     def __init__(self, name: str, run: Callable[[], object], *, first_pause: float | None = None) -> None:
-        """`first_pause`: seconds before the first new start, else FIRST_PAUSE."""
+        """`first_pause`: seconds before the first restart, else FIRST_PAUSE."""
         self.name = name
         self.deaths = 0
         self._run = run
@@ -31,29 +31,29 @@ class SupervisedThread:
         self._thread: Thread | None = None
 
     def start(self) -> None:
-        """Begin; a second call changes nothing."""
+        """Start. A second call changes nothing."""
         with self._lock:
             if self._thread is None and not self._stopping.is_set():
                 self._thread = Thread(target=self._supervised, name=self.name, daemon=True)
                 self._thread.start()
 
     def stop(self) -> None:
-        """Start it no more. What `run` itself waits for is to be woken by whoever owns it."""
+        """Do not restart it. Its owner must wake whatever `run` waits for."""
         self._stopping.set()
 
     def join(self, timeout: float) -> None:
-        """Wait for the end, at most so many seconds."""
+        """Wait for the end, for at most this many seconds."""
         if self._thread is not None:
             self._thread.join(timeout)
 
     @property
     def alive(self) -> bool:
-        """Whether there is a thread, be it at work or before a new start."""
+        """Whether there is a thread, running or waiting to restart."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
     def trouble(self) -> str | None:
-        """What it died of, in one line, until it has lived again as long as it was away; None while all is well."""
+        """Why it died, in one line, until it has lived as long as it was away. None while it is well."""
         if self._thread is None or self._stopping.is_set():
             return None
         if not self._thread.is_alive():
@@ -75,12 +75,12 @@ class SupervisedThread:
                 self._stopping.wait(self._pause)
 
     def _died(self, why: BaseException | None) -> None:
-        """Say it, with the trace the first time, and choose the pause."""
+        """Log it, with the stack trace the first time, and choose the pause."""
         if time.monotonic() - self._began >= self._pause:
             self._death, self._pause = None, self._first_pause
         elif self._death is not None:
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
-        line = "it ended unasked" if why is None else f"{type(why).__name__}: {(str(why).splitlines() or [''])[0]}"
+        line = "it ended early" if why is None else f"{type(why).__name__}: {(str(why).splitlines() or [''])[0]}"
         trace = None if line == self._death else why
         self.deaths += 1
         self._death, self._began = line, float("inf")
@@ -88,13 +88,13 @@ class SupervisedThread:
 
 
 class ThreadMetrics(Collector):
-    """How our threads stand, for /metrics and /readyz."""
+    """The state of our threads, for /metrics and /readyz."""
 
     def __init__(self, threads: Sequence[SupervisedThread]) -> None:
         self._threads = threads
 
     def trouble(self) -> str | None:
-        """What is wrong with our threads, in one line; None while all is well."""
+        """The trouble of our threads, in one line. None while all are well."""
         return "; ".join(each.trouble for each in self._threads if each.trouble) or None
 
     def collect(self) -> Iterator[Metric]:

@@ -257,8 +257,8 @@ def _refusals(key: Setting, cells: MeasuredCells) -> Iterator[str]:
     batches, partitions = [batch for _, batch in cells], [partition for partition, _ in cells]
     if not min(batches) <= key[1] <= max(batches):
         yield (
-            f"a batch of {key[1]} was not measured ({min(batches)} to {max(batches)} were), and the table shows no larger refill; "
-            "measure it instead"
+            f"a batch of {key[1]} was not measured ({min(batches)} to {max(batches)} were), and larger refills "
+            "are not in the table; measure it instead"
         )
     if key[0] > FARTHEST * max(partitions):
         yield f"{key[0]} partitions are more than {FARTHEST} times the measured {max(partitions)}; measure nearer to them"

@@ -1,1 +1,1 @@
-"""`latchscope mcp`: assistants ask through the Model Context Protocol, and read only."""
+"""`latchscope mcp`: assistants read a running service through the Model Context Protocol. They change nothing."""

@@ -1,4 +1,4 @@
-"""`latchscope mcp --http`: the caller's own token goes on to the service, which alone decides what it may read."""
+"""`latchscope mcp --http`: passes the caller's own token to the service, which decides what the caller may read."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from service.assistants.server import ClientOf
 from service.client import ServiceRefused
 
 CHEAP = "/causes/undo-segments"
-"""What a token is tried on: it costs the service nothing, and asks no database."""
+"""The path that a token is tried on. It costs the service nothing and reads no database."""
 
 
 class TokensOfTheService:
-    """Lets in whom the service lets in: without that, tools would be listed for anybody."""
+    """Admits a caller only if the service does. Otherwise anybody could list the tools."""
 
     def __init__(self, app: ASGIApp, client_of: ClientOf) -> None:
         self._app = app
@@ -37,5 +37,5 @@ class TokensOfTheService:
 
 
 def http_app(server: MCPServer[Any], client_of: ClientOf, host: str) -> ASGIApp:
-    """The server at /mcp. Each request stands for itself, so that any of several processes may answer it."""
+    """The server at /mcp. Requests are independent, so any of several processes may answer one."""
     return TokensOfTheService(server.streamable_http_app(stateless_http=True, json_response=True, host=host), client_of)

@@ -1,4 +1,4 @@
-"""The tools of `latchscope mcp`: each asks the service over REST with the token of whoever asks, and changes nothing."""
+"""The tools of `latchscope mcp`. Each asks the service over REST with the caller's token, and changes nothing."""
 
 import os
 from collections.abc import Callable
@@ -24,7 +24,7 @@ INSTRUCTIONS = (
 READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 MOST_POINTS = 60
 ClientOf = Callable[[str | None], ServiceClient]
-"""The service as asked by the holder of a token, which is that of the caller over HTTP and None over stdio."""
+"""The service, used with a token: over HTTP the caller's, over stdio none."""
 
 Database = Annotated[str, Field(description="name of the database, as list_databases gives it", max_length=63)]
 Moment = Annotated[str, Field(description="a time as -6h or in RFC 3339", max_length=40)]
@@ -32,7 +32,7 @@ SpanOfTime = Annotated[str, Field(description="begin/end, such as -2h/-1h or -1h
 
 
 def assistant_server(client_of: ClientOf, files: Path | None = None) -> MCPServer[Any]:
-    """A server with every tool; `diagnose_file` only where there is a folder of files it may read."""
+    """A server with every tool. `diagnose_file` exists only with a folder of files that it may read."""
     server: MCPServer[Any] = MCPServer(
         "latchscope", version=version("latchscope"), instructions=INSTRUCTIONS, log_level="WARNING"
     )
@@ -52,7 +52,7 @@ def _asked(client_of: ClientOf, context: Context[Any, Any], path: str, query: di
 
 
 def _about_now(server: MCPServer[Any], client_of: ClientOf) -> None:
-    """Tools for what is so at this moment, and for what it means."""
+    """Tools for the present: databases, diagnosis, causes."""
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def list_databases(context: Context[Any, Any]) -> str:
@@ -62,7 +62,7 @@ def _about_now(server: MCPServer[Any], client_of: ClientOf) -> None:
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def get_diagnosis(context: Context[Any, Any], database: Database) -> str:
-        """What is found on a database right now, with evidence and remedy, what is ruled out, and what cannot be judged."""
+        """The findings on a database right now, with evidence and remedy; what is ruled out; what cannot be judged."""
         return as_data(_asked(client_of, context, f"/databases/{quote(database, safe='')}/diagnosis"))
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
@@ -75,7 +75,7 @@ def _about_now(server: MCPServer[Any], client_of: ClientOf) -> None:
 
 
 def _over_time(server: MCPServer[Any], client_of: ClientOf) -> None:
-    """Tools for what was."""
+    """Tools for the past."""
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def list_episodes(context: Context[Any, Any], database: Database) -> str:
@@ -98,13 +98,13 @@ def _over_time(server: MCPServer[Any], client_of: ClientOf) -> None:
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def compare(context: Context[Any, Any], database: Database, before: SpanOfTime, after: SpanOfTime) -> str:
-        """Hold two spans of time of a database against each other, per unit of work, with a verdict."""
+        """Compare two spans of time of a database, per unit of work, with a verdict."""
         query = {"before": before, "after": after}
         return as_data(_asked(client_of, context, f"/databases/{quote(database, safe='')}/compare", query))
 
 
 def _with_files(server: MCPServer[Any], folder: Path) -> None:
-    """The tool that reads files of one folder; over HTTP there is none, since the caller is somebody else."""
+    """The tool that reads files of one folder. Not over HTTP, because the caller is on another machine."""
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def diagnose_file(
@@ -115,7 +115,7 @@ def _with_files(server: MCPServer[Any], folder: Path) -> None:
         """Diagnose a file of the user. Only its diagnosis is returned, never its text."""
         try:
             wanted = (folder / path).resolve()
-        except (OSError, ValueError):  # a name that no file can have
+        except (OSError, ValueError):  # an impossible file name
             wanted = folder
         if not wanted.is_relative_to(folder):
             raise ToolError(
@@ -129,14 +129,14 @@ def _with_files(server: MCPServer[Any], folder: Path) -> None:
 
 
 def _token(context: Context[Any, Any]) -> str | None:
-    """The bearer token of an HTTP request; None over stdio, or where the caller sends none."""
+    """The bearer token of an HTTP request. None over stdio, or if the caller sends none."""
     headers = getattr(context.request_context.request, "headers", None) or {}
     scheme, _, token = str(headers.get("authorization", "")).partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
 def _thinned(history: Any) -> Any:
-    """Every n-th time of a history, so that a week fits; it says how many there were."""
+    """Every n-th time of a history, so that a week fits. It says how many there were."""
     times = history.get("times") or []
     every = -(-len(times) // MOST_POINTS) or 1
     series = [{**row, "values": row["values"][::every]} for row in history.get("series", ())]

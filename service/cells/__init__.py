@@ -1,1 +1,1 @@
-"""Many cells in one view: what a Prometheus-compatible engine says of all of them."""
+"""Many cells in one view, from a Prometheus-compatible engine that has the metrics of all."""

@@ -1,4 +1,4 @@
-"""Questions to a Prometheus-compatible engine: an answer before a deadline, or one sentence why there is none."""
+"""Queries to a Prometheus-compatible engine: an answer within the deadline, or one sentence why there is none."""
 
 import http.client
 import json
@@ -14,29 +14,29 @@ from service.config.secrets import read_secret
 from service.config.settings import FleetSettings
 
 LARGEST = 16 * 2**20
-"""Bytes of an answer at most; ours are some thousand rows."""
+"""Most bytes of an answer. Ours have some thousand rows."""
 PIECE = 64 * 1024
 
 
 class EngineAway(Exception):
-    """The engine gave no answer that can be used: why, without the token and without what an address may hide."""
+    """The engine gave no usable answer. The message says why, without the token and without secrets in the address."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSample:
-    """A series with its points: seconds since 1970 and value; one point for an instant."""
+    """A series with its points: seconds since 1970 and value. One point for an instant query."""
 
     labels: Mapping[str, str]
     points: tuple[tuple[float, float], ...]
 
     @property
     def value(self) -> float:
-        """The newest."""
+        """The newest value."""
         return self.points[-1][1]
 
 
 class Engine:
-    """One engine; every question until `deadline`, by the monotonic clock. Each method raises EngineAway."""
+    """One engine; every query until `deadline`, by the monotonic clock. Each method raises EngineAway."""
 
     def __init__(self, settings: FleetSettings) -> None:
         self._url = (settings.prometheus or "").rstrip("/")
@@ -44,17 +44,17 @@ class Engine:
 
     @property
     def name(self) -> str:
-        """Scheme, host and port of its address: what may be shown."""
+        """Scheme, host and port of its address: the part that may be shown."""
         parts = urlsplit(self._url)
         return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
 
     def instant(self, query: str, deadline: float) -> list[EngineSample]:
-        """Where each series stands now."""
+        """The current value of each series."""
         result = self._ask("query", {"query": query}, deadline)
         return [EngineSample(sample["metric"], (_point(sample["value"]),)) for sample in result]
 
     def over(self, query: str, begin: datetime, end: datetime, step: int, deadline: float) -> list[EngineSample]:
-        """Each series over a stretch, a point every `step` seconds where there is one."""
+        """Each series over a range, with a point every `step` seconds."""
         asked = {"query": query, "start": str(begin.timestamp()), "end": str(end.timestamp()), "step": str(step)}
         result = self._ask("query_range", asked, deadline)
         return [
@@ -73,7 +73,7 @@ class Engine:
                 raise EngineAway(_of_status(self.name, status))
             document = json.loads(body)
             if document["status"] != "success":
-                raise EngineAway(f"{self.name} refuses the question: {document.get('error', 'it does not say why')}")
+                raise EngineAway(f"{self.name} refuses the query: {document.get('error', 'it does not say why')}")
             found: list[dict[str, Any]] = document["data"]["result"]
             return found
         except SetupError as error:
@@ -87,7 +87,7 @@ class Engine:
             raise EngineAway(f"{self.name} does not answer as Prometheus does; check fleet.prometheus") from None
 
     def _post(self, path: str, form: str, deadline: float) -> tuple[int, bytes]:
-        """Status and body; a redirect is an answer, for a token for one address is not carried to another."""
+        """Status and body. A redirect is an answer: a token for one address must not go to another."""
         parts = urlsplit(self._url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -102,7 +102,7 @@ class Engine:
             connection.close()
 
     def _read(self, answer: http.client.HTTPResponse, deadline: float) -> bytes:
-        """The whole body; an engine that sends drop by drop is not waited for."""
+        """The whole body. An engine that sends too slowly is given up."""
         body = bytearray()
         while piece := answer.read1(PIECE):
             body += piece

@@ -1,4 +1,4 @@
-"""All databases of all cells, the worst first: how many there are, which causes, and the last day of each that is listed."""
+"""All databases of all cells, the worst first: their number, their causes, and the last day of each listed one."""
 
 import time
 from collections import Counter, defaultdict
@@ -19,12 +19,12 @@ from service.metrics.verdicts import FINDING, IMPACT
 SPARK = timedelta(hours=24)
 STEP_SECONDS = 1800
 KEPT_SECONDS = 10.0
-"""An answer serves whoever asks within this time."""
+"""An answer is reused for this many seconds."""
 WORDS = {severity.value: place for place, severity in enumerate(reversed(Severity))}
 AT_ONCE = 3
-"""Questions at a time."""
+"""Concurrent queries."""
 CellKey = tuple[str, str]
-"""Database, and the cell and target that it is scraped from."""
+"""Database, and the cell and target that expose it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class CauseCount:
 
 @dataclass(frozen=True, slots=True)
 class FleetDatabase:
-    """One database of any cell. `impact` is the share of DB time lost, by the half hour in `spark`, None where unknown."""
+    """One database of any cell. `impact` is the share of DB time lost; `spark` has it by the half hour, None where unknown."""
 
     name: str
     cell: str
@@ -53,11 +53,11 @@ class FleetDatabase:
 
 @dataclass(frozen=True, slots=True)
 class FleetOverview:
-    """What the engine says of all cells at one moment."""
+    """The engine's view of all cells at one moment."""
 
     asked_at: datetime
     counted_at: datetime | None
-    """When its rules counted; None where there are no rules, and every series was read for this view."""
+    """When its rules were evaluated. None without rules: then this view read every series."""
     engine: str
     databases: int
     answering: int
@@ -66,7 +66,7 @@ class FleetOverview:
 
 
 class CellsView:
-    """Asks the engine, at most every few seconds. `ask` raises EngineAway."""
+    """Queries the engine at most every few seconds. `ask` raises EngineAway."""
 
     def __init__(self, settings: FleetSettings) -> None:
         self._engine = Engine(settings)
@@ -75,7 +75,7 @@ class CellsView:
         self._last: tuple[float, FleetOverview | EngineAway] | None = None
 
     def ask(self) -> FleetOverview:
-        """What holds now, or held a few seconds ago; so is the engine's trouble. Raises EngineAway."""
+        """The current view, at most a few seconds old. A failure is kept as long. Raises EngineAway."""
         with self._lock:
             if self._last is None or time.monotonic() - self._last[0] > KEPT_SECONDS:
                 try:
@@ -90,7 +90,7 @@ class CellsView:
 
 @dataclass(frozen=True, slots=True)
 class _Summary:
-    """What is known of all databases: samples of `promql.RULES` by series, and when the engine counted them."""
+    """The state of all databases: samples of `promql.RULES` by series, and when the engine evaluated them."""
 
     samples: Mapping[str, Sequence[EngineSample]]
     counted_at: datetime | None
@@ -101,7 +101,7 @@ class _Summary:
 
 
 def overview(engine: Engine, timeout: float) -> FleetOverview:
-    """Ask everything within so many seconds. Raises EngineAway."""
+    """Run all queries within this many seconds. Raises EngineAway."""
     deadline, now = time.monotonic() + timeout, datetime.now(UTC)
     summary = _recorded(engine, deadline) or _counted(engine, deadline)
     listed = {_key(sample): sample for sample in summary.samples.get(promql.LISTED, ())}
@@ -130,7 +130,7 @@ def overview(engine: Engine, timeout: float) -> FleetOverview:
 
 
 def _recorded(engine: Engine, deadline: float) -> _Summary | None:
-    """What the engine's rules have counted; None where it has none."""
+    """The results of the engine's rules. None if it has none."""
     samples: dict[str, list[EngineSample]] = defaultdict(list)
     for sample in engine.instant(promql.RECORDED, deadline):
         samples[sample.labels.get("__name__", "")].append(sample)
@@ -141,7 +141,7 @@ def _recorded(engine: Engine, deadline: float) -> _Summary | None:
 
 
 def _counted(engine: Engine, deadline: float) -> _Summary:
-    """The same without rules: the engine reads every series for it, as many questions at a time as it takes."""
+    """The same without rules: the engine reads every series, in as many queries as it takes."""
     asked = [(name, query) for (name, _), query in promql.RULES.items() if name != promql.COUNTED_AT]
     samples: dict[str, list[EngineSample]] = defaultdict(list)
     with ThreadPoolExecutor(AT_ONCE, "cells") as pool:
@@ -198,7 +198,7 @@ def _database(
 
 
 def _url(labels: Mapping[str, str], name: str) -> str | None:
-    """The page of the database in its cell: below the label `url`, else below the scraped address itself."""
+    """The page of the database in its cell: under the label `url`, else under the scraped address."""
     base = labels.get("url") or (f"http://{labels['instance']}" if labels.get("instance") else None)
     if base is None or not base.startswith(("http://", "https://")):
         return None
@@ -206,7 +206,7 @@ def _url(labels: Mapping[str, str], name: str) -> str | None:
 
 
 def _rank(database: FleetDatabase) -> tuple[int, float, str, str]:
-    """What is in trouble stands before what cannot be read, and that before what is fine."""
+    """Databases in trouble come before unreadable ones, and those before healthy ones."""
     place = WORDS.get(database.severity, len(WORDS)) if database.up else WORDS["info"]
     return place, -(database.impact or 0.0) if database.up else -2.0, database.name, database.cell
 

@@ -1,6 +1,6 @@
-"""Every PromQL expression that is sent to the engine. Each gives few rows, however many databases there are.
+"""Every PromQL expression sent to the engine. Each returns few rows, however many databases there are.
 
-Few rows are not few reads: an expression over `latchscope_up` reads a series per database. So the engine may evaluate
+Few rows may need many reads: an expression over `latchscope_up` reads a series per database. So the engine may evaluate
 `RULES` in the background (dashboards/prometheus/cells.yml), and a view reads their results.
 """
 
@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterable, Mapping
 
 WORST = 50
-"""Databases that are listed."""
+"""Most databases in the list."""
 FOUND = 'latchscope_finding{severity!="info"} == 1'
 
 
 def _troubled(severity: str) -> str:
-    """Some databases with a finding of this severity: cost alone does not see those without DB time."""
+    """Some databases with a finding of this severity. Cost alone misses those without DB time."""
     return f'topk({WORST}, max without (cause, cache, severity) (latchscope_finding{{severity="{severity}"}} == 1))'
 
 
@@ -34,12 +34,12 @@ RULES: Mapping[tuple[str, str], str] = {
     (LISTED, "silent"): f"bottomk({WORST}, latchscope_up == 0)",
     (COUNTED_AT, ""): "vector(time())",
 }
-"""Series, and why a database is on the list → the expression. Without the rules the expressions are asked themselves."""
+"""Series, and the reason a database is in the list → the expression. Without rules the expressions run as queries."""
 RECORDED = f'{{__name__=~"{"|".join(sorted({name for name, _ in RULES}))}"}}'
-"""All results of the rules in one question."""
+"""The results of all rules in one query."""
 
 
 def of(families: Iterable[str], databases: Iterable[str]) -> str:
-    """Families of these databases alone."""
+    """Families of these databases only."""
     names = "|".join(re.escape(name) for name in sorted(set(databases))).replace("\\", "\\\\").replace('"', '\\"')
     return f'{{__name__=~"{"|".join(families)}",db=~"{names}"}}'

@@ -1,4 +1,4 @@
-"""`latchscope capture` and `latchscope holders`: one visit to a database of the configuration."""
+"""`latchscope capture` and `latchscope holders`: one visit to a configured database."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,12 +15,12 @@ from service.cli.options import CONFIG, ConfigOption, settings_of
 
 
 def capture(
-    database: Annotated[str, typer.Argument(help="name of the configuration")],
+    database: Annotated[str, typer.Argument(help="name in the configuration")],
     output: Annotated[Path, typer.Option("--output", "-o", help="the capture file to write")],
-    seconds: Annotated[float, typer.Option(min=0, help="time between two snapshots; 0 takes one only")] = 30.0,
+    seconds: Annotated[float, typer.Option(min=0, help="time between two snapshots; 0 takes only one")] = 30.0,
     config: ConfigOption = CONFIG,
 ) -> None:
-    """Write a capture of a database: two snapshots some seconds apart, to be diagnosed anywhere."""
+    """Write a capture of a database: two snapshots some seconds apart. Diagnose the file anywhere."""
     chosen = settings_of(config)
     (target,) = named_databases(chosen, [database])
     if seconds:
@@ -36,9 +36,9 @@ def capture(
 
 
 def holders(
-    database: Annotated[str, typer.Argument(help="name of the configuration")],
-    seconds: Annotated[float, typer.Option(min=0.1, max=MOST_SECONDS, help="how long to look at most")] = 2.0,
-    looks: Annotated[int, typer.Option(min=1, max=MOST_LOOKS, help="how often to look at most")] = MOST_LOOKS,
+    database: Annotated[str, typer.Argument(help="name in the configuration")],
+    seconds: Annotated[float, typer.Option(min=0.1, max=MOST_SECONDS, help="most seconds to look")] = 2.0,
+    looks: Annotated[int, typer.Option(min=1, max=MOST_LOOKS, help="most looks")] = MOST_LOOKS,
     config: ConfigOption = CONFIG,
 ) -> None:
     """Profile who holds the row cache latch right now, and how long: many looks in one statement, on request only."""
@@ -51,5 +51,5 @@ def holders(
 
 
 def _of(database: str, error: CollectError) -> str:
-    """What went wrong, with the name of the database once."""
+    """The error, with the name of the database once."""
     return str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}"

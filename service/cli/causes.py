@@ -39,7 +39,7 @@ def show_cause(
 
 
 def _named(word: str) -> Cause:
-    """The cause of that id, or of that number however it is written: KB-01, kb1, 1."""
+    """The cause with that id or number, however the number is written: KB-01, kb1, 1."""
     by_number = (cause for cause in catalogue().values() if _number(word) == _number(cause.kb))
     found = catalogue().get(word) or next(by_number, None)
     if found is None:

@@ -1,4 +1,4 @@
-"""`latchscope check`: what can be read on each database; and how commands name kinds and databases."""
+"""`latchscope check`: what the user can read on each database. Also how commands name kinds and databases."""
 
 from typing import Annotated
 
@@ -14,13 +14,13 @@ from service.config.settings import DatabaseSettings, Settings
 
 
 def check(
-    databases: Annotated[list[str] | None, typer.Argument(help="names of the configuration; all without one")] = None,
+    databases: Annotated[list[str] | None, typer.Argument(help="names in the configuration; default: all")] = None,
     config: ConfigOption = CONFIG,
     kind: Annotated[
-        str | None, typer.Option("--for", metavar="KIND", help=f"{KIND_HELP}; found out without it")
+        str | None, typer.Option("--for", metavar="KIND", help=f"{KIND_HELP}; default: found by itself")
     ] = None,
 ) -> None:
-    """Try what can be read on each database, and print the SQL for what cannot. Exit 1 when something is missing."""
+    """Try every view on each database, and print the SQL for those that cannot be read. Exit 1 if something is missing."""
     chosen, known = settings_of(config), chosen_kind(kind) if kind else None
     reports = [preflight.check(database, chosen, known) for database in named_databases(chosen, databases)]
     show("\n".join(preflight.as_text(report) for report in reports))

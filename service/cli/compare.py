@@ -29,7 +29,7 @@ from service.store.schema.engine import STORE_ERRORS, StoreError, brief, sqlite_
 
 
 class ComparisonFormat(StrEnum):
-    """How a comparison is printed."""
+    """The output format of a comparison."""
 
     TEXT = "text"
     JSON = "json"
@@ -38,17 +38,17 @@ class ComparisonFormat(StrEnum):
 
 def compare(
     files: Annotated[list[str] | None, typer.Argument(help="BEFORE and AFTER: two captures or reports")] = None,
-    db: Annotated[str | None, typer.Option(help="a database of the store, in place of two files")] = None,
+    db: Annotated[str | None, typer.Option(help="a database of the store, instead of two files")] = None,
     mark: Annotated[str | None, typer.Option(help="with --db: last, or the id of a mark")] = None,
     before: Annotated[str | None, typer.Option(help="with --db: a window begin/end, such as -2h/-1h")] = None,
     after: Annotated[str | None, typer.Option(help="with --db: a window begin/end, such as -1h/now")] = None,
     span: Annotated[str | None, typer.Option(help="with --mark: how long the windows are, such as 10m")] = None,
-    settle: Annotated[str | None, typer.Option(help="with --mark: time after it that is left out")] = None,
+    settle: Annotated[str | None, typer.Option(help="with --mark: time after it to leave out")] = None,
     format: Annotated[ComparisonFormat, typer.Option(help="how to print it")] = ComparisonFormat.TEXT,
     store: StoreOption = None,
     config: ConfigOption = CONFIG,
 ) -> None:
-    """Hold before against after, per unit of work: two files, two windows of a database, or both sides of a mark."""
+    """Compare before with after, per unit of work: two files, two windows of a database, or both sides of a mark."""
     try:
         if db is None:
             found = _of_files(files or [], (mark, before, after, span, settle))
@@ -68,13 +68,13 @@ def compare(
 
 
 def mark(
-    database: Annotated[str, typer.Argument(help="name of the configuration")],
+    database: Annotated[str, typer.Argument(help="name in the configuration")],
     text: Annotated[str, typer.Argument(help="what was changed, in short")],
-    at: Annotated[str, typer.Option(help="when: RFC 3339 or relative, such as -10m; now without it")] = "now",
+    at: Annotated[str, typer.Option(help="when: RFC 3339 or relative, such as -10m; default: now")] = "now",
     store: StoreOption = None,
     config: ConfigOption = CONFIG,
 ) -> None:
-    """Mark that something was changed on a database, so that before can be held against after."""
+    """Mark a change on a database, so that you can compare before with after."""
     now = datetime.now(UTC)
     try:
         with opened_store(store, config, database) as opened:
@@ -86,7 +86,7 @@ def mark(
 
 def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:
     if any(option is not None for option in of_the_store):
-        fail("--mark, --before, --after, --span and --settle speak of a database of the store; name it with --db")
+        fail("--mark, --before, --after, --span and --settle need a database of the store; name it with --db")
     if len(files) != 2:
         fail("name two files, BEFORE and AFTER, or a database with --db")
     if files == [inputs.STDIN, inputs.STDIN]:
@@ -96,12 +96,14 @@ def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Compari
 
 
 def change_of(name: str) -> Delta:
-    """The one change in an input. Raises InputError, and CannotCompare where there is none or more than one."""
+    """The one change in an input. Raises InputError; CannotCompare if there is none or more than one."""
     outcome = inputs.diagnose_all([name])
     if outcome.errors:
         raise outcome.errors[0]
     if len(outcome.diagnosed) != 1:
-        raise CannotCompare(f"{name} holds {len(outcome.diagnosed)} intervals; a side is one: name the file of one")
+        raise CannotCompare(
+            f"{name} has {len(outcome.diagnosed)} intervals; a side needs exactly one: name a file with one"
+        )
     change = outcome.diagnosed[0].change
     if isinstance(change, NotComparable):
         raise CannotCompare(f"{name}: {change.why}; {change.way_out}")
@@ -121,7 +123,7 @@ def _of_store(
     now = datetime.now(UTC)
     windows = None if before is None or after is None else (parse_window(before, now), parse_window(after, now))
     if (windows is None) == (mark is None) or (mark is not None and (before or after)):
-        fail("say --mark last, --mark ID, or both --before and --after")
+        fail("give --mark last, --mark ID, or both --before and --after")
     if mark is None and (span or settle):
         fail("--span and --settle choose the windows around a mark; name it with --mark")
     length = None if span is None else parse_duration("--span", span)
@@ -134,13 +136,13 @@ def _of_store(
 
 @contextmanager
 def opened_store(url: str | None, config: Path, database: str) -> Iterator[Repository]:
-    """The store that is named, or of the configuration; it and the database must be there already."""
+    """The named store, or the one of the configuration. The store and the database must exist."""
     chosen = None if url is not None else settings_of(config)
     try:
         address = url if chosen is None else chosen.store
         path = sqlite_file(str(address))
         if path is not None and not path.exists():
-            fail(f"there is no store {path}; `latchscope serve` makes it")
+            fail(f"there is no store {path}; `latchscope serve` creates it")
         opened = Repository(str(address), chosen.history if chosen else None)
     except StoreError as error:
         fail(str(error))
@@ -160,4 +162,4 @@ def _known(opened: Repository, database: str, chosen: Settings | None) -> None:
         database.name for database in (chosen.databases if chosen else ())
     }
     if database not in names:
-        fail(f"no database named {database}; there are: {', '.join(sorted(names)) or 'none'}")
+        fail(f"no database named {database}; the names are: {', '.join(sorted(names)) or 'none'}")

@@ -1,4 +1,4 @@
-"""`latchscope config validate`: everything that is wrong with a configuration, at once, each with its line."""
+"""`latchscope config validate`: every mistake of a configuration at once, each with its line."""
 
 import os
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ from service.config.mistakes import NO_DATABASES
 from service.config.settings import BadSettings, Settings
 from service.extras import MissingExtra, require
 
-config_cli = typer.Typer(no_args_is_help=True, help="The configuration: what is wrong with it, before it is used.")
+config_cli = typer.Typer(no_args_is_help=True, help="The configuration: find its mistakes before you use it.")
 
 
 @config_cli.command("validate")
 def validate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="the configuration to read")] = CONFIG,
 ) -> None:
-    """Name every mistake of a configuration with its line and the way out. Exit 2 where there is one; connects to nothing."""
+    """Name every mistake of a configuration with its line and the way out. Exit 2 if there is one; connects to nothing."""
     try:
         found = sources.checked(file)
     except BadSettings as error:
@@ -34,17 +34,17 @@ def validate(
         say(f"{file}{'' if line is None else f':{line}'}: {what}")
     if mistakes:
         many = "mistake" if len(mistakes) == 1 else "mistakes"
-        say(f"latchscope: {file} has {len(mistakes)} {many}; put right what is named, and try again")
+        say(f"latchscope: {file} has {len(mistakes)} {many}; correct them and try again")
         raise typer.Exit(2)
     assert found.settings is not None
     for note in notes(found.settings):
         say(f"{file}: note: {note}")
     count = len(found.settings.databases)
-    say(f"{file}: {count} database{'' if count == 1 else 's'}; nothing is wrong with it")
+    say(f"{file}: {count} database{'' if count == 1 else 's'}; no mistakes")
 
 
 def notes(chosen: Settings) -> Iterator[str]:
-    """What is not here, but may be where the service runs: extras, files of secrets, and the folder of an alias."""
+    """What is missing here but may exist where the service runs: extras, secret files, the folder of an alias."""
     yield from _missing_extras(chosen)
     named = [("auth.tokens_file", chosen.auth.tokens_file), ("fleet.token_file", chosen.fleet.token_file)]
     named += [(f"webhook {hook.target}: secret_file", hook.secret_file) for hook in chosen.webhooks]
@@ -64,11 +64,11 @@ def notes(chosen: Settings) -> Iterator[str]:
             yield f"{database.name}: no password; set password_file, password_env or password_command"
     for name, path in named:
         if path is not None and not os.access(path, os.R_OK):
-            yield f"{name} {path} {'may not be read' if path.exists() else 'is not'} here"
+            yield f"{name} {path} {'cannot be read' if path.exists() else 'does not exist'} here"
 
 
 def _missing_extras(chosen: Settings) -> Iterator[str]:
-    """The extras that the service would refuse to start without."""
+    """The extras without which the service would refuse to start."""
     wanted = {
         ("opentelemetry.sdk", "otel", "exports to OpenTelemetry"): chosen.telemetry.otlp is not None,
         ("apprise", "notify", "notifications"): bool(chosen.notifications),

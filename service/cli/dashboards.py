@@ -1,4 +1,4 @@
-"""`latchscope dashboards export`: the Grafana dashboards, Prometheus rules and runbooks that belong to this version, as files."""
+"""`latchscope dashboards export`: writes this version's Grafana dashboards, Prometheus rules and runbooks as files."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +13,7 @@ PLACES = (_HERE / "dashboards", _HERE.parent / "dashboards")
 """In an installed package, in a checkout."""
 EXPORTED = ("grafana/dashboards", "grafana/provisioning", "prometheus", "mixin", "runbooks")
 LEFT_OUT = ("__pycache__", "templates", "*.py", "*.test.yml")
-"""What only makes or tests the files."""
+"""Files that only generate or test the others."""
 
 dashboards_cli = typer.Typer(
     no_args_is_help=True, help="Dashboards, alert rules and runbooks for Prometheus and Grafana."
@@ -27,23 +27,23 @@ def dashboards() -> None:
 
 @dashboards_cli.command("export")
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="the folder to write to; made where it is not there")],
-    force: Annotated[bool, typer.Option("--force", help="replace files that are there already")] = False,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="the folder to write to; created if needed")],
+    force: Annotated[bool, typer.Option("--force", help="replace existing files")] = False,
 ) -> None:
     """Write the dashboards, rules and runbooks of this version into a folder."""
     if folder.exists() and not folder.is_dir():
-        fail(f"{folder} is a file; name a folder, which is made where it is not there")
+        fail(f"{folder} is a file; name a folder; it is created if needed")
     home = next(place for place in PLACES if (place / EXPORTED[0]).is_dir())
     wanted = [path for part in EXPORTED for path in sorted((home / part).rglob("*")) if _is_exported(path, home)]
     targets = {path: folder / path.relative_to(home) for path in wanted}
     if not force and (there := next((to for to in targets.values() if to.exists()), None)):
-        fail(f"{there} is there already; name another folder, or replace it with --force")
+        fail(f"{there} exists already; name another folder, or replace it with --force")
     try:
         for path, to in targets.items():
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, to)
     except OSError as error:
-        fail(f"{folder} cannot be written: {error.strerror}; name a folder that this account may write to")
+        fail(f"{folder} cannot be written: {error.strerror}; name a folder that this account can write to")
     say(f"{folder}: {len(targets)} files written; docs/dashboards.md says where they go")
 
 

@@ -1,4 +1,4 @@
-"""`latchscope diagnose`: inputs in, one report out. An input that cannot be read gives a line on stderr and exit code 2."""
+"""`latchscope diagnose`: inputs in, one report out. An unreadable input gives a line on stderr and exit code 2."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -21,11 +21,11 @@ from service.intake.inputs import InputResults
 from service.render import diagnosis
 
 MANY = 8
-"""From this number of files on a terminal is shown how far we are."""
+"""From this number of files on, a terminal shows the progress."""
 
 
 class Format(StrEnum):
-    """How diagnoses are printed."""
+    """The output format of diagnoses."""
 
     TEXT = "text"
     JSON = "json"
@@ -39,11 +39,13 @@ def diagnose(
         typer.Argument(metavar="FILE…", help="reports, script output, captures, directories, archives; - for stdin"),
     ],
     format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="write there instead of to stdout")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="write to this file instead of stdout")] = None,
     fail_on: Annotated[Severity | None, typer.Option(help="exit 1 when anything this severe is found")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="every cause that was ruled out, in text")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="also show every cause that was ruled out, in text")
+    ] = False,
 ) -> None:
-    """Diagnose without a connection. Exit 0 when all inputs were read, 2 when one was not; 1 only by --fail-on."""
+    """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 only with --fail-on."""
     if output is None and format is Format.TEXT:
         fit_to_terminal()
     with _progress() as step:
@@ -64,14 +66,14 @@ def diagnose(
 
 
 def _found(diagnosis: Diagnosis) -> Iterator[Severity]:
-    """The severities of what was found; of waits that nothing explains when they cost something."""
+    """The severities of the findings. Unexplained waits count too if they cost something."""
     yield from (finding.severity for finding in diagnosis.findings)
     if diagnosis.severity is not Severity.INFO:
         yield diagnosis.severity
 
 
 def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bool) -> str | None:
-    """The report in its form; None where one input gave nothing to tell."""
+    """The report in its form. None if the only input gave nothing."""
     diagnoses = [diagnosed.diagnosis for diagnosed in outcome.diagnosed]
     if format is Format.JSON:
         if single and outcome.read <= 1 and len(diagnoses) <= 1:
@@ -103,7 +105,7 @@ def _written(text: str, output: Path | None, format: Format) -> bool:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, where that is a terminal and there are many files; gone when all is read."""
+    """A progress bar on stderr, on a terminal with many files. It disappears at the end."""
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("reading", visible=False)
         yield lambda done, of: bar.update(task, completed=done, total=of, visible=of >= MANY)

@@ -15,11 +15,13 @@ from service.cli.messages import fail
 def grants(
     user: Annotated[str, typer.Option(help="the user latchscope logs in as")] = "LATCHSCOPE",
     kind: Annotated[str, typer.Option("--for", metavar="KIND", help=KIND_HELP)] = "cdb",
-    confirm: Annotated[bool, typer.Option("--confirm", help="also what the confirming queries of causes read")] = False,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="also grant what the confirming queries of causes read")
+    ] = False,
 ) -> None:
     """Print the whole least-privilege script for a user."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
-        fail(f"{user!r} is no Oracle user name; name the user that latchscope logs on as, such as LATCHSCOPE")
+        fail(f"{user!r} is not an Oracle user name; name the user that latchscope logs in as, such as LATCHSCOPE")
     chosen = chosen_kind(kind)
     typer.echo(grants_script(user, chosen), nl=False)
     if confirm:

@@ -1,4 +1,4 @@
-"""How the command answers a line it does not understand: one line on standard error, as for any other bad input."""
+"""What the command answers to a line it does not understand: one line on standard error, as for any bad input."""
 
 import re
 import sys
@@ -12,10 +12,10 @@ from service.cli.messages import say
 
 
 class OneLineGroup(TyperGroup):
-    """The command with its groups; misuse is one line that names what was meant and where help is, and exit code 2."""
+    """The command with its groups. A mistake gives one line that names it and the help, and exit code 2."""
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run a line of a shell, and end the process with its exit code unless `standalone_mode` is off."""
+        """Run a command line and exit with its code, unless `standalone_mode` is off."""
         if not options.get("standalone_mode", True):
             return super().main(*args, **options)
         try:
@@ -33,7 +33,7 @@ class OneLineGroup(TyperGroup):
 
 
 def _tell(error: TyperException) -> None:
-    """The library's sentence in our form; help that was asked for by naming no command is printed as it is."""
+    """The library's sentence in our form. Help for a missing command is printed unchanged."""
     context = getattr(error, "ctx", None)
     command = " ".join(context.command_path.split()[1:]) if context is not None else ""
     words = re.sub(r"\s+", " ", error.format_message()).strip()
@@ -53,10 +53,10 @@ _PLAIN = (
     (r"\.? Did you mean '?([^?']*)'?\?", r"; did you mean \1?"),
     (r"^Missing (argument|option) '?([^'.]*)'?(?: / '-\w')?", r"\2 is missing"),
     (r"^No such (command|option):? ?'?([^;' ]*)'? ?", r"there is no \1 \2"),
-    (r"^Got unexpected extra argument(?:s|\(s\))? \((.*)\)", r"\1 is more than it takes"),
+    (r"^Got unexpected extra argument(?:s|\(s\))? \((.*)\)", r"\1 is an extra argument"),
     (r"^Invalid value for '?([^']*?)'?: ", r"\1: "),
     (r" is not a valid (integer|int|float)( range)?\b", " is not a number"),
-    (r" is not one of (.*)", r" is none of \1"),
+    (r" is not one of (.*)", r" is not one of \1"),
     (r"\(Possible options: (.*)\)", r"; did you mean \1?"),
     (r"is not in the range ([\d.]+)<=x<=([\d.]+)", r"is out of range: \1 to \2"),
     (r"[Pp]ath ('.*') is not readable", r"\1 cannot be read; give the right to read it, or name another file"),

@@ -1,4 +1,4 @@
-"""`latchscope init`: writes a commented latchscope.yaml by asking or by options, and tries it."""
+"""`latchscope init`: writes a commented latchscope.yaml from questions or options, and tries it."""
 
 import json
 import os
@@ -17,46 +17,48 @@ from service.config.dsn import plain_dsn
 from service.config.settings import DEMO
 
 _REST = """
-# What follows holds without being written; take the # away to change it. docs/configuration.md has every setting and its reason.
+# These are the defaults; remove the # to change one. docs/configuration.md has every setting and its reason.
 # listen: 127.0.0.1:8000               # another address needs auth.tokens_file
 # store: sqlite:///latchscope.db       # or postgresql+psycopg://user@host/database, with the extra `postgresql`
 # oracle: {mode: thin}                 # thick, with an Instant Client, reaches 11.2
 # defaults: {interval: 15s}            # time between polls, at least 10 s
 # auth: {tokens_file: /run/secrets/tokens}
 # public_url: https://latchscope.example.com
-# notifications:                       # who is told of troubles, see docs/notifications.md
+# notifications:                       # who receives troubles, see docs/notifications.md
 #   - {name: dba-team, url_file: /run/secrets/dba-team}
 """
 
 
 @dataclass(frozen=True, slots=True)
 class WantedDatabase:
-    """What a person said of a database."""
+    """The answers about a database."""
 
     name: str
     dsn: str
     user: str
     password: tuple[str, str] | None
-    """Setting and value: password_file and a path, or password_env and a name; None for a scripted database."""
+    """Setting and value: password_file and a path, or password_env and a name. None for a scripted database."""
 
 
 def init(
     output: Annotated[Path, typer.Option("--output", "-o", help="the file to write")] = Path("latchscope.yaml"),
-    name: Annotated[str | None, typer.Option(help="what the database is to be called, such as erp1")] = None,
+    name: Annotated[str | None, typer.Option(help="a name for the database, such as erp1")] = None,
     dsn: Annotated[str | None, typer.Option(help="host:port/service, an alias, or demo:undo-storm")] = None,
-    user: Annotated[str | None, typer.Option(help="the Oracle user; `latchscope grants` prints what makes one")] = None,
-    password_file: Annotated[Path | None, typer.Option(help="file that holds the password and nothing else")] = None,
-    password_env: Annotated[str | None, typer.Option(help="variable of the environment with the password")] = None,
-    force: Annotated[bool, typer.Option("--force", help="replace the file if it is there already")] = False,
+    user: Annotated[
+        str | None, typer.Option(help="the Oracle user; `latchscope grants` prints the script that creates it")
+    ] = None,
+    password_file: Annotated[Path | None, typer.Option(help="file with the password and nothing else")] = None,
+    password_env: Annotated[str | None, typer.Option(help="environment variable with the password")] = None,
+    force: Annotated[bool, typer.Option("--force", help="replace the file if it exists")] = False,
     try_it: Annotated[
-        bool, typer.Option("--check/--no-check", help="log in once at the end and tell what can be read")
+        bool, typer.Option("--check/--no-check", help="log in once at the end and show what can be read")
     ] = True,
 ) -> None:
-    """Write a commented latchscope.yaml, by asking for what no option says, and end with `check`."""
+    """Write a commented latchscope.yaml. Questions cover what the options leave open. Then run `check`."""
     if output.exists() and not force:
-        fail(f"{output} is there already; name another with --output, or replace it with --force")
+        fail(f"{output} exists already; name another with --output, or replace it with --force")
     if password_file is not None and password_env is not None:
-        fail("--password-file and --password-env are two places for one password; keep one")
+        fail("--password-file and --password-env both name a place for the password; keep one")
     given = ("password_file", str(password_file)) if password_file else ("password_env", password_env or "")
     wanted = _wanted(name, dsn, user, given if given[1] else None)
     try:
@@ -69,7 +71,9 @@ def init(
         fail(f"nothing is written: {mistakes[0]}")
     say(f"{output}: written, with {wanted.name}; `latchscope serve --config {output}` watches it")
     if wanted.password is not None:
-        say("`latchscope grants --for KIND` prints what makes its user, `latchscope check` what the user still lacks")
+        say(
+            "`latchscope grants --for KIND` prints the script for its user, `latchscope check` the rights that are missing"
+        )
     if wanted.password is not None and wanted.password[0] == "password_file" and not Path(wanted.password[1]).exists():
         say(f"put the password into {wanted.password[1]}, then run `latchscope check --config {output}`")
         return
@@ -78,7 +82,7 @@ def init(
 
 
 def written(wanted: WantedDatabase) -> str:
-    """The file, which says of each setting what it is for."""
+    """The file, with a comment for each setting."""
     lines = [
         "# Written by `latchscope init`. `latchscope config validate` checks it after each change.",
         "databases:                               # one entry per instance",
@@ -88,21 +92,21 @@ def written(wanted: WantedDatabase) -> str:
     if wanted.password is not None:
         setting, value = wanted.password
         lines += [
-            f"    user: {json.dumps(wanted.user)}                    # C##… where a container database is watched from its root",
+            f"    user: {json.dumps(wanted.user)}                    # C##… to watch a container database from its root",
             f"    {setting}: {json.dumps(value)}    # read at each login, so a new password needs no restart",
         ]
     return "\n".join(lines) + "\n" + _REST
 
 
 def _wanted(name: str | None, dsn: str | None, user: str | None, password: tuple[str, str] | None) -> WantedDatabase:
-    """What the options say, and for the rest what a person answers."""
+    """The values from the options, and the rest from questions."""
     scripted = dsn is not None and dsn.startswith(DEMO)
     missing = [] if dsn else ["--dsn"]
     missing += [] if password or scripted else ["--password-file or --password-env"]
     if missing and not _can_ask():
-        fail(f"{' and '.join(missing)} must be given where nobody can be asked; or run it on a terminal")
+        fail(f"{' and '.join(missing)} must be given without a terminal; or run it on a terminal")
     if dsn is None:
-        say("Which database? Enter takes what stands in brackets; Ctrl-C ends and writes nothing.")
+        say("Which database? Enter takes the value in brackets; Ctrl-C ends and writes nothing.")
         dsn = _asked("  host:port/service, or a TNS alias", None, plain_dsn)
         scripted = dsn.startswith(DEMO)
     else:
@@ -112,7 +116,7 @@ def _wanted(name: str | None, dsn: str | None, user: str | None, password: tuple
             fail(f"--dsn {error}")
     if name is None:
         own = _name_in(dsn)
-        name = own if not _can_ask() else _asked("  name it is to have here", own, str)
+        name = own if not _can_ask() else _asked("  a name for it", own, str)
     if scripted:
         return WantedDatabase(name, dsn, "", None)
     if user is None:
@@ -131,7 +135,7 @@ def _can_ask() -> bool:
 
 
 def _make_password_file(path: Path, user: str) -> None:
-    """A file for the owner alone, with a password typed unseen; nothing where it is there or nothing is typed."""
+    """A file for the owner only, with a password typed unseen. Nothing if the file exists or the input is empty."""
     if path.exists():
         return
     typed = typer.prompt(
@@ -147,7 +151,7 @@ def _make_password_file(path: Path, user: str) -> None:
 
 
 def _asked(question: str, default: str | None, usable: Callable[[str], str]) -> str:
-    """The answer to a question, asked again until it can be used."""
+    """The answer to a question, repeated until it is usable."""
     while True:
         answer = str(typer.prompt(question, default)).strip()
         try:
@@ -157,6 +161,6 @@ def _asked(question: str, default: str | None, usable: Callable[[str], str]) -> 
 
 
 def _name_in(dsn: str) -> str:
-    """A name for the database of a dsn: its service, its alias, or its script."""
+    """A name for the database, from its dsn: the service, the alias, or the script."""
     last = dsn.removeprefix(DEMO).split("?")[0].rsplit("/", 1)[-1].split(".")[0].split(":")[0]
     return "".join(each for each in last if each.isalnum() or each in "-_").lower()[:63] or "oracle1"

@@ -7,7 +7,7 @@ KIND_HELP = f"kind of database: {', '.join(KINDS)}; or a release, such as 11g or
 
 
 def chosen_kind(word: str) -> DatabaseKind:
-    """The kind of that name or release; another word is one line and exit code 2."""
+    """The kind of that name or release. Another word gives one line and exit code 2."""
     try:
         return kind_named(word)
     except UnknownKind as error:

@@ -1,4 +1,4 @@
-"""Sub-commands whose modules are imported when they are asked for: `latchscope --version` needs none of them."""
+"""Sub-commands whose modules are imported on first use: `latchscope --version` needs none of them."""
 
 import gc
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -12,7 +12,7 @@ from service.cli.group import OneLineGroup
 
 
 class LazyCommands(MutableMapping[str, Any]):
-    """Command by name, made from `module:name` of a function or of a Typer when it is first looked up."""
+    """Command by name. Each is made from `module:name` of a function or a Typer on first look-up."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self._places = dict(places)
@@ -38,7 +38,7 @@ class LazyCommands(MutableMapping[str, Any]):
 
 
 def _made(name: str, module: str, attribute: str) -> Any:
-    # What is imported lives as long as the process: a fifth of the start would go into looking through it for garbage.
+    # Imported modules live as long as the process. Garbage collection during import would take a fifth of the start.
     gc.disable()
     try:
         found = getattr(import_module(module), attribute)
@@ -55,7 +55,7 @@ def _made(name: str, module: str, attribute: str) -> Any:
 
 
 class LazyGroup(OneLineGroup):
-    """A group that has its commands from a class of its own: `places` says where each one is."""
+    """A group with its own class of commands. `places` says where each one is."""
 
     places: Mapping[str, str] = {}
 
@@ -64,5 +64,5 @@ class LazyGroup(OneLineGroup):
         self.commands = LazyCommands(self.places)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names alone, which import nothing."""
+        """Only the names, which import nothing."""
         return list(self.commands)

@@ -45,7 +45,7 @@ cli = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version  # reads the metadata of the distribution, which only this needs
+        from importlib.metadata import version  # reads the distribution's metadata, which only this function needs
 
         typer.echo(f"latchscope {version('latchscope')}, Python {platform.python_version()}")
         raise typer.Exit

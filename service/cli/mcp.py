@@ -1,4 +1,4 @@
-"""`latchscope mcp`: assistants ask a running service through the Model Context Protocol, and read only."""
+"""`latchscope mcp`: assistants read a running service through the Model Context Protocol."""
 
 import ipaddress
 import logging
@@ -18,12 +18,12 @@ SERVICE = "http://127.0.0.1:8000"
 def mcp(
     url: Annotated[str, typer.Option(help="address of the running service")] = SERVICE,
     token_file: Annotated[Path | None, typer.Option(help=f"file with a token for it; else {TOKEN_VARIABLE}")] = None,
-    files: Annotated[Path, typer.Option(help="the folder whose files may be diagnosed")] = Path(),
+    files: Annotated[Path, typer.Option(help="the folder of files to diagnose")] = Path(),
     http: Annotated[
         str | None, typer.Option(metavar="ADDRESS:PORT", help="serve streamable HTTP at /mcp there, in place of stdio")
     ] = None,
 ) -> None:
-    """Let an assistant read: databases, diagnoses, history, comparisons, causes, files."""
+    """Let an assistant read databases, diagnoses, history, comparisons, causes and files."""
     try:
         require("mcp", "mcp", "assistants")
         if http is not None:
@@ -35,7 +35,7 @@ def mcp(
 
 
 def _speak(client: ServiceClient, files: Path) -> None:
-    """Over stdin and stdout, for as long as the assistant keeps them open."""
+    """Over stdin and stdout, until the assistant closes them."""
     from service.assistants.server import assistant_server  # loads the protocol's library, which no other command needs
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
@@ -43,7 +43,7 @@ def _speak(client: ServiceClient, files: Path) -> None:
 
 
 def _serve(address: str, url: str, token_file: Path | None) -> None:
-    """Over HTTP, each caller with a token of their own."""
+    """Over HTTP, each caller with their own token."""
     import uvicorn
 
     from service.assistants.http import http_app
@@ -51,17 +51,15 @@ def _serve(address: str, url: str, token_file: Path | None) -> None:
     from service.web.server import guarded, provide_descriptors
 
     if token_file is not None:
-        fail("over HTTP each caller sends a token of their own; --token-file is for stdio")
+        fail("over HTTP each caller sends their own token; --token-file is for stdio")
     host, _, port = address.rpartition(":")
     try:
         loopback = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
         number = int(port)
     except ValueError:
-        fail(f"{address} is no address; write 127.0.0.1:8765")
+        fail(f"{address} is not an address; write 127.0.0.1:8765")
     if not loopback and _open_to_all(url):
-        fail(
-            f"{url} asks for no token, so everybody who reaches {address} could read; set auth.tokens_file there first"
-        )
+        fail(f"{url} needs no token, so everybody who reaches {address} could read; set auth.tokens_file there first")
 
     def client_of(token: str | None) -> ServiceClient:
         return ServiceClient(url, token)
@@ -73,7 +71,7 @@ def _serve(address: str, url: str, token_file: Path | None) -> None:
 
 
 def _open_to_all(url: str) -> bool:
-    """Whether the service answers without a token. Raises ServiceRefused where it does not answer at all."""
+    """Whether the service answers without a token. Raises ServiceRefused if it does not answer at all."""
     try:
         ServiceClient(url).get("/causes/undo-segments")
     except ServiceRefused as error:

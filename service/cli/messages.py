@@ -1,4 +1,4 @@
-"""How a command speaks to people: on standard error, in one line, and with exit code 2 where it fails."""
+"""Messages of a command to people: on standard error, in one line, with exit code 2 on failure."""
 
 from pathlib import Path
 from typing import NoReturn
@@ -9,7 +9,7 @@ from service.characters import visible
 
 
 def say(message: str) -> None:
-    """A message on stderr; what it names may come from anywhere."""
+    """A message on stderr, with every character visible: names in it may come from anywhere."""
     typer.echo(visible(message, keep="\n"), err=True)
 
 

@@ -1,4 +1,4 @@
-"""`latchscope notify test`: whether messages arrive, before there is anything to tell."""
+"""`latchscope notify test`: checks that messages arrive, before there is a trouble to report."""
 
 from typing import Annotated
 
@@ -21,17 +21,17 @@ def notify() -> None:
 
 @notify_cli.command("test")
 def send_test(
-    names: Annotated[list[str] | None, typer.Argument(help="names of receivers; all without one")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="names of receivers; default: all")] = None,
     config: ConfigOption = CONFIG,
 ) -> None:
-    """Send each receiver a test message. Exit 1 when one did not take it."""
+    """Send each receiver a test message. Exit 1 if one did not accept it."""
     settings = settings_of(config)
     known = {receiver.target: receiver for receiver in receivers(settings)}
     if not known:
-        fail(f"{config} names nobody to tell; add `notifications` or `webhooks`, see docs/notifications.md")
+        fail(f"{config} has no receivers; add `notifications` or `webhooks`, see docs/notifications.md")
     for name in names or ():
         if name not in known:
-            fail(f"nobody named {name} is under `notifications` or `webhooks`; there are: {', '.join(known)}")
+            fail(f"`notifications` and `webhooks` have no {name}; the names are: {', '.join(known)}")
     audit, failed = Audit(settings.auth.audit_file), False
     try:
         for result in try_out(settings, [known[name] for name in names or known]):

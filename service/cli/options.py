@@ -1,4 +1,4 @@
-"""What several commands share: the options for the configuration and the store, and how a configuration is read."""
+"""Shared by several commands: the options for the configuration and the store, and the reading of a configuration."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,11 +12,11 @@ from service.config.settings import BadSettings, Settings
 
 CONFIG = Path("latchscope.yaml")
 ConfigOption = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
-StoreOption = Annotated[str | None, typer.Option(help="URL of the store, in place of that of the configuration")]
+StoreOption = Annotated[str | None, typer.Option(help="URL of the store, instead of the one in the configuration")]
 
 
 def settings_of(config: Path, *, watching: bool = True) -> Settings:
-    """The configuration; one that cannot be used, or names nothing to watch where that is meant, is one line and exit code 2."""
+    """The configuration. If it is unusable, or lacks the databases that the command needs: one line and exit code 2."""
     try:
         chosen = sources.read(config)
     except BadSettings as error:

@@ -27,7 +27,7 @@ from service.watch.pipeline import with_samples
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """What one visit showed; `error` when there was none."""
+    """The result of one visit; `error` if it failed."""
 
     database: str
     found: Capabilities | None
@@ -40,7 +40,7 @@ class Preflight:
 
 
 def check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | None = None) -> Preflight:
-    """Log in once, read every view once, and tell what came back; `kind` is found out unless it is given."""
+    """Log in once, read every view once, and report what came back. Finds `kind` unless it is given."""
     try:
         connection = Connector(settings.oracle, settings.defaults).open(
             MonitoredDatabase(database, settings.interval_of(database))
@@ -59,7 +59,7 @@ def check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | N
 
 
 def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> Capture:
-    """Two snapshots so many seconds apart, or one when seconds is 0. Raises SessionError."""
+    """Two snapshots `seconds` apart, or one if seconds is 0. Raises SessionError."""
     connection = Connector(settings.oracle, settings.defaults).open(
         MonitoredDatabase(database, settings.interval_of(database))
     )
@@ -76,7 +76,7 @@ def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> C
 
 
 def _with_blockers(last: Snapshot, connection: Connection) -> Snapshot:
-    """The last snapshot with who holds what sessions hang on; as it is where nobody hangs."""
+    """The last snapshot, with who holds what sessions hang on. Unchanged if no session hangs."""
     waited = [number(row.get("wait_time_micro")) or 0.0 for row in last.rows(WAITING_SESSIONS)]
     if max(waited, default=0.0) < HANGING_SECONDS * 1e6:
         return last
@@ -84,7 +84,7 @@ def _with_blockers(last: Snapshot, connection: Connection) -> Snapshot:
 
 
 def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
-    """Who waits between two snapshots: a look a second, as long as they are apart and a burst may be."""
+    """Who waits between two snapshots: a look a second, up to the length of a burst."""
     burst, until = Burst(first.release), time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         burst.look(connection)
@@ -115,7 +115,7 @@ def holders_as_text(found: HolderProfile) -> str:
             f"child at {holder.address}{each}"
         )
     lines += [f"  note: {found.note}"] if found.note else []
-    return "\n".join(map(visible, lines if found.held else [*lines, "  nobody was met holding it"]))
+    return "\n".join(map(visible, lines if found.held else [*lines, "  no session was seen holding it"]))
 
 
 def as_text(preflight: Preflight) -> str:
@@ -130,7 +130,7 @@ def _lines(preflight: Preflight) -> Iterator[str]:
     found = preflight.found
     guarded = {"latch": "child latches", "mutex": "mutexes", None: "an unknown mechanism"}[found.mechanism]
     yield f"{preflight.database}: Oracle {found.release or '(release unknown)'}, row cache guarded by {guarded}"
-    yield f"  {found.kind}" + ("" if found.kind.certain else "; say --for KIND if you know better")
+    yield f"  {found.kind}" + ("" if found.kind.certain else "; give --for KIND if you know better")
     yield from (f"  note: {note}" for note in found.notes)
     for view in found.views:
         yield f"  {_MARKS[view.status]} {view.view:<18} {view.why}"

@@ -1,4 +1,4 @@
-"""`latchscope script`: prints the SQL*Plus script for an instance that no connection of ours can reach."""
+"""`latchscope script`: prints the SQL*Plus script for an instance that latchscope cannot connect to."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated
@@ -25,7 +25,7 @@ def script(
     ] = "",
     leave: Annotated[bool, typer.Option("--exit", help="end SQL*Plus when the script is done")] = False,
 ) -> None:
-    """Print a read-only SQL*Plus script for a sick instance; diagnose the one file that it spools."""
+    """Print a read-only SQL*Plus script for a sick instance. Diagnose the one file that it spools."""
     try:
         asked = list(questions(_chosen(confirm, catalogue())))
     except ValueError as wrong:
@@ -35,20 +35,20 @@ def script(
 
 
 def _chosen(ids: str, causes: Mapping[str, Cause]) -> list[Cause]:
-    """The causes whose confirming queries are wanted. Raises ValueError, one line, for an id that has none."""
+    """The causes whose confirming queries the script runs. Raises ValueError, one line, for a wrong id."""
     if ids == "all":
         return list(causes.values())
     wanted = dict.fromkeys(part.strip() for part in ids.split(",") if part.strip())
     for cause in wanted:
         if cause not in causes:
-            raise ValueError(f"--confirm: no cause is called {cause!r}; `latchscope causes list` names them")
+            raise ValueError(f"--confirm: there is no cause {cause!r}; `latchscope causes list` names them")
         if causes[cause].confirm is None:
             raise ValueError(f"--confirm: {cause} has no confirming query; leave it out")
     return [causes[cause] for cause in wanted]
 
 
 def questions(causes: Iterable[Cause]) -> Iterator[ScriptQuery]:
-    """The confirming queries of causes, each asked once for all causes that share it and its releases."""
+    """The confirming queries of causes. Each runs once for all causes that share it and its releases."""
     shared: dict[tuple[tuple[tuple[str | None, str], ...], str | None, str | None], list[str]] = {}
     for cause in causes:
         if cause.confirm:

@@ -41,19 +41,19 @@ def demo(
 
 def serve(
     config: ConfigOption = CONFIG,
-    insecure: Annotated[bool, typer.Option(help="serve an address others can reach without any token")] = False,
+    insecure: Annotated[bool, typer.Option(help="serve an address that others can reach, without tokens")] = False,
 ) -> None:
     """Serve the databases of a configuration."""
     chosen = settings_of(config)
     if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
-        fail(f"{chosen.listen} can be reached by others: set auth.tokens_file, or say --insecure")
+        fail(f"others can reach {chosen.listen}: set auth.tokens_file, or use --insecure")
     serve_until_told(chosen)
 
 
 def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[[], object] = lambda: None) -> None:
-    """Serve until SIGTERM or SIGINT; then `tidy`, and the process ends."""
+    """Serve until SIGTERM or SIGINT; then run `tidy` and end the process."""
     configure_logging(form=chosen.telemetry.log_format)
-    faulthandler.enable()  # bytes from a database can crash the driver's compiled part; then at least the place is told
+    faulthandler.enable()  # bytes from a database can crash the driver's compiled part; then the log has at least the place
     with _ended_by_signals(), _listener(chosen) as listener:
         try:
             app = create_app(chosen)
@@ -67,9 +67,9 @@ def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[
         collect_rarely()
 
         def end() -> NoReturn:
-            """Put on disk what is still in memory, and go.
+            """Write to disk what is still in memory, and exit.
 
-            The interpreter's own end waits for threads that wait for databases, and walks through all there is in memory.
+            The interpreter's own end waits for threads that wait for databases, and walks through all objects in memory.
             """
             with suppress(Exception):
                 app.state.secure()
@@ -84,7 +84,7 @@ def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """A signal before uvicorn listens to them ends us with our tidying done; who goes on without us gets its handlers back."""
+    """Handlers until uvicorn has its own: a signal runs `tidy` and ends the process. Later the old handlers return."""
     numbers = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(number, lambda *_: sys.exit(0)) for number in numbers]
     try:
@@ -95,13 +95,13 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def collect_rarely() -> None:
-    """What a start has made stays, and a poll replaces all of the one before: looking through everything finds nothing."""
+    """Objects from the start stay, and a poll replaces all of the one before, so garbage collection would find nothing."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 
 
 def _listener(chosen: Settings) -> socket.socket:
-    """The listening socket, taken before anything else so that a busy port gives one clear line."""
+    """The listening socket. It is opened before anything else, so that a busy port gives one clear line."""
     family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""`latchscope store …`: check, prune, figures, export and import. Messages on stderr; exit 1 when the store is not whole."""
+"""`latchscope store …`: check, prune, figures, export and import. Messages on stderr; exit 1 if the store is damaged."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +16,12 @@ from service.store.repository import Repository
 from service.store.schema.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 from service.store.transfer import TransferError, read_history, write_history
 
-store_cli = typer.Typer(no_args_is_help=True, help="The store: whether it is whole, what it keeps, in and out.")
+store_cli = typer.Typer(no_args_is_help=True, help="The store: check it, look into it, export and import it.")
 
 
 @store_cli.command("check")
 def check_store(config: ConfigOption = CONFIG) -> None:
-    """Look for damage, gaps between polls and wrong roll-ups. Exit 1 with what is wrong."""
+    """Look for damage, gaps between polls and wrong roll-ups. Exit 1 and the list if there are any."""
     with _opened(config, must_exist=True) as store:
         wrong = False
         for line in problems(store.engine):
@@ -34,7 +34,7 @@ def check_store(config: ConfigOption = CONFIG) -> None:
 
 @store_cli.command("prune")
 def prune_store(config: ConfigOption = CONFIG) -> None:
-    """Delete now what is past its retention, which otherwise happens every ten minutes."""
+    """Delete now what is past its retention. Otherwise that happens every ten minutes."""
     with _opened(config, must_exist=True) as store:
         gone = {table: count for table, count in store.prune(datetime.now(UTC)).items() if count}
     typer.echo(_counted("deleted", gone), err=True)
@@ -44,15 +44,15 @@ def prune_store(config: ConfigOption = CONFIG) -> None:
 def export_store(
     file: Annotated[Path, typer.Argument(help="the file to write: lines of JSON, compressed with gzip")],
     database: Annotated[str | None, typer.Option(help="only this database")] = None,
-    force: Annotated[bool, typer.Option("--force", help="replace the file if it is there already")] = False,
+    force: Annotated[bool, typer.Option("--force", help="replace the file if it exists")] = False,
     config: ConfigOption = CONFIG,
 ) -> None:
-    """Write the whole history, or one database's, as it is at this moment; the service may run meanwhile."""
+    """Write the whole history, or one database's, as of now. The service may run meanwhile."""
     with _opened(config, must_exist=True) as store:
         if database is not None and store.names.database(database) is None:
             fail(f"the store has nothing of a database named {database}")
         if file.is_file() and not force:
-            fail(f"{file} is there already; name another file, or replace it with --force")
+            fail(f"{file} exists already; name another file, or replace it with --force")
         with _plainly(file):
             written = write_history(store.engine, file, database)
     typer.echo(_counted("written", written), err=True)
@@ -63,8 +63,8 @@ def import_store(
     file: Annotated[Path, typer.Argument(help="a file that `latchscope store export` wrote")],
     config: ConfigOption = CONFIG,
 ) -> None:
-    """Bring an exported history in, from whatever engine; doing it again changes nothing."""
-    with _plainly(file), file.open("rb"):  # before a store is made for nothing
+    """Import an exported history, from any engine. A second import changes nothing."""
+    with _plainly(file), file.open("rb"):  # before a store is created for nothing
         pass
     with _opened(config) as store:
         typer.echo(_counted("read", read_history(store, file)), err=True)
@@ -73,11 +73,11 @@ def import_store(
 @store_cli.command("figures")
 def print_figures(
     database: Annotated[str, typer.Argument(help="its name")],
-    at: Annotated[datetime | None, typer.Option(help="at the latest then (UTC), as 2026-03-01T12:00:00")] = None,
+    at: Annotated[datetime | None, typer.Option(help="newest time to print (UTC), such as 2026-03-01T12:00:00")] = None,
     resolution: Annotated[str, typer.Option(help="poll, 5m or 1h")] = "poll",
     config: ConfigOption = CONFIG,
 ) -> None:
-    """Print the figures of the newest poll or roll-up that is kept: view, key, column, total and highest rate."""
+    """Print the figures of the newest poll or roll-up: view, key, column, total and highest rate."""
     if resolution not in ("poll", *WIDTHS):
         fail(f"--resolution is {resolution}; it is one of poll, {', '.join(WIDTHS)}")
     with _opened(config, must_exist=True) as store:
@@ -92,12 +92,12 @@ def print_figures(
 
 @contextmanager
 def _opened(config: Path, must_exist: bool = False) -> Iterator[Repository]:
-    """The store of a configuration; what goes wrong with it is one line and exit code 2."""
-    chosen = settings_of(config, watching=False)  # a store is looked after wherever its URL is known
+    """The store of a configuration. A failure gives one line and exit code 2."""
+    chosen = settings_of(config, watching=False)  # store commands need only the store's URL
     try:
         path = sqlite_file(chosen.store)
         if must_exist and path is not None and not path.exists():
-            fail(f"there is no store {path}; `latchscope serve` makes it, or set `store` in {config}")
+            fail(f"there is no store {path}; `latchscope serve` creates it, or set `store` in {config}")
         store = Repository(chosen.store, chosen.history)
     except StoreError as error:
         fail(str(error))
@@ -113,13 +113,13 @@ def _opened(config: Path, must_exist: bool = False) -> Iterator[Repository]:
 
 @contextmanager
 def _plainly(file: Path) -> Iterator[None]:
-    """What the system says of a file in plain words, one line and exit code 2."""
+    """The system's error about a file in plain words, as one line and exit code 2."""
     try:
         yield
     except FileNotFoundError:
         if file.parent.is_dir():
             fail(f"there is no file {file}; name one that `latchscope store export` wrote")
-        fail(f"there is no folder {file.parent}; make it, or name another file")
+        fail(f"there is no folder {file.parent}; create it, or name another file")
     except PermissionError:
         fail(f"{file} may not be opened by this account; give it the right, or name another file")
     except (IsADirectoryError, NotADirectoryError):

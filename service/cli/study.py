@@ -1,4 +1,4 @@
-"""`latchscope study …`: the mathematics of latches on tables that a person supplies; bad input is one line and exit 2."""
+"""`latchscope study …`: the mathematics of latches on tables that you supply. Bad input is one line and exit 2."""
 
 import re
 import sys
@@ -29,12 +29,12 @@ MOST_BYTES = 8 * 2**20
 _SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 study_cli = typer.Typer(
-    no_args_is_help=True, help="Study a table of your own: how it scales, what a setting would do, what a figure means."
+    no_args_is_help=True, help="Study your own table: how it scales, what a setting would do, what a figure means."
 )
 
 
 class StudyFormat(StrEnum):
-    """How a study is printed."""
+    """The output format of a study."""
 
     TEXT = "text"
     JSON = "json"
@@ -45,7 +45,7 @@ TableArgument = Annotated[str, typer.Argument(metavar="FILE", help="a CSV file w
 FormatOption = Annotated[StudyFormat, typer.Option("--format", help="how to print it")]
 ColumnOption = Annotated[
     list[str] | None,
-    typer.Option("--column", metavar="FIELD=NAME", help="the column to read a quantity from; again for more"),
+    typer.Option("--column", metavar="FIELD=NAME", help="the column of a quantity; repeat for more"),
 ]
 
 
@@ -55,9 +55,7 @@ def study_scaling(
     column: ColumnOption = None,
     claim: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="N:MISSES:SLEEPS", help="figures told for N processes, in percent, to check: 8:50.33:0.04"
-        ),
+        typer.Option(metavar="N:MISSES:SLEEPS", help="a claim for N processes, in percent, to check: 8:50.33:0.04"),
     ] = None,
     format: FormatOption = StudyFormat.TEXT,
 ) -> None:
@@ -75,12 +73,12 @@ def study_partitions(
     file: TableArgument,
     processes: Annotated[int | None, typer.Option(min=2, max=1_000, help="how many processes ran")] = None,
     ask: Annotated[
-        list[str] | None, typer.Option(metavar="PARTITIONS:BATCH", help="a setting to predict; again for more")
+        list[str] | None, typer.Option(metavar="PARTITIONS:BATCH", help="a setting to predict; repeat for more")
     ] = None,
     column: ColumnOption = None,
     format: FormatOption = StudyFormat.TEXT,
 ) -> None:
-    """A structure split into partitions and refilled in batches: which setting is enough, and what do few cells tell?"""
+    """A structure split into partitions and refilled in batches: which setting is enough, and what do few cells show?"""
     _answer(
         lambda: partition_study(
             _read(file), _name(file), _chosen(column), processes, [setting_of(each) for each in ask or ()]
@@ -108,7 +106,7 @@ def study_cpu(
     ] = False,
     format: FormatOption = StudyFormat.TEXT,
 ) -> None:
-    """Processor counters: instructions per cycle, stalls, and what they do to the time a latch is held."""
+    """Processor counters: instructions per cycle, stalls, and their effect on the time a latch is held."""
     _answer(
         lambda: cpu_study(
             _read(file), _name(file), holder, None if against is None else (_read(against), _name(against))
@@ -121,12 +119,12 @@ def study_cpu(
 
 @study_cli.command("timer")
 def study_timer(
-    granularity: Annotated[str, typer.Option(metavar="TIME", help="of the timer to be, such as 1ms or 100us")],
-    need: Annotated[str, typer.Option(metavar="TIME", help="how long a waiter needs to wait in the mean")],
-    before: Annotated[str, typer.Option(metavar="TIME", help="granularity of the timer that is")] = "10ms",
+    granularity: Annotated[str, typer.Option(metavar="TIME", help="of the new timer, such as 1ms or 100us")],
+    need: Annotated[str, typer.Option(metavar="TIME", help="how long a waiter needs to wait on average")],
+    before: Annotated[str, typer.Option(metavar="TIME", help="granularity of the current timer")] = "10ms",
     format: FormatOption = StudyFormat.TEXT,
 ) -> None:
-    """Another timer granularity: what it changes for waiters that sleep on a timer, and for those that are posted."""
+    """Another timer granularity: its effect on waiters that sleep on a timer, and on those that are posted."""
     times = (("granularity", granularity), ("need", need), ("before", before))
     _answer(
         lambda: timer_study(*(_seconds(name, each) for name, each in times)), timer_page, f"a need of {need}", format
@@ -137,7 +135,7 @@ S = TypeVar("S", ScalingStudy, PartitionStudy, ParallelStudy, CpuStudy, TimerStu
 
 
 def _answer(make: Callable[[], S], page_of: Callable[[S], StudyPage], source: str, how: StudyFormat) -> None:
-    """Study and print; bad input is one line and exit code 2."""
+    """Study and print. Bad input is one line and exit code 2."""
     try:
         study = make()
     except BadStudy as error:
@@ -146,13 +144,13 @@ def _answer(make: Callable[[], S], page_of: Callable[[S], StudyPage], source: st
     if how is StudyFormat.JSON:
         typer.echo(study.model_dump_json(indent=2))
     elif how is StudyFormat.HTML:
-        from service.web.pages.study import study_html  # loads the pages, which no other form needs
+        from service.web.pages.study import study_html  # loads the pages, which no other format needs
 
         typer.echo(study_html(page, source), nl=False)
     else:
         text = "".join(each if each.isprintable() or each == "\n" else "?" for each in as_text(page))
         answer, _, rest = text.partition("\n\n")
-        typer.echo(f"{typer.style(answer, bold=True)}\n\n{rest}")  # the style is left out where it is no terminal
+        typer.echo(f"{typer.style(answer, bold=True)}\n\n{rest}")  # the style is left out if stdout is not a terminal
 
 
 def _read(name: str) -> str:
@@ -176,7 +174,7 @@ def _read(name: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise BadStudy(f"{name} is no text in UTF-8; save it as CSV in UTF-8") from None
+        raise BadStudy(f"{name} is not text in UTF-8; save it as CSV in UTF-8") from None
 
 
 def _name(name: str) -> str:
@@ -184,12 +182,12 @@ def _name(name: str) -> str:
 
 
 def _chosen(column: list[str] | None) -> Mapping[str, str]:
-    """Field → column, as told. Raises BadStudy."""
+    """Field → column, as given. Raises BadStudy."""
     chosen = {}
     for each in column or ():
         field, found, name = each.partition("=")
         if not (field and found and name):
-            raise BadStudy(f"{each!r} names no column; write FIELD=NAME, such as misses=latch_misses")
+            raise BadStudy(f"{each!r} has no column; write FIELD=NAME, such as misses=latch_misses")
         chosen[field.strip()] = name.strip().lower()
     return chosen
 
@@ -198,5 +196,5 @@ def _seconds(name: str, words: str) -> float:
     """A time in seconds. Raises BadStudy."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|µs|ms|s)\s*", words)
     if found is None:
-        raise BadStudy(f"--{name} {words!r} is no time; write 100us, 1ms or 2s")
+        raise BadStudy(f"--{name} {words!r} is not a time; write 100us, 1ms or 2s")
     return float(found[1]) * _SECONDS[found[2]]

@@ -1,4 +1,4 @@
-"""Text on a terminal: severities in colour, and as wide as the window; as it is where it is piped."""
+"""Text on a terminal: severities in colour, and as wide as the window. Unchanged in a pipe."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from service.render.parts import COLUMNS, LINE_WIDTH
 
 NARROWEST = 40
 _TABLE = re.compile(r"\S {2,}\S")
-"""Columns of a table, which would be lost where a line of it is wrapped."""
+"""Headings of tables. A wrapped line would destroy their columns."""
 _STYLES = (
     (r"(?mi)^critical(?=:)|severity critical\b", "bold red"),
     (r"(?mi)^warning(?=:)|severity warning\b", "bold yellow"),
@@ -23,17 +23,17 @@ _STYLES = (
     (r"(?m)^  ok(?= )", "green"),
     (r"(?m)^ *[A-Z][a-z][A-Za-z ]{0,24}(?=: )", "bold"),
 )
-"""What is picked out, and how; last come the labels that lines begin with."""
+"""The highlighted words and their styles; last the labels at the start of a line."""
 
 
 def fit_to_terminal() -> None:
-    """Let what is rendered from now on be no wider than the terminal; elsewhere it keeps the width of a document."""
+    """Make rendered text no wider than the terminal. Elsewhere it has the width of a document."""
     if sys.stdout.isatty():
         LINE_WIDTH.set(max(NARROWEST, min(COLUMNS, Console().width)))
 
 
 def show(text: str) -> None:
-    """Print a report: in colour on a terminal unless NO_COLOR is set, else the same characters as ever."""
+    """Print a report: in colour on a terminal unless NO_COLOR is set, else as plain text."""
     if not sys.stdout.isatty():
         typer.echo(text)
         return
@@ -50,7 +50,7 @@ def show(text: str) -> None:
 
 
 def _within(line: str, wide: int) -> list[str]:
-    """A line, or the lines it becomes in a window that is narrower; a table is left to the terminal."""
+    """A line, or its parts in a narrower window. Tables are left to the terminal."""
     if len(line) <= wide or _TABLE.search(line):
         return [line]
     indent = line[: len(line) - len(line.lstrip())]

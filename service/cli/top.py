@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 def top(
     url: Annotated[
-        str | None, typer.Option(help="address of a running service; without it, the databases are polled from here")
+        str | None, typer.Option(help="address of a running service; without it, this command polls the databases")
     ] = None,
     token_file: Annotated[Path | None, typer.Option(help=f"file with a token for it; else {TOKEN_VARIABLE}")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="scripted databases, to look around")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="scripted databases, to try it out")] = False,
     interval: Annotated[float, typer.Option(min=1, max=60, help="seconds between two looks")] = 2.0,
     config: ConfigOption = CONFIG,
 ) -> None:
@@ -34,9 +34,9 @@ def top(
     try:
         require("textual", "top", "the screens of `latchscope top`")
         with _source(url, token_file, demo, config) as source:
-            from service.top.app import TopApp  # loads the screens' library, which no other command needs
+            from service.top.app import TopApp  # loads the library for screens, which no other command needs
 
-            logging.getLogger().addHandler(logging.NullHandler())  # lines of a log would run across the screen
+            logging.getLogger().addHandler(logging.NullHandler())  # log lines would run across the screen
             TopApp(source, interval).run()
     except (MissingExtra, ServiceRefused, BadSettings, StoreError) as error:
         fail(str(error))
@@ -44,7 +44,7 @@ def top(
 
 @contextmanager
 def _source(url: str | None, token_file: Path | None, demo: bool, config: Path) -> "Iterator[TopSource]":
-    """What is watched; asked once, so that a wrong address is one line and not a screen."""
+    """The databases to watch. It asks once first, so that a wrong address is one line and not a screen."""
     from service.top.source import PolledDirectly, RunningService
 
     if url is not None:
@@ -54,7 +54,7 @@ def _source(url: str | None, token_file: Path | None, demo: bool, config: Path) 
         return
     settings = sources.demo(list(scenarios()), 0, "sqlite://", 2.0) if demo else sources.read(config)
     if not settings.databases:
-        fail(f"{config} names no database; add one under `databases`, or look around with --demo")
+        fail(f"{config} names no database; add one under `databases`, or try it with --demo")
     polled = PolledDirectly(settings, "demo" if demo else str(config))
     try:
         yield polled

@@ -1,4 +1,4 @@
-"""`latchscope whatif`: what a change of gets, children, batch, processes or timer would make of a child latch."""
+"""`latchscope whatif`: what a change of gets, children, batch, processes or timer does to a child latch."""
 
 import re
 from collections.abc import Callable
@@ -27,17 +27,17 @@ MILLISECONDS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 def whatif(
     subject: Annotated[str, typer.Argument(metavar="DB|FILE", help="a database of the store, or a capture")],
     cache: Annotated[
-        str | None, typer.Option(help="cache whose child latch is meant; the one with most sleeps")
+        str | None, typer.Option(help="cache of the child latch; default: the child with most sleeps")
     ] = None,
     gets: Annotated[
         str | None, typer.Option(metavar="FACTOR", help="gets per unit of work: 0.2 or 20% is a fall of 80 %")
     ] = None,
-    children: Annotated[str | None, typer.Option(metavar="NUMBER", help="latches in place of one")] = None,
+    children: Annotated[str | None, typer.Option(metavar="NUMBER", help="latches instead of one")] = None,
     batch: Annotated[str | None, typer.Option(metavar="NUMBER", help="units of work per get; needs --hold")] = None,
     hold: Annotated[str | None, typer.Option(metavar="FACTOR", help="hold time: 0.5 or 50% is half of it")] = None,
     processes: Annotated[str | None, typer.Option(metavar="FACTOR", help="active sessions, such as 2x")] = None,
     timer: Annotated[str | None, typer.Option(help="grain of the timer waiters sleep on, such as 1ms")] = None,
-    timer_now: Annotated[str | None, typer.Option(help="its grain now, where waiters do sleep on one")] = None,
+    timer_now: Annotated[str | None, typer.Option(help="its current grain, if waiters sleep on one")] = None,
     window: Annotated[
         str | None, typer.Option(help="with a database: how much of the past to model, such as 30m")
     ] = None,
@@ -45,7 +45,7 @@ def whatif(
     store: StoreOption = None,
     config: ConfigOption = CONFIG,
 ) -> None:
-    """Try a change on paper: misses, work and sleeps of a child latch, each with its interval, or why nothing can be said."""
+    """Try a change on paper: misses, work and sleeps of a child latch, each with its interval, or why there is no prediction."""
     try:
         observed = _observed(subject, cache, window, store, config)
         found = answer(observed, _asked(cache, gets, children, batch, hold, processes, timer, timer_now))
@@ -127,8 +127,8 @@ def _observed(subject: str, cache: str | None, window: str | None, store: str | 
         return of_change(subject, change_of(subject), cache)
     if store is None and not config.exists():
         fail(
-            f"{subject} is no file, and there is no configuration {config} to look a database up in; name a capture, or "
-            "say --config FILE or --store URL"
+            f"{subject} is not a file, and there is no configuration {config} with databases; name a capture, or "
+            "give --config FILE or --store URL"
         )
     length: timedelta = WINDOW if window is None else parse_duration("--window", window)
     with opened_store(store, config, subject) as opened:
@@ -136,7 +136,7 @@ def _observed(subject: str, cache: str | None, window: str | None, store: str | 
 
 
 def as_text(found: WhatIfOut) -> str:
-    """The sentence, what it rests on, the figures, and what to remember."""
+    """The sentence, its basis, the figures, and the notes."""
     cache = "cache unknown" if found.cache == "unknown" else found.cache
     intervals = "1 interval" if found.intervals == 1 else f"{found.intervals} intervals"
     lines = [

@@ -1,1 +1,1 @@
-"""Settings, secrets, units, logging and the audit log: what an operator sets."""
+"""Settings, secrets, units, logging and the audit log: everything an operator sets."""

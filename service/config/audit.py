@@ -1,4 +1,4 @@
-"""The audit log: who did what to which database; to the log always, and to a file of JSON lines where one is set."""
+"""The audit log: who did what to which database. Always in the log, and in a file of JSON lines if one is set."""
 
 import json
 import logging
@@ -15,7 +15,7 @@ class Audit:
         self._file = file
 
     def record(self, caller: str, action: str, database: str, outcome: str) -> None:
-        """One action with its outcome. The log says when the file cannot be written, and the action stands."""
+        """One action with its outcome. The log says when the file cannot be written; the action is still done."""
         log.info("%s: %s on %s: %s", caller, action, database, outcome)
         if self._file is None:
             return

@@ -1,4 +1,4 @@
-"""The form of a dsn. A mistake that the driver would refuse in its own words is named before anybody connects."""
+"""The form of a dsn. A mistake is reported before any connect, in clearer words than the driver's."""
 
 import re
 
@@ -9,7 +9,7 @@ _ALIAS = re.compile(r"[A-Za-z][\w.$#-]*")
 
 
 def plain_dsn(dsn: str) -> str:
-    """The dsn as it is. Raises ValueError where no driver could use it; a password in it is not repeated."""
+    """The dsn unchanged. Raises ValueError if no driver could use it. A password in it is not repeated."""
     text = dsn.strip()
     if not text:
         raise ValueError(f"is empty; {WRITE}")
@@ -20,7 +20,9 @@ def plain_dsn(dsn: str) -> str:
     if text.lower().startswith("jdbc:"):
         raise ValueError("is an address for JDBC; leave out everything up to the @ and write host:port/service")
     if "@" in text:
-        raise ValueError("holds a user or a password; set `user` and `password_file`, and write host:port/service here")
+        raise ValueError(
+            "has a user or a password in it; set `user` and `password_file`, and write host:port/service here"
+        )
     if re.search(r"\s", text):
         raise ValueError(f"holds a space; {WRITE}")
     if found := _SID.fullmatch(text):
@@ -36,5 +38,5 @@ def plain_dsn(dsn: str) -> str:
 
 
 def is_alias(dsn: str) -> bool:
-    """Whether it is a name that only a tnsnames.ora can resolve."""
+    """Whether it is a name that needs a tnsnames.ora."""
     return _ALIAS.fullmatch(dsn.strip()) is not None

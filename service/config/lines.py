@@ -1,4 +1,4 @@
-"""Which line of a YAML file a setting stands on, and what is wrong with a file that is no YAML."""
+"""The line of each setting in a YAML file, and what is wrong with a file that is not YAML."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ Place = tuple[str | int, ...]
 """Names and indexes that lead to a setting: `("databases", 0, "dsn")`."""
 
 _IN_PLAIN_WORDS: Mapping[str, str] = {
-    "that cannot start any token": "a character that nothing can begin with; indent with spaces, and put text that begins with "
+    "that cannot start any token": "no value can start with this character; indent with spaces, and put text that starts with "
     "a sign such as @ or % in quotes",
     "mapping values are not allowed": "a colon too many, or a line that is indented more than the one above; put text with `: ` "
     "in it in quotes",
-    "could not find expected ':'": "a name without a colon, or a text that is not ended",
-    "expected <block end>": "a line that is indented otherwise than its neighbours; members of one group begin in one column",
+    "could not find expected ':'": "a name without a colon, or a text without its end",
+    "expected <block end>": "a line with another indentation than its neighbours; members of one group start in the same column",
     "expected ',' or ']'": "a list that is not closed; end it with ]",
     "expected ',' or '}'": "a group that is not closed; end it with }",
     "while scanning a quoted scalar": "a quote that is not closed",
-    "but found '<stream end>'": "the file ends before something is closed",
-    "undefined alias": "an * that YAML takes for an alias; put the text in quotes",
+    "but found '<stream end>'": "the file ends too early",
+    "undefined alias": "YAML reads this * as an alias; put the text in quotes",
 }
-"""What PyYAML says → what the reader can do about it."""
+"""What PyYAML says → what the reader can do."""
 
 
 class NotYaml(Exception):
-    """A text that cannot be read as YAML: one line with the place, what is wrong and the way out."""
+    """A text that is not YAML: one line with the place, the mistake and the way out."""
 
     def __init__(self, line: int | None, why: str) -> None:
         super().__init__(f"is not valid YAML: {why}")
@@ -35,20 +35,20 @@ class NotYaml(Exception):
 
 @dataclass(frozen=True, slots=True)
 class YamlText:
-    """What a YAML text holds, and where."""
+    """The content of a YAML text, and its places."""
 
     members: Any
     lines: Mapping[Place, int]
     repeated: tuple[tuple[Place, int, int], ...]
-    """Names that stand twice in one group, with both lines; YAML itself would take the last in silence."""
+    """Names that occur twice in one group, with both lines. YAML itself would silently use the last one."""
 
     def line_of(self, place: Place) -> int | None:
-        """The line of a setting; where it is not there, of the group that lacks it."""
+        """The line of a setting. If it is missing, the line of its group."""
         return next((self.lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in self.lines), None)
 
 
 def yaml_text(text: str) -> YamlText:
-    """A text with the lines of what it holds. Raises NotYaml."""
+    """A text with the line of each value. Raises NotYaml."""
     try:
         root = yaml.compose(text, yaml.SafeLoader)
         members = yaml.safe_load(text)
@@ -80,7 +80,7 @@ def _places(node: yaml.Node, place: Place) -> Iterator[tuple[Place, int]]:
 
 def _not_yaml(error: yaml.YAMLError) -> NotYaml:
     if not isinstance(error, yaml.MarkedYAMLError):
-        return NotYaml(None, "it holds a character that YAML does not allow; save it as UTF-8")
+        return NotYaml(None, "it has a character that YAML does not allow; save it as UTF-8")
     mark = error.problem_mark or error.context_mark
     said = f"{error.context or ''} {error.problem or ''}"
     if r"'\t'" in said:

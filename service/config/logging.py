@@ -1,4 +1,4 @@
-"""Logs on stderr, one line each, UTC; never a credential, for none is ever passed to a logger."""
+"""Logs on stderr, one line each, UTC. No credential is ever passed to a logger."""
 
 import json
 import logging
@@ -11,19 +11,19 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class OneLine(logging.Formatter):
-    """A record is one line of characters that can be seen; only a trace of our own has more lines."""
+    """A record is one line of visible characters. Only our own stack trace has more lines."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  the name is logging's
         """The line of a record."""
         return visible(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  as above
-        """The trace below it."""
+        """The stack trace below it."""
         return visible(super().formatException(ei), keep="\n")
 
 
 class JsonLine(OneLine):
-    """A record is one JSON object on one line; characters that cannot be seen are escapes of JSON."""
+    """A record is one JSON object on one line. Invisible characters are JSON escapes."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The object of a record."""

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: every mistake with its line, in words of our own, and the name that was meant."""
+"""What is wrong with a configuration: every mistake with its line, in our own words, with the probable name."""
 
 import os
 import re
@@ -20,7 +20,7 @@ NO_DATABASES = "no databases; list them under `databases`, or let `latchscope in
 _CHOICE = re.compile(r"'([^']*)'")
 _NAME = r"^[A-Za-z0-9]"
 _TOLD_BY_US = re.compile("two databases are named|which is not under `databases`")
-"""What `own_mistakes` tells with its line."""
+"""Mistakes that `own_mistakes` reports with their line."""
 _LIMITS: Mapping[str, str] = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 _SHAPES: Mapping[str, str] = {
     "list": "a list: one entry per line, each with `- ` before it",
@@ -33,19 +33,19 @@ _SHAPES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ConfigMistake:
-    """One thing to put right: on which line, in which setting, and what."""
+    """One thing to correct: the line, the setting, and what."""
 
     line: int | None
     where: str
     what: str
 
     def __str__(self) -> str:
-        """Setting and sentence, without the line, which stands behind the name of the file."""
+        """Setting and sentence. The line goes after the file name instead."""
         return f"{self.where}: {self.what}" if self.where else self.what
 
 
 def mistakes_of(errors: Iterable[ErrorDetails], text: YamlText) -> Iterator[ConfigMistake]:
-    """What the model of the settings refused, in words of our own."""
+    """What the model of the settings refused, in our own words."""
     for error in errors:
         place = _place(error["loc"])
         if not _TOLD_BY_US.search(_own_words(error)):
@@ -55,9 +55,9 @@ def mistakes_of(errors: Iterable[ErrorDetails], text: YamlText) -> Iterator[Conf
 
 
 def own_mistakes(text: YamlText) -> Iterator[ConfigMistake]:
-    """What a model cannot see, or not beside other mistakes: names that stand twice, and names of what is not there."""
+    """Mistakes that the model misses: names that occur twice, and names of things that do not exist."""
     for place, first, again in text.repeated:
-        yield ConfigMistake(again, _dotted(place), f"stands on line {first} already; keep one")
+        yield ConfigMistake(again, _dotted(place), f"is on line {first} already; keep one")
     named: dict[str, int | None] = {}
     for index, entry in _entries(text, "databases"):
         name, dsn, line = entry.get("name"), entry.get("dsn"), text.line_of(("databases", index, "name"))
@@ -84,7 +84,7 @@ def own_mistakes(text: YamlText) -> Iterator[ConfigMistake]:
 
 
 def _entries(text: YamlText, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The entries of a setting that is a list, as far as they are groups."""
+    """The entries of a list setting, if they are groups."""
     entries = text.members.get(name) if isinstance(text.members, dict) else None
     yield from (
         (index, entry)
@@ -94,14 +94,14 @@ def _entries(text: YamlText, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def meant(word: str, names: Iterable[str]) -> str:
-    """'; did you mean X?' where a name is near, else the names there are."""
+    """'; did you mean X?' if a name is similar, else the list of names."""
     every = list(names)
     close = get_close_matches(word.lower(), every, n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else f"; there are: {', '.join(every) or 'none'}"
+    return f"; did you mean {close[0]}?" if close else f"; the names are: {', '.join(every) or 'none'}"
 
 
 def settings_below(place: Place) -> Mapping[str, Any]:
-    """The settings of the group, or of the entries of the list, that a place leads to."""
+    """The settings of the group, or of the entries of the list, at a place."""
     model: type[BaseModel] | None = Settings
     for part in place:
         if model is None:
@@ -119,12 +119,12 @@ def _model_in(kind: Any) -> type[BaseModel] | None:
 
 
 def _place(location: tuple[int | str, ...]) -> Place:
-    """A location without what the model adds to it: names of the alternatives of a union."""
+    """A location without the model's additions: names of the alternatives of a union."""
     return tuple(part for part in location if isinstance(part, int) or re.fullmatch(r"[^\[(]+", part))
 
 
 def _variable(place: Place, text: YamlText) -> str | None:
-    """The variable of the environment that a setting came from, where it did."""
+    """The environment variable of a setting, if it came from one."""
     for length in range(len(place), 0, -1):
         found = _in_environment(*place[:length])
         if found is not None and (length == 1 or place not in text.lines):
@@ -159,7 +159,7 @@ def _sentence(error: ErrorDetails, place: Place) -> str:
     if kind == "missing":
         return f"is missing; every entry of `{place[0]}` needs it"
     if kind in ("literal_error", "enum"):
-        return f"{given!r} cannot be chosen{meant(str(given), _CHOICE.findall(about['expected']))}"
+        return f"{given!r} is not a choice{meant(str(given), _CHOICE.findall(about['expected']))}"
     unit = _unit(place)
     if limits := [f"{words} {about[name]:g}{unit}" for name, words in _LIMITS.items() if name in about]:
         shown = f"{given:g} s" if unit and isinstance(given, int | float) else repr(given)
@@ -167,7 +167,7 @@ def _sentence(error: ErrorDetails, place: Place) -> str:
     if kind == "string_pattern_mismatch":
         return _form(str(about["pattern"]), given)
     if kind.endswith("too_short"):
-        return "is empty; give a value, or leave the setting out"
+        return "is empty; give a value, or leave out the setting"
     if kind.startswith(("int_", "float_")):
         return f"{given!r} is not a number"
     shape = next((words for name, words in _SHAPES.items() if kind.startswith(name)), None)
@@ -175,7 +175,7 @@ def _sentence(error: ErrorDetails, place: Place) -> str:
 
 
 def _unit(place: Place) -> str:
-    """The unit of a setting that is a duration; none of another."""
+    """The unit of a setting that is a duration. None for others."""
     setting = settings_below(place[:-1]).get(str(place[-1]))
     if setting is None:
         return ""
@@ -184,10 +184,10 @@ def _unit(place: Place) -> str:
 
 
 def _form(pattern: str, given: object) -> str:
-    """What a setting has to look like. An address may hold a secret, so only names are repeated."""
+    """The required form of a setting. An address may contain a secret, so only names are repeated."""
     if pattern.startswith(_NAME):
         return f"{given!r} cannot be a name; use letters, digits, `_`, `.` and `-`, at most 63, the first a letter or digit"
-    return "is no address; write http://host or https://host, without spaces"
+    return "is not an address; write http://host or https://host, without spaces"
 
 
 def _name_meant(place: Place) -> str:
@@ -204,5 +204,5 @@ def _name_meant(place: Place) -> str:
     if homes:
         return f" here; did you mean {' or '.join(f'{home}.{word}' for home in homes)}?"
     if word in Settings.model_fields:
-        return f" here; `{word}` stands by itself, with nothing before it on its line"
+        return f" here; `{word}` is at the top level, without indentation"
     return "; docs/configuration.md has them all"

@@ -16,31 +16,31 @@ _HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 
 
 class NotificationSettings(BaseModel):
-    """One receiver and what it gets. Its address stands in a file of its own, since it nearly always holds a secret."""
+    """One receiver and what it gets. Its address is in a file of its own, because it nearly always includes a secret."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
-    """What log, metrics and store call the receiver, since its address is a secret."""
+    """The name of the receiver in log, metrics and store. Its address is a secret."""
     url_file: Path
     """File with one address in the form of [Apprise](https://appriseit.com/services/), such as `slack://…`,
-    `msteams://…`, `pagerduty://…` or `mailtos://…`. Lines that begin with `#` are skipped. Read at each attempt, so a changed
+    `msteams://…`, `pagerduty://…` or `mailtos://…`. Lines that start with `#` are skipped. Read at each attempt, so a changed
     address needs no restart."""
     on: list[Literal["begin", "worse", "end"]] = Field(["begin", "end"], min_length=1)
-    """Which changes are sent. An episode that reaches `min_severity` later than it began is sent then, once."""
+    """Which changes are sent. An episode that reaches `min_severity` after its begin is sent then, once."""
     databases: list[str] = []
-    """Names of the databases to report; all of them without it."""
+    """Names of the databases to report. Default: all."""
     min_severity: Severity = Severity.WARNING
-    """Episodes whose peak so far is below it are not told."""
+    """Episodes with a lower peak are not sent."""
     group: Seconds = Field(30.0, ge=0, le=3600)
-    """How long a change waits for others, so that one incident is one message. `0s` sends each by itself, which receivers
-    need that resolve an incident by its title, such as PagerDuty."""
+    """How long a change waits for others, so that one incident is one message. `0s` sends each separately. Receivers that
+    resolve an incident by its title, such as PagerDuty, need that."""
     quiet_hours: str | None = None
-    """Hours in which less than `quiet_below` waits for their end, such as `22:00-07:00`."""
+    """Hours in which changes below `quiet_below` wait for the end, such as `22:00-07:00`."""
     quiet_zone: str = "UTC"
     """The time zone of `quiet_hours`, such as `Europe/Berlin`."""
     quiet_below: Severity = Severity.CRITICAL
-    """Episodes whose peak so far is at least this are sent in quiet hours too."""
+    """Episodes with at least this peak are sent in quiet hours too."""
 
     @model_validator(mode="before")
     @classmethod
@@ -52,7 +52,7 @@ class NotificationSettings(BaseModel):
     def _two_times(cls, hours: str | None) -> str | None:
         match = _HOURS.fullmatch(hours or "")
         if hours is not None and (match is None or match[1] + match[2] == match[3] + match[4]):
-            raise ValueError(f"{hours!r} is no span of a day; write two different times, such as 22:00-07:00")
+            raise ValueError(f"{hours!r} is not a span of a day; write two different times, such as 22:00-07:00")
         return hours
 
     @field_validator("quiet_zone")
@@ -61,21 +61,21 @@ class NotificationSettings(BaseModel):
         try:
             ZoneInfo(zone)
         except (OSError, ValueError, KeyError):
-            raise ValueError(f"{zone!r} is no time zone of this machine; write one such as Europe/Berlin") from None
+            raise ValueError(f"{zone!r} is not a time zone of this machine; write one such as Europe/Berlin") from None
         return zone
 
     @property
     def target(self) -> str:
-        """What log, metrics and store call it."""
+        """Its name in log, metrics and store."""
         return self.name
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """Its kind, in words."""
         return "notification"
 
     def held_until(self, at: datetime, peak: Severity) -> datetime:
-        """When a change of `at` (UTC) may be told: at once, or at the end of the quiet hours it fell into."""
+        """When a change of `at` (UTC) may be sent: at once, or at the end of its quiet hours."""
         match = _HOURS.fullmatch(self.quiet_hours or "")
         if match is None or peak.rank >= self.quiet_below.rank:
             return at

@@ -1,15 +1,15 @@
-"""What webhooks and notifications share: names, databases and the word `on`."""
+"""The common part of webhooks and notifications: names, databases and the word `on`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 
 class Receiver(Protocol):
-    """A receiver: its name, its databases (all where none is named), and its kind."""
+    """A receiver: its name, its databases (all if none is named), and its kind."""
 
     @property
     def target(self) -> str:
-        """What log, metrics and store call them."""
+        """Its name in log, metrics and store."""
         ...
 
     @property
@@ -21,14 +21,14 @@ class Receiver(Protocol):
 
 
 def named_on(members: Any) -> Any:
-    """YAML 1.1 reads the bare key `on` as true; here it is a word."""
+    """YAML 1.1 reads the bare key `on` as true. Here it is a word."""
     if isinstance(members, dict) and True in members:
         return {("on" if name is True else name): value for name, value in members.items()}
     return members
 
 
 def checked(receivers: Sequence[Receiver], databases: Iterable[str]) -> None:
-    """Raise ValueError where two have one name, or one names a database that is not there."""
+    """Raise ValueError if two have the same name, or if one names a database that does not exist."""
     known, names = set(databases), [receiver.target for receiver in receivers]
     for receiver in receivers:
         if names.count(receiver.target) > 1:

@@ -1,4 +1,4 @@
-"""Where passwords come from: a file, the environment or a command. They are read for each login and kept nowhere."""
+"""Where passwords come from: a file, the environment or a command. They are read at each login and kept nowhere."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ _BY_HAND = "run it by hand as the account of latchscope; it prints the password 
 
 
 def password_of(database: DatabaseSettings) -> str:
-    """The password in force right now. Raises SetupError, which never holds any of it."""
+    """The current password. Raises SetupError, which never contains any of it."""
     if database.password_file is not None:
         return read_secret(database.password_file, f"{database.name}: password_file")
     if database.password_env is not None:
@@ -27,7 +27,7 @@ def password_of(database: DatabaseSettings) -> str:
 
 
 def fingerprint(user: str, password: str) -> str:
-    """Tells one credential from another without keeping it."""
+    """A mark that distinguishes credentials without keeping one."""
     return hashlib.sha256(f"{user}\0{password}".encode()).hexdigest()
 
 
@@ -38,7 +38,7 @@ def read_secret(path: Path, what: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise SetupError(
-            f"{what} {path} cannot be read: {why}; put the path right, or give the right to read it"
+            f"{what} {path} cannot be read: {why}; correct the path, or give the right to read it"
         ) from None
 
 
@@ -57,6 +57,6 @@ def _from_command(database: DatabaseSettings) -> str:
             f"{database.name}: password_command took longer than {COMMAND_SECONDS:g} s; {_BY_HAND}"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "what it prints is not text"
+        why = error.strerror if isinstance(error, OSError) else "its output is not text"
         raise SetupError(f"{database.name}: password_command cannot be run: {why}; {_BY_HAND}") from None
     return done.stdout.rstrip("\r\n")

@@ -1,4 +1,4 @@
-"""Every setting with its default and its reason, from which `make docs` writes the table of docs/configuration.md."""
+"""Every setting with its default and its reason. `make docs` writes the table of docs/configuration.md from it."""
 
 import ipaddress
 import socket
@@ -23,110 +23,110 @@ _DAY = 86400.0
 
 
 class BadSettings(Exception):
-    """A configuration that cannot be used: one line with the setting, what is wrong and the way out."""
+    """An unusable configuration: one line with the setting, the mistake and the way out."""
 
 
 class OracleSettings(Strict):
-    """How this process speaks to Oracle; one mode per process, because thick mode is process-wide."""
+    """How this process talks to Oracle. One mode per process, because thick mode is process-wide."""
 
     mode: Literal["thin", "thick"] = "thin"
     """`thin` needs no Oracle client and reaches 12.1 and later. `thick` needs an Instant Client and reaches 11.2.
-    One mode per process, because the driver allows no other; run a second process for a mixed fleet."""
+    One mode per process, because the driver allows no other. Run a second process for a mixed fleet."""
     client_dir: Path | None = None
-    """Folder of the Instant Client for thick mode, where it is not on the library path."""
+    """Folder of the Instant Client for thick mode, if it is not on the library path."""
     connect_timeout: Seconds = Field(15.0, gt=0)
-    """For the whole login, because a listener that accepts and says nothing would be waited for without end."""
+    """Limit for the whole login. A listener that accepts and says nothing would block it forever."""
     statements: Literal["grouped", "single"] = "grouped"
-    """`grouped` asks for most views together, so that a poll takes three round trips in place of fourteen; `single` asks for each
-    view by a statement of its own. A group that is refused, fails or is slow is asked for view by view for an hour."""
+    """`grouped` reads most views together, so that a poll takes three round trips instead of fourteen. `single` reads each
+    view by its own statement. A group that is refused, fails or is slow is read view by view for an hour."""
     statement_timeout: Seconds = Field(5.0, gt=0)
-    """A statement that takes longer is cancelled; its session is kept where it answers a ping, else replaced."""
+    """A statement that takes longer is cancelled. Its session is kept if it answers a ping, else replaced."""
 
 
 class Defaults(Strict):
-    """What holds for every database that does not say otherwise."""
+    """Values for every database without its own."""
 
     interval: Seconds = Field(15.0, gt=0)
-    """Time between polls of a database that has no `interval` of its own. Often enough to see a storm begin,
-    seldom enough to cost next to nothing. At least 10 s."""
+    """Time between polls of a database without its own `interval`. Often enough to see a storm begin,
+    rarely enough to cost next to nothing. At least 10 s."""
     confirm: Literal["on_request", "once_per_episode"] = "on_request"
-    """When a confirming query runs: `on_request` only through REST, `once_per_episode` also once as a trouble
+    """When a confirming query runs: `on_request` only through REST, `once_per_episode` also once when a trouble
     begins. It gives one number without names, and has the deadline of every statement."""
     look_for_blocker: Switch = "on"
     """Whether latchscope looks for the session that holds what others hang on: one statement at v$rowcache_parent in a hang,
-    no more than once a minute, in the audit log. Nothing is ever killed."""
+    at most once a minute, with an entry in the audit log. latchscope never kills a session."""
     blocker_look_timeout: Seconds = Field(3.0, gt=0)
-    """Deadline of each statement of that look, shorter than that of a poll because it walks through what hangs. One that
-    takes longer is cancelled, the diagnosis says so, and the polls go on over the same session."""
+    """Deadline of each statement of that look. It is shorter than that of a poll, because the look reads what hangs. A statement
+    that takes longer is cancelled, the diagnosis says so, and the polls go on over the same session."""
     budget: float = Field(0.01, gt=0, le=1)
-    """Share of the interval for which a poll may keep the database at work, the way there and back not counted. Where
-    polls take more, they come less often."""
+    """The part of the interval that a poll may take on the database, without the network. If polls take more, they run
+    less often."""
 
 
 class HistorySettings(Strict):
     """How long each tier of the history is kept."""
 
     snapshots: Seconds = Field(2 * _DAY, ge=3600)
-    """Whole polls, which can be diagnosed again. The largest tier beside the next."""
+    """Whole polls, which can be diagnosed again. The largest tier next to the following one."""
     polls: Seconds = Field(2 * _DAY, ge=7200)
     """What changed with every poll. At least 2 h."""
     five_minutes: Seconds = Field(14 * _DAY, ge=_DAY)
     """Roll-ups of five minutes. Not shorter than `history.polls`."""
     hourly: Seconds = Field(400 * _DAY, ge=_DAY)
-    """Roll-ups of an hour, so that this month can be held against the same of last year. Not shorter than
+    """Hourly roll-ups, so that you can compare this month with the same month of last year. Not shorter than
     `history.five_minutes`."""
     diagnoses: Seconds = Field(90 * _DAY, ge=3600)
     """Diagnoses, kept when the verdict changes and every five minutes while it does not."""
     episodes: Seconds = Field(730 * _DAY, ge=_DAY)
-    """Episodes that ended, marks, results of confirming queries, who was told."""
+    """Ended episodes, marks, results of confirming queries, deliveries."""
 
     @model_validator(mode="after")
     def _coarser_for_longer(self) -> "HistorySettings":
         if not self.polls <= self.five_minutes <= self.hourly:
-            raise ValueError("the coarser must be kept at least as long: polls, then five_minutes, then hourly")
+            raise ValueError("keep each coarser tier at least as long: polls, then five_minutes, then hourly")
         return self
 
 
 class FleetSettings(Strict):
-    """An engine that holds the metrics of many cells: Prometheus, VictoriaMetrics, Mimir, Thanos. See docs/scale.md."""
+    """An engine with the metrics of many cells: Prometheus, VictoriaMetrics, Mimir, Thanos. See docs/scale.md."""
 
     prometheus: str | None = Field(None, pattern=r"^https?://[!-?A-~]+$")
-    """Its address, below which `/api/v1/query` lies. With it `/fleet` and `GET /api/v1/fleet` show every database
-    that it knows."""
+    """Its address, without `/api/v1/query`. With it `/fleet` and `GET /api/v1/fleet` show every database
+    in the engine."""
     token_file: Path | None = None
     """File with a bearer token for it."""
     timeout: Seconds = Field(5.0, gt=0, le=60)
-    """For all questions of one page together."""
+    """Limit for all queries of one page together."""
 
 
 class DatabaseSettings(Strict):
     """One database to watch: one instance, one connection."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
-    """The label `db` of metrics and the name in addresses: letters, digits, `_`, `.`, `-`, at most 63. Names must
-    differ."""
+    """The label `db` of metrics and the name in addresses: letters, digits, `_`, `.`, `-`, at most 63. Each name must be
+    unique."""
     dsn: str = Field(min_length=1)
     """`host:port/service`, a TNS alias or descriptor, or `demo:NAME` for a scripted database."""
     cluster: str | None = None
     """Groups the instances of one cluster; becomes the label `cluster`."""
     user: str = "LATCHSCOPE"
-    """The Oracle user. `latchscope grants` prints the script that makes one who can only read."""
+    """The Oracle user. `latchscope grants` prints the script that creates a user who can only read."""
     password_file: Path | None = None
-    """File that holds the password and nothing else. Read at each login, so a changed password needs no restart.
+    """File with the password and nothing else. Read at each login, so a changed password needs no restart.
     One of the three password settings, except for scripted databases."""
     password_env: str | None = None
-    """Name of the environment variable that holds the password."""
+    """Name of the environment variable with the password."""
     password_command: list[str] | None = Field(None, min_length=1)
-    """Command that prints the password, as a list; no shell takes part."""
+    """Command that prints the password, as a list. No shell is used."""
     config_dir: Path | None = None
     """Folder of `tnsnames.ora`, for a `dsn` that is an alias."""
     wallet_dir: Path | None = None
     """Folder of the wallet, for TCPS."""
     wallet_password_file: Path | None = None
-    """File that holds the wallet's password."""
+    """File with the wallet's password."""
     interval: Seconds | None = Field(None, gt=0)
-    """Time between polls of this database. At least 10 s, but for scripted databases. Where there is none,
-    `defaults.interval` holds."""
+    """Time between polls of this database. At least 10 s, except for scripted databases. Default:
+    `defaults.interval`."""
 
     @field_validator("dsn")
     @classmethod
@@ -135,7 +135,7 @@ class DatabaseSettings(Strict):
 
     @property
     def scripted(self) -> str | None:
-        """Name of the scenario, when this is a scripted database."""
+        """Name of the scenario, if this is a scripted database."""
         return self.dsn.removeprefix(DEMO) if self.dsn.startswith(DEMO) else None
 
     @field_validator("password_env", "password_command")
@@ -165,11 +165,11 @@ class Settings(BaseSettings):
     )
 
     listen: str = "127.0.0.1:8000"
-    """Address and port, the address as numbers or `localhost`. Loopback, because without tokens whoever reaches
-    the port may read."""
+    """Address and port, the address as numbers or `localhost`. The default is loopback, because without tokens everybody who
+    reaches the port may read."""
     store: str = "sqlite:///latchscope.db"
-    """SQLAlchemy URL of the store of the history. SQLite needs nothing else to run; its file is made at the first
-    start. PostgreSQL: `postgresql+psycopg://user@host/database`."""
+    """SQLAlchemy URL of the store of the history. SQLite needs nothing else; the first start creates its
+    file. PostgreSQL: `postgresql+psycopg://user@host/database`."""
     oracle: OracleSettings = OracleSettings()
     defaults: Defaults = Defaults()
     auth: AuthSettings = AuthSettings()
@@ -177,11 +177,11 @@ class Settings(BaseSettings):
     history: HistorySettings = HistorySettings()
     spool: SpoolSettings = SpoolSettings()
     public_url: str | None = Field(None, pattern=r"^https?://[!-~]+$")
-    """Where people reach the pages, for links in what is sent to them."""
+    """Where people reach the pages, for links in messages."""
     webhooks: list[WebhookSettings] = []
-    """Who is told when an episode begins, grows worse or ends, one entry per receiver. See [below](#webhooks)."""
+    """Receivers of an episode's begin, worsening or end by webhook, one entry each. See [below](#webhooks)."""
     notifications: list[NotificationSettings] = []
-    """Who is told of episodes by chat, pager or mail, one entry per receiver. See [notifications.md](notifications.md)."""
+    """Receivers of episodes by chat, pager or mail, one entry each. See [notifications.md](notifications.md)."""
     telemetry: TelemetrySettings = TelemetrySettings()
     replica: ReplicaSettings = ReplicaSettings()
     fleet: FleetSettings = FleetSettings()
@@ -221,22 +221,22 @@ class Settings(BaseSettings):
 
     @property
     def watches_something(self) -> bool:
-        """Whether there is anything to show: databases of its own, or those of other cells."""
+        """Whether there is anything to show: its own databases, or those of other cells."""
         return bool(self.databases) or self.fleet.prometheus is not None
 
     @property
     def replica_name(self) -> str:
-        """How other processes know this one."""
+        """The name of this process for others."""
         return self.replica.name or f"{socket.gethostname()}:{self.port}"
 
     @property
     def shortest_interval(self) -> float:
-        """Seconds between the polls of the quickest database."""
+        """Seconds between the polls of the database with the shortest interval."""
         return min((self.interval_of(database) for database in self.databases), default=self.defaults.interval)
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach us."""
+        """Whether only this machine can reach the service."""
         return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
 
     @field_validator("listen")
@@ -249,7 +249,7 @@ class Settings(BaseSettings):
             if not 0 <= int(port) <= 65535:
                 raise ValueError
         except ValueError:
-            raise ValueError(f"{listen!r} is no address; write 127.0.0.1:8000") from None
+            raise ValueError(f"{listen!r} is not an address; write 127.0.0.1:8000") from None
         return listen
 
     def interval_of(self, database: DatabaseSettings) -> float:
@@ -265,5 +265,5 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Environment over file; the file arrives as `init_settings`."""
+        """The environment overrides the file. The file arrives as `init_settings`."""
         return env_settings, init_settings

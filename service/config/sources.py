@@ -15,14 +15,14 @@ from service.config.settings import DEMO, BadSettings, DatabaseSettings, Setting
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """What a configuration holds, and everything that is wrong with it, in the order of its lines."""
+    """The content of a configuration, and all its mistakes, in the order of its lines."""
 
     settings: Settings | None
     mistakes: tuple[ConfigMistake, ...]
 
 
 def read(path: Path) -> Settings:
-    """The settings of a YAML file. Raises BadSettings with the first mistake of it."""
+    """The settings of a YAML file. Raises BadSettings with its first mistake."""
     found = checked(path)
     if found.settings is None or found.mistakes:
         first, *others = found.mistakes
@@ -33,7 +33,7 @@ def read(path: Path) -> Settings:
 
 
 def checked(path: Path) -> CheckedFile:
-    """The settings of a YAML file, or all that is wrong with it. Raises BadSettings where it cannot be read as a file."""
+    """The settings of a YAML file, or all its mistakes. Raises BadSettings if it cannot be read as a file."""
     try:
         text = yaml_text(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def checked(path: Path) -> CheckedFile:
         return CheckedFile(None, (ConfigMistake(error.line, "", str(error)),))
     members = {} if text.members is None else text.members
     if not isinstance(members, dict):
-        return CheckedFile(None, (ConfigMistake(1, "", "holds no settings by name, such as `listen: 127.0.0.1:8000`"),))
+        return CheckedFile(None, (ConfigMistake(1, "", "has no settings, such as `listen: 127.0.0.1:8000`"),))
     chosen, mistakes = None, list(own_mistakes(text))
     try:
         chosen = Settings(**{str(name): value for name, value in members.items()})
@@ -66,7 +66,7 @@ def checked(path: Path) -> CheckedFile:
 
 
 class _Demo(Settings):
-    """Settings that nothing in the environment changes."""
+    """Settings that ignore the environment."""
 
     @classmethod
     def settings_customise_sources(
@@ -77,12 +77,12 @@ class _Demo(Settings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is passed."""
+        """Only the given values."""
         return (init_settings,)
 
 
 def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
-    """Settings that serve scripted databases, each in the cluster of its script, on loopback."""
+    """Settings that serve scripted databases on loopback, each in the cluster of its script."""
     clusters = {name: scenario.cluster for name, scenario in scenarios().items()}
     databases = [
         DatabaseSettings(name=name, dsn=f"{DEMO}{name}", cluster=clusters.get(name), interval=interval)

@@ -1,4 +1,4 @@
-"""The settings of what latchscope tells about itself to others: the form of its log, and OpenTelemetry."""
+"""The settings of latchscope's own telemetry: the form of its log, and OpenTelemetry."""
 
 from pathlib import Path
 from typing import Literal
@@ -9,16 +9,16 @@ from service.config.units import Seconds
 
 
 class TelemetrySettings(BaseModel):
-    """Off by default; nothing is sent anywhere unless `otlp` names a collector."""
+    """Off by default. latchscope sends nothing unless `otlp` names a collector."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     log_format: Literal["text", "json"] = "text"
-    """`json` writes each line of the log as an object with `at`, `level`, `logger` and `message`, for collectors of logs."""
+    """`json` writes each line of the log as an object with `at`, `level`, `logger` and `message`, for log collectors."""
     otlp: str | None = Field(None, pattern=r"^https?://[!-?A-~]+$")
     """Address of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/metrics` and
     `/v1/logs` are added. See [telemetry.md](telemetry.md)."""
     headers_file: Path | None = None
-    """File with headers for it, one `name: value` a line, such as `Authorization: Bearer …`. Read at each attempt."""
+    """File with headers for it, one `name: value` per line, such as `Authorization: Bearer …`. Read at each attempt."""
     interval: Seconds = Field(60.0, ge=10, le=3600)
     """Time between two exports of metrics."""

@@ -17,7 +17,7 @@ def seconds(value: object) -> object:
         return value
     match = _DURATION.match(value.strip())
     if match is None:
-        raise ValueError(f"{value!r} is no duration; write 15s, 500ms or 2m")
+        raise ValueError(f"{value!r} is not a duration; write 15s, 500ms or 2m")
     return float(match[1]) * _UNITS[match[2]]
 
 
@@ -25,7 +25,7 @@ def size(value: object) -> object:
     """'16MiB', '500KiB' or a plain number, as bytes."""
     match = _SIZE.match(value.strip()) if isinstance(value, str) else None
     if isinstance(value, str) and match is None:
-        raise ValueError(f"{value!r} is no size; write 16MiB or 500KiB")
+        raise ValueError(f"{value!r} is not a size; write 16MiB or 500KiB")
     return int(match[1]) * _SIZES[match[2]] if match else value
 
 
@@ -34,7 +34,7 @@ Bytes = Annotated[int, BeforeValidator(size)]
 
 
 def on_or_off(value: object) -> object:
-    """`on` and `off` as people write them; YAML reads them as true and false."""
+    """`on` and `off` as people write them. YAML reads them as true and false."""
     return ("on" if value else "off") if isinstance(value, bool) else value
 
 

@@ -1,4 +1,4 @@
-"""The settings of webhooks: whom to tell of which changes of episodes."""
+"""The settings of webhooks: who receives which changes of episodes."""
 
 import hashlib
 import re
@@ -13,24 +13,24 @@ from service.config.receivers import named_on
 
 
 class WebhookSettings(BaseModel):
-    """One receiver and what it gets. The URL is never logged or stored, since with many receivers it is a secret."""
+    """One receiver and what it gets. The URL is never logged or stored, because it is often a secret."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     url: str
-    """Where to post to, `http` or `https`. Often a secret by itself, so it is neither logged nor stored."""
+    """Where to post, `http` or `https`. It is often a secret, so it is neither logged nor stored."""
     name: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
-    """What log, metrics and store call the receiver; the host and a mark where there is none. Give one before the
-    address changes, so that what waits for the receiver still finds it."""
+    """The name of the receiver in log, metrics and store. Default: the host and a mark. Set one before you change the
+    address, so that waiting messages still find the receiver."""
     secret_file: Path | None = None
-    """File that holds the key of the signature. Read at each attempt, so a changed key needs no restart. Without
-    it nothing is signed."""
+    """File with the key of the signature. Read at each attempt, so a changed key needs no restart. Without
+    it messages have no signature."""
     on: list[Literal["begin", "worse", "end"]] = Field(["begin", "worse", "end"], min_length=1)
     """Which changes are sent."""
     databases: list[str] = []
-    """Names of the databases to report; all of them without it."""
+    """Names of the databases to report. Default: all."""
     min_severity: Severity = Severity.NOTICE
-    """Episodes whose peak so far is below it are not told. By the peak, so that whoever hears of a begin hears of
+    """Episodes with a lower peak are not sent. The peak counts, so that a receiver of a begin also receives
     the end."""
 
     @model_validator(mode="before")
@@ -47,18 +47,20 @@ class WebhookSettings(BaseModel):
         except ValueError:
             usable = False
         if not usable or not re.fullmatch(r"[!-~]+", url):
-            raise ValueError("is no address to post to; write https://host/path, other characters as %XX")
+            raise ValueError("is not an address to post to; write https://host/path, other characters as %XX")
         if "@" in parts.netloc:
-            raise ValueError("holds a user or a password; the receiver knows us by the signature, see secret_file")
+            raise ValueError(
+                "has a user or a password in it; the receiver identifies latchscope by the signature, see secret_file"
+            )
         return url
 
     @property
     def target(self) -> str:
-        """What it is called: its name, or its host with a mark that tells two of one host apart."""
+        """Its name, or its host with a mark that distinguishes two on the same host."""
         host = urlsplit(self.url).hostname or ""
         return self.name or f"{host[:50]}-{hashlib.sha256(self.url.encode()).hexdigest()[:8]}"
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """Its kind, in words."""
         return "webhook"

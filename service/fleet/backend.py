@@ -1,4 +1,4 @@
-"""Whether a store is shared by several processes, and how: PostgreSQL by leases, a SQLite file not at all."""
+"""Whether several processes share a store, and how: PostgreSQL by leases, a SQLite file never."""
 
 import fcntl
 import os
@@ -12,12 +12,12 @@ from service.store.repository import Repository
 from service.store.schema.engine import StoreError, masked, sqlite_file
 
 SHORTEST_SILENCE = 5.0
-"""Seconds; a process on a busy machine must not be taken for dead."""
+"""Seconds. A process on a busy machine must not count as dead."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetBackend:
-    """How this process shares its databases. `words` and `archive` are None where there is nobody to share with."""
+    """How this process shares its databases. `words` and `archive` are None if no other process shares them."""
 
     leases: Leases
     status_table: FleetStatusTable | None
@@ -26,7 +26,7 @@ class FleetBackend:
 
 
 def fleet_backend(url: str, store: Repository, name: str, address: str | None, interval: float) -> FleetBackend:
-    """The way of this store. `interval`: seconds between the polls of the quickest database. Raises StoreError."""
+    """The backend for this store. `interval`: seconds between the polls of the quickest database. Raises StoreError."""
     if store.engine.dialect.name != "postgresql":
         lock = _alone(url)
         return FleetBackend(SoleLeases(name), None, None, lambda: None if lock is None else os.close(lock))
@@ -36,7 +36,7 @@ def fleet_backend(url: str, store: Repository, name: str, address: str | None, i
 
 
 def _alone(url: str) -> int | None:
-    """A lock beside a SQLite file, held as long as the process lives. Raises StoreError where another one holds it."""
+    """A lock next to a SQLite file, held while the process lives. Raises StoreError if another process holds it."""
     file = sqlite_file(url)
     if file is None:
         return None

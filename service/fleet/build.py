@@ -1,4 +1,4 @@
-"""The fleet, put together: who may poll what, the workers that do, and what other replicas poll."""
+"""Builds the fleet: who may poll what, the workers, and the state of databases that other replicas poll."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from service.watch.worker import ConnectionOpener
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """The coordinator, what operators may do through it, what it shares databases by, and who gives polls their turn."""
+    """The coordinator, its actions for operators, its backend, and the scheduler of polls."""
 
     coordinator: FleetCoordinator
     actions: OperatorActions
@@ -28,7 +28,7 @@ class Fleet:
 
 
 def build_fleet(settings: Settings, store: Store, board: Board, connector: ConnectionOpener) -> Fleet:
-    """The fleet of this store; where it is shared, no database is ours until it is taken. Raises StoreError."""
+    """The fleet of this store. If it is shared, this process owns no database until it claims one. Raises StoreError."""
     backend = fleet_backend(
         settings.store, store.repository, settings.replica_name, settings.replica.url, settings.shortest_interval
     )

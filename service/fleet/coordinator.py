@@ -1,7 +1,7 @@
-"""Which databases this replica polls: the share loop, and a worker for each that is ours.
+"""Which databases this replica polls: the share loop, and a worker for each owned database.
 
 Every quarter of an interval it checks which replicas are alive and which databases are unowned, claims its fair share,
-and releases what is beyond it.
+and releases the surplus.
 """
 
 import hashlib
@@ -26,33 +26,33 @@ log = logging.getLogger("latchscope.fleet")
 
 LONGEST_ROUND = 5.0
 PATIENCE = 5.0
-"""Seconds after which a free database is taken beyond the fair share: somebody did not do their part."""
+"""Seconds after which a free database is claimed beyond the fair share, because no other replica claimed it."""
 HANDOVER_SECONDS = 0.2
-"""How long a round waits for workers that rest between two polls, so that their databases change hands at once."""
+"""How long a round waits for workers between two polls, so that their databases change hands at once."""
 REJOIN_ROUNDS = 3
-"""Rounds for which a replica that had to join again reckons with as many others as before."""
+"""Rounds for which a replica that had to join again assumes as many others as before."""
 SHED_AGAIN = 120.0
-"""Seconds after which surplus is offered again when nobody took it, and nobody came or went."""
+"""Seconds after which surplus is offered again if no replica took it and the fleet did not change."""
 
 
 class StatusPublisher(Protocol):
-    """Speaks with the other replicas."""
+    """Exchanges state with the other replicas."""
 
     def publish(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
-        """Tell how our databases stand, and do what we are asked to; must not raise."""
+        """Publish the state of our databases, and carry out requests; must not raise."""
         ...
 
 
 @dataclass
 class _Assignment:
-    """A database of ours, and who watches over it."""
+    """An owned database and its worker."""
 
     lease: Lease
     worker: Worker
 
 
 class FleetCoordinator:
-    """The share loop. `step` is one round; a test may call it in its own time."""
+    """The share loop. `step` is one round; tests call it directly."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class FleetCoordinator:
         self._status_exchange = status_exchange
         self._shortest = min((database.interval for database in board.every()), default=LONGEST_ROUND)
         self._claimed: dict[str, Lease] = {}
-        """Ours since the last round; see `_begin`."""
+        """Claimed in the last round; see `_begin`."""
         self._assignments: dict[str, _Assignment] = {}
         self._leaving: dict[str, _Assignment] = {}
         self._free_since: dict[str, float] = {}
@@ -81,7 +81,7 @@ class FleetCoordinator:
         self.thread = SupervisedThread("fleet", self._run)
 
     def worker(self, database: str) -> Worker | None:
-        """Who polls a database here; None where nobody does."""
+        """The worker of a database here. None if this process does not poll it."""
         assignment = self._assignments.get(database)
         return assignment.worker if assignment else None
 
@@ -97,17 +97,17 @@ class FleetCoordinator:
 
     @property
     def unowned(self) -> int:
-        """How many databases nobody has polled for longer than two intervals, as far as this replica can see."""
+        """How many databases no replica has polled for two intervals, as far as this replica can see."""
         now = time.monotonic()
         return sum(now - since > 2 * self._watched[name].interval for name, since in self._free_since.copy().items())
 
     def start(self) -> None:
-        """Take part: the first round at once, the others in a thread of their own."""
+        """Join the fleet: the first round at once, the others in their own thread."""
         self.step()
         self.thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Stop every worker, wait for them at most so long, and hand everything over."""
+        """Stop every worker, wait for them at most this long, and hand everything over."""
         self.thread.stop()
         self._stopping.set()
         self.thread.join(seconds / 2)
@@ -124,7 +124,7 @@ class FleetCoordinator:
             self.step()
 
     def step(self) -> None:
-        """One round; a fault of ours ends none but itself."""
+        """One round. Our own errors end only that round."""
         try:
             self._reap()
             ownership = self._leases.look(self._watched)
@@ -142,7 +142,7 @@ class FleetCoordinator:
         self._publish_statuses()
 
     def _reap(self) -> None:
-        """Give back what workers have left, whether they were told to or saw themselves that the lease was lost."""
+        """Give back what workers have left, whether on request or because they saw that the lease was lost."""
         for name, assignment in self._assignments.copy().items():
             if not assignment.worker.alive:
                 self._release(name)
@@ -154,7 +154,7 @@ class FleetCoordinator:
                 self._leases.give(assignment.lease)
 
     def _release(self, name: str) -> None:
-        """Out of /metrics at once; the lease is given back when the worker has ended, for a poll may be on its way."""
+        """Remove it from /metrics at once. The lease is given back when the worker has ended, because a poll may be running."""
         assignment = self._leaving[name] = self._assignments.pop(name)
         assignment.worker.stop()
         watched = self._watched[name]
@@ -162,9 +162,9 @@ class FleetCoordinator:
             watched.owned, watched.polled_by = False, None
 
     def _fence(self, error: LeasesLost) -> None:
-        """Without leases nothing may be polled: somebody else may be doing it."""
+        """Without leases nothing may be polled, because another replica may poll it."""
         if not self._lost:
-            log.warning("polling stops, for the leases are lost: %s", error)
+            log.warning("polling stops, because the leases are lost: %s", error)
         self._lost = True
         for name in list(self._assignments):
             self._release(name)
@@ -172,7 +172,7 @@ class FleetCoordinator:
         self._note_free(self._watched)
 
     def _work_out_share(self, ownership: Ownership) -> None:
-        """Work out our share. Who has just lost its session will not be the only one, and leaves the others theirs."""
+        """Compute our share. A replica that just lost its session is hardly the only one, and leaves the others their share."""
         if self._leases.me.id != self._me:
             self._me, self._cautious_rounds = self._leases.me.id, REJOIN_ROUNDS
         living = len(ownership.replicas)
@@ -181,14 +181,14 @@ class FleetCoordinator:
         self._share = math.ceil(len(self._watched) / self._replica_count)
 
     def _leave_lost(self, ownership: Ownership) -> None:
-        """What is no longer ours by the word of the store."""
+        """Databases that the store says we no longer own."""
         for name in list(self._assignments):
             owner = ownership.owners.get(name)
             if owner is None or owner.id != self._leases.me.id:
                 self._release(name)
 
     def _shed_surplus(self, ownership: Ownership) -> None:
-        """Give up what is beyond our share, once per change of the fleet and then rarely, so that nothing goes to and fro."""
+        """Give up the surplus, once per change of the fleet and then rarely, so that databases do not go to and fro."""
         surplus = len(self._assignments) + len(self._claimed) - self._share
         living = frozenset(replica.id for replica in ownership.replicas)
         before, at = self._last_shed
@@ -197,7 +197,7 @@ class FleetCoordinator:
         self._last_shed = (living, time.monotonic())
         if surplus <= 0:
             return
-        log.info("%d of %d databases are for others to take", surplus, len(self._assignments))
+        log.info("%d of %d databases are offered to other replicas", surplus, len(self._assignments))
         for name in (given := self._by_preference(self._assignments)[-surplus:]):
             self._release(name)
         until = time.monotonic() + HANDOVER_SECONDS
@@ -206,7 +206,7 @@ class FleetCoordinator:
         self._reap()
 
     def _claim_free(self, ownership: Ownership) -> None:
-        """Fill our share from what is free; beyond it, what has been free for too long."""
+        """Fill our share from free databases. Beyond it, claim what has been free for too long."""
         free = [name for name in self._watched if name not in ownership.owners]
         self._note_free(free)
         wanted = self._by_preference(name for name in free if name not in self._leaving)
@@ -222,7 +222,7 @@ class FleetCoordinator:
             self._start_claimed(self._leases.look(self._watched))
 
     def _start_claimed(self, ownership: Ownership) -> None:
-        """Poll what was taken a round ago: by now the last poll of whoever had it before has reached the store."""
+        """Poll what was claimed a round ago. By now the last poll of the former owner has reached the store."""
         mine = {name for name, owner in ownership.owners.items() if owner and owner.id == self._leases.me.id}
         taken = [(self._watched[name], lease) for name, lease in self._claimed.items() if name in mine]
         self._claimed.clear()
@@ -249,7 +249,7 @@ class FleetCoordinator:
             self._leases.give(lease)
 
     def _note_owners(self, ownership: Ownership) -> None:
-        """Say of the others who polls them."""
+        """Note for all other databases which replica polls them."""
         for name, watched in self._watched.items():
             if name not in self._assignments:
                 owner = ownership.owners.get(name)
@@ -260,7 +260,7 @@ class FleetCoordinator:
         self._free_since = {name: self._free_since.get(name, now) for name in free}
 
     def _by_preference(self, names: Iterable[str]) -> list[str]:
-        """Each replica in an order of its own, so that two that look at once reach for different ones."""
+        """Each replica in its own order, so that two that look at once try different ones."""
         me = self._leases.me.name
         return sorted(names, key=lambda name: hashlib.blake2b(f"{me} {name}".encode()).digest())
 
@@ -276,6 +276,6 @@ class FleetMetrics(Collector):
         self._fleet = fleet
 
     def collect(self) -> Iterator[Metric]:
-        """Databases that are ours, and those that nobody polls."""
+        """Databases that we own, and those that no replica polls."""
         for family, value in ((DATABASES_OWNED, self._fleet.owned), (DATABASES_UNOWNED, self._fleet.unowned)):
             yield GaugeMetricFamily(family.name, family.help, value=float(value))

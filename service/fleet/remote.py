@@ -1,4 +1,4 @@
-"""What other replicas poll, as the store has it, so that every replica answers every question."""
+"""The state of databases that other replicas poll, from the store, so that every replica can answer every request."""
 
 import logging
 import time
@@ -16,14 +16,14 @@ log = logging.getLogger("latchscope.fleet")
 
 
 class RemoteReader(Protocol):
-    """What followers ask of the store. Every method raises what the store raises."""
+    """What a follower reads from the store. Every method raises what the store raises."""
 
     def statuses(self) -> Mapping[str, DatabaseStatus]:
-        """The last word about every database."""
+        """The latest state of every database."""
         ...
 
     def status(self, database: str) -> DatabaseStatus | None:
-        """The last word about one."""
+        """The latest state of one database."""
         ...
 
     def latest(self, database: str) -> Sequence[Snapshot]:
@@ -35,22 +35,22 @@ class RemoteReader(Protocol):
         ...
 
     def confirmed(self, database: str) -> Mapping[str, Confirmed]:
-        """Results of confirming queries that still count, by cause."""
+        """Results of confirming queries that are still valid, by cause."""
         ...
 
 
 class RemoteDatabases:
-    """Brings databases that are polled elsewhere up to date when somebody asks for them."""
+    """Brings databases that are polled elsewhere up to date on request."""
 
     def __init__(self, reader: RemoteReader, every: float, errors: tuple[type[Exception], ...]) -> None:
-        """`every`: seconds for which the words of the others are remembered; `errors`: a store in trouble."""
+        """`every`: seconds for which the others' state is reused; `errors`: exceptions of a store in trouble."""
         self._reader = reader
         self._every = every
         self._errors = errors
         self._refreshed_at = float("-inf")
 
     def refresh(self, elsewhere: Sequence[MonitoredDatabase], whole: bool) -> None:
-        """All in short, or one as a whole. While the store does not answer, the last known state stands, with its age."""
+        """All in short, or one in full. While the store does not answer, the last known state remains, with its age."""
         try:
             if whole:
                 for watched in elsewhere:
@@ -58,7 +58,7 @@ class RemoteDatabases:
             elif time.monotonic() - self._refreshed_at > self._every:
                 self._refresh_statuses(elsewhere)
         except self._errors as error:
-            log.info("nothing could be read about other replicas' databases: %s", error)
+            log.info("the state of other replicas' databases cannot be read: %s", error)
 
     def _refresh_statuses(self, elsewhere: Sequence[MonitoredDatabase]) -> None:
         statuses = self._reader.statuses()
@@ -91,7 +91,7 @@ def _apply_status(watched: MonitoredDatabase, status: DatabaseStatus | None) -> 
 
 
 def publication(snapshots: Sequence[Snapshot], confirmed: Mapping[str, Confirmed], ahead: float) -> Published:
-    """The outcome of the newest of these polls, without metrics, which only who polls exports.
+    """The outcome of the newest of these polls, without metrics, which only the polling replica exports.
 
     `ahead`: seconds our clocks are ahead of the database's.
     """

@@ -1,4 +1,4 @@
-"""What replicas tell each other: how our databases stand, and what we are asked to do with them."""
+"""The exchange between replicas: the state of our databases, and requests about them."""
 
 import logging
 import time
@@ -15,19 +15,19 @@ log = logging.getLogger("latchscope.fleet")
 
 
 class StatusStore(Protocol):
-    """Where words are left for other replicas."""
+    """Where messages for other replicas are left."""
 
     def put(self, statuses: Sequence[DatabaseStatus]) -> None:
-        """Replace what is known of these databases. Raises what the store raises."""
+        """Replace the state of these databases. Raises what the store raises."""
         ...
 
     def asked(self, databases: Sequence[str]) -> Sequence[OwnerRequest]:
-        """Requests about these databases, each given once. Raises what the store raises."""
+        """Requests about these databases, each returned once. Raises what the store raises."""
         ...
 
 
 class StatusExchange:
-    """Speaks for one replica, once a round."""
+    """Acts for one replica, once per round."""
 
     def __init__(self, store: StatusStore, errors: tuple[type[Exception], ...]) -> None:
         """`errors`: what the store raises when it is in trouble."""
@@ -36,7 +36,7 @@ class StatusExchange:
         self._published: dict[str, DatabaseStatus] = {}
 
     def publish(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
-        """Publish what changed about our databases, and carry out what we are asked to.
+        """Publish what changed about our databases, and carry out requests.
 
         Store errors are reported by the writer.
         """
@@ -49,7 +49,7 @@ class StatusExchange:
                     request, {database.name: database for database in own}[request.database], worker(request.database)
                 )
         except self._errors as error:
-            log.info("nothing could be told to other replicas: %s", error)
+            log.info("the state cannot be published to other replicas: %s", error)
 
     @staticmethod
     def _carry_out(request: OwnerRequest, watched: MonitoredDatabase, worker: Worker | None) -> None:

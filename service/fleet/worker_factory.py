@@ -1,4 +1,4 @@
-"""Workers for databases that have just become ours: they go on where whoever polled them before left off."""
+"""Workers for databases that have just become ours. They continue where the former owner stopped."""
 
 import logging
 import time
@@ -20,10 +20,10 @@ log = logging.getLogger("latchscope.fleet")
 
 
 class LastPolls(Protocol):
-    """What the store knows of databases that others polled. Every method raises what the store raises."""
+    """What the store knows about databases that others polled. Every method raises what the store raises."""
 
     def statuses(self) -> Mapping[str, DatabaseStatus]:
-        """The last word about every database."""
+        """The latest state of every database."""
         ...
 
     def polled(self, databases: Sequence[str]) -> Mapping[str, datetime]:
@@ -44,7 +44,7 @@ class WorkerFactory:
         errors: tuple[type[Exception], ...],
         scheduler: PollScheduler,
     ) -> None:
-        """`resume` gives databases back what was known of them; `errors`: a store in trouble."""
+        """`resume` restores the known state of databases; `errors`: exceptions of a store in trouble."""
         self._opener = opener
         self._keeper = keeper
         self._settings = settings
@@ -55,7 +55,7 @@ class WorkerFactory:
         self._scheduler = scheduler
 
     def make_workers(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> list[Worker]:
-        """A worker for each; none of them polls sooner than the interval after the last poll of another replica."""
+        """A worker for each. None of them polls sooner than the interval after the last poll of another replica."""
         ours = [watched for watched, _ in taken]
         self._resume(ours)
         polled = self._polled(ours)
@@ -71,7 +71,7 @@ class WorkerFactory:
                 self._last_polls.polled([database.name for database in ours]),
             )
         except self._errors as error:
-            log.warning("it is not known when others polled last, so polls begin at once: %s", error)
+            log.warning("the time of the others' last polls is unknown, so polls start at once: %s", error)
             return {}
         for watched in ours:
             if (status := statuses.get(watched.name)) is not None:
@@ -80,7 +80,7 @@ class WorkerFactory:
         return {name: at.timestamp() + ahead[name] for name, at in newest.items()}
 
     def _worker(self, watched: MonitoredDatabase, lease: Lease, polled: float | None) -> Worker:
-        """A scripted database costs nobody anything, so its polls never slow down."""
+        """A scripted database costs nothing, so its polls never slow down."""
         settings = self._settings
         wait = 0.0 if polled is None else min(watched.interval, max(0.0, polled + watched.interval - time.time()))
         return Worker(

@@ -1,1 +1,1 @@
-"""Files that people hand in: captures, reports, archives, uploads."""
+"""Files from people: captures, reports, archives, uploads."""

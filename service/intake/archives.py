@@ -1,6 +1,6 @@
-"""Bytes as they arrive, plain, gzipped or zipped, unpacked within limits: nothing is written, names are labels only.
+"""Unpacks plain, gzipped or zipped bytes within limits. Nothing is written to disk; names are only labels.
 
-Sizes an archive claims are checked before anything is unpacked, and what comes out is counted as it comes, so that an
+The sizes that an archive claims are checked first, and the output is counted as it comes. So an
 archive that lies costs no more memory than an honest one.
 """
 
@@ -19,18 +19,18 @@ from collectors.errors import InputError
 GZIP = b"\x1f\x8b"
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7-Zip", b"Rar!": "RAR", b"\x28\xb5\x2f\xfd": "zstd"}
-"""How archives begin that are not read, and what they are called."""
+"""The first bytes of archives that are not read, and their names."""
 _TAR_AT = 257
 MIB = 2**20
 _ENTRY = b"PK\x01\x02"
 _CHUNK = MIB
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""The others cannot be unpacked piece by piece here, so nothing would bound them."""
+"""The other methods cannot be unpacked piece by piece here, so nothing would limit them."""
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, OverflowError, struct.error)
 
 
 class TooLarge(InputError):
-    """An input beyond a limit; the text says which."""
+    """An input beyond a limit. The text says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class Limits:
     """How much may come out of one input."""
 
     per_input: int = LIMIT_BYTES
-    """Bytes of a file, and of each member of an archive."""
+    """Most bytes of a file, and of each member of an archive."""
     total: int = 512 * MIB
-    """Bytes of all members of an archive together."""
+    """Most bytes of all members of an archive together."""
     members: int = 1000
     ratio: int = 200
-    """Unpacked bytes per packed byte; reports come to 10 or 20. Not asked of the first few MiB."""
+    """Most unpacked bytes per packed byte; reports have 10 or 20. Not checked for the first few MiB."""
     unasked: int = 8 * MIB
 
 
@@ -59,7 +59,7 @@ class Member:
 
 
 def label(name: str) -> str:
-    """A name as it may be shown: one line of printable characters, not too long."""
+    """A name in the form that may be shown: one line of printable characters, not too long."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in name)
     return shown if len(shown) <= 300 else f"{shown[:200]}…{shown[-60:]}"
 
@@ -70,31 +70,31 @@ def mib(size: int) -> str:
 
 
 def is_archive(data: bytes) -> bool:
-    """Whether the bytes are a zip archive or gzipped, by how they begin."""
+    """Whether the first bytes are those of a zip archive or gzip."""
     return data.startswith((GZIP, *ZIP))
 
 
 def is_zip(data: bytes) -> bool:
-    """Whether the bytes are a zip archive, by how they begin."""
+    """Whether the first bytes are those of a zip archive."""
     return data.startswith(ZIP)
 
 
 def unread_kind(data: bytes) -> str | None:
-    """What kind of archive this is, where it is one that is not read."""
+    """The kind of an archive that is not read."""
     if data[_TAR_AT : _TAR_AT + 5] == b"ustar":
         return "tar"
     return next((name for sign, name in OTHERS.items() if data.startswith(sign)), None)
 
 
 def sized(data: bytes, name: str, limits: Limits = LIMITS) -> bytes:
-    """The bytes themselves, when there are not too many. Raises TooLarge."""
+    """The bytes themselves, if there are not too many. Raises TooLarge."""
     if len(data) > limits.per_input:
         raise TooLarge(f"{name} is more than {mib(limits.per_input)} MiB; an input is at most that")
     return data
 
 
 def gunzipped(data: bytes, name: str, limits: Limits = LIMITS) -> bytes:
-    """What a gzipped file holds. Raises InputError."""
+    """The content of a gzipped file. Raises InputError."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             return _within(cast(IO[bytes], file), len(data), name, limits)
@@ -103,8 +103,8 @@ def gunzipped(data: bytes, name: str, limits: Limits = LIMITS) -> bytes:
 
 
 def members(data: bytes, name: str, limits: Limits = LIMITS) -> Iterator[Member]:
-    """The files of a zip archive one after the other, hidden ones left out. Raises InputError when none may be unpacked."""
-    if data.count(_ENTRY) > limits.members:  # told before a million entries are read into memory
+    """The files of a zip archive in order, without hidden ones. Raises InputError if none may be unpacked."""
+    if data.count(_ENTRY) > limits.members:  # checked before a million entries are read into memory
         raise TooLarge(f"{name} has more than {limits.members:,} members; pack fewer reports into one archive")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -117,7 +117,7 @@ def members(data: bytes, name: str, limits: Limits = LIMITS) -> Iterator[Member]
 
 
 def _claimed(entries: list[zipfile.ZipInfo], name: str, limits: Limits) -> None:
-    """Refuse an archive that says itself that it holds too much; no member can give more than it claims."""
+    """Refuse an archive that claims to contain too much. No member can give more than it claims."""
     total, packed = sum(entry.file_size for entry in entries), sum(entry.compress_size for entry in entries)
     if total > limits.total:
         raise TooLarge(f"{name} unpacks to {mib(total)} MiB; at most {mib(limits.total)} MiB are unpacked")
@@ -142,7 +142,7 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, limits:
 
 
 def _within(file: IO[bytes], packed: int, name: str, limits: Limits) -> bytes:
-    """Read to the end in pieces, and stop as soon as there is too much."""
+    """Read to the end in pieces, and stop if there is too much."""
     pieces: list[bytes] = []
     total = 0
     while piece := file.read(_CHUNK):
@@ -160,7 +160,9 @@ def _swollen(unpacked: int, packed: int, limits: Limits) -> bool:
 
 
 def _bomb(name: str, limits: Limits) -> str:
-    return f"{name} unpacks to more than {limits.ratio} times its size, as no report does; unpack it and name the files"
+    return (
+        f"{name} unpacks to more than {limits.ratio} times its size, which no report does; unpack it and name the files"
+    )
 
 
 def _hidden(path: str) -> bool:

@@ -1,6 +1,6 @@
-"""What `latchscope diagnose` and uploads are given: read into Diagnoses, one clear error, or skipped with the reason.
+"""Reads the inputs of `latchscope diagnose` and of uploads into Diagnoses, one clear error, or a reason to skip them.
 
-What an input is, its content tells, never its name: a capture, a report, a script's output, or an archive of them.
+The content of an input decides what it is, never its name: a capture, a report, a script's output, or an archive of them.
 """
 
 import os
@@ -36,7 +36,7 @@ from service.intake.archives import (
 )
 
 LOOKED_THROUGH = 1000
-"""Names of a folder that one which does not exist is held against."""
+"""Names of a folder that are compared with a missing name."""
 STDIN = "-"
 OURS = "an AWR or Statspack report, the output of `latchscope script`, or a capture"
 READABLE = "give the right to read it, or name another file"
@@ -49,7 +49,7 @@ NAMED_FOREIGN = 10
 
 
 class UnknownFormat(InputError):
-    """Content that is nothing latchscope reads."""
+    """Content that latchscope does not read."""
 
 
 class EmptyFile(UnknownFormat):
@@ -57,12 +57,12 @@ class EmptyFile(UnknownFormat):
 
 
 class ForeignFile(UnknownFormat):
-    """A file of somebody else's, which may well stand beside ours."""
+    """Another program's file, which may well be next to ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiagnosedInput:
-    """One Diagnosis, the change it speaks of, and the input it comes from."""
+    """One Diagnosis, the change it is about, and its input."""
 
     name: str
     change: Delta | NotComparable
@@ -70,15 +70,15 @@ class DiagnosedInput:
 
     @property
     def source(self) -> DeltaSource:
-        """Whether Oracle's views were judged, or a report printed from them."""
+        """Whether the figures are from Oracle's views or from a printed report."""
         return self.change.source if isinstance(self.change, Delta) else "views"
 
 
 @dataclass(slots=True)
 class InputResults:
-    """What became of the inputs, in their order. `read` counts the files that were ours to read, well or not.
+    """The result for each input, in order. `read` counts the files that were ours to read, with or without success.
 
-    `foreign` holds the names of unrecognised files, `passed` why others were passed over.
+    `foreign` has the names of unrecognised files, `passed` the reasons for skipped ones.
     """
 
     diagnosed: list[DiagnosedInput] = field(default_factory=list)
@@ -89,16 +89,19 @@ class InputResults:
 
     @property
     def skipped(self) -> list[str]:
-        """What was not read, one line each; of many files that are none of ours one line."""
+        """What was not read, one line each. Many foreign files share one line."""
         if len(self.foreign) < MANY_FOREIGN:
             return [*(f"{name} is not {OURS}" for name in self.foreign), *self.passed]
         names = [re.split(r"[/!]", name)[-1] for name in self.foreign]
         more = ", …" if len(names) > NAMED_FOREIGN else ""
-        return [f"{len(names)} files that are none of ours: {', '.join(names[:NAMED_FOREIGN])}{more}", *self.passed]
+        return [
+            f"{len(names)} files that latchscope does not read: {', '.join(names[:NAMED_FOREIGN])}{more}",
+            *self.passed,
+        ]
 
 
 def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda done, of: None) -> InputResults:
-    """Every file, directory (one level) and archive among `names`. `step` hears how many of how many files are done."""
+    """Every file, directory (one level) and archive among `names`. `step` receives the number of finished files and of all."""
     outcome = InputResults()
     files = [(name, file) for name in names for file in _files(name, outcome)]
     ours = {name: 0 for name, (_, contained) in files if contained}
@@ -118,14 +121,14 @@ def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda
 
 
 def diagnose_data(data: bytes, name: str, limits: Limits = LIMITS) -> InputResults:
-    """The same for bytes that are at hand already, such as an upload."""
+    """The same for bytes already in memory, such as an upload."""
     outcome = InputResults()
     _data(data, label(name), outcome, limits)
     return outcome
 
 
 def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
-    """The input itself, or the files of a directory, each with whether it only stood in one; hidden files are left out."""
+    """The input itself, or the files of a directory, each with whether it came from one. Hidden files are left out."""
     if name == STDIN or not os.path.isdir(name):
         yield name, False
         return
@@ -138,7 +141,9 @@ def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
         return
     found = [entry for entry in entries if entry.is_file()]
     outcome.passed += [
-        f"{label(entry.path)} is no file; one level of a directory is read" for entry in entries if entry not in found
+        f"{label(entry.path)} is not a file; latchscope reads one level of a directory"
+        for entry in entries
+        if entry not in found
     ]
     if not found:
         within = next((entry.path for entry in entries if entry.is_dir()), None)
@@ -173,17 +178,17 @@ def read(name: str) -> bytes:
         size = path.stat().st_size
         if size > LIMITS.per_input:
             raise TooLarge(f"{shown} is {mib(size)} MiB; an input is at most {mib(LIMITS.per_input)} MiB")
-        with path.open("rb") as file:  # a device tells no size
+        with path.open("rb") as file:  # a device has no size
             return sized(file.read(LIMITS.per_input + 1), shown)
     except FileNotFoundError:
         raise InputError(f"{shown} does not exist; {_instead(path)}") from None
-    except (OSError, ValueError) as error:  # ValueError: a name no file can have
+    except (OSError, ValueError) as error:  # ValueError: an impossible file name
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{shown} cannot be read: {why}; {READABLE}") from None
 
 
 def _instead(path: Path) -> str:
-    """The file that was probably meant, else where to look."""
+    """The probable file, or where to look."""
     folder = path.parent
     if not folder.is_dir():
         return f"there is no folder {label(str(folder))} either; give the whole path of the file"
@@ -192,7 +197,7 @@ def _instead(path: Path) -> str:
 
 
 def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool = False) -> None:
-    """One file's bytes. What merely stood in a directory or archive is skipped when it is not ours."""
+    """One file's bytes. A file from a directory or archive is skipped if it is not ours."""
     if is_zip(data):
         _zip(data, name, outcome, limits, contained)
         return
@@ -240,7 +245,7 @@ def _zip(data: bytes, name: str, outcome: InputResults, limits: Limits, containe
 
 
 def _member(member: Member, outcome: InputResults, limits: Limits) -> bytes | None:
-    """The bytes of a file within an archive, which may be gzipped once more; None where there is nothing to read on."""
+    """The bytes of a file within an archive, which may be gzipped once more. None if there is nothing to read."""
     try:
         if isinstance(member.data, InputError):
             raise member.data
@@ -272,7 +277,7 @@ def _diagnosis(change: Delta | NotComparable) -> Diagnosis:
 
 
 def _changes(data: bytes, name: str, *, strict: bool) -> tuple[Delta | NotComparable, ...]:
-    """The changes an input tells of. `strict`: somebody says it is ours, so that a JSON file is told what it lacks."""
+    """The changes in an input. `strict`: the sender says that it is ours, so a JSON file gets an error that names its mistake."""
     if _looks_like_json(data) and (strict or FORMAT.encode() in data):
         return (delta_of(load(data, name)),)
     if parser.looks_like_spool(data):

@@ -7,11 +7,11 @@ from collectors.model import ROW_CACHE_LATCH, Delta, NotComparable, Row, number
 from rules.frozen import Frozen
 
 MOST = 12
-"""Bars of one chart; the others are too small to be looked at."""
+"""Bars of one chart. The others are too small to see."""
 
 
 class Bar(Frozen):
-    """One bar: whose, and how much."""
+    """One bar: its name and its value."""
 
     label: str
     value: float
@@ -27,7 +27,7 @@ class Bars(Frozen):
 
 
 def figures(change: Delta | NotComparable) -> tuple[Bars, ...]:
-    """The charts for which the change has figures; none where it has none."""
+    """The charts for which the change has figures."""
     return () if isinstance(change, NotComparable) else tuple(_charts(change))
 
 
@@ -42,7 +42,7 @@ def _charts(delta: Delta) -> Iterator[Bars]:
 
 
 def _bars(title: str, unit: str, rows: Iterable[Row], key: str, column: str) -> Iterator[Bars]:
-    """One chart, where anything is above zero. Rows of the same name, such as a cache's subordinates, are added up."""
+    """One chart, if any value is above zero. Rows of the same name, such as a cache's subordinates, are added up."""
     sums: dict[str, float] = defaultdict(float)
     for row in rows:
         sums[str(row.get(key))] += number(row.get(column)) or 0.0

@@ -1,4 +1,4 @@
-"""Uploaded reports: read and diagnosed as the command line does it, then kept under the SHA-256 of their content."""
+"""Uploaded reports: read and diagnosed as on the command line, then kept under the SHA-256 of their content."""
 
 import hashlib
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ from service.store.queries.episodes import EpisodePage
 from service.store.queries.reports import Reports, StoredReportSummary
 
 MOST_FILES = 20
-"""Files of one request."""
+"""Most files of one request."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One uploaded file: the name its sender gave it, which is only ever shown, and its bytes."""
+    """One uploaded file: its name from the sender, which is only displayed, and its bytes."""
 
     name: str
     data: bytes
 
 
 class ReportPart(Frozen):
-    """One Diagnosis of a report, which part of it it speaks of, and the figures that are drawn beside it."""
+    """One Diagnosis of a report, its part of the report, and the figures that are drawn beside it."""
 
     name: str
     diagnosis: Diagnosis
@@ -39,14 +39,14 @@ class ReportPart(Frozen):
 
 
 class StoredReportPart(ReportPart):
-    """A part as it is stored: it says beside its Diagnosis what was judged."""
+    """A part as stored. It says what was judged, beside its Diagnosis."""
 
     source: DeltaSource
 
     @model_validator(mode="before")
     @classmethod
     def _of_before(cls, members: dict[str, Any]) -> dict[str, Any]:
-        """Content stored before parts said their source: a printed report is known by its note."""
+        """Parts stored by older versions do not say their source. A printed report is known by its note."""
         if isinstance(members, dict) and "source" not in members:
             printed = REMEMBER in members.get("diagnosis", {}).get("notes", ())
             return {**members, "source": "report" if printed else "views"}
@@ -54,7 +54,7 @@ class StoredReportPart(ReportPart):
 
 
 class StoredReportContent(Frozen):
-    """All that was found in a report; `unread` are its parts that could not be read, each with the reason."""
+    """All findings of a report. `unread` are its unreadable parts, each with the reason."""
 
     diagnoses: tuple[StoredReportPart, ...]
     unread: tuple[str, ...] = Field((), description="parts of an archive that were not read, each with the reason")
@@ -62,7 +62,7 @@ class StoredReportContent(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A kept report. `known` says that the same content was there before."""
+    """A kept report. `known` says that the same content was uploaded before."""
 
     kept: StoredReportSummary
     content: StoredReportContent
@@ -70,7 +70,7 @@ class Upload:
 
 
 class Uploads:
-    """Takes reports in and gives them out."""
+    """Accepts reports and returns them."""
 
     def __init__(self, reports: Reports, max_bytes: int) -> None:
         self._reports = reports
@@ -79,13 +79,13 @@ class Uploads:
         self._reading = Lock()
 
     def take(self, files: Sequence[File], who: str) -> list[Upload]:
-        """Diagnose all files, then keep them; one that cannot be read refuses them all. Raises InputError, StoreError."""
-        with self._reading:  # one request at a time: what an archive unpacks to is in memory once
+        """Diagnose all files, then keep them. One unreadable file refuses them all. Raises InputError, StoreError."""
+        with self._reading:  # one request at a time, so that only one unpacked archive is in memory
             read = [(file, self._read(file)) for file in files]
             return [self._keep(file, outcome, who) for file, outcome in read]
 
     def get(self, id: str) -> Upload | None:
-        """A kept report, or None. What an older latchscope told in another form is told anew. Raises StoreError."""
+        """A kept report, or None. A report in an older format is diagnosed again. Raises StoreError."""
         found = self._reports.get(id)
         if found is None:
             return None
@@ -97,7 +97,7 @@ class Uploads:
             return Upload(kept, _content(diagnose_data(original, kept.name, self._limits)), known=True)
 
     def original(self, id: str) -> InputResults | None:
-        """What is found in a kept report when it is read again, figures and all, or None. Raises StoreError."""
+        """The findings of a kept report when it is read again, figures included, or None. Raises StoreError."""
         kept, body = self._reports.get(id), self._reports.original(id)
         if kept is None or body is None:
             return None
@@ -105,15 +105,15 @@ class Uploads:
             return diagnose_data(body, kept[0].name, self._limits)
 
     def delete(self, id: str) -> bool:
-        """Let go of a report for good; False where there is none. Raises StoreError."""
+        """Delete a report for good. False if there is none. Raises StoreError."""
         return self._reports.delete(id)
 
     def newest(self, limit: int, database: str | None = None) -> list[StoredReportSummary]:
-        """Reports, newest first; with a database those of it. Raises StoreError."""
+        """Reports, newest first; for one database if given. Raises StoreError."""
         return self._reports.newest(limit, database)
 
     def page(self, limit: int, cursor: str | None) -> EpisodePage[StoredReportSummary]:
-        """Reports, newest first, from where the cursor stands. Raises StoreError and BadCursor."""
+        """Reports, newest first, from the position of the cursor. Raises StoreError and BadCursor."""
         return self._reports.page(limit, cursor)
 
     def _read(self, file: File) -> InputResults:

@@ -1,7 +1,7 @@
 """/metrics: Oracle's own totals and our findings, rendered once per poll as text and joined per family at scrape.
 
-prometheus_client keeps a Python object per series and holds the interpreter for seconds at fleet size, so it serves
-only our own few process metrics. Names are the contract's; a sample that could not be read is absent, never zero.
+prometheus_client keeps a Python object per series and holds the interpreter for seconds at fleet size. So it serves
+only our own few process metrics. The contract fixes the names. A sample that could not be read is absent, never zero.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,13 +50,13 @@ _MUTEX_COLUMNS = {
 
 _ALWAYS = (families.UP, families.DATA_AGE, families.LAST_POLL, families.POLL_INTERVAL, families.POLL_DURATION)
 _NUMBERS = (int, float)
-"""What a cell with a figure is. A tuple, for a poll asks it hundreds of times."""
+"""The types of a cell with a figure. A tuple, because a poll checks them hundreds of times."""
 _UNITS = ("seconds", "bytes", "ratio")
-"""What OpenMetrics calls a unit: the end of the name."""
+"""What OpenMetrics calls a unit: the last part of the name."""
 
 
 class Block:
-    """Sample lines of one database by family; cells that are absent or NULL add no line."""
+    """Sample lines of one database by family. Cells that are absent or NULL add no line."""
 
     def __init__(self, database: DatabaseSettings) -> None:
         self._common = _common_labels(database.name, database.cluster)
@@ -89,7 +89,7 @@ class Block:
 
 @cache
 def _common_labels(db: str, rac: str | None) -> str:
-    """The labels that every sample of a database has; made once, for a scrape needs them a thousand times."""
+    """The labels of every sample of a database. Built once, because a scrape needs them a thousand times."""
     return f'db="{_escaped(db)}"' + (f',rac="{_escaped(rac)}"' if rac else "")
 
 
@@ -103,7 +103,7 @@ def _labels(labels: Labels) -> str:
 
 @lru_cache(16384)
 def _label_text(labels: tuple[tuple[str, str], ...]) -> str:
-    """Made once: the same caches, children and events come with every poll of every database."""
+    """Built once, because the same caches, children and events come with every poll of every database."""
     return "".join([f',{name}="{_escaped(text)}"' for name, text in labels])
 
 
@@ -144,7 +144,7 @@ def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
         return {"latch": ROW_CACHE_LATCH, "child": str(number_of), "cache": caches.name(number_of)}
 
     block.add_rows(_CHILD_COLUMNS, snapshot.rows("v$latch_children"), child)
-    # Latches without children of interest, as totals; `row cache objects` is exported by child, so that sums do not double.
+    # Latches without interesting children, as totals. `row cache objects` is exported by child, so that sums do not double.
     alone = [row for row in snapshot.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH]
     block.add_rows(_CHILD_COLUMNS, alone, lambda row: {"latch": str(row.get("name"))})
     for row in snapshot.rows("v$latch_misses"):
@@ -189,7 +189,7 @@ def _collectors(block: Block, snapshot: Snapshot) -> None:
 def exposition(
     watched: Iterable[MonitoredDatabase], own: CollectorRegistry | None, accept: str = ""
 ) -> tuple[bytes, str]:
-    """The page and its content type: our process (`own`), then every database; a stale one keeps only up and age.
+    """The page and its content type: our process (`own`), then every database. A stale database has only up and age.
 
     Text 0.0.4, or OpenMetrics where `accept` prefers it.
     """
@@ -221,7 +221,7 @@ def _heading(family: Family, openmetrics: bool) -> bytes:
 
 
 def probe(watched: MonitoredDatabase, accept: str = "") -> tuple[bytes, str]:
-    """The metrics of one database alone, with probe_success, for a scraper that asks target by target."""
+    """The metrics of one database only, with probe_success, for a scraper that asks target by target."""
     page, content_type = exposition([watched], None, accept)
     success = f"# HELP probe_success 1 while the database answers.\n# TYPE probe_success gauge\nprobe_success {int(watched.up)}\n"
     return success.encode() + page, content_type

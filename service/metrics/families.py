@@ -1,4 +1,4 @@
-"""Every metric family of a database, and the one place of its name; docs/metrics.md is made from this by `make docs`.
+"""Every metric family of a database, and the only place of its name. `make docs` writes docs/metrics.md from it.
 
 Names, types and labels are a contract with dashboards and alerts.
 """
@@ -31,7 +31,7 @@ INFO = Family(
     "instance",
     labels=("release", "mechanism"),
     source=("v$instance.version", "v$event_name.name"),
-    note="a mechanism that is not known is `unknown`",
+    note="an unknown mechanism is `unknown`",
 )
 INSTANCE_START = Family(
     "latchscope_instance_start_timestamp_seconds",
@@ -84,9 +84,9 @@ ROWCACHE_GETS = _cache(
 ROWCACHE_FASTGETS = _cache(
     "latchscope_rowcache_fastgets_total",
     type="counter",
-    help="Requests to a dictionary cache in the fast way, which its gets do not count (v$rowcache.fastgets).",
+    help="Requests to a dictionary cache by the fast way, which are not in its gets (v$rowcache.fastgets).",
     source=("v$rowcache.fastgets",),
-    note="12.1 and later; work is gets and fastgets together, pressure on latches and mutexes gets alone",
+    note="12.1 and later; gets and fastgets together are the work, gets alone the load on latches and mutexes",
 )
 ROWCACHE_GETMISSES = _cache(
     "latchscope_rowcache_getmisses_total",
@@ -111,7 +111,7 @@ ROWCACHE_USED = _cache(
     type="gauge",
     help="Entries that hold valid data (v$rowcache.usage).",
     source=("v$rowcache.usage",),
-    note="for `dc_rollback_segments` it tells how undo segments grow",
+    note="for `dc_rollback_segments` it shows the growth of undo segments",
 )
 MUTEX_SLEEPS = _mutex(
     "latchscope_mutex_sleeps_total",
@@ -160,16 +160,16 @@ NEXT_ATTEMPT = _poll(
     labels=("reason",),
     stays=True,
 )
-POLL_DURATION = _poll("latchscope_poll_duration_seconds", help="Time the last poll took, all of it.")
+POLL_DURATION = _poll("latchscope_poll_duration_seconds", help="Total time of the last poll.")
 POLL_INTERVAL = _poll(
     "latchscope_poll_interval_seconds",
-    help="Time between polls in force, longer when they are costly.",
+    help="Current time between polls, longer when they are costly.",
     stays=True,
 )
 COLLECTOR_SUCCESS = _collector(
     "latchscope_collector_success",
-    help="1 when the view was read in the last poll or carried over from an earlier one.",
-    note="0 when it could not be read; not exported on releases without this view",
+    help="1 if the view was read in the last poll or carried over from an earlier one.",
+    note="0 if it could not be read; not exported on releases without this view",
 )
 COLLECTOR_DURATION = _collector(
     "latchscope_collector_duration_seconds",
@@ -188,12 +188,12 @@ EXPOSITION_BYTES = _replica(
 )
 DATABASES_UNOWNED = _replica(
     "latchscope_databases_unowned",
-    help="Databases no replica has polled for two intervals, as this one sees it; every replica says the same.",
+    help="Databases that no replica has polled for two intervals; every replica reports the same.",
 )
 POLL_QUEUE = _replica(
     "latchscope_poll_queue_seconds",
-    help="Longest time a due poll waited for its turn within the last minute.",
-    note="more than a few seconds tell that the process has more databases than it can poll",
+    help="Longest wait of a due poll for its turn in the last minute.",
+    note="more than a few seconds mean that the process has more databases than it can poll",
 )
 
 FAMILIES: Mapping[str, Family] = {

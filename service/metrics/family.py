@@ -1,4 +1,4 @@
-"""What /metrics says of one metric family, and what docs/metrics.md adds."""
+"""One metric family: its part of /metrics and of docs/metrics.md."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,25 +7,25 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """One metric: its name, type and help, and where the document tells of it."""
+    """One metric: its name, type and help, and its place in the document."""
 
     name: str
     type: Literal["counter", "gauge"]
     help: str
     section: Literal["polls", "replicas", "instance", "latch", "mutex", "caches", "verdict", "outcomes"]
-    """The table of docs/metrics.md it stands in."""
+    """Its table in docs/metrics.md."""
     labels: tuple[str, ...] = ()
-    """Beside `db` and `rac`, which every sample has."""
+    """Labels beside `db` and `rac`, which every sample has."""
     source: tuple[str, ...] = ("latchscope",)
-    """Columns of ours as `view.column`, or who says so."""
+    """Columns of ours as `view.column`, or another source."""
     series: str = "1"
-    """How many of one database."""
+    """How many series of one database."""
     note: str = ""
-    """What the document says beyond the help."""
+    """Further text for the document."""
     stays: bool = False
     """Whether it is exported while the database does not answer."""
 
 
 Labels = Mapping[str, str]
 FamilySample = tuple[Family, float | None, Labels]
-"""A sample that is still to be written: absent where its value is None."""
+"""A sample that is not rendered yet. Absent if its value is None."""

@@ -15,7 +15,7 @@ from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UN
 
 
 def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
-    """What is active: troubles while their episode lasts, so that they do not flap, and what is only worth a note."""
+    """What is active: troubles while their episode lasts, so that they do not flap, and findings that are only a note."""
     for episode in episodes:
         yield verdicts.FINDING, 1, _of(episode)
     lasting = {episode.cause for episode in episodes}
@@ -49,7 +49,7 @@ def _waiters(diagnosis: Diagnosis) -> Iterator[FamilySample]:
 
 
 def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
-    """What the first line of a dashboard says, in the words of the page: every lasting episode, else the last poll."""
+    """The first line of a dashboard, in the words of the page: every open episode, else the last poll."""
     yield verdicts.SEVERITY, diagnosis.severity.rank, {}
     shown = {finding.cause: finding for finding in diagnosis.findings}
     for episode in sorted(episodes, key=lambda episode: -episode.severity.rank):
@@ -64,7 +64,7 @@ def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator
 
 
 def _lasting(episode: Episode, finding: Finding | None, *, tells: bool) -> Labels:
-    """An episode; one that a poll with figures does not show any more is easing."""
+    """An episode. It is easing if a poll with figures no longer shows it."""
     if tells and (finding is None or finding.severity is Severity.INFO):
         easing = f"Easing: {within(episode.title)}"
         return _words(episode.cause, easing, episode.cache, Severity.INFO, GOES_ON)
@@ -75,7 +75,7 @@ def _lasting(episode: Episode, finding: Finding | None, *, tells: bool) -> Label
 
 
 def _of_the_poll(diagnosis: Diagnosis) -> Labels:
-    """Where nothing lasts: the first finding of the poll, that nothing is wrong, or that nobody knows what is."""
+    """Without episodes: the first finding of the poll, that nothing is wrong, or that nothing is known."""
     finding = diagnosis.findings[0] if diagnosis.findings else None
     if finding is not None and (known := catalogue().get(finding.cause)):
         return _words(finding.cause, *_sentences(known, finding, finding.cache, finding.severity))
@@ -89,7 +89,7 @@ def _of_the_poll(diagnosis: Diagnosis) -> Labels:
 def _sentences(
     known: Cause, finding: Finding | None, cache: str | None, severity: Severity
 ) -> tuple[str, str | None, Severity, str, str]:
-    """Title, cache, severity, what to do and what to check, as sure as the finding; without figures, or no series would last."""
+    """Title, cache, severity, action and check, as sure as the finding. Without figures, because they would start new series."""
     title, action, check = known.title, known.do_now, known.check_first or ""
     if finding is not None:
         against = speaks_against(finding)

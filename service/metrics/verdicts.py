@@ -11,32 +11,32 @@ WAITING_SESSIONS = _waits(
     "latchscope_waiting_sessions",
     help="Sessions waiting on average, as sampled in the last interval.",
     source=("v$session.event",),
-    note="no sample where nobody looked",
+    note="no sample without a look",
 )
 HANGING_SESSIONS = _waits(
     "latchscope_hanging_sessions",
-    help="Sessions that have waited ten seconds or longer at the last poll, and still wait.",
+    help="Sessions that at the last poll have waited ten seconds or longer, and still wait.",
     source=("waiting_sessions.wait_time_micro",),
-    note="such waits stand in no counter until they end; 200 at most; no sample where nobody waits or nobody looked",
+    note="no counter has such waits until they end; at most 200; no sample without waiters or without a look",
 )
 LONGEST_WAIT = _waits(
     "latchscope_longest_wait_seconds",
-    help="How long the longest wait has lasted that had not ended at the last poll.",
+    help="Length of the longest wait that had not ended at the last poll.",
     source=("waiting_sessions.wait_time_micro",),
-    note="no sample where nobody waits or nobody looked",
+    note="no sample without waiters or without a look",
 )
 FINDING = _diagnosis(
     "latchscope_finding",
     help="1 while a cause is found; see the diagnosis for its evidence.",
     labels=("cause", "cache", "severity"),
     series="one per finding, at most one per cause",
-    note="begins with the second poll in a row that shows it and ends with the third that does not, but a note of "
-    "severity `info` follows each poll; `cache` is empty where the cause is about none",
+    note="starts with the second poll in a row that shows it and ends with the third that does not, but a note of "
+    "severity `info` follows each poll; `cache` is empty if the cause is about none",
 )
 IMPACT = _diagnosis(
     "latchscope_impact_ratio",
-    help="Share of DB time lost over the last interval on the surfaces in trouble: row cache waits, those that have not ended "
-    "included, and the latch of the result cache where a finding is about it.",
+    help="Share of DB time lost over the last interval on the surfaces in trouble: row cache waits, open waits "
+    "included, and the latch of the result cache if a finding is about it.",
 )
 IMPACT_SESSIONS = _diagnosis(
     "latchscope_impact_sessions",
@@ -62,30 +62,30 @@ VERDICT = _diagnosis(
     "latchscope_verdict_info",
     help="What is wrong and what to do now; always 1.",
     labels=("cause", "title", "cache", "severity", "action", "check"),
-    series="one per episode that lasts; else one",
-    note="`title`, `action` (do now) and `check` (check first) are the page's words without its figures; `cause` is empty where "
+    series="one per open episode; else one",
+    note="`title`, `action` (do now) and `check` (check first) are the page's words without its figures; `cause` is empty if "
     "nothing is wrong or no known cause explains it; `severity` is `info` while an episode is easing",
 )
 EPISODE_BEGIN = _diagnosis(
     "latchscope_episode_begin_timestamp_seconds",
-    help="Unix time at which an episode began that lasts.",
+    help="Unix time of the begin of an open episode.",
     labels=("cause", "cache"),
-    series="one per episode that lasts",
-    note="`changes()` of it over a range, and one more, is how many episodes of the cause there were",
+    series="one per open episode",
+    note="`changes()` of it over a range, plus one, is the number of episodes of the cause",
 )
 TROUBLE_SINCE = _diagnosis(
     "latchscope_trouble_since_timestamp_seconds",
-    help="Unix time since when an episode that lasts hurts, as the page says it.",
+    help="Unix time since when an open episode hurts, as on the page.",
     labels=("cause", "cache"),
-    series="one per episode that lasts",
-    note="the begin of the episode, or of the longest wait that has not ended where that is earlier",
+    series="one per open episode",
+    note="the begin of the episode, or of the longest open wait if that is earlier",
 )
 _outcome = partial(Family, section="outcomes", source=("change marks and verdicts on them",))
 LAST_MARK = _outcome(
     "latchscope_change_mark_timestamp_seconds",
     type="gauge",
     help="Unix time of the last change mark.",
-    note="of every database with a mark, looked for every half minute",
+    note="of every database with a mark, updated every half minute",
 )
 VERIFIED = _outcome(
     "latchscope_verified_remedies_total",
@@ -100,5 +100,5 @@ VERIFIED_SECONDS = _outcome(
     help="Time from the begin of those episodes to their end.",
     labels=("cause",),
     series="one per cause that was verified",
-    note="over the former: the mean time to a verified remedy",
+    note="divided by the former: the mean time to a verified remedy",
 )

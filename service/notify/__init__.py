@@ -1,1 +1,1 @@
-"""Telling others of episodes: the event feed and webhooks."""
+"""Sends episodes to others: the event feed, webhooks and notifications."""

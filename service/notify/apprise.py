@@ -16,21 +16,21 @@ from service.notify.message import Message
 from service.notify.sending import DeliveryRefused
 
 TIMEOUT_SECONDS = 20.0
-"""For one message, whatever the service behind it does; shorter than the lease of an attempt."""
+"""Limit for one message, whatever the service behind it does. Shorter than the lease of an attempt."""
 _KINDS = {Severity.CRITICAL: "failure", Severity.WARNING: "warning"}
 _PARTS = re.compile(r"[^/:@?&=#,;\s]{3,}")
 
 
 def require_apprise() -> None:
-    """Raise MissingExtra where Apprise is not installed."""
+    """Raise MissingExtra if Apprise is not installed."""
     require("apprise", "notify", "notifications")
 
 
 def send(channel: NotificationSettings, message: Message, timeout: float = TIMEOUT_SECONDS) -> None:
-    """Send to the receiver, at most so many seconds. Raises DeliveryRefused."""
+    """Send to the receiver, for at most this many seconds. Raises DeliveryRefused."""
     import apprise  # loads two hundred services, which only receivers need
 
-    for name in ("apprise", "urllib3", "requests"):  # their lines hold addresses, and with them secrets
+    for name in ("apprise", "urllib3", "requests"):  # their log lines contain addresses, and so secrets
         logging.getLogger(name).propagate = False
         logging.getLogger(name).addHandler(logging.NullHandler())
     url = _address(channel)
@@ -45,7 +45,7 @@ def send(channel: NotificationSettings, message: Message, timeout: float = TIMEO
     service = apprise.Apprise.instantiate(url, asset=asset)
     if service is None:
         raise DeliveryRefused(
-            f"url_file {channel.url_file} holds no address that Apprise knows; https://appriseit.com/services/ lists them"
+            f"url_file {channel.url_file} has no address that Apprise knows; https://appriseit.com/services/ lists them"
         )
     sender = apprise.Apprise(asset=asset)
     sender.add(service)
@@ -58,7 +58,7 @@ def send(channel: NotificationSettings, message: Message, timeout: float = TIMEO
 
 
 def service_of(channel: NotificationSettings) -> str:
-    """The kind of service behind an address, such as `slack`; all of it that may be shown. Raises DeliveryRefused."""
+    """The kind of service of an address, such as `slack`: the only part that may be shown. Raises DeliveryRefused."""
     return _address(channel).partition("://")[0].lower()
 
 
@@ -70,16 +70,16 @@ def _address(channel: NotificationSettings) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if len(lines) != 1:
         raise DeliveryRefused(
-            f"url_file {channel.url_file} holds {len(lines)} addresses; it must hold one, for two write two entries"
+            f"url_file {channel.url_file} has {len(lines)} addresses; it must have one, so write an entry for each"
         )
     if not re.match(r"[A-Za-z0-9]{2,32}://", lines[0]):
-        raise DeliveryRefused(f"url_file {channel.url_file} holds no address such as slack://… or mailtos://…")
+        raise DeliveryRefused(f"url_file {channel.url_file} has no address such as slack://… or mailtos://…")
     return lines[0]
 
 
 def _why(result: Any, url: str) -> str:
-    """The first thing that Apprise complains of, with every part of the address taken out."""
-    said = next((str(entry.message) for entry in result.logs()), "it was not taken, or not in time")
+    """Apprise's first complaint, without any part of the address."""
+    said = next((str(entry.message) for entry in result.logs()), "it was not accepted, or not in time")
     parts = {part for text in (url, unquote(url)) for part in _PARTS.findall(text.partition("://")[2])}
     for part in sorted(parts, key=len, reverse=True):
         said = said.replace(part, "…")

@@ -1,4 +1,4 @@
-"""The receivers of episodes, put together: the event feed, the webhooks and the notifications."""
+"""Builds the receivers of episodes: the event feed, the webhooks and the notifications."""
 
 import time
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from service.threads import SupervisedThread
 
 @dataclass(frozen=True, slots=True)
 class Notifiers:
-    """All of them, to be started and stopped together."""
+    """All of them, started and stopped together."""
 
     feed: EpisodeFeed
     receivers: list[ReceiverThread]
@@ -29,11 +29,11 @@ class Notifiers:
 
     @property
     def threads(self) -> list[SupervisedThread]:
-        """The feed's, and one per receiver."""
+        """The feed's thread, and one per receiver."""
         return [self.feed.thread, *(receiver.thread for receiver in self.receivers)]
 
     def start(self) -> None:
-        """Begin to follow the log of episodes, and to tell what an earlier process left."""
+        """Start to follow the log of episodes, and send what an earlier process left."""
         for part in self._parts:
             part.start()
 
@@ -43,16 +43,16 @@ class Notifiers:
             part.stop()
 
     def join(self, timeout: float) -> None:
-        """Wait for all, at most so many seconds."""
+        """Wait for all, for at most this many seconds."""
         until = time.monotonic() + timeout
         for part in self._parts:
             part.join(max(0.0, until - time.monotonic()))
 
 
 def build_notifiers(settings: Settings, store: Repository, registry: CollectorRegistry) -> Notifiers:
-    """The feed of this store and the receivers of these settings; `registry` counts what they get.
+    """The feed of this store and the receivers of these settings. `registry` counts deliveries.
 
-    Raises BadSettings where notifications are asked for and Apprise is not there.
+    Raises BadSettings if notifications are set and Apprise is not installed.
     """
     if settings.notifications:
         try:

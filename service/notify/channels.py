@@ -1,7 +1,7 @@
-"""Notifications: people hear once that an episode began, and once that it is over. What happens together comes in one message.
+"""Notifications: people get one message when an episode begins and one when it ends. Simultaneous changes share a message.
 
-They work off the same log of deliveries as webhooks, so that nothing is lost over restarts and of several processes one
-sends. What waits (for others, or for the end of quiet hours) waits in the store.
+They use the same log of deliveries as webhooks, so that nothing is lost over restarts and only one of several processes
+sends. Changes that wait (for others, or for the end of quiet hours) wait in the store.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ MOST_AT_ONCE = 500
 
 
 def concerns(channel: NotificationSettings, change: EpisodeChange) -> bool:
-    """Whether a receiver may have to hear of a change. One that grew worse may be the first that it should hear of."""
+    """Whether a receiver may need a change. One that grew worse may be the first that it gets."""
     if channel.databases and change.episode.database not in channel.databases:
         return False
     if change.episode.peak_severity.rank < channel.min_severity.rank:
@@ -39,7 +39,7 @@ class Notifications:
     ) -> None:
         attempts = Counter(
             "latchscope_notification_attempts_total",
-            "Attempts to tell people of a change, by what came of them: told, failed or gave_up.",
+            "Attempts to notify people of a change, by result: told, failed or gave_up.",
             ["target", "outcome"],
             registry=own,
         )
@@ -52,12 +52,12 @@ class Notifications:
         store.episode_log.on_news += [sender.wake for sender in self.senders]
 
     def recipients(self, change: EpisodeChange) -> list[str]:
-        """The receivers that may have to hear of a change."""
+        """The receivers that may need the change."""
         return [channel.target for channel in self._channels if concerns(channel, change)]
 
 
 class Channel(ReceiverThread):
-    """Tells one receiver, in messages of one change or of many."""
+    """Serves one receiver, in messages of one change or several."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Channel(ReceiverThread):
         self._public_url = public_url
 
     def step(self) -> float:
-        """Send what is due as one message; seconds until there is something to do again. Raises StoreTrouble."""
+        """Send what is due as one message. Returns the seconds until there is something to do. Raises StoreTrouble."""
         now = datetime.now(UTC)
         waiting = self.deliveries.open_of(self.name, MOST_AT_ONCE)
         released = [each for each in waiting if self._released(each) <= now]
@@ -89,23 +89,23 @@ class Channel(ReceiverThread):
         return 0.0 if self._told(batch) else self.pace.look
 
     def _released(self, delivery: Delivery) -> datetime:
-        """The time from which on it may be sent."""
+        """The earliest time to send it."""
         peak = Severity(delivery.change.episode["peak_severity"])
         return self._channel.held_until(delivery.change.at, peak)
 
     def _due(self, released: Sequence[Delivery]) -> datetime:
-        """When the next message goes: after the pause of a failed attempt, else as the first of them has waited for others."""
+        """When the next message goes out: after the pause of a failed attempt, else when the first change has waited."""
         tried = [self.pace.due(each) for each in released if each.attempts]
         return max(tried) if tried else min(map(self._released, released)) + timedelta(seconds=self._channel.group)
 
     def _batch(self, waiting: Sequence[Delivery], released: Sequence[Delivery]) -> list[Delivery]:
-        """What one message tells, with whatever was held back of the same episodes."""
+        """The content of one message, with earlier changes of the same episodes that were held back."""
         keys = {episode_key(each.change) for each in (released if self._channel.group else released[:1])}
         newest = released[-1].change.seq
         return [each for each in waiting if episode_key(each.change) in keys and each.change.seq <= newest]
 
     def _told(self, batch: Sequence[Delivery]) -> bool:
-        """Send a message of these; whether all of them are settled."""
+        """Send a message with these. Returns whether all of them are settled."""
         news = [each for each in batch if not self._known(each, batch)]
         for each in batch:
             if each not in news:
@@ -123,7 +123,7 @@ class Channel(ReceiverThread):
         return True
 
     def _known(self, delivery: Delivery, batch: Sequence[Delivery]) -> bool:
-        """Whether the message would repeat an episode that only grew worse, to a receiver that did not ask for that."""
+        """Whether the message would repeat an episode that only grew worse, for a receiver that did not ask for that."""
         if delivery.change.what != "worse" or "worse" in self._channel.on:
             return False
         database, cause, began = episode_key(delivery.change)

@@ -1,7 +1,7 @@
-"""The feed: one thread follows the log of episode changes and wakes whoever listens, however many they are.
+"""The feed: one thread follows the log of episode changes and wakes every listener, however many there are.
 
-A listener is a position in the log and not a queue. What is recent lies in memory once for all; one that is slow, or
-comes back after a while, reads the rest from the store at its own pace, so that nothing fills up and nothing is dropped.
+A listener is a position in the log, not a queue. Recent changes are in memory once for all. A listener that is slow, or
+comes back after a while, reads the rest from the store at its own pace, so nothing fills up and nothing is dropped.
 """
 
 import logging
@@ -17,7 +17,7 @@ from service.threads import SupervisedThread
 log = logging.getLogger("latchscope.feed")
 
 LOOK_SECONDS = 1.0
-"""How often the log is read for what other processes wrote; our own changes wake the thread at once."""
+"""How often the log is read for changes of other processes. Our own changes wake the thread at once."""
 RECENT = 1000
 PAGE = 500
 MOST_LISTENERS = 100
@@ -26,7 +26,7 @@ Wake = Callable[[], None]
 
 
 class TooManyListeners(Exception):
-    """There are as many listeners as there may be."""
+    """The maximum number of listeners is reached."""
 
 
 class EpisodeFeed:
@@ -36,7 +36,7 @@ class EpisodeFeed:
         self._log = changes
         self._recent: deque[LoggedChange] = deque(maxlen=recent)
         self._floor: int | None = None
-        """Every change after this number is in `_recent`; None until the log was first read."""
+        """Every change after this number is in `_recent`. None until the log was read once."""
         self._position = 0
         self._most = most
         self._listeners: set[Wake] = set()
@@ -51,24 +51,24 @@ class EpisodeFeed:
         self.thread.start()
 
     def stop(self) -> None:
-        """Stop, and wake every listener so that it sees it."""
+        """Stop, and wake every listener so that it notices."""
         self.thread.stop()
         self.stopped = True
         self._news.set()
         self._wake()
 
     def join(self, timeout: float) -> None:
-        """Wait for the thread, at most so long."""
+        """Wait for the thread, for at most this long."""
         self.thread.join(timeout)
 
     @property
     def listeners(self) -> int:
-        """How many listen right now."""
+        """The current number of listeners."""
         return len(self._listeners)
 
     @contextmanager
     def listening(self, wake: Wake) -> Iterator[None]:
-        """Call `wake`, from another thread, whenever there is news. Raises Full."""
+        """Call `wake`, from another thread, at every change. Raises Full."""
         with self._lock:
             if len(self._listeners) >= self._most:
                 raise TooManyListeners
@@ -84,7 +84,7 @@ class EpisodeFeed:
         return self._log.newest()
 
     def remembered(self, seq: int) -> list[LoggedChange] | None:
-        """Changes after that number, from memory at once; None where memory does not reach that far back."""
+        """Changes after that number, from memory. None if memory does not reach that far back."""
         with self._lock:
             if self._floor is None or seq < self._floor:
                 return None
@@ -103,12 +103,12 @@ class EpisodeFeed:
                 self._trouble = False
             except StoreUnavailable as error:
                 if not self._trouble:
-                    log.warning("the log of episode changes cannot be read, trying on: %s", error)
+                    log.warning("the log of episode changes cannot be read, retrying: %s", error)
                 self._trouble = True
             self._news.wait(LOOK_SECONDS)
 
     def look(self) -> bool:
-        """Read what is new; whether there is anything to wake listeners for. Raises StoreTrouble."""
+        """Read new changes. Returns whether to wake listeners. Raises StoreTrouble."""
         if self._floor is None:
             self._position = self._log.newest()
             self._floor = self._position

@@ -1,4 +1,4 @@
-"""One signed POST to a webhook: what is sent, and what its answer means. Nothing here is logged."""
+"""One signed POST to a webhook: its content, and the meaning of its answer. Nothing here is logged."""
 
 import hashlib
 import hmac
@@ -28,7 +28,7 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def document(change: LoggedChange, public_url: str | None) -> dict[str, Any]:
-    """What a receiver gets. `id` is the same at every attempt and in every process."""
+    """The message to a receiver. `id` is the same at every attempt and in every process."""
     body = change.document()
     body["id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{body['at']} {change.database} {change.seq}"))
     if public_url is not None:
@@ -37,7 +37,7 @@ def document(change: LoggedChange, public_url: str | None) -> dict[str, Any]:
 
 
 def post(webhook: WebhookSettings, document: dict[str, Any], timeout: float = TIMEOUT_SECONDS) -> None:
-    """Post to the receiver; `timeout` in seconds holds for each step of it. Raises DeliveryRefused."""
+    """Post to the receiver. `timeout` in seconds applies to each step. Raises DeliveryRefused."""
     body = json.dumps(document, ensure_ascii=False).encode()
     timestamp = str(int(time.time()))
     headers = {
@@ -71,7 +71,7 @@ def _secret(webhook: WebhookSettings) -> str:
 
 
 def _brief(error: Exception) -> str:
-    """What went wrong by its kind: the texts of some of these hold the address."""
+    """The kind of a failure. The texts of some contain the address."""
     cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
     said = cause.strerror if isinstance(cause, OSError) else None
     return said or type(cause).__name__

@@ -12,14 +12,14 @@ from service.store.queries.episode_log import LoggedChange
 
 LONGEST_SENTENCE = 400
 MOST_EPISODES = 20
-"""In one message; the rest is counted."""
+"""Most episodes in one message. The rest is counted."""
 _SIGNS = str.maketrans({"<": "‹", ">": "›", "@": "＠", "*": "∗", "`": "ˋ"})
-"""Signs with which chats call people or draw; names from a database may hold them."""
+"""Characters with which chats mention people or format text. Names from a database may contain them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Plain text; `severity` is None where it only tells that something is over."""
+    """Plain text. `severity` is None if it only reports an end."""
 
     title: str
     body: str
@@ -28,7 +28,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeNews:
-    """What is new of one episode: its latest change, and whether the message tells its begin as well."""
+    """The news of one episode: its latest change, and whether the message reports its begin as well."""
 
     change: LoggedChange
     begins: bool
@@ -47,12 +47,12 @@ class EpisodeNews:
 
 
 def episode_key(change: LoggedChange) -> tuple[str, str, str]:
-    """What tells one episode from another."""
+    """The key of an episode."""
     return change.database, str(change.episode["cause"]), str(change.episode["begin"])
 
 
 def news(changes: Iterable[LoggedChange]) -> list[EpisodeNews]:
-    """Changes in their order as news, one per episode."""
+    """Changes in order as news, one per episode."""
     found: dict[tuple[str, str, str], EpisodeNews] = {}
     for change in changes:
         before = found.get(episode_key(change))
@@ -61,7 +61,7 @@ def news(changes: Iterable[LoggedChange]) -> list[EpisodeNews]:
 
 
 def message_of(changes: Sequence[LoggedChange], public_url: str | None) -> Message:
-    """The message for some changes, of which there is at least one."""
+    """The message for at least one change."""
     items = news(changes)
     lasting = [each.peak for each in items if not each.over]
     severity = max(lasting, key=lambda peak: peak.rank) if lasting else None
@@ -79,13 +79,13 @@ def message_of(changes: Sequence[LoggedChange], public_url: str | None) -> Messa
 
 
 def harmless(text: str, longest: int = LONGEST_SENTENCE) -> str:
-    """A text from a database, which may hold anything, for a chat: visible, without calls and marks, and not too long."""
+    """A text from a database, made safe for a chat: visible, without mentions and formatting, and not too long."""
     shown = visible(text).translate(_SIGNS)
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def _title(item: EpisodeNews) -> str:
-    """The same for begin and end, since some receivers find the incident to resolve by it."""
+    """The same title for begin and end, because some receivers find the incident to resolve by it."""
     cache = item.episode.get("cache")
     return harmless(f"{item.change.database}: {item.episode['title']}{f' on {cache}' if cache else ''}", 200)
 

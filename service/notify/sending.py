@@ -1,4 +1,4 @@
-"""What every receiver has: a thread of its own, the times of attempts, and a word when it fails or works again."""
+"""The common part of receivers: a thread each, the times of attempts, and a log line when one fails or works again."""
 
 import logging
 import random
@@ -16,7 +16,7 @@ log = logging.getLogger("latchscope.notify")
 
 
 class DeliveryRefused(Exception):
-    """The receiver did not take it: why, without the address. `final` when it wants no more of it."""
+    """The receiver did not accept it: why, without the address. `final` if it wants no more attempts."""
 
     def __init__(self, why: str, final: bool = False) -> None:
         super().__init__(why)
@@ -25,19 +25,19 @@ class DeliveryRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DeliverySchedule:
-    """When attempts are made. Seconds, but for `patience`."""
+    """When attempts run. Seconds, except `patience`."""
 
     first: float = 2.0
-    """Pause after the first failure; doubled after each further one."""
+    """Pause after the first failure, doubled after each further one."""
     longest: float = 600.0
     lease: float = 60.0
-    """An attempt of which nothing was heard for so long died with its process; another one is made."""
+    """An attempt without any result for this long died with its process. Another one is made."""
     look: float = 5.0
-    """How often the store is looked at for what other processes left."""
+    """How often the store is read for what other processes left."""
     patience: timedelta = timedelta(hours=24)
 
     def due(self, delivery: Delivery) -> datetime:
-        """When the next attempt may be made; the same in every process, though it jitters."""
+        """The time of the next attempt. The same in every process, although it jitters."""
         if delivery.outcome == "sending":
             return delivery.at + timedelta(seconds=self.lease)
         if delivery.attempts == 0:
@@ -48,10 +48,10 @@ class DeliverySchedule:
 
 
 class ReceiverThread:
-    """Tells one receiver, in turns: `step`, which a subclass has."""
+    """Serves one receiver, in rounds of `step`, which a subclass defines."""
 
     def __init__(self, kind: str, name: str, deliveries: Deliveries, attempts: Counter, pace: DeliverySchedule) -> None:
-        """`kind` is what it is in words; `name` what log, metrics and store call it, never its address."""
+        """`kind` in words; `name` as in log, metrics and store, never its address."""
         self.name = name
         self.deliveries = deliveries
         self.pace = pace
@@ -65,20 +65,20 @@ class ReceiverThread:
         self._news = threading.Event()
 
     def step(self) -> float:
-        """Tell what is due; seconds until there is something to do again. Raises StoreTrouble."""
+        """Send what is due. Returns the seconds until there is something to do. Raises StoreTrouble."""
         raise NotImplementedError
 
     def start(self) -> None:
         self.thread.start()
 
     def stop(self) -> None:
-        """Ask it to end; a receiver that hangs is not waited for."""
+        """Ask it to end. A receiver that hangs is not awaited."""
         self.thread.stop()
         self.stopping = True
         self._news.set()
 
     def join(self, timeout: float) -> None:
-        """Wait for the thread, at most so many seconds."""
+        """Wait for the thread, for at most this many seconds."""
         self.thread.join(timeout)
 
     def wake(self) -> None:
@@ -93,12 +93,12 @@ class ReceiverThread:
                 self.failing(f"the store does not answer: {error}")
                 pause = self.pace.look
             except Exception:
-                log.exception("%s %s: a fault of latchscope", self._kind, self.name)
+                log.exception("%s %s: an error in latchscope", self._kind, self.name)
                 pause = self.pace.look
             self._news.wait(pause)
 
     def was_told(self, delivery: Delivery, now: datetime) -> None:
-        """Keep that the receiver took it; said in the log where it failed before."""
+        """Record that the receiver accepted it. Log it after a failure."""
         self.deliveries.settle(delivery, "told", now)
         self._attempts.labels(self.name, "told").inc()
         if self._why is not None:
@@ -106,9 +106,9 @@ class ReceiverThread:
         self._why = None
 
     def was_refused(self, delivery: Delivery, error: DeliveryRefused, now: datetime, since: datetime) -> bool:
-        """Leave it for another attempt, or give it up: said in the log and in the metrics, and kept in the store.
+        """Leave it for another attempt, or give it up: with a log line and a metric, and recorded in the store.
 
-        `since`: from when on it might have been sent. Returns whether it is given up.
+        `since`: the earliest time to send it. Returns whether it is given up.
         """
         dead = error.final or now - since >= self.pace.patience
         self.deliveries.settle(delivery, "gave up" if dead else "waiting", now)
@@ -119,11 +119,11 @@ class ReceiverThread:
                 "%s %s: gave up on %s after %d attempts: %s", self._kind, self.name, change, delivery.attempts, error
             )
         else:
-            self.failing(f"not told, trying on: {error}")
+            self.failing(f"not delivered, retrying: {error}")
         return dead
 
     def failing(self, why: str) -> None:
-        """Say what is wrong once, and not at every attempt."""
+        """Log an error once, not at every attempt."""
         if why != self._why:
             log.warning("%s %s: %s", self._kind, self.name, why)
         self._why = why

@@ -1,4 +1,4 @@
-"""A test message to every receiver, to see whether it arrives before there is anything to tell."""
+"""A test message to every receiver, to check that it arrives before there is a trouble."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from service.store.queries.episode_log import LoggedChange
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """How it went with one receiver: `service` is `webhook` or what Apprise calls it; `why` is None where it was sent."""
+    """The result for one receiver. `service` is `webhook` or Apprise's name for it; `why` is None if the message was sent."""
 
     target: str
     service: str
@@ -31,7 +31,7 @@ def receivers(settings: Settings) -> list[WebhookSettings | NotificationSettings
 
 
 def try_out(settings: Settings, chosen: Sequence[WebhookSettings | NotificationSettings]) -> Iterator[TrialResult]:
-    """Send each a test message, in turn. Raises MissingExtra before the first where Apprise is needed and not there."""
+    """Send each a test message, in turn. Raises MissingExtra before the first if Apprise is needed and not installed."""
     if any(isinstance(receiver, NotificationSettings) for receiver in chosen):
         require_apprise()
     for receiver in chosen:
@@ -52,7 +52,7 @@ def try_out(settings: Settings, chosen: Sequence[WebhookSettings | NotificationS
 def _message(channel: NotificationSettings, settings: Settings) -> Message:
     lines = [
         f"A test of {channel.name}, sent by latchscope {version('latchscope')}.",
-        f"Here come episodes of {', '.join(channel.databases) or 'every database'} from {channel.min_severity} on.",
+        f"You get episodes of {', '.join(channel.databases) or 'every database'} from {channel.min_severity} on.",
     ]
     if channel.quiet_hours:
         lines.append(

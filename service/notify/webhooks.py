@@ -1,7 +1,7 @@
-"""Webhooks: others get each change of an episode, at least once, in order, and over restarts.
+"""Webhooks: each receiver gets each change of an episode, at least once, in order, and over restarts.
 
-Each change is written together with the receivers that must get it. One thread per receiver works that off, so that none
-waits for another; where several processes serve one receiver, a claim in the store gives each attempt to one of them.
+Each change is written together with its receivers. One thread per receiver sends it, so that no receiver
+waits for another. If several processes serve one receiver, a claim in the store gives each attempt to one of them.
 """
 
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from service.store.repository import Repository
 
 
 def wants(webhook: WebhookSettings, change: EpisodeChange) -> bool:
-    """Whether a receiver gets a change. The peak decides, so that whoever hears of a begin hears of its end."""
+    """Whether a receiver gets a change. The peak decides, so that a receiver of a begin also gets the end."""
     episode = change.episode
     named = not webhook.databases or episode.database in webhook.databases
     return named and change.what in webhook.on and Severity(episode.peak_severity).rank >= webhook.min_severity.rank
@@ -34,7 +34,7 @@ class Webhooks:
         self._webhooks = settings.webhooks
         attempts = Counter(
             "latchscope_webhook_attempts_total",
-            "Attempts to tell a receiver of a change, by what came of them: told, failed or gave_up.",
+            "Attempts to deliver a change to a receiver, by result: told, failed or gave_up.",
             ["target", "outcome"],
             registry=own,
         )
@@ -50,23 +50,23 @@ class Webhooks:
         return [webhook.target for webhook in self._webhooks if wants(webhook, change)]
 
     def start(self) -> None:
-        """Begin to tell, with what an earlier process left."""
+        """Start to send, beginning with what an earlier process left."""
         for sender in self.senders:
             sender.start()
 
     def stop(self) -> None:
-        """Ask every thread to stop; a receiver that hangs is not waited for."""
+        """Ask every thread to stop. A receiver that hangs is not awaited."""
         for sender in self.senders:
             sender.stop()
 
     def join(self, timeout: float) -> None:
-        """Wait for the threads, at most so long for all."""
+        """Wait for the threads, for at most this long in total."""
         for sender in self.senders:
             sender.join(timeout / len(self.senders))
 
 
 class Sender(ReceiverThread):
-    """Tells one webhook, one change after the other."""
+    """Serves one webhook, one change after the other."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Sender(ReceiverThread):
         self._public_url = public_url
 
     def step(self) -> float:
-        """Tell what is due; seconds until there is something to do again. Raises StoreTrouble."""
+        """Send what is due. Returns the seconds until there is something to do. Raises StoreTrouble."""
         sent = 0
         pause = self.pace.look
         for delivery in self.deliveries.next_of(self.name):
@@ -95,7 +95,7 @@ class Sender(ReceiverThread):
         return 0.0 if sent else pause
 
     def _attempt(self, delivery: Delivery) -> bool:
-        """One attempt; whether that settled it, so that the next change may follow."""
+        """One attempt. Returns whether it settled the change, so that the next may follow."""
         try:
             post(self._webhook, document(delivery.change, self._public_url))
         except DeliveryRefused as error:

@@ -26,7 +26,7 @@ from service.render.parts import (
 from service.render.remedy import step_lines
 
 QUIET_WORDS, TROUBLE_WORDS = 120, 480
-"""Most words of an answer, statements to run among them; what is needed to act comes first, and the rest as far as it fits."""
+"""Most words of an answer, including statements to run. What you need to act comes first, the rest if it fits."""
 MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"
 AS_PRINTED = "as printed"
@@ -34,7 +34,7 @@ AS_PRINTED = "as printed"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some lines of an answer; what stands in their place where they do not fit; or that they stand there in any case."""
+    """Some lines of an answer, and their replacement if they do not fit. Or lines that are always there."""
 
     lines: Sequence[str]
     instead: Sequence[str] = ()
@@ -59,7 +59,7 @@ def _words(lines: Sequence[str]) -> int:
 
 
 def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
-    """What to do first, then what to remember, then why, then what else there may be."""
+    """What to do first, then what to remember, then why, then the rest."""
     diagnosis = diagnosed.diagnosis
     quiet = diagnosis.severity is Severity.INFO
     for step in hang_steps(diagnosis):
@@ -69,7 +69,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
     for place, finding in enumerate(troubles):
         short = wrapped(
             f"Found too: {titled(finding)}; {cost(diagnosed, finding)}. {finding.do_now} "
-            f"`latchscope causes show {finding.cause}` tells how."
+            f"`latchscope causes show {finding.cause}` shows how."
         )
         yield Part(list(_finding(diagnosed, finding)), short, needed=not place)
     yield from (Part(wrapped(f"Note: {note}")) for note in diagnosis.notes if _weighs(note, shared))
@@ -84,14 +84,14 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
             yield Part(wrapped(words))
     if diagnosis.candidates:
         named = ", ".join(hint.cause for hint in diagnosis.candidates)
-        yield Part(wrapped(f"Worth a look, for no polled signal can find them: {named}"))
+        yield Part(wrapped(f"Worth a look, because no polled signal can find them: {named}"))
     if out := ruled_out(diagnosis):
         near = ", ".join(verdict.cause for verdict in nearest(out))
         yield Part(wrapped(f"Ruled out: {len(out)} causes, nearest {near}."))
 
 
 def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
-    """All it takes to act on a finding."""
+    """Everything you need to act on a finding."""
     sure = f"severity {finding.severity}, confidence {finding.confidence}"
     yield from wrapped(f"Found: {titled(finding)}, {sure}; {cost(diagnosed, finding)}")
     yield from wrapped(finding.lede, "  ")
@@ -108,12 +108,12 @@ def _step(diagnosis: Diagnosis, step: Step) -> Sequence[str]:
 
 
 def _weighs(note: str, shared: Sequence[str]) -> bool:
-    """Whether a note is of this input: not what holds for every printed report, and not what was taken for granted."""
+    """Whether a note is about this input, and not about every printed report or a default assumption."""
     return note not in shared and note != REMEMBER and not note.startswith("assumed: ")
 
 
 def _open(diagnosis: Diagnosis) -> Iterator[Sequence[str]]:
-    """Causes that could not be judged, for the reasons that most of them share."""
+    """Causes that could not be judged, for the most frequent reasons."""
     reasons = sorted(not_judged(diagnosis).items(), key=lambda item: -len(item[1]))[:MOST_OPEN]
     for (why, way_out), causes in reasons:
         yield wrapped(f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}")
@@ -128,5 +128,5 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
         missing = list(dict.fromkeys(verdict.missing for verdict in diagnosis.undetermined))
         lacking = ", ".join(missing[:MOST_MISSING]) + ", …" * (len(missing) > MOST_MISSING)
         causes = f"{len(diagnosis.undetermined)} cause" + "s" * (len(diagnosis.undetermined) > 1)
-        yield from wrapped(f"Not judged: {causes}, for want of {lacking}.")
-    yield from wrapped("--verbose tells the rest: steps, evidence, why causes are ruled out or open, notes.")
+        yield from wrapped(f"Not judged: {causes}. Missing: {lacking}.")
+    yield from wrapped("--verbose shows the rest: steps, evidence, why causes are ruled out or open, notes.")

@@ -14,7 +14,7 @@ RIGHT = (1, 2, 4)
 
 
 def as_text(comparison: Comparison) -> str:
-    """The sentence, what makes the sides hard to compare, what they are, what changed in a table, the rest in a line."""
+    """The sentence, the limits of the comparison, the sides, the changes as a table, the rest in a line."""
     table = [HEADER, *rows(comparison)]
     widths = [max(len(row[column]) for row in table) for column in range(len(HEADER))]
     lines = [comparison.sentence, *_warnings(comparison), "", *_sides(comparison), ""]
@@ -44,7 +44,7 @@ def rows(comparison: Comparison) -> Iterator[Cells]:
 
 
 def unchanged(comparison: Comparison) -> list[FigureChange]:
-    """What is known and did not change, or no more than chance and custom allow."""
+    """Known figures that did not change, or by no more than chance or the usual variation."""
     return [change for change in comparison.changes if change.verdict in ("within noise", "within the usual")]
 
 
@@ -55,7 +55,7 @@ def cells(change: FigureChange) -> Cells:
 
 
 def _value(change: FigureChange, value: float | None) -> str:
-    """A figure in its unit; one that cannot be compared shows nothing, which is not zero."""
+    """A figure in its unit. One that cannot be compared is blank, which is not zero."""
     if value is None:
         return "–"
     return percent(value) if change.unit.startswith("of ") else rough(value)
@@ -96,12 +96,12 @@ def _side(side: Side) -> str:
 
 
 def _warnings(comparison: Comparison) -> Iterator[str]:
-    """What to know about the sides before any figure is read."""
+    """What to know about the sides before you read a figure."""
     yield from (f"Note: {note}" for note in comparison.notes)
 
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
-    """What did not change, in one line, and what is not known, by reason; an empty line before them."""
+    """What did not change, in one line, and what is unknown, by reason. An empty line before them."""
     untold: dict[str, list[str]] = {}
     for change in comparison.changes:
         if change.verdict == "cannot tell":

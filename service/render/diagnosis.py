@@ -34,10 +34,10 @@ ON_ALL = "Note on all inputs"
 
 
 def as_text(diagnosed: Sequence[DiagnosedInput], *, verbose: bool = False) -> str:
-    """Plain text: of several inputs a table first, then each database with its inputs in the order of time.
+    """Plain text. For several inputs a table first, then each database with its inputs in order of time.
 
-    `verbose`: every step, the evidence, every cause that was ruled out with its number, and every note; else what it takes
-    to act, in few words. Notes that all inputs share stand once, at the end.
+    `verbose`: every step, the evidence, every ruled-out cause with its number, and every note. Otherwise what you need
+    to act, in few words. Notes that all inputs share come once, at the end.
     """
     if len(diagnosed) == 1:
         return "\n".join(map(visible, _text(diagnosed[0], verbose, ())))
@@ -63,13 +63,13 @@ def as_markdown(diagnosed: Sequence[DiagnosedInput]) -> str:
 
 
 def common_notes(diagnosed: Sequence[DiagnosedInput]) -> tuple[str, ...]:
-    """The notes that all inputs with an interval share, in their order; none where there are not two of them."""
+    """The notes that all inputs with an interval share, in order. None with fewer than two of them."""
     each = [entry.diagnosis.notes for entry in diagnosed if entry.diagnosis.basis]
     return tuple(note for note in each[0] if all(note in notes for notes in each)) if len(each) > 1 else ()
 
 
 def _table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
-    """A row for each input; below it its name and headline, which would make the row too wide."""
+    """A row for each input. Its name and headline go below it, because they would make the row too wide."""
     table = lines(diagnosed)
     rows = [HEADINGS[1:-1], *(line.cells[1:-1] for line in table)]
     widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]

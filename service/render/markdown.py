@@ -1,6 +1,6 @@
-"""Words of others inside Markdown: no HTML, no link, no picture, no heading, no second cell comes of them.
+"""Escapes foreign words for Markdown, so that they cannot become HTML, a link, a picture, a heading or a second cell.
 
-What our own texts mark as `code` by backticks stays code, in which nothing has a meaning anyway.
+Text that we mark as `code` with backticks stays code, where nothing has a special meaning.
 """
 
 import re
@@ -32,7 +32,7 @@ def _line(text: str) -> str:
 
 
 def _pieces(text: str, *, table: bool) -> Iterable[str]:
-    """What stands between marks of code escaped, code as it is; a table wants its bars escaped even there."""
+    """Escapes the text between code marks. Code stays as it is, but in a table its bars are escaped too."""
     end = 0
     for code in _CODE.finditer(text):
         yield _escaped(text[end : code.start()])

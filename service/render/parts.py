@@ -1,4 +1,4 @@
-"""The parts of a Diagnosis that every form of it tells in the same words: what it costs, what to do, what is open."""
+"""The parts of a Diagnosis that every output writes in the same words: its cost, what to do, what is open."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,22 +19,22 @@ LINE_WIDTH: ContextVar[int] = ContextVar("LINE_WIDTH", default=COLUMNS)
 """Columns of a line of text: those of a document, fewer on a narrow terminal."""
 EFFECT = "Expected effect"
 DO_NOT = "Do not"
-"""What the sentence of what not to do begins with; in a list it is the name of its line."""
+"""The first words of the sentence that says what not to do. In a list they label its line."""
 TIED = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|×|s|ms|h|min)(?:\W|$))")
 NEAREST = 3
 ELSEWHERE = ("release", "mechanism")
-"""What rules a cause out without a number: it belongs to other releases, or shows where this instance has nothing."""
+"""Reasons that rule a cause out without a number: it belongs to other releases, or to a surface this instance lacks."""
 OF_A_FINDING = ("cause", "confirming query", "remedy", "references")
-"""Steps that say of the first finding what every form says of each of them."""
+"""Steps that repeat for the first finding what every output says of each finding."""
 HANG = ("waiting now", "blocker", "library cache")
-"""Steps that come before all others: who hangs behind whom, and what must not be killed."""
+"""Steps that come before all others: who hangs behind whom, and what not to kill."""
 
 
 def wrapped(words: str, indent: str = "") -> list[str]:
-    """A line of text as lines that fit a terminal, those that follow set in.
+    """A line of text as lines that fit a terminal. Those that follow are indented.
 
-    A word is never broken, for it may be a path, and a number stays beside its unit.
+    A word is never broken, because it may be a path, and a number stays beside its unit.
     """
     lines = wrap(
         _BEFORE_UNIT.sub(TIED, words),
@@ -48,7 +48,7 @@ def wrapped(words: str, indent: str = "") -> list[str]:
 
 
 def circumstances(diagnosis: Diagnosis) -> str:
-    """Release, what guards the row cache, and over which time the figures speak."""
+    """Release, what guards the row cache, and the time that the figures cover."""
     release = f"Oracle {diagnosis.release}" if diagnosis.release else "release unknown"
     guarded = f"row cache guarded by {diagnosis.mechanism}es" if diagnosis.mechanism else "mechanism unknown"
     basis = f"figures are of {_of(diagnosis.basis)}" if diagnosis.basis else "there are no figures"
@@ -56,7 +56,7 @@ def circumstances(diagnosis: Diagnosis) -> str:
 
 
 def without_basis(diagnosis: Diagnosis, statement: str) -> str:
-    """A statement without the interval, which stands once among the circumstances."""
+    """A statement without the interval, which is once among the circumstances."""
     if diagnosis.basis is None:
         return statement
     words = over(_of(diagnosis.basis))
@@ -68,13 +68,13 @@ def _of(basis: DiagnosisBasis) -> Basis:
 
 
 def titled(finding: Finding) -> str:
-    """What a finding says is wrong, with its cause's id and its cache."""
+    """What is wrong according to a finding, with its cause's id and its cache."""
     perhaps = "perhaps " if finding.identity == "candidate" else ""
     return f"{finding.title} ({', '.join([finding.cause, *([perhaps + finding.cache] if finding.cache else [])])})"
 
 
 def cost(diagnosed: DiagnosedInput, finding: Finding) -> str:
-    """What the waits on the surface of a finding cost; of totals without an age nothing is known."""
+    """The cost of the waits on the surface of a finding. Empty for totals without an age."""
     impact = (
         SignalContext(diagnosed.change).impact_of((finding.surface,)) if isinstance(diagnosed.change, Delta) else None
     )
@@ -86,20 +86,20 @@ def cost(diagnosed: DiagnosedInput, finding: Finding) -> str:
 
 
 def confirming(finding: Finding) -> str | None:
-    """The confirming query, what it found, and how to read it; None where there is none."""
+    """The confirming query, its result, and how to read it. None without a query."""
     return None if finding.confirm is None else confirming_step(finding.confirm).statement
 
 
 def before_the_steps(finding: Finding) -> Iterator[tuple[str, str]]:
-    """What to do about a finding in short, a name and the words of each; what is little sure is confirmed before all else.
+    """What to do about a finding in short: a name and the words of each. An uncertain finding is confirmed first.
 
-    A finding that an older release stored has no steps; its paragraphs stand for them.
+    A finding that an older release stored has no steps, so its paragraphs replace them.
     """
     query, against = confirming(finding), speaks_against(finding)
     if query and _unsure(finding):
         yield "Confirm first", query
     do = finding.do_now or finding.remedy
-    yield "Do", f"not yet, for {against}. If it is proven after all: {do}" if against else do
+    yield "Do", f"not yet: {against}. If it is proven after all: {do}" if against else do
     if finding.check_first:
         yield "Check first", finding.check_first
     if finding.do_not:
@@ -109,7 +109,7 @@ def before_the_steps(finding: Finding) -> Iterator[tuple[str, str]]:
 
 
 def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) -> Iterator[tuple[str, str]]:
-    """How to confirm it and what to expect. `predicted` comes with the finding whose remedy it is about."""
+    """How to confirm it and what to expect. `predicted` belongs to the finding whose remedy it is about."""
     query = confirming(finding)
     if query and not _unsure(finding):
         yield "Confirm", query
@@ -139,17 +139,17 @@ def chain(diagnosis: Diagnosis) -> Sequence[Step]:
 
 
 def ruled_out(diagnosis: Diagnosis) -> Sequence[RuledOut]:
-    """What a number speaks against."""
+    """The causes that a number speaks against."""
     return [verdict for verdict in diagnosis.ruled_out if verdict.signal not in ELSEWHERE]
 
 
 def elsewhere(diagnosis: Diagnosis) -> Sequence[str]:
-    """Causes of other releases, or of what this instance has not got."""
+    """Causes of other releases, or of surfaces this instance lacks."""
     return [verdict.cause for verdict in diagnosis.ruled_out if verdict.signal in ELSEWHERE]
 
 
 def against(verdict: RuledOut) -> str:
-    """Why a cause is ruled out; where another one explains the waits, which."""
+    """Why a cause is ruled out. If another cause explains the waits, that cause."""
     value, needs = compared(verdict)
     if verdict.needs.startswith("not "):
         return verdict.because
@@ -157,12 +157,12 @@ def against(verdict: RuledOut) -> str:
 
 
 def nearest(out: Sequence[RuledOut]) -> Sequence[RuledOut]:
-    """Those that came nearest to being found."""
+    """The ruled-out causes that were nearest to a finding."""
     return sorted(out, key=lambda verdict: -_nearness(verdict))[:NEAREST]
 
 
 def _nearness(verdict: RuledOut) -> float:
-    """How much of what it needs is there, 0 to 1; 1 where all was and another cause explains it."""
+    """How much of its need is met, 0 to 1. 1 if all of it was and another cause explains the waits."""
     bound = verdict.bound
     if verdict.value is None or bound is None:
         return 1.0
@@ -171,7 +171,7 @@ def _nearness(verdict: RuledOut) -> float:
 
 
 def not_judged(diagnosis: Diagnosis) -> dict[tuple[str, str], list[str]]:
-    """Causes that could not be judged, by the reason and the way out that they share."""
+    """Causes that could not be judged, by their common reason and way out."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for verdict in diagnosis.undetermined:
         grouped.setdefault((verdict.why or verdict.missing, verdict.way_out), []).append(verdict.cause)
@@ -179,6 +179,6 @@ def not_judged(diagnosis: Diagnosis) -> dict[tuple[str, str], list[str]]:
 
 
 def nothing_judged(diagnosis: Diagnosis) -> tuple[str, str] | None:
-    """The one reason and the way out, where no cause at all could be judged."""
+    """The one reason and the way out, if no cause could be judged."""
     reasons = not_judged(diagnosis)
     return next(iter(reasons)) if len(reasons) == 1 and not (diagnosis.findings or diagnosis.ruled_out) else None

@@ -1,4 +1,4 @@
-"""A remedy step by step, for a terminal and as Markdown. What no source says about a change reads "not known"."""
+"""A remedy step by step, for a terminal and as Markdown. A fact without a source reads "not known"."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ NOT_KNOWN = "not known."
 
 
 def step_lines(steps: Sequence[RemedyStep], release: str | None, indent: str = "", *, whole: bool) -> Iterator[str]:
-    """The steps with their statements for a release, as lines for a terminal; `whole` tells how to read them and the way back."""
+    """The steps with their statements for a release, as lines for a terminal. `whole` adds how to read them and the way back."""
     for number, step in enumerate(steps, 1):
         yield from wrapped(f"{number}. {step.do}", indent)
         yield from _code_lines(step.text(release), f"{indent}     ")
@@ -47,7 +47,7 @@ def variants(texts: Texts | None) -> list[tuple[str | None, str]]:
 
 
 def asides(step: RemedyStep, *, whole: bool = True) -> Iterator[tuple[str, str]]:
-    """What there is to know beside a step, a name and the words of each."""
+    """The facts about a step: a name and the words of each."""
     acts = step.changes and bool(step.sql or step.setting)
     if whole and step.fill_in:
         yield "Fill in", f"{', '.join(step.fill_in)}."

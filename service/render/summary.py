@@ -1,4 +1,4 @@
-"""Several Diagnoses at a glance: a line for each input, and the inputs of one database in the order of time."""
+"""Several Diagnoses at a glance: a line for each input, and the inputs of one database in order of time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ HEADINGS = ("file", "database", "period", "release", "severity", "DB time lost",
 
 @dataclass(frozen=True, slots=True)
 class SummaryLine:
-    """One input in the table of all; every cell in the words that people read."""
+    """One input in the table of all. Every cell is in the words that people read."""
 
     file: str
     database: str
@@ -38,9 +38,9 @@ class SummaryGroup:
     database: str
     diagnosed: tuple[DiagnosedInput, ...]
     series: ReportSeries | None
-    """None where there are not two intervals to set beside each other."""
+    """None with fewer than two intervals to compare."""
     notes: tuple[str, ...] = ()
-    """What keeps the inputs from being one unbroken series."""
+    """What prevents the inputs from being one unbroken series."""
 
 
 def lines(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryLine]:
@@ -49,7 +49,7 @@ def lines(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryLine]:
 
 
 def groups(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryGroup]:
-    """The Diagnoses by database and instance, in the order in which they first came: the DB Id decides, not the name."""
+    """The Diagnoses by database and instance, in order of first appearance. The DB Id decides, not the name."""
     placed: list[tuple[_Identity, str, list[DiagnosedInput]]] = []
     for entry, name in zip(diagnosed, _databases(diagnosed), strict=True):
         identity = _identity(entry)
@@ -65,7 +65,7 @@ _Identity = tuple[Value, ...]
 
 
 def _identity(diagnosed: DiagnosedInput) -> _Identity:
-    """Name, DB Id and instance; None is what the input does not tell, which fits anything."""
+    """Name, DB Id and instance. None is unknown, which fits anything."""
     if not isinstance(diagnosed.change, Delta):
         return (diagnosed.diagnosis.database, diagnosed.change.dbid, None, None)
     row = next(iter(diagnosed.change.rows("v$instance")), {})
@@ -81,14 +81,14 @@ def _both(left: _Identity, other: _Identity) -> _Identity:
 
 
 def _databases(diagnosed: Sequence[DiagnosedInput]) -> list[str]:
-    """What to call the database of each input: its name, and its DB Id where another has the same name."""
+    """The name for the database of each input: its name, and its DB Id if another has the same name."""
     ids = [(entry.diagnosis.database, entry.change.dbid) for entry in diagnosed]
     many = {name for name, _ in ids if len({id for of, id in ids if of == name and id is not None}) > 1}
     return [f"{name} (DB Id {id or 'unknown'})" if name in many else name for name, id in ids]
 
 
 def period(basis: DiagnosisBasis | None) -> str:
-    """2026-03-01 12:00 to 12:30 UTC; a report's own times have no zone and are shown without one."""
+    """2026-03-01 12:00 to 12:30 UTC. A report's own times have no zone and are shown without one."""
     if basis is None:
         return "none"
     if basis.begin is None or basis.end is None:
@@ -124,7 +124,7 @@ def _line(diagnosed: DiagnosedInput, database: str) -> SummaryLine:
 
 
 def _moment(diagnosed: DiagnosedInput) -> datetime:
-    """When the input ends, for sorting: zones are dropped, because a report does not print its own."""
+    """When the input ends, for sorting. Zones are dropped, because a report does not print its own."""
     basis = diagnosed.diagnosis.basis
     return basis.end.replace(tzinfo=None) if basis and basis.end else datetime.min  # noqa: DTZ901
 

@@ -1,1 +1,1 @@
-"""What is known now, in memory: no I/O."""
+"""The current state, in memory: no I/O."""

@@ -1,6 +1,6 @@
-"""What is known of every database right now: the one place workers write to and every face reads from.
+"""The current state of every database: the only place that workers write to and that every output reads.
 
-A worker replaces a database's `Published` as a whole, so a reader that takes it once sees one consistent poll.
+A worker replaces a database's `Published` as a whole, so a reader that fetches it once sees one consistent poll.
 """
 
 import re
@@ -32,23 +32,23 @@ class Published:
     delta: Delta | None
     map: CacheMap
     labels: CacheMap
-    """The map by which metric series are named: names once known stay while the instance runs."""
+    """The map that names metric series. A known name stays while the instance runs."""
     diagnosis: Diagnosis
-    """The short form, while the verdict is no news; `whole` has its reasons."""
+    """The short form, while the verdict is unchanged. `whole` has its reasons."""
     published_at: float
     """time.monotonic() of the publication."""
     clock: float
     """time.time() of the publication, for people and Prometheus."""
     blocks: Mapping[str, bytes] = field(default_factory=dict)
-    """Metric family → its sample lines, rendered once; empty where another replica polls."""
+    """Metric family → its sample lines, rendered once. Empty if another replica polls."""
     episode_changes: tuple[EpisodeChange, ...] = ()
-    """What the poll changed about episodes; empty where another replica polls."""
+    """Changes of episodes by this poll. Empty if another replica polls."""
     usual: Mapping[str, UsualRange] = field(default_factory=dict)
-    """What was usual at the time of the poll."""
+    """The usual figures at the time of the poll."""
     weighed_at: datetime | None = None
-    """When the last whole diagnosis was made, by the database's clock; this poll's where its diagnosis is whole."""
+    """Time of the last whole diagnosis, by the database's clock. This poll's time if its diagnosis is whole."""
     poll_seconds: float = 0.0
-    """Time the whole poll took, our own work included."""
+    """Duration of the whole poll, our own work included."""
 
     @property
     def short(self) -> bool:
@@ -57,7 +57,7 @@ class Published:
 
     @cached_property
     def whole(self) -> Diagnosis:
-        """The diagnosis with all its reasons. It follows from the delta, so it is made when somebody asks."""
+        """The diagnosis with all its reasons. It follows from the delta, so it is made on request."""
         if self.delta is None or not self.short:
             return self.diagnosis
         return diagnose(self.delta, usual=self.usual, caches=self.map)
@@ -65,17 +65,17 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class PollRecord:
-    """What the store is handed of one poll beside snapshot and diagnosis: its change, what it was held against, what lasts."""
+    """The further input for the store from one poll, besides snapshot and diagnosis: change, usual figures, open episodes."""
 
     change: Delta | NotComparable
     previous: Snapshot | None = None
     episodes: tuple[Episode, ...] = ()
-    """Those that last, and those that this poll ended."""
+    """Open episodes, and those that this poll ended."""
     confirmed: tuple[Confirmed, ...] = ()
     episode_changes: tuple[EpisodeChange, ...] = ()
-    """What the poll changed about episodes, for those who are notified."""
+    """Changes of episodes by this poll, for notifications."""
     short: bool = False
-    """Whether the diagnosis is the short form, which is not kept."""
+    """Whether the diagnosis is the short form, which is not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +87,18 @@ class Failure:
     since: float
     """time.time() of the first of the failures in a row."""
     next_attempt: float | None
-    """time.time() of the next try; None when only an operator or a new credential brings one."""
+    """time.time() of the next try. None if only an operator or a new password can bring one."""
 
     @property
     def code(self) -> str:
-        """Oracle's or the driver's own code, e.g. ORA-01017; the kind where there is none."""
+        """Oracle's or the driver's own code, e.g. ORA-01017; the kind if there is none."""
         found = re.search(r"\b(?:ORA|DPY|DPI)-\d+", self.why)
         return found.group() if found else self.kind
 
 
 @dataclass(frozen=True, slots=True)
 class PeerReport:
-    """What another replica last told of a database."""
+    """The latest state of a database from another replica."""
 
     polled_at: float | None
     """time.time() of the last good poll, by that replica's clock."""
@@ -112,7 +112,7 @@ class MonitoredDatabase:
     settings: DatabaseSettings
     interval: float
     pace: float = 0.0
-    """Seconds between polls in force: the interval, or longer where polls are expensive; 0 before the first."""
+    """Current seconds between polls: the interval, or longer if polls are expensive; 0 before the first."""
     published: Published | None = None
     failure: Failure | None = None
     episodes: Episodes = field(default_factory=Episodes)
@@ -120,21 +120,21 @@ class MonitoredDatabase:
     confirmed: dict[str, Confirmed] = field(default_factory=dict)
     """Results of confirming queries by cause."""
     action_lock: Lock = field(default_factory=Lock)
-    """Held by an action that has a session of its own: never more than two sessions on a database."""
+    """Held by an action with its own session, so that a database never has more than two sessions."""
     resume: Callable[[], Snapshot | None] = lambda: None
-    """The last poll of an earlier run, asked for once; what the first poll is held against."""
+    """The last poll of an earlier run, read once. The first poll is compared with it."""
     usual: Callable[[datetime], Mapping[str, UsualRange]] = lambda at: {}
-    """What is usual here at a time, as far as it is at hand."""
+    """The usual figures at a time, as far as they are loaded."""
     polled_by: str | None = None
-    """The replica that polls it; None while nobody does."""
+    """The replica that polls it. None while no replica does."""
     owned: bool = True
-    """Whether this process polls it; if not, the rest is what the store says."""
+    """Whether this process polls it. If not, the other fields come from the store."""
     peer_report: PeerReport | None = None
-    """The last that another replica told."""
+    """The latest report of another replica."""
     ownership_lock: Lock = field(default_factory=Lock)
-    """Held while `owned` changes, and while what the store says is put here."""
+    """Held while `owned` changes, and while state from the store is written here."""
     _summed: tuple[Published, tuple[Episode, ...], DatabaseSummary] | None = None
-    """The summary and what it was made of: a fleet is drawn more often than polled."""
+    """The summary and its input. A fleet is drawn more often than polled."""
 
     @property
     def name(self) -> str:
@@ -152,7 +152,7 @@ class MonitoredDatabase:
         return self.published.labels if self.published else CacheMap()
 
     def confirmations(self) -> dict[str, ConfirmationResult]:
-        """Results that still count: recent, and of this life of the instance."""
+        """Results that are still valid: recent, and from this life of the instance."""
         return still_counting(self.confirmed, self.published.snapshot.startup_time if self.published else None)
 
     @property
@@ -165,7 +165,7 @@ class MonitoredDatabase:
 
     @property
     def up(self) -> bool:
-        """Whether the last poll succeeded and is recent; old values are not exported as if they were new."""
+        """Whether the last poll succeeded and is recent. Old values are not exported as new ones."""
         age = self.age
         return (
             self.failure is None
@@ -175,12 +175,12 @@ class MonitoredDatabase:
 
     @property
     def current(self) -> Published | None:
-        """The last publication while it may be shown as now."""
+        """The last publication, if it is still current."""
         return self.published if self.up else None
 
     @property
     def summary(self) -> DatabaseSummary | None:
-        """The last publication in short, or what another replica told since."""
+        """The last publication in short, or a later report of another replica."""
         report = self.peer_report
         if self.published is None or (report and report.summary and (report.polled_at or 0.0) > self.published.clock):
             return report.summary if report else None
@@ -191,20 +191,20 @@ class MonitoredDatabase:
         return known[2]
 
     def take(self, published: Published) -> None:
-        """Put here what a poll gave; a failure before it is over."""
+        """Store the result of a poll. It ends a failure before it."""
         delta, impact = published.delta, published.diagnosis.impact
         seconds, share = delta.basis.seconds if delta else None, impact.share_of_db_time if impact else None
         self.published, self.failure = published, None
         self.last_hour.add(published.clock, seconds, share)
 
     def forget(self) -> None:
-        """Leave what was known to the store; another replica goes on."""
+        """Leave the known state to the store. Another replica continues."""
         self.published, self.failure, self.peer_report, self.pace = None, None, None, 0.0
         self.episodes, self.confirmed = Episodes(), {}
 
 
 RefreshRemote = Callable[[Sequence[MonitoredDatabase], bool], None]
-"""Brings databases that are polled elsewhere up to date: all of them in short, or one as a whole."""
+"""Brings databases that are polled elsewhere up to date: all of them in short, or one in full."""
 
 
 class Board:
@@ -215,7 +215,7 @@ class Board:
         self._refresh_remote: RefreshRemote = lambda elsewhere, whole: None
 
     def refresh_remote_with(self, follow: RefreshRemote) -> None:
-        """Let others poll: none is ours until it is taken, and whoever asks for one that is not sees what `follow` brings."""
+        """Share the databases: this process owns none until it claims it, and reads of others go through `follow`."""
         self._refresh_remote = follow
         for watched in self._watched.values():
             watched.owned = False
@@ -227,7 +227,7 @@ class Board:
         return iter(self._watched.values())
 
     def every(self) -> Iterator[MonitoredDatabase]:
-        """Every database as it stands in this process, nothing asked of the store."""
+        """Every database in its state in this process, without reading the store."""
         return iter(self._watched.values())
 
     def own(self) -> Iterator[MonitoredDatabase]:

@@ -1,4 +1,4 @@
-"""Results of confirming queries: what they gave, and how long they speak for a trouble."""
+"""Results of confirming queries: their numbers, and how long they are valid for a trouble."""
 
 import time
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from rules.cause import Cause
 from rules.confirming import missing_grant
 
 VALID_SECONDS = 3600.0
-"""A result speaks for the current trouble so long, and never across a restart."""
+"""A result is valid for the current trouble this long, and never across a restart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmed(ConfirmationResult):
-    """What a confirming query gave, and until when it counts."""
+    """The result of a confirming query, and its end of validity."""
 
     cause: str
     sql: str
@@ -29,7 +29,7 @@ class Confirmed(ConfirmationResult):
 
 
 class ConfirmationRefused(ViewRefused):
-    """The user may not read what a confirming query reads. `result` says so in the next diagnoses."""
+    """The user may not read the views of a confirming query. `result` says so in the next diagnoses."""
 
     def __init__(self, words: str, result: Confirmed) -> None:
         super().__init__(f"{words}; {missing_grant(result.refused)}")
@@ -46,14 +46,14 @@ def run(
 ) -> Confirmed:
     """Run the text of a cause's confirming query for a release.
 
-    `names`: whether to ask what was counted as well, once there is something. Raises ConfirmationRefused, StatementError
-    when there is no text or no number, SessionError.
+    `names`: whether to read what was counted as well, if the number is above zero. Raises ConfirmationRefused,
+    StatementError if there is no text or no number, SessionError.
     """
     query = cause.confirm
     if query is None:
         raise StatementError(f"{cause.id} has no confirming query")
     if release is not None and not cause.releases.include(release):
-        raise StatementError(f"{cause.id} is not known on {release}, and its query may not fit it")
+        raise StatementError(f"{cause.id} is unknown on {release}, and its query may not fit")
     sql = query.text(release)
     if sql is None:
         raise StatementError(f"the query of {cause.id} is written for {query.since} and newer, and this is {release}")
@@ -80,7 +80,7 @@ def run(
 
 
 def still_counting(results: Mapping[str, Confirmed], startup_time: str | None) -> dict[str, ConfirmationResult]:
-    """Results that still count, by cause: recent, and of this life of the instance."""
+    """Results that are still valid, by cause: recent, and from this life of the instance."""
     now = time.monotonic()
     return {
         cause: result

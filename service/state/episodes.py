@@ -23,7 +23,7 @@ MarkVerdict = Literal["verified", "not_verified", "too_early"]
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One trouble on one database. Times are UTC by the database's clock; `end` is None while it lasts."""
+    """One trouble on one database. Times are UTC by the database's clock. `end` is None while it is open."""
 
     database: str
     cause: str
@@ -33,23 +33,23 @@ class Episode:
     last_seen: datetime
     end: datetime | None
     severity: Severity
-    """Of the latest poll that showed it."""
+    """Severity of the latest poll that showed it."""
     peak_severity: Severity
     peak_at: datetime
     peak_share_of_db_time: float | None
     headline: str
-    """Of the peak."""
+    """Headline of the peak."""
     verdict: str | None = None
-    """Whether a change mark ended it, as the store has it."""
+    """Whether a change mark ended it, from the store."""
     prediction: PredictionScore | None = None
-    """How the prediction made before that mark stood to what came, as the store has it."""
+    """The result of the prediction from before that mark, from the store."""
     verdict_kind: MarkVerdict | None = None
     """What `verdict` says."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeChange:
-    """What a poll changed about an episode."""
+    """A change of an episode by a poll."""
 
     what: Literal["begin", "worse", "end"]
     episode: Episode
@@ -72,21 +72,21 @@ class Episodes:
 
     @property
     def following(self) -> bool:
-        """Whether any trouble lasts or may be about to begin, so that it matters which causes cannot be told."""
+        """Whether a trouble is open or may be about to start, so that the open causes matter."""
         return bool(self._tracks)
 
     @property
     def open(self) -> tuple[Episode, ...]:
-        """Those that last, the earliest first."""
+        """Open episodes, the earliest first."""
         return tuple(sorted((t.episode for t in self._tracks.values() if t.episode), key=lambda episode: episode.begin))
 
     @property
     def all(self) -> tuple[Episode, ...]:
-        """Open ones and the last that ended, the newest first."""
+        """Open episodes and the last ended ones, the newest first."""
         return tuple(sorted((*self.open, *self._ended), key=lambda episode: episode.begin, reverse=True))
 
     def restore(self, episodes: Iterable[Episode]) -> None:
-        """Take up episodes from the store: those that last go on, so that none begins anew."""
+        """Load episodes from the store. Open ones continue, so that none begins twice."""
         known = list(episodes)
         for episode in known:
             if episode.end is None:
@@ -95,7 +95,7 @@ class Episodes:
         self._ended = [*ended, *self._ended][-KEEP:]
 
     def update(self, diagnosis: Diagnosis) -> list[EpisodeChange]:
-        """Take in one diagnosis; a diagnosis without an interval changes nothing."""
+        """Take in one diagnosis. A diagnosis without an interval changes nothing."""
         if diagnosis.basis is None or diagnosis.basis.end is None:
             return []
         at = diagnosis.basis.end

@@ -9,20 +9,20 @@ MINUTES = 60
 
 @dataclass
 class LastHour:
-    """Share of DB time lost by minute since 1970. The worker adds, whoever draws the fleet reads."""
+    """Share of DB time lost by minute since 1970. The worker writes, the fleet page reads."""
 
     filled: bool = False
-    """Whether it has what was kept before this process began."""
+    """Whether it includes what was stored before this process started."""
     asked_at: float = float("-inf")
-    """When the store was last asked for it, by the monotonic clock, whoever asked."""
+    """When the store was last read for it, by the monotonic clock, by any reader."""
     _minutes: dict[int, tuple[float, float]] = field(default_factory=dict)
     """Minute → the sum of share × seconds, and of the seconds."""
     _lock: Lock = field(default_factory=Lock)
     _drawn: tuple[int, tuple[float | None, ...]] | None = None
-    """The last minute that `values` ended with, and what it gave; None where something was added since."""
+    """The last minute of `values`, and its result. None if a value was added since."""
 
     def add(self, at: float, seconds: float | None, share: float | None) -> None:
-        """A poll at a time (Unix), over so many seconds; nothing where it could not tell."""
+        """Add a poll at a time (Unix), over this many seconds. Without a figure it adds nothing."""
         if not seconds or share is None:
             return
         minute = int(at // 60)
@@ -34,14 +34,14 @@ class LastHour:
                 del self._minutes[old]
 
     def fill(self, kept: Mapping[int, float], *, anew: bool = False) -> None:
-        """Take what was kept of minutes that this process did not see; of all minutes where it polls none (`anew`)."""
+        """Load stored minutes that this process did not see. All minutes if it polls none (`anew`)."""
         read = {minute: (share, 1.0) for minute, share in kept.items()}
         with self._lock:
             self._minutes = read if anew else read | self._minutes
             self.filled, self._drawn = True, None
 
     def values(self, now: float) -> tuple[float | None, ...]:
-        """The last sixty minutes, the one under way last; None where it is not known, which is never zero."""
+        """The last sixty minutes, the current one last. None if unknown, which is never zero."""
         last = int(now // 60)
         with self._lock:
             if self._drawn is None or self._drawn[0] != last:

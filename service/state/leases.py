@@ -1,4 +1,4 @@
-"""What it means to share databases: a lease is the right to poll one, and a fleet is whoever may hold leases."""
+"""How databases are shared: a lease is the right to poll one, and a fleet is the set of processes that hold leases."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -7,12 +7,12 @@ from typing import Protocol
 
 
 class LeasesLost(Exception):
-    """What held the leases is gone, and all of them with it."""
+    """The holder of the leases is gone, and all leases with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One latchscope of several. `id` is of its session and empty while it has none."""
+    """One latchscope of several. `id` is that of its session, and empty without one."""
 
     id: str
     name: str
@@ -27,31 +27,31 @@ class Lease:
         self._holds = holds
 
     def held(self) -> bool:
-        """Whether it still holds, asked of whoever grants it."""
+        """Whether it is still valid, from whoever grants it."""
         return self._holds(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Who lives, and who holds which database. A database without an owner is free; an unknown owner is None."""
+    """The live replicas, and the owner of each database. A database without an owner is free; an unknown owner is None."""
 
     replicas: tuple[Replica, ...]
     owners: Mapping[str, Replica | None]
 
 
 class Leases(Protocol):
-    """Where leases come from."""
+    """Grants leases."""
 
     me: Replica
     alone: bool
-    """Whether nobody else can hold any."""
+    """Whether no other process can hold any."""
 
     def look(self, databases: Iterable[str]) -> Ownership:
-        """The fleet as it is now; this replica is part of it. Raises LeasesLost."""
+        """The current fleet, this replica included. Raises LeasesLost."""
         ...
 
     def take(self, names: Sequence[str]) -> Sequence[Lease]:
-        """Leases on those of the databases that nobody else holds. Raises LeasesLost."""
+        """Leases on those of the databases that no other process holds. Raises LeasesLost."""
         ...
 
     def give(self, lease: Lease) -> None:
@@ -59,7 +59,7 @@ class Leases(Protocol):
         ...
 
     def acting(self, database: str) -> AbstractContextManager[bool]:
-        """Whether a second session may be opened on a database until the block ends. Raises LeasesLost."""
+        """Whether a second session on a database is allowed until the block ends. Raises LeasesLost."""
         ...
 
     def close(self) -> None:
@@ -68,7 +68,7 @@ class Leases(Protocol):
 
 
 class SoleLeases:
-    """Leases of the one process that has a store of its own: everything is its."""
+    """Leases of a single process with its own store: it owns everything."""
 
     alone = True
 
@@ -81,7 +81,7 @@ class SoleLeases:
         return Ownership((self.me,), dict.fromkeys(self._held, self.me))
 
     def take(self, names: Sequence[str]) -> tuple[Lease, ...]:
-        """Every one."""
+        """A lease on every one."""
         self._held |= {name: Lease(name, lambda _: True) for name in names if name not in self._held}
         return tuple(self._held[name] for name in names)
 
@@ -90,8 +90,8 @@ class SoleLeases:
         self._held.pop(lease.database, None)
 
     def acting(self, database: str) -> AbstractContextManager[bool]:
-        """Nobody else could be acting."""
+        """Always: no other process could act."""
         return nullcontext(True)
 
     def close(self) -> None:
-        """Nothing to give back to anybody."""
+        """There is no one to give it back to."""

@@ -1,4 +1,4 @@
-"""What /readyz says: whether the store takes polls, and whether this process keeps up with its databases."""
+"""The answer of /readyz: whether the store takes polls, and whether this process keeps up with its databases."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ LONG_QUEUE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """`ready` is false only where another replica would do better; `status` is for people."""
+    """`ready` is false only if another replica would do better. `status` is for people."""
 
     ready: bool
     status: str
 
 
 def readiness(trouble: str | None, queue_seconds: float) -> Readiness:
-    """`trouble`: of the store or of a thread of ours.
+    """`trouble`: of the store or of one of our threads.
 
-    A database that is down does not make latchscope unready, nor does having too many of them: polls go on, less often.
+    A database that is down does not make latchscope unready, nor do too many of them: polls go on, less often.
     """
     if trouble is not None:
         return Readiness(False, trouble)

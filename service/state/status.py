@@ -1,4 +1,4 @@
-"""What replicas say to each other: how a database stands, by its owner; and what its owner is asked to do."""
+"""Messages between replicas: the state of a database from its owner, and requests to its owner."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from service.state.summary import DatabaseSummary
 
 
 class DatabaseStatus(BaseModel):
-    """The last word of a database's owner about it. Times are Unix times by the owner's clock."""
+    """The latest report of a database's owner. Times are Unix times by the owner's clock."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -19,24 +19,24 @@ class DatabaseStatus(BaseModel):
     polled_at: float | None
     """The last good poll; None before the first."""
     ahead: float
-    """Seconds the owner's clock is ahead of the database's; 0 where the database told no time."""
+    """Seconds the owner's clock is ahead of the database's. 0 if the database gave no time."""
     failure: Failure | None
     summary: DatabaseSummary | None
 
 
 class OwnerRequest(BaseModel):
-    """What the replica that polls a database is asked to do by one that does not."""
+    """A request to the replica that polls a database, from one that does not."""
 
     model_config = ConfigDict(frozen=True)
 
     database: str
     do: Literal["samples", "resume", "confirmed"]
     confirmed: Confirmed | None = None
-    """A result that the other replica got, to count in the next diagnoses."""
+    """A result of the other replica, to use in the next diagnoses."""
 
 
 def status_of(watched: MonitoredDatabase) -> DatabaseStatus:
-    """What a replica says of a database that it polls."""
+    """The state of a database, from the replica that polls it."""
     published = watched.published
     taken_at = published.snapshot.taken_at if published else None
     return DatabaseStatus(

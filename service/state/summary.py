@@ -14,16 +14,16 @@ from rules.model import Diagnosis, Finding, Surface
 from service.state.episodes import Episode
 
 NOTHING_TO_DO = "Nothing to do"
-GOES_ON = "latchscope goes on looking."
+GOES_ON = "latchscope keeps watching."
 UNEXPLAINED = "Sessions wait, and no known cause explains it"
 LOOK = "Look at who waits, and at what could not be judged."
-NOTHING_TOLD = "Nothing can be told yet"
-"""What page, metrics and dashboards say where no cause can be named."""
+NOTHING_TOLD = "Nothing is known yet"
+"""The words of page, metrics and dashboards without a named cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSummary:
-    """A database in short. Members with a default are those that a replica of an older release does not tell."""
+    """A database in short. Members with a default are missing in reports of older replicas."""
 
     release: str | None
     instance: str | None
@@ -33,12 +33,12 @@ class DatabaseSummary:
     headline: str
     state: State = "No data"
     since: datetime | None = None
-    """When the trouble of the first finding began, see `_since`; None without one, and before a second poll has shown it."""
+    """When the trouble of the first finding began, see `_since`. None without one, and before a second poll shows it."""
     share_of_db_time: float | None = None
     waiting_sessions: float | None = None
     cause: str | None = None
     name: str | None = None
-    """What the cause is called in a list."""
+    """The name of the cause in a list."""
     title: str | None = None
     do_now: str | None = None
     surface: Surface | None = None
@@ -48,7 +48,7 @@ class DatabaseSummary:
 
 
 def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episode]) -> DatabaseSummary:
-    """The last poll in short. `lasting`: the episodes that are open."""
+    """The last poll in short. `lasting`: the open episodes."""
     instance = snapshot.instance.get("instance_name")
     top, impact, easing = _first(diagnosis), diagnosis.impact, easing_of(diagnosis, lasting)
     return DatabaseSummary(
@@ -83,7 +83,7 @@ def _since(
 def since_when(
     episode: Episode, finding: Finding | None, waiting: Sequence[WaitingGroup], taken_at: datetime | None
 ) -> datetime:
-    """When the first poll showed a trouble; where sessions hang in it, when the longest wait began, if that is earlier."""
+    """When the first poll showed a trouble. If sessions hang in it and the longest wait began earlier, that time."""
     if finding is None or taken_at is None:
         return episode.begin
     stuck = [group for group in waiting if group.hanging and SURFACE_OF[group.event] == finding.surface]
@@ -92,14 +92,14 @@ def since_when(
 
 
 def _first(diagnosis: Diagnosis) -> Finding | None:
-    """The first finding, also one that costs nothing and says why the latch is busy."""
+    """The first finding. It may cost nothing and only explain why the latch is busy."""
     return diagnosis.findings[0] if diagnosis.findings else None
 
 
 def easing_of(diagnosis: Diagnosis, lasting: Sequence[Episode]) -> Easing | None:
-    """The worst trouble that lasts by what is known of it, and that a diagnosis does not show any more."""
+    """The worst open trouble that a diagnosis no longer shows."""
     if diagnosis.basis is None:
-        return None  # a poll that cannot tell changes nothing
+        return None  # a poll without figures changes nothing
     shown = {finding.cause for finding in diagnosis.findings if finding.severity is not Severity.INFO}
     gone = [episode for episode in lasting if episode.cause not in shown]
     worst = max(gone, key=lambda episode: episode.peak_severity.rank, default=None)
@@ -109,14 +109,14 @@ def easing_of(diagnosis: Diagnosis, lasting: Sequence[Episode]) -> Easing | None
 
 
 def with_easing(headline: str, easing: Easing | None) -> str:
-    """The headline of a poll that does not show a storm any more, which need not be over."""
+    """The headline of a poll that no longer shows a storm. The storm may not be over."""
     if easing is None:
         return headline
     return f"Easing: {within(easing.name)} until {easing.until:%H:%M:%S} UTC; {within(headline)}"
 
 
 def lasting_trouble(episode: Episode, earlier: int | None) -> LastingTrouble:
-    """An episode as a diagnosis tells it."""
+    """An episode in the form of a diagnosis."""
     members = {name: getattr(episode, name) for name in LastingTrouble.model_fields if hasattr(episode, name)}
     return LastingTrouble(name=episode.title, earlier=earlier, **members)
 

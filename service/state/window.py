@@ -1,4 +1,4 @@
-"""A stretch of time by its address: as RFC 3339 or relative to now, and the ways from it to others."""
+"""A window of time in an address: RFC 3339 or relative to now, and the steps to other windows."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 class BadWindow(ValueError):
-    """A time or a window that cannot be understood; its text says the way out."""
+    """A time or a window that cannot be read. The text says the way out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class Window:
         return f"{iso(self.begin)}..{iso(self.end)}"
 
     def moved(self, share: float) -> "Window":
-        """As long, and later by a share of its length; earlier where that is negative."""
+        """A window of the same length, later by a share of its length. Earlier if that is negative."""
         return Window(self.begin + share * self.length, self.end + share * self.length)
 
     def scaled(self, factor: float) -> "Window":
-        """Around the same middle, so many times as long, within what a window may be."""
+        """A window with the same middle and this many times the length, within the limits of a window."""
         middle = self.begin + self.length / 2
         half = min(max(self.length * factor, SHORTEST), LONGEST) / 2
         return Window(middle - half, middle + half)
@@ -82,7 +82,7 @@ def moment(text: str, now: datetime) -> datetime:
     except (ValueError, OverflowError) as error:
         if isinstance(error, BadWindow):
             raise
-        raise BadWindow(f"{stripped[:40]} is no time; write 2026-03-01T12:00Z, -6h or now") from None
+        raise BadWindow(f"{stripped[:40]} is not a time; write 2026-03-01T12:00Z, -6h or now") from None
 
 
 def window(begin: str, end: str, now: datetime) -> Window:
@@ -101,7 +101,9 @@ def parted(text: str, now: datetime) -> Window:
     """The window written as begin..end. Raises BadWindow."""
     begin, dots, end = text.partition("..")
     if not dots or not begin.strip():
-        raise BadWindow(f"{text[:60]!r} is no window; write begin..end, such as 2026-03-01T12:00Z..2026-03-01T12:30Z")
+        raise BadWindow(
+            f"{text[:60]!r} is not a window; write begin..end, such as 2026-03-01T12:00Z..2026-03-01T12:30Z"
+        )
     return window(begin, end, now)
 
 

@@ -1,4 +1,4 @@
-"""Telemetry, put together: nothing where no collector is named."""
+"""Builds the telemetry. Nothing without a collector."""
 
 from collections.abc import Sequence
 from threading import Event
@@ -17,10 +17,10 @@ from service.telemetry.export import EpisodeRecords, MetricsExport
 def build_telemetry(
     settings: Settings, board: Board, store: Repository, registry: CollectorRegistry
 ) -> Sequence[PeriodicJob | ReceiverThread]:
-    """What sends metrics and episodes; its own doing is counted in `registry`. Raises BadSettings where the extra is missing."""
+    """The senders of metrics and episodes. `registry` counts exports. Raises BadSettings if the extra is missing."""
     exports = Counter(
         "latchscope_telemetry_exports_total",
-        "Exports to the OpenTelemetry collector, by what came of them: told, failed or gave_up.",
+        "Exports to the OpenTelemetry collector, by result: told, failed or gave_up.",
         ["target", "outcome"],
         registry=registry,
     )

@@ -1,4 +1,4 @@
-"""When telemetry is sent: metrics every minute, episodes as they come. Each has a thread of its own, and no poll waits."""
+"""Sends telemetry: metrics every minute, episodes as they come. Each has its own thread, and no poll waits."""
 
 import logging
 import time
@@ -19,12 +19,12 @@ log = logging.getLogger("latchscope.telemetry")
 RECORDS, METRICS = "otlp:logs", "otlp:metrics"
 """Names that no receiver of the configuration can have."""
 AT_ONCE = 50
-"""Databases of one request, so that a large fleet is many small ones and the polls have their turns between them."""
+"""Databases per request. A large fleet becomes many small requests, with turns for polls between them."""
 MOST_RECORDS = 200
 
 
 class MetricsExport:
-    """Sends what /metrics shows."""
+    """Sends the content of /metrics."""
 
     def __init__(self, settings: Settings, board: Board, own: CollectorRegistry, exports: Counter) -> None:
         self._settings = settings.telemetry
@@ -37,7 +37,7 @@ class MetricsExport:
             exports.labels(METRICS, outcome)
 
     def do(self, now: datetime) -> None:
-        """One export of everything. A failure is said once and counted; the next export has newer figures anyway."""
+        """One export of everything. A failure is logged once and counted; the next export has newer figures anyway."""
         from service.telemetry.otlp import send_metrics
 
         owned = list(self._board.own())
@@ -50,7 +50,7 @@ class MetricsExport:
         except DeliveryRefused as error:
             self._exports.labels(METRICS, "failed").inc()
             if str(error) != self._why:
-                log.warning("telemetry: metrics are not exported, trying on: %s", error)
+                log.warning("telemetry: metrics are not exported, retrying: %s", error)
             self._why = str(error)
             return
         self._exports.labels(METRICS, "told").inc()
@@ -75,7 +75,7 @@ class EpisodeRecords(ReceiverThread):
         return [RECORDS]
 
     def step(self) -> float:
-        """Send what is due; seconds until there is something to do again. Raises StoreUnavailable."""
+        """Send what is due. Returns the seconds until there is something to do. Raises StoreUnavailable."""
         from service.telemetry.otlp import send_changes
 
         now = datetime.now(UTC)

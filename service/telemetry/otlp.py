@@ -1,4 +1,4 @@
-"""The one module that speaks OTLP: metrics and log records in OpenTelemetry's own types, sent by its own exporters."""
+"""The only module that speaks OTLP: metrics and log records in OpenTelemetry's own types, sent by its own exporters."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ from service.notify.sending import DeliveryRefused
 from service.store.queries.episode_log import LoggedChange
 
 TIMEOUT_SECONDS = 10.0
-"""For one export with all its attempts; no poll waits for it."""
+"""Limit for one export with all its attempts. No poll waits for it."""
 _SEVERITIES = {
     "info": SeverityNumber.INFO,
     "notice": SeverityNumber.INFO3,
@@ -45,7 +45,7 @@ _UNITS = {"_seconds": "s", "_seconds_total": "s", "_bytes": "By", "_ratio": "1"}
 
 
 def quiet() -> None:
-    """The exporters log each failure with their address; the caller says it once, and without."""
+    """The exporters log each failure with their address. The caller logs it once, without the address."""
     for name in ("opentelemetry", "urllib3"):
         logging.getLogger(name).propagate = False
         logging.getLogger(name).addHandler(logging.NullHandler())
@@ -54,7 +54,7 @@ def quiet() -> None:
 def send_metrics(settings: TelemetrySettings, page: str, at: float, began: float) -> None:
     """A page of /metrics as OTLP metrics of time `at`. Raises DeliveryRefused.
 
-    Both times are Unix seconds. `began` is when this process began to count; Oracle's totals began with the instance.
+    Both times are Unix seconds. `began` is when this process started to count; Oracle's totals start with the instance.
     """
     metrics = list(_metrics(page, int(at * 1e9), int(began * 1e9)))
     scope = ScopeMetrics(_scope(), metrics, "")
@@ -62,7 +62,7 @@ def send_metrics(settings: TelemetrySettings, page: str, at: float, began: float
     exporter = OTLPMetricExporter(f"{_base(settings)}/v1/metrics", headers=_headers(settings), timeout=TIMEOUT_SECONDS)
     try:
         if exporter.export(data, timeout_millis=TIMEOUT_SECONDS * 1000) is not MetricExportResult.SUCCESS:
-            raise DeliveryRefused("the collector did not take the metrics")
+            raise DeliveryRefused("the collector did not accept the metrics")
     finally:
         exporter.shutdown()
 
@@ -73,13 +73,13 @@ def send_changes(settings: TelemetrySettings, changes: Sequence[LoggedChange], p
     exporter = OTLPLogExporter(f"{_base(settings)}/v1/logs", headers=_headers(settings), timeout=TIMEOUT_SECONDS)
     try:
         if exporter.export(records) is not LogRecordExportResult.SUCCESS:
-            raise DeliveryRefused("the collector did not take the log records")
+            raise DeliveryRefused("the collector did not accept the log records")
     finally:
         exporter.shutdown()  # type: ignore[no-untyped-call]
 
 
 def _metrics(page: str, at: int, began: int) -> Iterator[Metric]:
-    """Families of the text format in their order; what is neither counter nor gauge is left to a scraper."""
+    """Families of the text format in order. Only counters and gauges are included."""
     found = list(text_string_to_metric_families(page))
     starts = {
         sample.labels["db"]: int(sample.value * 1e9)
@@ -160,5 +160,5 @@ def _headers(settings: TelemetrySettings) -> dict[str, str]:
         raise DeliveryRefused(str(error)) from None
     found = [line.partition(":") for line in lines if line.strip()]
     if not all(name.strip() and colon for name, colon, _ in found):
-        raise DeliveryRefused(f"telemetry.headers_file {settings.headers_file} holds a line that is not `name: value`")
+        raise DeliveryRefused(f"telemetry.headers_file {settings.headers_file} has a line that is not `name: value`")
     return {name.strip().lower(): value.strip() for name, _, value in found}

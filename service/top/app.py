@@ -1,4 +1,4 @@
-"""The terminal view: the fleet, then one database. Every question runs beside the screen, so that keys always answer."""
+"""The terminal view: the fleet, then one database. Requests run beside the screen, so that keys always answer."""
 
 import time
 from typing import ClassVar, cast
@@ -47,7 +47,7 @@ class FleetScreen(Screen[None]):
 
     @work(thread=True, exclusive=True)
     def refresh_figures(self) -> None:
-        """Ask for the fleet, in a thread of its own."""
+        """Read the fleet, in a separate thread."""
         top = cast("TopApp", self.app)
         try:
             found = top.source.fleet()
@@ -57,8 +57,8 @@ class FleetScreen(Screen[None]):
             top.call_from_thread(self.show, found)
 
     def show_trouble(self, why: str) -> None:
-        """Say what is wrong; what was known stays."""
-        if not self.is_attached:  # the answer came after the screen was left
+        """Show the error. The last known figures stay."""
+        if not self.is_attached:  # the answer came after the user left the screen
             return
         self.query_one("#status", Static).update(Text(visible(why), style="bold red"))
 
@@ -101,14 +101,14 @@ class FleetScreen(Screen[None]):
             self.app.push_screen(DatabaseScreen(name))
 
     def action_sort(self) -> None:
-        """By the next order."""
+        """Sort by the next order."""
         orders = list(FLEET_ORDERS)
         self.order = orders[(orders.index(self.order) + 1) % len(orders)]
         self.show(self._databases)
 
 
 class TopApp(App[None]):
-    """What `latchscope top` runs."""
+    """The application of `latchscope top`."""
 
     TITLE = "latchscope top"
     ENABLE_COMMAND_PALETTE = False
@@ -142,7 +142,7 @@ class TopApp(App[None]):
         self.set_interval(0.2, self._tick)
 
     def moment(self) -> str:
-        """When the figures are of, for a line of status."""
+        """The time of the figures, for a status line."""
         return f"{time.strftime('%H:%M:%S')}{'  PAUSED' if self.paused else f'  every {self.interval:g} s'}"
 
     def _tick(self) -> None:
@@ -150,22 +150,22 @@ class TopApp(App[None]):
             self.action_refresh_now()
 
     def action_refresh_now(self) -> None:
-        """Ask now, also while it is paused."""
+        """Refresh now, even while paused."""
         self._due = time.monotonic() + self.interval
         if isinstance(self.screen, FleetScreen | DatabaseScreen):
             self.screen.refresh_figures()
 
     def action_pause(self) -> None:
-        """Keep what is shown, or go on."""
+        """Pause, or continue."""
         self.paused = not self.paused
         self.action_refresh_now()
 
     def action_slower(self) -> None:
-        """Look half as often, at least once a minute."""
+        """Refresh half as often, at least once a minute."""
         self.interval = min(60.0, self.interval * 2)
         self.action_refresh_now()
 
     def action_faster(self) -> None:
-        """Look twice as often, at most once a second."""
+        """Refresh twice as often, at most once a second."""
         self.interval = max(1.0, self.interval / 2)
         self.action_refresh_now()

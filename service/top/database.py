@@ -1,4 +1,4 @@
-"""One database in the terminal: its verdict above, and below the chain, hot children, caches, who waits, and the SQL."""
+"""One database in the terminal: its verdict above; below, the chain, hot children, caches, who waits, and the SQL."""
 
 from typing import Any, ClassVar, Protocol, cast
 
@@ -21,16 +21,16 @@ NAMES = ("1 Chain", "2 Hot", "3 Caches", "4 Waiters", "5 SQL")
 
 
 class TopHost(Protocol):
-    """What the app gives its screens."""
+    """The interface of the app for its screens."""
 
     source: TopSource
 
     def moment(self) -> str:
-        """When the figures are of, for a line of status."""
+        """The time of the figures, for a status line."""
         ...
 
     def action_refresh_now(self) -> None:
-        """Ask for what the screen shows."""
+        """Request what the screen shows."""
         ...
 
 
@@ -79,7 +79,7 @@ class DatabaseScreen(Screen[None]):
 
     @work(thread=True, exclusive=True)
     def refresh_figures(self) -> None:
-        """Ask for the database, in a thread of its own."""
+        """Read the database, in a separate thread."""
         try:
             found = self.host.source.database(self.database)
         except ServiceRefused as error:
@@ -88,8 +88,8 @@ class DatabaseScreen(Screen[None]):
             self.app.call_from_thread(self.show, found)
 
     def show_trouble(self, why: str) -> None:
-        """Say what is wrong; what was known stays."""
-        if not self.is_attached:  # the answer came after the screen was left
+        """Show the error. The last known figures stay."""
+        if not self.is_attached:  # the answer came after the user left the screen
             return
         self.query_one("#status", Static).update(Text(visible(why), style="bold red"))
 
@@ -107,7 +107,7 @@ class DatabaseScreen(Screen[None]):
         self.query_one("#chain-text", Static).update(rows.chain(view))
         sql = rows.sql_of(view)
         told_sql = visible(
-            f"{sql}\n\nc copies it. Run it as a user who may; it counts, and changes nothing.", keep="\n"
+            f"{sql}\n\nc copies it. Run it as a user with the rights; it counts, and changes nothing.", keep="\n"
         )
         self.query_one("#sql-text", Static).update(Text(told_sql if sql else "No finding here has a confirming query."))
         self._fill("children", rows.child_rows(view, self.orders["children"]))
@@ -135,7 +135,7 @@ class DatabaseScreen(Screen[None]):
         (where if where.can_focus else tabs).focus()
 
     def action_sort(self) -> None:
-        """The table that is shown, by its next order."""
+        """The visible table, sorted by the next order."""
         part = str(self.query_one(TabbedContent).active)
         if part in self.orders and self.view is not None:
             orders = list(CHILD_ORDERS if part == "children" else CACHE_ORDERS)
@@ -143,10 +143,10 @@ class DatabaseScreen(Screen[None]):
             self.show(self.view)
 
     def action_copy(self) -> None:
-        """The SQL to the clipboard, where the terminal allows it; it stands in part 5 in any case."""
+        """Copy the SQL to the clipboard, if the terminal allows it. Part 5 has it in any case."""
         sql = rows.sql_of(self.view) if self.view is not None else None
         if sql is None:
             self.notify("no finding here has a confirming query", timeout=3)
             return
         self.app.copy_to_clipboard(sql)
-        self.notify("copied; where the terminal does not allow it, 5 shows it", timeout=3)
+        self.notify("copied; if the terminal does not allow it, see 5", timeout=3)

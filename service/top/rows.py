@@ -1,4 +1,4 @@
-"""What the tables of the terminal view hold: figures of REST as cells, with nothing in them that a terminal would obey."""
+"""The cells of the terminal view's tables: figures from REST, made safe for a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,9 +12,9 @@ COLOURS = {"critical": "bold red", "warning": "yellow", "notice": "cyan", "info"
 WORDS = {"critical": "CRITICAL", "warning": "WARNING", "notice": "NOTICE", "info": "fine"}
 RANKS = {"critical": 0, "warning": 1, "notice": 2, "info": 4}
 NO_DATA = 3
-"""Worse than fine: nobody knows."""
+"""Worse than fine: the state is unknown."""
 LONGEST = 2000
-"""Of one text; names in a database may have any length."""
+"""Most characters of one text; names in a database may have any length."""
 
 FLEET = ("Severity", "Database", "Release", "Age", "Verdict")
 CHILDREN = ("Child", "Cache", "Gets/s", "Misses", "Sleeps", "% sleeps", "Hold µs")
@@ -42,12 +42,12 @@ CACHE_ORDERS: Mapping[str, Callable[[Json], Any]] = {
 
 
 def plain(value: object) -> Text:
-    """Any text as a cell: no markup, no control characters, not endless."""
+    """Any text as a cell: no markup, no control characters, limited length."""
     return Text(visible(str(value))[:LONGEST])
 
 
 def number(value: float | None, digits: int = 0) -> Text:
-    """A figure, to the right; a dash where it cannot be told, which is not zero."""
+    """A figure, right-aligned. A dash if it is unknown, which is not zero."""
     return Text("–" if value is None else f"{value:,.{digits}f}", justify="right")
 
 
@@ -57,14 +57,14 @@ def share(value: float | None) -> Text:
 
 
 def severity(word: str | None, up: bool = True) -> Text:
-    """A severity in its colour; no data where it is not known or old."""
+    """A severity in its colour. No data if it is unknown or old."""
     if word is None or not up:
         return Text("NO DATA", style="bold magenta")
     return Text(WORDS.get(word, visible(word)), style=COLOURS.get(word, ""))
 
 
 def fleet_rank(row: Json) -> int:
-    """The worst first; what gives no data stands above what is fine."""
+    """The worst first. Databases without data come before healthy ones."""
     return RANKS.get(row["severity"], NO_DATA) if row["up"] and row["severity"] else NO_DATA
 
 
@@ -93,7 +93,7 @@ def fleet_rows(databases: Sequence[Json], order: str) -> list[tuple[str, list[Te
 
 
 def child_rows(view: DatabaseView, order: str) -> list[list[Text]]:
-    """Child latches that were used."""
+    """Child latches with gets."""
     children = [row for row in view.latches.get("children", ()) if row.get("gets") or row.get("sleeps")]
     return [
         [
@@ -126,7 +126,7 @@ def cache_rows(view: DatabaseView, order: str) -> list[list[Text]]:
 
 
 def waiter_rows(view: DatabaseView) -> list[list[Text]]:
-    """Who waits: sessions that hang first, then those that were sampled."""
+    """Who waits: sessions that hang first, then sampled ones."""
     hanging = [
         [
             plain(row["event"]),
@@ -151,18 +151,18 @@ def waiter_rows(view: DatabaseView) -> list[list[Text]]:
 
 
 def chain(view: DatabaseView) -> Text:
-    """The steps from the waits to the cause, as the page tells them."""
+    """The steps from the waits to the cause, as on the page."""
     lines = Text()
     for step in view.diagnosis.get("steps", ()):
         lines.append(visible(step["step"].capitalize()), style="bold")
         lines.append(f"  {visible(step['statement'])[:LONGEST]}\n")
     if not lines:
-        lines.append("Nothing to walk: no interval yet, or nothing that costs anything.\n")
+        lines.append("Nothing to walk: no interval yet, or nothing costs anything.\n")
     return lines
 
 
 def sentence(view: DatabaseView) -> Text:
-    """Severity and headline, and since when the figures are."""
+    """Severity and headline, and the time of the figures."""
     state, diagnosis = view.state, view.diagnosis
     lines = severity(state["severity"], state["up"])
     lines.append(f"  {visible(diagnosis['headline'])[:LONGEST]}", style="bold")
@@ -173,7 +173,7 @@ def sentence(view: DatabaseView) -> Text:
 
 
 def sql_of(view: DatabaseView) -> str | None:
-    """The SQL worth running next: that which confirms the first finding; None where there is none."""
+    """The SQL to run next: the confirming query of the first finding. None without one."""
     for finding in view.diagnosis.get("findings", ()):
         if confirm := finding.get("confirm"):
             return str(confirm["sql"])
@@ -183,8 +183,8 @@ def sql_of(view: DatabaseView) -> str | None:
 def why_empty(view: DatabaseView, part: str) -> str:
     """Why a table has no rows, in a sentence."""
     if part == "waiters":
-        return "Nobody was met waiting for the row cache in the last interval."
+        return "No session was seen waiting for the row cache in the last interval."
     missing = (view.latches if part == "children" else view.caches).get("missing")
     if part == "children" and view.diagnosis.get("mechanism") == "mutex":
-        return "Mutexes guard the row cache here; their locations stand in the chain (1)."
+        return "Mutexes guard the row cache here; the chain (1) has their locations."
     return visible(str(missing or "Nothing was used in the last interval."))

@@ -1,4 +1,4 @@
-"""Where a terminal view gets its figures from: a running service, or databases that it polls itself."""
+"""The sources of a terminal view: a running service, or databases that it polls itself."""
 
 import shutil
 import tempfile
@@ -33,11 +33,11 @@ class DatabaseView:
 
 
 class TopSource(Protocol):
-    """Gives what is shown. Both raise ServiceRefused."""
+    """Provides the figures. Both methods raise ServiceRefused."""
 
     @property
     def where(self) -> str:
-        """What is watched, in a word or two."""
+        """What it watches, in a word or two."""
         ...
 
     def fleet(self) -> list[Json]:
@@ -50,7 +50,7 @@ class TopSource(Protocol):
 
 
 class RunningService:
-    """A service somewhere else, asked over REST."""
+    """A service elsewhere, read over REST."""
 
     def __init__(self, client: ServiceClient) -> None:
         self._client = client
@@ -69,10 +69,10 @@ class RunningService:
 
 
 class PolledDirectly:
-    """Databases of a configuration, polled by this process as the service does; nothing is kept beyond it."""
+    """Databases of a configuration, polled by this process as by the service. Nothing is kept afterwards."""
 
     def __init__(self, settings: Settings, where: str) -> None:
-        """Begins to poll. Raises StoreError where the temporary store cannot be made."""
+        """Starts to poll. Raises StoreError if the temporary store cannot be created."""
         self.where = where
         self._folder = tempfile.mkdtemp(prefix="latchscope-top-")
         own = settings.model_copy(update={"store": f"sqlite:///{self._folder}/top.db"})
@@ -86,7 +86,7 @@ class PolledDirectly:
         return [_json(fleet_rows.database_out(database)) for database in self._board]
 
     def database(self, name: str) -> DatabaseView:
-        """As it stands now. Raises ServiceRefused where there is none of that name."""
+        """Its current state. Raises ServiceRefused if there is no such database."""
         watched = self._board.get(name)
         if watched is None:
             raise ServiceRefused(f"no database named {name}")
@@ -99,7 +99,7 @@ class PolledDirectly:
         return DatabaseView(*(_json(part(watched)) for part in parts))
 
     def close(self) -> None:
-        """Stop polling, and leave nothing behind."""
+        """Stop polling, and delete the temporary files."""
         self._fleet.coordinator.stop(STOP_SECONDS)
         self._fleet.scheduler.stop()
         with suppress(Exception):

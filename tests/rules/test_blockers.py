@@ -104,7 +104,7 @@ def test_kill_command_is_never_given_for_a_background_process(program: str | Non
         ("oracle@db1 (LCK0)", "the holder is a session behind it"),
         ("oracle@db1 (LMS1)", "carries the locks of the cluster"),
         ("oracle@db1 (SMON)", "starts over after a restart"),
-        ("oracle@db1 (MMON)", "it is started again"),
+        ("oracle@db1 (MMON)", "Oracle restarts it"),
         ("oracle@db1 (M000)", "a matter for Oracle Support"),
         ("oracle@db1 (CKPT)", "the instance may end with it"),
     ],
@@ -183,7 +183,7 @@ def test_blocker_without_a_look_is_what_the_waiters_name() -> None:
 def test_blocker_that_no_view_shows_is_said_to_be_unknown() -> None:
     got = found()
     assert blockers(got).blockers == ()
-    assert "it may be on another one" in walk(got)
+    assert "it may be on another instance" in walk(got)
 
 
 def test_blocker_that_nobody_waits_for_any_more_is_not_told_as_one() -> None:

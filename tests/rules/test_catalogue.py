@@ -49,7 +49,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         r"surfaces\.0: Input should be 'latch', 'mutex', 'lock' or 'result-cache'",
     ),
     "bad id": ({"id": "Undo Segments"}, r"id: String should match pattern"),
-    "another id": ({"id": "undo-other"}, r"holds the cause undo-other; name the file undo-other.yaml"),
+    "another id": ({"id": "undo-other"}, r"has the cause undo-other; name the file undo-other.yaml"),
 }
 
 

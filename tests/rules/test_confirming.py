@@ -129,7 +129,7 @@ def test_number_that_came_leaves_no_obstacle() -> None:
 
 def test_obstacle_tells_that_a_number_means_nothing_inside_a_pdb() -> None:
     assert of(asked_in(*PDB), "cdb-services").obstacle == (
-        "inside the PDB ERP1 its number means nothing; ask it from CDB$ROOT"
+        "inside the PDB ERP1 its number means nothing; run it in CDB$ROOT"
     )
     assert of(asked_in(*ROOT), "cdb-services").obstacle is None
 
@@ -137,7 +137,7 @@ def test_obstacle_tells_that_a_number_means_nothing_inside_a_pdb() -> None:
 def test_obstacle_tells_the_releases_a_text_is_for() -> None:
     old = replace(asked_in(None, None), release="11.1.0.7.0")
     assert obstacle(SEQUENCES, QUERY, old) == "it is written for 11.2 and newer, and this is 11.1.0.7.0"
-    assert of(old, "cdb-services").obstacle == ("cdb-services is not known on 11.1.0.7.0, and its query may not fit it")
+    assert of(old, "cdb-services").obstacle == ("cdb-services is unknown on 11.1.0.7.0, and its query may not fit")
 
 
 def test_cause_without_a_query_has_no_confirmation() -> None:

@@ -149,9 +149,9 @@ def test_sees_all_unless_rows_of_other_containers_are_hidden(
 
 
 WRONG = {
-    "sql: {}": "sql holds no text",
-    "sql: {newest: select 1 from dual}": "'newest' is no release",
-    "names: {12c: select 1 from dual}": "'12c' is no release",
+    "sql: {}": "sql has no text",
+    "sql: {newest: select 1 from dual}": "'newest' is not a release",
+    "names: {12c: select 1 from dual}": "'12c' is not a release",
     "reads: []": "reads",
 }
 

@@ -30,7 +30,7 @@ def test_texts_are_those_of_every_release() -> None:
 
 
 def test_a_name_to_fill_in_that_stands_nowhere_is_refused() -> None:
-    with pytest.raises(ValidationError, match="fill_in names UNDO_OLD, which stands neither in sql nor in setting"):
+    with pytest.raises(ValidationError, match="fill_in names UNDO_OLD, which is neither in sql nor in setting"):
         RemedyStep(do="Switch.", sql="alter system set undo_tablespace = UNDO_NEW", fill_in=("UNDO_OLD",))
 
 

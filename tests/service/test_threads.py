@@ -64,7 +64,7 @@ def told(thread: SupervisedThread) -> str:
         (OSError(30, "Read-only file system"), "OSError: [Errno 30] Read-only file system"),
         (KeyError("x"), "KeyError: 'x'"),
         (SystemExit(), "SystemExit"),
-        (None, "it ended unasked"),
+        (None, "it ended early"),
     ],
 )
 def test_thread_that_dies_is_started_anew_and_said(

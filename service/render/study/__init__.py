@@ -1,1 +1,1 @@
-"""Studies as people read them: what each says, as a page of sentences, tables and charts, and that page as text."""
+"""Studies for people: the result of each as a page of sentences, tables and charts, and that page as text."""

@@ -28,7 +28,7 @@ def cpu_page(study: CpuStudy) -> StudyPage:
         "Processor counters",
         answer,
         tuple(_findings(study)),
-        (StudyTable("Counters and what they give", ("figure", "value"), tuple(_rows(study))), *chart),
+        (StudyTable("Counters and results", ("figure", "value"), tuple(_rows(study))), *chart),
         tuple(_limits(study)),
     )
 
@@ -72,8 +72,8 @@ def _findings(study: CpuStudy) -> Iterator[str]:
         )
     if not study.in_holder:
         yield (
-            "Warning: nothing says that these counters are the holder's. They tell of the whole process; how long a latch is "
-            "held follows only from counters taken in the code that holds it (then say --holder)."
+            "Warning: these counters may not be the holder's. They cover the whole process; how long a latch is "
+            "held follows only from counters taken in the code that holds it (then use --holder)."
         )
     if study.checked and not study.slips:
         yield f"All {study.checked} ratios that perf printed follow from its counters."
@@ -89,5 +89,5 @@ def _limits(study: CpuStudy) -> Iterator[str]:
         )
     front, back = study.frontend_idle, study.backend_idle
     if front is not None and back is not None and front + back > 1:
-        yield "Frontend and backend idle add up to more than 100 %: a cycle can be idle in both, so they must not be added."
+        yield "Frontend and backend idle add up to more than 100 %: a cycle can be idle in both, so do not add them."
     yield "Stalls of a process that waits off the processor are not in these counters."

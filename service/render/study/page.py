@@ -1,4 +1,4 @@
-"""What every study is shown as: an answer, sentences, tables and charts. Text and HTML draw the same page."""
+"""The common form of every study: an answer, sentences, tables and charts. Text and HTML draw the same page."""
 
 from dataclasses import dataclass
 from math import floor, log10
@@ -11,7 +11,7 @@ HUGE = 1e8
 
 @dataclass(frozen=True, slots=True)
 class StudyTable:
-    """A table; the first `words` columns are words, the others numbers."""
+    """A table. The first `words` columns are words, the others numbers."""
 
     title: str
     headings: tuple[str, ...]
@@ -21,7 +21,7 @@ class StudyTable:
 
 @dataclass(frozen=True, slots=True)
 class StudyCurve:
-    """A named curve through points (x, y), in the order of x."""
+    """A named curve through points (x, y), ordered by x."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -29,7 +29,7 @@ class StudyCurve:
 
 @dataclass(frozen=True, slots=True)
 class StudyLines:
-    """A chart of curves over one axis; a logarithmic axis leaves out what is not positive."""
+    """A chart of curves over one axis. A logarithmic axis leaves out values that are not positive."""
 
     title: str
     x: str
@@ -47,7 +47,7 @@ class StudyLines:
         return [(x, y) for x, y in curve.points if (x > 0 or not self.log_x) and (y > 0 or not self.log_y)]
 
     def span_y(self) -> tuple[float, float]:
-        """The ends of the upright axis: from 0, or powers of ten where it is logarithmic."""
+        """The ends of the vertical axis: from 0, or powers of ten if it is logarithmic."""
         values = [y for _, y in self.points]
         top = max(values)
         if not self.log_y:
@@ -56,7 +56,7 @@ class StudyLines:
         return 10.0**low, 10.0 ** max(high, low + 1)
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Where a point lies, both from 0 to 1."""
+        """The position of a point, both coordinates from 0 to 1."""
         (low, high), xs = self.span_y(), [each for each, _ in self.points]
         return _part(x, min(xs), max(xs), self.log_x), _part(y, low, high, self.log_y)
 
@@ -72,7 +72,7 @@ class StudyBars:
 
 @dataclass(frozen=True, slots=True)
 class StudyPage:
-    """One study: the answer first, then what it rests on."""
+    """One study: the answer first, then its basis."""
 
     title: str
     answer: str
@@ -83,7 +83,7 @@ class StudyPage:
 
 
 def share(value: float | None) -> str:
-    """A share in percent: two decimals, and three digits where it is below one percent; nothing where it is unknown."""
+    """A share in percent: two decimals, or three digits below one percent. Empty if unknown."""
     if value is None:
         return "–"
     percent = value * 100
@@ -93,12 +93,12 @@ def share(value: float | None) -> str:
 
 
 def figure(value: float | None, unit: str = "") -> str:
-    """A number to three digits with its unit; nothing where it is unknown."""
+    """A number to three digits with its unit. Empty if unknown."""
     return "–" if value is None else f"{tick(value)} {unit}".rstrip()
 
 
 def tick(value: float) -> str:
-    """A number to three digits, short enough for an axis whatever it is."""
+    """A number to three digits, short enough for any axis."""
     return rough(value) if abs(value) < HUGE else f"{value:.3g}"
 
 

@@ -13,10 +13,10 @@ def parallel_page(study: ParallelStudy) -> StudyPage:
     least, most = (end(row.speed_up for row in study.rows) for end in (min, max))
     workers = "processors" if study.workers_are_cpus else "workers"
     answer = (
-        f"Speed-ups of {least:.2f} to {most:.2f}, {study.mean_speed_up:.2f} in the mean: "
+        f"Speed-ups of {least:.2f} to {most:.2f}, {study.mean_speed_up:.2f} on average: "
         f"{_bound(study)} is serial, so more {workers} bring little."
         if all(row.serial_share and row.serial_share > 0.01 for row in study.rows)
-        else f"Speed-ups of {least:.2f} to {most:.2f}, {study.mean_speed_up:.2f} in the mean."
+        else f"Speed-ups of {least:.2f} to {most:.2f}, {study.mean_speed_up:.2f} on average."
     )
     return StudyPage(
         "Parallel work",
@@ -65,7 +65,7 @@ def _findings(study: ParallelStudy) -> Iterator[str]:
         yield f"{row.name}: {row.published:g} times is published, the times give {row.speed_up:.2f}."
     for each in study.sums:
         yield (
-            f"{each.whole} is {' and '.join(each.parts)} added, before and after: one measurement told twice, so count it once."
+            f"{each.whole} is {' and '.join(each.parts)} added, before and after: one measurement twice, so count it once."
         )
     few, many = (end(study.rows, key=lambda row: row.workers) for end in (min, max))
     if many.workers > few.workers and many.speed_up < few.speed_up * many.workers / few.workers / 2:
@@ -78,7 +78,7 @@ def _findings(study: ParallelStudy) -> Iterator[str]:
 def _limits(study: ParallelStudy) -> Iterator[str]:
     if study.workers_are_cpus:
         yield (
-            "The table tells processors, not workers. With fewer workers the speed-up per worker is more, and the serial "
+            "The table has processors, not workers. With fewer workers the speed-up per worker is more, and the serial "
             "share less, than printed."
         )
     yield "A serial share from two points is what Amdahl's law would need; memory bandwidth or a lock looks the same."

@@ -58,7 +58,7 @@ def _findings(study: PartitionStudy) -> Iterator[str]:
     if chosen.measured is not None:
         yield f"Measured there: {chosen.measured:,.0f} per second."
     if (best.partitions, best.batch) != (chosen.partitions, chosen.batch):
-        yield f"Most is predicted for {_named(best)}: {_interval(best)} per second."
+        yield f"The highest prediction is for {_named(best)}: {_interval(best)} per second."
     spreads = [cell.spread for cell in study.cells if cell.spread is not None]
     if spreads:
         yield f"Repeats of a setting scatter by up to {share(max(spreads))} (standard deviation); no prediction beats that."
@@ -68,7 +68,7 @@ def _told(errors: PartitionErrors) -> str:
     return (
         f"Fitted on {len(errors.fitted)} cells ({', '.join(f'{p}x{b}' for p, b in errors.fitted)}) the other {errors.predicted} "
         f"are predicted with a median error of {share(errors.median)}, 90 % of them within {share(errors.p90)}, at most "
-        f"{share(errors.most)}; the latch asks D = {errors.form.replace('·', ' x ')} per unit of work."
+        f"{share(errors.most)}; the demand on the latch is D = {errors.form.replace('·', ' x ')} per unit of work."
     )
 
 
@@ -96,17 +96,17 @@ def _curves(study: PartitionStudy, value: Callable[[PartitionCell], float]) -> I
 
 def _limits(study: PartitionStudy) -> Iterator[str]:
     yield (
-        f"No batch outside {study.least_batch} to {study.most_batch} is predicted: what a longer refill costs was not measured. "
+        f"No batch outside {study.least_batch} to {study.most_batch} is predicted: the cost of a longer refill was not measured. "
         f"Partitions are predicted up to {study.most_partitions * FARTHEST}."
     )
     if not study.processes_told:
         yield (
-            f"The table does not say how many processes ran; {study.processes} are taken (--processes N). Between measured "
-            "settings it matters little, for other numbers of processes nothing is predicted."
+            f"The table does not give the number of processes; the study assumes {study.processes} (--processes N). "
+            "Between measured settings it matters little; there is no prediction for other numbers of processes."
         )
     yield (
         "The interval is the scatter of the cells about the model, ±2 standard deviations. It holds for this machine and this "
         "load; neither the terms nor the best setting carry over."
     )
     if len(study.cells) <= 4:
-        yield "Four cells leave nothing to tell the error by; the interval is what other tables showed."
+        yield "Four cells cannot show their own error; the interval comes from other tables."

@@ -38,7 +38,7 @@ def scaling_page(study: ScalingStudy) -> StudyPage:
 
 
 def _answers(study: ScalingStudy) -> Iterator[str]:
-    """A sentence for each release and verdict, with the machines it is true of."""
+    """A sentence for each release and verdict, with its machines."""
     said: dict[tuple[str, str], list[str]] = {}
     for group in study.groups:
         said.setdefault((group.release, group.verdict), []).append(group.machine)
@@ -52,7 +52,7 @@ def _findings(study: ScalingStudy) -> Iterator[str]:
     for claim in study.mixed:
         source = f" ({claim.source})" if claim.source else ""
         yield (
-            f"The published comparison{source} mixed two rows: the {claim.miss_percent} % and {claim.sleep_percent} % told for "
+            f"The published comparison{source} mixed two rows: the {claim.miss_percent} % and {claim.sleep_percent} % given for "
             f"{claim.claimed_processes} processes are those of {claim.found_processes} ({claim.group}); with "
             f"{claim.claimed_processes} it is {share(claim.actual_miss_ratio)} misses per get and "
             f"{share(claim.actual_sleep_ratio)} sleeps per miss."
@@ -117,7 +117,9 @@ def _held_out(name: str, check: HeldOut) -> str:
 def _full(group: ScalingGroup, saturation: float) -> str:
     beyond = group.hardware_threads is not None and saturation > group.hardware_threads
     threads = f", more than the {group.hardware_threads} hardware threads" if beyond else ""
-    return f"held as long as now the latch is full with about {saturation:.0f}{threads}, an upper limit and no forecast"
+    return (
+        f"with today's hold time the latch is full at about {saturation:.0f}{threads}, an upper limit, not a forecast"
+    )
 
 
 def _table(group: ScalingGroup) -> StudyTable:
@@ -151,15 +153,15 @@ def _curves(study: ScalingStudy, name: str) -> Iterator[StudyCurve]:
 
 
 def _limits(study: ScalingStudy) -> Iterator[str]:
-    yield "Nothing is predicted past the most processes that were measured: how the machine scales there is not in the table."
+    yield "Nothing is predicted beyond the measured processes: the table does not show how the machine scales there."
     if any(row.hold_us is not None for group in study.groups for row in group.rows):
         yield (
-            "The hold time is the time the latch is taken, its way to the next processor included: the code within holds it up "
+            "The hold time is the time the latch is taken, including its way to the next processor: the code itself holds it up "
             "to 22 % shorter. Rows with fewer than 200 misses have none."
         )
     if any(row.reference_linear is None for group in study.groups for row in group.rows):
         yield "Without a reference column (work that does not touch the latch) the machine's own loss is part of the latch's."
     yield (
-        "Spinning is processor time that no wait counts: a latch that is never slept on is not free. Its share is the model's, "
-        "from how often the latch is met held."
+        "Spinning is processor time that no wait counts: a latch without sleeps is not free. Its share comes from the model, "
+        "from how often a get finds the latch held."
     )

@@ -1,4 +1,4 @@
-"""A study as text for a terminal: at most 100 columns, charts of characters, nothing but letters where it is piped."""
+"""A study as text for a terminal: at most 100 columns, with charts of characters, and only letters in a pipe."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -15,7 +15,7 @@ LONGEST_NAME = 44
 
 
 def as_text(page: StudyPage) -> str:
-    """The answer, what it rests on, and what the figures do not say."""
+    """The answer, its basis, and what the figures do not say."""
     lines = [*wrap(page.answer), ""]
     lines += [line for finding in page.findings for line in _item(finding)]
     for part in page.parts:
@@ -66,7 +66,7 @@ def bars(part: StudyBars) -> list[str]:
 
 
 def lines(part: StudyLines) -> list[str]:
-    """The chart: a mark for each point, dots between them, and which mark is which."""
+    """The chart: a mark for each point, dots between them, and a legend."""
     if not part.points:
         return [*wrap(part.title), "(nothing above zero to draw)"]
     grid = [[" "] * COLUMNS for _ in range(LINES)]
@@ -104,7 +104,7 @@ def _between(places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _axis(part: StudyLines) -> str:
-    """The values of x below their columns, as many as have room."""
+    """The values of x below their columns, as many as fit."""
     axis, free = [" "] * (COLUMNS + 8), 0
     for x in sorted({x for x, _ in part.points}):
         words, column = tick(x), _cell(part, x, part.points[0][1])[0]
@@ -115,7 +115,7 @@ def _axis(part: StudyLines) -> str:
 
 
 def _legend(names: Sequence[str]) -> list[str]:
-    """Names side by side, broken between them only."""
+    """Names side by side. Line breaks only between them."""
     lines = [""]
     for name in names:
         if lines[-1] and len(lines[-1]) + len(name) + 3 > WIDTH - SCALE - 2:
@@ -129,7 +129,7 @@ def _short(name: str) -> str:
 
 
 def wrap(words: str, indent: str = "", further: str = "") -> list[str]:
-    """The words in lines of at most WIDTH; an address is broken only where it is longer than a line."""
+    """The words in lines of at most WIDTH. An address is broken only if it is longer than a line."""
     whole = words.replace(" %", "\u00a0%")  # a number stays with its sign
     laid = wrapped(whole, WIDTH, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False)
     return [line.replace("\u00a0", " ") for line in laid]

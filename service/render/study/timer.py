@@ -12,7 +12,7 @@ def timer_page(study: TimerStudy) -> StudyPage:
     then, now = (duration(each.mean_sleep_seconds) for each in (before, after))
     answer = (
         f"A waiter that sleeps on a timer sleeps {then} -> {now} for a need of {need}"
-        f"{f', {effect}' if changed else ': no change to speak of'}; "
+        f"{f', {effect}' if changed else ': no notable change'}; "
         "a waiter on a standard exclusive latch: no change."
     )
     return StudyPage(
@@ -21,14 +21,14 @@ def timer_page(study: TimerStudy) -> StudyPage:
         (
             f"Timed waiter: E = g / (1 - exp(-g/m)) with a mean need m of {need}: "
             f"g = {duration(before.granularity_seconds)} gives {then}, g = {duration(after.granularity_seconds)} gives {now}.",
-            "Standard exclusive latch: no change. Whoever frees it posts the waiter (since 9.2), so no tick is waited for.",
+            "Standard exclusive latch: no change. Its holder posts the waiter (since 9.2), so no waiter needs a tick.",
         ),
         (_sleeps(before, after), _chart(study, need)),
         (
-            "Holds for waiters that sleep a fixed time and look again. Which ones do is not seen in the counters: ask before a "
-            "timer is made finer for their sake.",
+            "Valid for waiters that sleep a fixed time and look again. The counters do not show which ones do: ask before you "
+            "make a timer finer for them.",
             "A finer timer wakes more often; what that costs in processor time is not counted here.",
-            "A need that varies is taken as exponential; a constant one gives the other column. Real ones lie near these two.",
+            "A need that varies counts as exponential; a constant one gives the other column. Real ones are near these two.",
         ),
     )
 

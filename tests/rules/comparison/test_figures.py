@@ -27,7 +27,7 @@ def sentence(before: float, after: float) -> str:
         (4_000, 3_900, "Sleeps on dc_users changed within noise (1,000 → 975 per 1,000 executions)."),
         (4, 0, "Sleeps on dc_users changed within noise (1 → 0 per 1,000 executions)."),
         (40, 40, "Sleeps on dc_users did not change (10 → 10 per 1,000 executions)."),
-        (0, 0, "Sleeps on dc_users stayed at none."),
+        (0, 0, "Sleeps on dc_users stayed at zero."),
     ],
 )
 def test_counted_writes_each_form_of_the_sentence(before: float, after: float, said: str) -> None:

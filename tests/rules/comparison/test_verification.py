@@ -100,7 +100,7 @@ def test_verified_does_not_take_unknown_work_for_work_that_went_on() -> None:
     blind = compare(*(_without(one, "v$sysstat", "v$sys_time_model") for one in (STORM, RELIEVED)))
     got = verified(blind, UNDO)
     assert isinstance(got, NotVerified)
-    assert got.because == "how much work was done is not known on both sides"
+    assert got.because == "the amount of work is not known on both sides"
 
 
 def test_verified_judges_a_lock_by_its_waits_and_a_mutex_by_its_sleeps() -> None:

@@ -22,7 +22,7 @@ MODEL = calibrate([CALM], CALM)
         (LoadChange(gets=0), "above 0"),
         (LoadChange(hold=-1), "above 0"),
         (LoadChange(processes=41), "more than ×5 of the 8 observed"),
-        (LoadChange(processes=1), "collides with nobody"),
+        (LoadChange(processes=1), "has no collisions"),
         (LoadChange(latches=17), "17 latches in place of 1 lie beyond ×16, the most that was tested"),
     ],
 )

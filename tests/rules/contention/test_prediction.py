@@ -59,7 +59,7 @@ def test_more_processes_say_what_is_not_known_of_them() -> None:
     def notes(processors: int | None, change: LoadChange) -> str:
         return "\n".join(predict(calibrate([CALM], CALM, processors=processors), change).notes)
 
-    assert "number of processors is not known" in notes(None, LoadChange(processes=16))
+    assert "number of processors is unknown" in notes(None, LoadChange(processes=16))
     assert "number of processors" not in notes(32, LoadChange(processes=16))
     assert "run as fast as now" in notes(32, LoadChange(processes=16))
     assert "run as fast as now" not in notes(32, LoadChange(processes=16, speed=0.9)) + notes(32, LoadChange(gets=0.5))
@@ -112,7 +112,7 @@ def test_saturated_latch_has_bounds_and_no_value() -> None:
     split, fewer = predict(model, LoadChange(latches=4)), predict(model, LoadChange(gets=0.5))
     assert (split.work.value, split.work.low, split.work.high) == (None, 1.0, 4.0)
     assert (fewer.work.low, fewer.work.high) == (0.93, pytest.approx(1.12 / 0.5))
-    with pytest.raises(NotPredictable, match="nothing of a greater load"):
+    with pytest.raises(NotPredictable, match="nothing about a greater load"):
         predict(model, LoadChange(gets=2))
 
 

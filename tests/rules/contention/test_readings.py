@@ -30,14 +30,14 @@ def test_child_is_the_one_that_guards_the_cache_or_sleeps_most() -> None:
 
 
 def test_mutexes_say_what_cannot_be_predicted() -> None:
-    with pytest.raises(NotPredictable, match="neither gets nor misses"):
+    with pytest.raises(NotPredictable, match="no gets and no misses"):
         child_named(SignalContext(demo("users-mutex", 30, 60)), None)
 
 
 def test_latch_rows_of_a_release_with_mutexes_are_not_predicted_from() -> None:
     mutexes = demo("users-mutex", 30, 60)
     both = replace(mutexes, readings={**mutexes.readings, "v$latch_children": STORM.readings["v$latch_children"]})
-    with pytest.raises(NotPredictable, match="neither gets nor misses"):
+    with pytest.raises(NotPredictable, match="no gets and no misses"):
         child_named(SignalContext(both), None)
 
 
@@ -49,7 +49,7 @@ def test_child_that_cannot_be_told_is_not_passed_over_for_another() -> None:
         for row in view.rows
     )
     context = SignalContext(replace(STORM, readings={**STORM.readings, view.view: replace(view, rows=rows)}))
-    with pytest.raises(NotPredictable, match="those of child 1 could not be told: name a cache"):
+    with pytest.raises(NotPredictable, match="the sleeps of child 1 are missing: name a cache"):
         child_named(context, None)
     assert child_named(context, "dc_tablespaces") == 5
 

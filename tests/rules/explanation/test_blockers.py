@@ -41,7 +41,7 @@ def test_hang_tells_what_not_to_kill_and_where_the_emergency_page_is(found: Bloc
         ("resmgr:cpu quantum", "resmgr:cpu quantum itself, for 3 seconds: a resource plan keeps it off the processors"),
         ("SQL*Net message from client", "it is idle, and keeps the entry until its client goes on."),
         ("library cache lock", "which may be held by one of those who wait for it."),
-        ("enq: TX - row lock contention", "the end of the chain is there."),
+        ("enq: TX - row lock contention", "look there for the end of the chain."),
         ("db file sequential read", "It waits for db file sequential read itself, for 3 seconds. No command"),
     ],
 )
@@ -52,7 +52,7 @@ def test_wait_of_the_holder_itself_is_told_with_what_it_means(event: str, words:
 def test_library_cache_lock_is_told_apart_from_the_row_cache_lock() -> None:
     told = beside(wait(final_sid=77, final_instance=2))
     assert told == (
-        "When it was looked for, 12 sessions waited for library cache lock for up to 40 seconds, behind session 77 on "
+        "At the look, 12 sessions waited for library cache lock for up to 40 seconds, behind session 77 on "
         f"instance 2. {APART}"
     )
 
@@ -69,7 +69,7 @@ def test_holder_of_both_is_said_to_be_one() -> None:
 def test_circle_of_two_is_told_with_the_error_it_ends_in() -> None:
     inside = HOLDER.model_copy(update={"waits_for": "library cache lock"})
     told = beside(wait(1, sid=640), holder=inside, stuck=(waiting(640),))
-    assert "Session 640, for which they wait, waits for the row cache itself, and session 312" in told
+    assert "Session 640, their blocker, waits for the row cache itself, and session 312" in told
     assert "ORA-00060 (row-cache-library-deadlock)" in told
 
 

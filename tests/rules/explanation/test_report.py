@@ -138,7 +138,7 @@ def test_quiet_report_gives_no_guessed_cache_and_no_script_advice() -> None:
     assert quiet(calm)
     for step in (no_child(calm), guessed_cache(calm)):
         assert "guess" not in step.statement and "script" not in step.statement
-    assert guessed_cache(calm).statement.startswith("No cache needs to be named")
+    assert guessed_cache(calm).statement.startswith("There is no need to name a cache")
     assert not quiet(SignalContext(replace(calm.delta, source="views")))
 
 

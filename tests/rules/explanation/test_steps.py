@@ -45,7 +45,7 @@ INCIDENT = {
     "miss location": (
         "Holders by location: kqrpre: find obj 85.03 % / kqreqd: reget 10.74 % / kqreqd 4.24 % of 24,241,589 sleeps "
         "(chain: holders search for the entry: a long list is walked under the latch). "
-        "v$latch_misses knows no children, so these are shares over the whole latch."
+        "v$latch_misses does not separate children, so these are shares over the whole latch."
     ),
 }
 
@@ -105,7 +105,7 @@ def test_incident_without_x_kqrst_explains_its_low_confidence_candidate(incident
     assert finding.cache == "dc_rollback_segments"
     assert "Perhaps too many undo segments on dc_rollback_segments (low confidence)" in got.headline
     assert finding.unknown == (
-        "which cache child 1 guards is unknown: x$kqrst was not read, and no child gets to infer it from",
+        "the cache of child 1 is unknown: x$kqrst was not read, and there are no child gets to infer it from",
         "v$rowcache has no usage here",
     )
     told = steps_of(got)
@@ -162,7 +162,7 @@ def test_headline_gives_the_cost_in_sessions_or_says_it_is_unknown() -> None:
     assert "0.08 sessions wait for the row cache on average over an interval of 30.0 s" in sessions.headline
     blind = diagnose(delta_of(refused=["v$system_event", "v$latch"]))
     gap = "the time of latch: row cache objects and row cache lock was not captured"
-    assert f"what it costs cannot be told: {gap}" in blind.headline.lower()
+    assert f"what it costs is unknown: {gap}" in blind.headline.lower()
 
 
 def test_headline_of_quiet_totals_says_nothing_to_do() -> None:

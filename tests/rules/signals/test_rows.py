@@ -134,7 +134,7 @@ def test_repeat_that_nobody_expected_makes_signals_unknown(name: str, view: str,
     assert "occurs more than once, which is unexpected" in why(reading)
     told = diagnose(delta_of({view: [before]}, {view: [row, dict(row)]}))
     assert not [out for out in told.ruled_out if SIGNALS.get(out.signal) and SIGNALS[out.signal].of == view]
-    assert sum("stands more than once" in note for note in told.notes) == 1
+    assert sum("occurs more than once" in note for note in told.notes) == 1
 
 
 def setting(value: str, con_id: int | None = None) -> Row:

@@ -223,7 +223,7 @@ def test_signal_is_unknown_with_too_few_events(name: str, view: str, rows: list[
 def test_parsing_waits_ratio_without_row_cache_waits_is_unknown() -> None:
     calm = {"v$latch": [], "v$latch_children": []}
     views = {**with_rows("v$system_event", {"event": "library cache: mutex X", "time_waited_micro": 4_000_000}), **calm}
-    assert why(read("parsing_waits_to_row_cache_waits", views=views)) == "nobody waited for the row cache"
+    assert why(read("parsing_waits_to_row_cache_waits", views=views)) == "no session waited for the row cache"
 
 
 def test_signals_of_a_cache_the_instance_lacks_are_zero_and_say_so() -> None:

@@ -34,7 +34,7 @@ def why(reading: SignalValue) -> str:
 def test_waiter_signals_need_ten_waiters_or_five_that_agree(name: str) -> None:
     event = OF_WAITERS[name]
     told = why(read(name, session=waiters(event, {3: 8, 10: 1})))
-    assert told == f"too few waiters: 9 met waiting for {event}, at least 10 are needed"
+    assert told == f"too few waiters: 9 seen waiting for {event}, at least 10 are needed"
     assert isinstance(read(name, session=waiters(event, {3: 9, 10: 1})), Known)
     assert why(read(name, session=waiters(event, {3: 4}))).startswith("too few waiters: 4 met")
     assert isinstance(read(name, session=waiters(event, {3: 5})), Known)

@@ -18,6 +18,6 @@ def test_claim_fits_ratios_that_round_to_its_figures() -> None:
 @pytest.mark.parametrize("words", ["", "8", "8:50.33", "eight:50:1", "8:50.33:-1", "8:50.33:0.04:1"])
 def test_what_is_no_claim_is_refused_with_an_example(words: str) -> None:
     with pytest.raises(
-        BadStudy, match=r"is no claim; write PROCESSES:MISSES:SLEEPS in percent, such as 8:50\.33:0\.04"
+        BadStudy, match=r"is not a claim; write PROCESSES:MISSES:SLEEPS in percent, such as 8:50\.33:0\.04"
     ):
         claim_of(words)

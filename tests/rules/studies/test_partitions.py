@@ -70,7 +70,7 @@ def test_four_cells_leave_nothing_to_hold_the_model_against() -> None:
         (made((1,), (1, 8)), "t.csv measures partitions 1 only; the model needs at least two: measure another"),
         (made((1, 2), (4,)), "t.csv measures batch 4 only"),
         (made((1, 2), (1, 8)).rpartition("\n")[0] + "\n4,1,900\n", "t.csv lacks 1 partitions with a batch of 8"),
-        ("partitions,batch,throughput\n1,1.5,9\n2,2,9\n", "t.csv line 2, batch: 1.5 is no whole number"),
+        ("partitions,batch,throughput\n1,1.5,9\n2,2,9\n", "t.csv line 2, batch: 1.5 is not a whole number"),
     ],
 )
 def test_table_without_the_four_corners_is_refused(text: str, told: str) -> None:
@@ -82,7 +82,7 @@ def test_table_without_the_four_corners_is_refused(text: str, told: str) -> None
 
 @pytest.mark.parametrize("words", ["", "8", "8:", "0:4", "8:16:2", "a:b"])
 def test_what_is_no_setting_is_refused(words: str) -> None:
-    with pytest.raises(BadStudy, match="is no setting; write PARTITIONS:BATCH, such as 8:16"):
+    with pytest.raises(BadStudy, match="is not a setting; write PARTITIONS:BATCH, such as 8:16"):
         setting_of(words)
     assert setting_of("8:16") == setting_of("8x16") == (8, 16)
 

@@ -97,7 +97,7 @@ def test_published_share_of_linear_that_is_wrong_is_told() -> None:
     ("rows", "told"),
     [
         (("m,1,1,9,9,9,1,1,1,1", "m,1,1,9,9,9,1,1,1,1"), "t.csv has 1 processes twice for m, 1; average repeats"),
-        (("m,1,1,9,9,9,1,1,1,1", "m,1,2.5,9,9,9,1,1,1,1"), "t.csv line 3, processes: 2.5 is no whole number"),
+        (("m,1,1,9,9,9,1,1,1,1", "m,1,2.5,9,9,9,1,1,1,1"), "t.csv line 3, processes: 2.5 is not a whole number"),
         (
             ("m,1,1,9,9,9,1,1,1,1", "m,1,2,9,9,9,10,1,1,1"),
             "t.csv line 3 has more misses than gets; its counters do not",

@@ -37,7 +37,7 @@ def test_chosen_column_wins_over_a_name_that_is_known() -> None:
     [
         ("", "t.csv is empty; give a CSV file with a header and a row for each measurement"),
         ("# only a remark\n", "t.csv is empty"),
-        ("1,2\n3,4\n", "t.csv line 1 holds numbers; the first line must name the columns"),
+        ("1,2\n3,4\n", "t.csv line 1 has numbers; the first line must name the columns"),
         ("n,n\n1,2\n", "t.csv names the column n twice; rename one of them"),
         (
             "n,sleeps\n1,2\n2,3\n",
@@ -53,13 +53,13 @@ def test_chosen_column_wins_over_a_name_that_is_known() -> None:
         ("n,misses\n1,2\n2,\n", "t.csv line 3, misses: the value is missing; write a plain number such as 1234.5"),
         ("n,misses\n1,2\n2,nan\n", "t.csv line 3, misses: 'nan' is no number"),
         ("n,misses\n1,2\n2,inf\n", "t.csv line 3, misses: 'inf' is no number"),
-        ("n,misses\n1,2\n2,-3\n", "t.csv line 3, misses: -3 is less than 0, which cannot be; correct the line"),
+        ("n,misses\n1,2\n2,-3\n", "t.csv line 3, misses: -3 is less than 0, which is impossible; correct the line"),
         (
             "n,misses\n1,2\n2,1e16\n",
             "t.csv line 3, misses: 1e16 is more than 1e+15, which no study takes; correct the line",
         ),
-        ("n,misses\n0,2\n2,3\n", "t.csv line 2, processes: 0 is less than 1, which cannot be; correct the line"),
-        ('n,misses\n1,"2\n2,3\n', "t.csv line 2 is no line of CSV; close every quote and write one row a line"),
+        ("n,misses\n0,2\n2,3\n", "t.csv line 2, processes: 0 is less than 1, which is impossible; correct the line"),
+        ('n,misses\n1,"2\n2,3\n', "t.csv line 2 is not a line of CSV; close every quote and write one row per line"),
         ("n,misses,wait us\n1,2,\n2,3,x\n", "t.csv line 3, wait_us: 'x' is no number"),
         (
             "n,misses\n" + "1,2\n" * (MOST_ROWS + 1),
@@ -77,7 +77,7 @@ def test_table_that_cannot_be_read_is_one_sentence_with_the_place(text: str, tol
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
-        ({"speed": "n"}, "this study knows no speed; it reads processes, misses, wait_us"),
+        ({"speed": "n"}, "this study has no speed; it reads processes, misses, wait_us"),
         ({"misses": "gone"}, "t.csv has no column gone; it has n, misses"),
     ],
 )

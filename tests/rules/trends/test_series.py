@@ -62,7 +62,7 @@ def test_first_bad_is_a_rate_outlier_even_without_a_severity() -> None:
     calm = [at(10 * place, quiet(30 + place)) for place in range(5)]
     got = series([*calm, at(60, quiet(900))])
     assert (got.first_bad, got.points[-1].severity) == ("at 60", Severity.INFO)
-    assert got.why_bad == "30 sleeps per second, where those before it have 1.07"
+    assert got.why_bad == "30 sleeps per second, where the earlier intervals have 1.07"
     assert series(calm).first_bad is None
     assert series(calm).sentence.startswith("5 intervals without row cache trouble")
     few = series([*calm[:2], at(60, quiet(900))])
@@ -109,7 +109,7 @@ def test_intervals_of_two_databases_of_one_name_are_noted_not_dropped() -> None:
     twins = [(str(id), replace(at(0, quiet())[1], dbid=str(id)), at(0, quiet())[2]) for id in (1, 2)]
     got = series(twins)
     assert len(got.points) == 2
-    assert "intervals of several databases stand together: DB Id 1, 2" in got.notes
+    assert "the series has intervals of several databases: DB Id 1, 2" in got.notes
 
 
 def test_series_keeps_the_richer_of_two_inputs_of_one_interval() -> None:
@@ -134,7 +134,7 @@ def test_series_does_not_merge_two_instances_of_a_cluster() -> None:
     both = [replace(quiet(), readings={**quiet().readings, **_instance("monday", one)}) for one in (1, 2)]
     got = series([at(0, both[0], "a"), at(0, both[1], "b")])
     assert len(got.points) == 2
-    assert "several instances stand together: sick instance 1, sick instance 2" in " ".join(got.notes)
+    assert "intervals of several instances: sick instance 1, sick instance 2" in " ".join(got.notes)
 
 
 def test_series_places_reports_without_a_zone_and_totals_without_a_begin() -> None:
@@ -143,7 +143,7 @@ def test_series_places_reports_without_a_zone_and_totals_without_a_begin() -> No
     got = series([("t", totals, diagnose(totals)), at(0, quiet(), "a"), ("r", report, diagnose(report))])
     assert [one.name for one in got.points] == ["a", "r", "t"]
     assert "local time" in " ".join(got.notes)
-    assert "t has no begin" in " ".join(got.notes)
+    assert "t has no start" in " ".join(got.notes)
     assert (got.points[-1].sleeps_per_second, got.points[-1].share_of_db_time) == (None, None)
 
 
@@ -151,5 +151,5 @@ def test_series_accepts_one_interval_and_refuses_none() -> None:
     got = series([at(0, quiet())])
     assert (len(got.points), got.first_bad, got.before_after) == (1, None, None)
     assert ReportSeries.model_validate_json(got.model_dump_json()) == got
-    with pytest.raises(ValueError, match="one interval at least"):
+    with pytest.raises(ValueError, match="at least one interval"):
         series([])

@@ -34,7 +34,7 @@ def test_large_answers_are_cut_and_say_so() -> None:
         deep = {"deeper": [deep]}
     assert "…" in json.dumps(told(deep), ensure_ascii=False)
     wide = {f"m{place}": {f"k{other}": "v" * 600 for other in range(60)} for place in range(60)}
-    assert told(wide) == "too large to be shown; ask for less"
+    assert told(wide) == "too large to show; ask for less"
 
 
 def test_figures_and_gaps_stay_what_they_are() -> None:

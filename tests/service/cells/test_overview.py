@@ -127,7 +127,7 @@ def refusing(status: int, body: bytes = b"") -> object:
         ((500, b""), "answers HTTP 500"),
         ((200, b"<html>"), "does not answer as Prometheus does"),
         ((200, b"[]"), "does not answer as Prometheus does"),
-        ((200, b'{"status":"error","error":"too many series"}'), "refuses the question: too many series"),
+        ((200, b'{"status":"error","error":"too many series"}'), "refuses the query: too many series"),
     ],
 )
 def test_engine_that_refuses_is_told_in_one_sentence(answer: Answer, said: str) -> None:

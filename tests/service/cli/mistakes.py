@@ -70,13 +70,15 @@ MISTAKES = (
     CommonMistake(
         "file in place of a folder", "dashboards export c.yaml", "is a file; name a folder", {"c.yaml": DEMO}
     ),
-    CommonMistake("no file and no database", "whatif nope.json", "name a capture, or say --config FILE or --store URL"),
+    CommonMistake(
+        "no file and no database", "whatif nope.json", "name a capture, or give --config FILE or --store URL"
+    ),
     CommonMistake("change that is not named", "whatif {storm}", "--gets, --children, --batch, --hold, --processes or"),
     CommonMistake(
         "factor that is no number", "whatif {storm} --gets half", "is not a factor above 0, such as 0.5 or 50%"
     ),
     CommonMistake(
-        "no store", "compare --db a --mark last --config c.yaml", "`latchscope serve` makes it", {"c.yaml": DEMO}
+        "no store", "compare --db a --mark last --config c.yaml", "`latchscope serve` creates it", {"c.yaml": DEMO}
     ),
     CommonMistake("export of something else", "store import c.yaml --config c.yaml", "copy it again", {"c.yaml": DEMO}),
     CommonMistake(
@@ -94,10 +96,10 @@ MISTAKES = (
     ),
     CommonMistake("output that is a folder", "diagnose {incident} -o .", "name a file in it"),
     CommonMistake("no configuration", "check", "latchscope.yaml does not exist; `latchscope init` writes one"),
-    in_file("bad YAML: bracket", "listen: [", "the file ends before something is closed"),
+    in_file("bad YAML: bracket", "listen: [", "the file ends too early"),
     in_file("bad YAML: tab", "listen:\n\t- x", "YAML is indented with spaces"),
     in_file("bad YAML: colon", "store: a: b", "a colon too many"),
-    in_file("no settings at all", "- just a list", "holds no settings by name"),
+    in_file("no settings at all", "- just a list", "has no settings"),
     in_file("no databases", "listen: 127.0.0.1:0", "list them under `databases`"),
     in_file("misspelt setting", f"lisen: x\n{DEMO}", "did you mean listen?"),
     in_file(
@@ -114,7 +116,7 @@ MISTAKES = (
         f"{DEMO}telemetry: {{interval: 5}}\n",
         "telemetry.interval: 5 s is out of range; it is at least 10 s",
     ),
-    in_file("setting twice", f"listen: 127.0.0.1:1\n{GOOD}", "stands on line 1 already; keep one"),
+    in_file("setting twice", f"listen: 127.0.0.1:1\n{GOOD}", "is on line 1 already; keep one"),
     in_file("database twice", "databases: [{name: a, dsn: h/s}, {name: a, dsn: h/s}]", "two databases are named a"),
     in_file("database without dsn", "databases: [{name: a}]", "is missing; every entry of `databases` needs it"),
     in_file("name with a space", "databases: [{name: a b, dsn: h/s}]", "cannot be a name; use letters"),
@@ -123,7 +125,7 @@ MISTAKES = (
     in_file("dsn with a password", "databases: [{name: a, dsn: 'u/tiger@h/s'}]", "set `user` and `password_file`"),
     in_file("dsn without service", "databases: [{name: a, dsn: 'h:1521'}]", "write h:1521/service"),
     in_file("unknown script", "databases: [{name: a, dsn: 'demo:undostorm'}]", "did you mean undo-storm?"),
-    in_file("webhook to nowhere", f"{DEMO}webhooks: [{{url: 'ftp://x'}}]", "is no address to post to"),
+    in_file("webhook to nowhere", f"{DEMO}webhooks: [{{url: 'ftp://x'}}]", "is not an address to post to"),
     of_database("missing password file", "dsn: 'h:1/s', password_file: /none/secret", "/none/secret cannot be read"),
     of_database("missing password variable", "dsn: 'h:1/s', password_env: NOT_SET", "the environment has no NOT_SET"),
     of_database("no password named", "dsn: 'h:1/s'", "set password_file, password_env or password_command"),
@@ -148,7 +150,7 @@ MISTAKES = (
         {"c.yaml": f"{GOOD}store: sqlite:////no/such/x.db"},
     ),
     CommonMistake("unknown kind", "grants --for autonomus", "did you mean autonomous?"),
-    CommonMistake("bad user", "grants --user 'a;b'", "is no Oracle user name"),
+    CommonMistake("bad user", "grants --user 'a;b'", "is not an Oracle user name"),
     CommonMistake("unknown cause", "causes show undo-segmets", "did you mean undo-segments?"),
     CommonMistake("compare without sides", "compare a.json", "name two files, BEFORE and AFTER"),
     CommonMistake("study of no table", "study scaling none.csv", "there is no file none.csv; name a table"),

@@ -98,9 +98,9 @@ def test_mark_command_writes_a_mark_that_readers_of_the_store_see(kept: Place, s
         (("compare", "-", "-"), "standard input can be one side only"),
         (("compare", STORM, DAY, "--mark", "last"), "name it with --db"),
         (("compare", STORM, DAY, "--db", DB), "not both"),
-        (("compare", "--db", DB), "say --mark last"),
-        (("compare", "--db", DB, "--before", "-2h/-1h"), "say --mark last"),
-        (("compare", "--db", DB, "--before", "x", "--after", "y"), "is no window"),
+        (("compare", "--db", DB), "give --mark last"),
+        (("compare", "--db", DB, "--before", "-2h/-1h"), "give --mark last"),
+        (("compare", "--db", DB, "--before", "x", "--after", "y"), "is not a window"),
         (("compare", "--db", DB, "--before", "-2h/-1h", "--after", "-1h/now", "--span", "1m"), "name it with --mark"),
         (("compare", "--db", DB, "--mark", "last", "--span", "x"), "--span is 'x'"),
         (("compare", "--db", DB, "--mark", "last", "--config", "none.yaml"), "none.yaml does not exist"),
@@ -117,11 +117,11 @@ def test_compare_and_mark_report_bad_input_in_one_line(arguments: tuple[str, ...
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("compare", "--db", "nobody", "--mark", "last"), "no database named nobody; there are: undo-storm"),
+        (("compare", "--db", "nobody", "--mark", "last"), "no database named nobody; the names are: undo-storm"),
         (("compare", "--db", DB, "--mark", "other"), "no mark other"),
         (("mark", "nobody", "text"), "no database named nobody"),
         (("mark", DB, " "), "1 to 500"),
-        (("mark", DB, "text", "--at", "soon"), "soon is no time"),
+        (("mark", DB, "text", "--at", "soon"), "soon is not a time"),
     ],
 )
 def test_compare_and_mark_report_what_the_store_refuses_in_one_line(

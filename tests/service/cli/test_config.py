@@ -33,7 +33,7 @@ webhooks:
 SAID = {
     (1, "lisen"): "no such setting; did you mean listen?",
     (2, "interval"): "did you mean defaults.interval or telemetry.interval or databases[].interval?",
-    (4, "oracle.mode"): "'thinn' cannot be chosen; did you mean thin?",
+    (4, "oracle.mode"): "'thinn' is not a choice; did you mean thin?",
     (5, "oracle.connect_timeout"): "0 s is out of range; it is above 0 s",
     (7, "databases[0].dsn"): "is missing",
     (8, "databases[0].dns"): "no such setting; did you mean dsn?",
@@ -42,8 +42,8 @@ SAID = {
     (11, "databases[1].interval"): "a real database is polled every 10 s at most",
     (13, "databases[1].password_env"): "erp1 has password_file and password_env; keep one",
     (14, "databases[2].name"): "cannot be a name; use letters",
-    (16, "databases[2].dsn"): "stands on line 15 already",
-    (18, "webhooks[0].url"): "is no address to post to",
+    (16, "databases[2].dsn"): "is on line 15 already",
+    (18, "webhooks[0].url"): "is not an address to post to",
     (19, "webhooks[0].min_severity"): "did you mean warning?",
     (20, "webhooks[0].databases[0]"): "erp9 is not under `databases`; did you mean erp1?",
 }
@@ -64,18 +64,18 @@ def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path) -> None:
     assert set(found) == set(SAID)
     for place, said in SAID.items():
         assert said in found[place], found[place]
-    assert last.endswith(f"has {len(lines)} mistakes; put right what is named, and try again")
+    assert last.endswith(f"has {len(lines)} mistakes; correct them and try again")
     assert not LIBRARY.search(told.stderr) and "secret" not in told.stderr
 
 
 def test_text_that_is_no_yaml_is_told_with_line_and_column(tmp_path: Path) -> None:
     for text, said in {
-        "listen: [": ":1: is not valid YAML: column 10: the file ends before something is closed",
+        "listen: [": ":1: is not valid YAML: column 10: the file ends too early",
         "listen: x\n\tstore: y": ":2: is not valid YAML: column 1: a tab; YAML is indented with spaces",
         "a: b: c": ":1: is not valid YAML: column 5: a colon too many",
-        "databases:\n  - name: a\n   dsn: b": ":3: is not valid YAML: column 4: a line that is indented otherwise",
+        "databases:\n  - name: a\n   dsn: b": ":3: is not valid YAML: column 4: a line with another indentation",
         "dsn: '": "a quote that is not closed",
-        "- a": ":1: holds no settings by name",
+        "- a": ":1: has no settings",
     }.items():
         told = validate(tmp_path, text).stderr
         assert said in told and "while " not in told, (text, told)
@@ -95,7 +95,7 @@ def test_good_file_is_said_to_be_good_with_what_is_not_here(tmp_path: Path, monk
     )
     assert told.exit_code == 0, told.output
     for said in (
-        "3 databases; nothing is wrong with it",
+        "3 databases; no mistakes",
         "note: b: password_file /no/such/file is not here",
         "note: b: dsn erp is an alias",
         "note: c: no password; set password_file",
@@ -114,7 +114,7 @@ def test_extras_that_are_not_installed_are_told_before_the_service_refuses_them(
     )
     told = CliRunner().invoke(cli, ["config", "validate", str(file)])
     assert told.exit_code == 0
-    assert [name for name in ("otel", "notify", "postgresql") if f"it is the extra `{name}`" in told.stderr] == [
+    assert [name for name in ("otel", "notify", "postgresql") if f"install the extra `{name}`" in told.stderr] == [
         "otel",
         "notify",
         "postgresql",

@@ -23,7 +23,7 @@ def test_export_writes_dashboards_rules_and_runbooks_and_replaces_nothing(tmp_pa
         if name.endswith(".json"):
             assert json.loads((tmp_path / "new" / name).read_text(encoding="utf-8"))["title"]
     again = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new")])
-    assert again.exit_code == 2 and "is there already; name another folder, or replace it with --force" in again.stderr
+    assert again.exit_code == 2 and "exists already; name another folder, or replace it with --force" in again.stderr
     assert CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new"), "--force"]).exit_code == 0
 
 

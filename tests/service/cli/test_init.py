@@ -32,7 +32,7 @@ def test_database_without_its_password_file_is_written_and_says_what_is_next(tmp
     path = tmp_path / "x.yaml"
     told = init("--dsn", "host:1521/erp.world", "--password-file", tmp_path / "secret", "-o", path)
     assert told.exit_code == 0, told.output
-    assert "`latchscope grants --for KIND` prints what makes its user" in told.stderr
+    assert "`latchscope grants --for KIND` prints the script for its user" in told.stderr
     assert f"put the password into {tmp_path / 'secret'}, then run `latchscope check --config {path}`" in told.stderr
     (database,) = sources.read(path).databases
     assert (database.name, database.dsn, database.user) == ("erp", "host:1521/erp.world", "LATCHSCOPE")
@@ -57,8 +57,8 @@ def test_mistakes_are_one_line_and_write_nothing(tmp_path: Path) -> None:
     there.write_text("kept", encoding="utf-8")
     new = tmp_path / "new.yaml"
     for words, said in (
-        (("-o", there, "--dsn", "demo:undo-storm"), "is there already; name another with --output"),
-        (("-o", new), "--dsn and --password-file or --password-env must be given where nobody can be asked"),
+        (("-o", there, "--dsn", "demo:undo-storm"), "exists already; name another with --output"),
+        (("-o", new), "--dsn and --password-file or --password-env must be given without a terminal"),
         (("-o", new, "--dsn", "h:1:X", "--password-env", "P"), "names a SID"),
         (("-o", new, "--dsn", "demo:undo-strom"), "did you mean undo-storm?"),
         (("-o", new, "--dsn", "h/s", "--name", "a b", "--password-env", "P"), "cannot be a name"),

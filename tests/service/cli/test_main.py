@@ -218,7 +218,7 @@ def configured(tmp_path: Path, text: str) -> Path:
         ("databases: [{name: a, dsn: h/s}, {name: a, dsn: h/t}]", "two databases are named a"),
         ("databases: [{name: a, dsn: h/s, interval: 5s}]", "a real database is polled every 10 s at most"),
         ("defaults: {interval: 5s}", "a real database is polled every 10 s at most"),
-        ("listen: here", "is no address"),
+        ("listen: here", "is not an address"),
     ],
 )
 def test_serve_reports_an_invalid_configuration_in_one_line(tmp_path: Path, text: str, said: str) -> None:

@@ -14,10 +14,10 @@ def test_mistakes_are_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     nobody, token = "http://127.0.0.1:1", str(tmp_path / "none")
     expected = {
-        ("--url", "127.0.0.1:8000"): "is no address of a service",
+        ("--url", "127.0.0.1:8000"): "is not the address of a service",
         ("--token-file", token): "cannot be read: No such file or directory",
-        ("--http", "here"): "here is no address; write 127.0.0.1:8765",
-        ("--http", "127.0.0.1:0", "--token-file", token): "each caller sends a token of their own",
+        ("--http", "here"): "here is not an address; write 127.0.0.1:8765",
+        ("--http", "127.0.0.1:0", "--token-file", token): "each caller sends their own token",
         ("--http", "0.0.0.0:0", "--url", nobody): "does not answer: Connection refused",
     }
     for arguments, said in expected.items():
@@ -34,7 +34,7 @@ def test_service_without_tokens_is_not_opened_to_others(monkeypatch: pytest.Monk
     monkeypatch.setattr("service.cli.mcp._open_to_all", lambda url: True)
     with service() as url:
         told = CliRunner().invoke(cli, ["mcp", "--http", "0.0.0.0:0", "--url", url])
-    assert told.exit_code == 2 and "asks for no token, so everybody who reaches 0.0.0.0:0 could read" in told.stderr
+    assert told.exit_code == 2 and "needs no token, so everybody who reaches 0.0.0.0:0 could read" in told.stderr
 
 
 def test_http_is_served_against_slow_and_many_clients(monkeypatch: pytest.MonkeyPatch) -> None:

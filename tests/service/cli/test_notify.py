@@ -40,7 +40,7 @@ def test_each_receiver_gets_a_test_and_a_line(tmp_path: Path) -> None:
         hook, chat = to.taken
         assert (hook["event"], hook["url"]) == ("test", "https://latchscope.example.com/db/latchscope")
         assert chat["title"] == "latchscope: a test" and chat["type"] == "info"
-        assert "Here come episodes of every database from warning on." in chat["message"]
+        assert "You get episodes of every database from warning on." in chat["message"]
         assert "Below critical they wait for the end of 22:00-07:00 (UTC)." in chat["message"]
         audit = (tmp_path / "audit").read_text(encoding="utf-8")
         assert audit.count("notify test") == 3 and '"outcome": "sent"' in audit
@@ -52,9 +52,9 @@ def test_mistakes_are_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     one = f"notifications: [{{name: chat, url_file: {tmp_path}/none}}]"
     unknown = run(tmp_path, one, "chatt")
     assert unknown.exit_code == 2
-    assert unknown.stderr == "latchscope: nobody named chatt is under `notifications` or `webhooks`; there are: chat\n"
+    assert unknown.stderr == "latchscope: `notifications` and `webhooks` have no chatt; the names are: chat\n"
     nobody = run(tmp_path, "listen: 127.0.0.1:0")
-    assert nobody.exit_code == 2 and "names nobody to tell; add `notifications` or `webhooks`" in nobody.stderr
+    assert nobody.exit_code == 2 and "has no receivers; add `notifications` or `webhooks`" in nobody.stderr
     unread = run(tmp_path, one)
     assert unread.exit_code == 1 and "chat: not sent: url_file" in unread.stdout and "No such file" in unread.stdout
     monkeypatch.setattr("service.extras.find_spec", lambda name: None)

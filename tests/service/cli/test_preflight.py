@@ -159,7 +159,7 @@ def test_standin_check_says_when_it_assumes_a_kind(site: Site) -> None:
     make_it(site.backend, "pdb")
     del site.backend.instead[CLOUD]
     _, told, _ = site.check()
-    assert "cannot tell the kind, assumed pdb: " in told and "say --for KIND if you know better" in told
+    assert "cannot tell the kind, assumed pdb: " in told and "give --for KIND if you know better" in told
 
 
 def test_check_reports_a_database_without_a_session_in_one_line(

@@ -58,9 +58,9 @@ def test_script_confirm_includes_only_the_named_queries() -> None:
     [
         (
             "undo-segmnets",
-            "latchscope: --confirm: no cause is called 'undo-segmnets'; `latchscope causes list` names them",
+            "latchscope: --confirm: there is no cause 'undo-segmnets'; `latchscope causes list` names them",
         ),
-        ("undo-segments,x", "no cause is called 'x'"),
+        ("undo-segments,x", "there is no cause 'x'"),
         ("NONE", "has no confirming query; leave it out"),
     ],
 )

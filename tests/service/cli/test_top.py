@@ -14,7 +14,7 @@ def test_mistakes_are_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     empty.touch()
     expected = {
         ("--url", "http://127.0.0.1:1"): "does not answer: Connection refused; is `latchscope serve` running?",
-        ("--url", "127.0.0.1:8000"): "is no address of a service",
+        ("--url", "127.0.0.1:8000"): "is not the address of a service",
         ("--url", "http://127.0.0.1:1", "--token-file", str(none)): "cannot be read: No such file or directory",
         ("--config", str(none)): "does not exist",
         ("--config", str(empty)): "names no database",

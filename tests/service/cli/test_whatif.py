@@ -23,10 +23,8 @@ def test_text_says_the_sentence_the_figures_and_what_they_rest_on() -> None:
     first = " ".join(told.stdout.split("calibrated")[0].split())
     assert "child 1 (dc_rollback_segments): misses 25.0 % → " in first and "work × " in first
     assert any(line.startswith("misses per get") for line in rest)
-    assert (
-        "sleeps 4,700 a second, and that they fall cannot be promised (at most 6," in first
-    )  # was: "4,700 → at most 6,260"
-    assert "low confidence: it rests on 1 of the 3 intervals" in told.stdout
+    assert "sleeps 4,700 a second, and a fall is not certain (at most 6," in first  # was: "4,700 → at most 6,260"
+    assert "low confidence: it is based on 1 of the 3 intervals" in told.stdout
 
 
 def test_json_is_one_object() -> None:
@@ -54,7 +52,7 @@ def test_lines_fit_a_terminal_and_spinning_is_told() -> None:
     told = run(STORM, "--processes", "2x").stdout
     assert max(map(len, told.splitlines())) <= 100
     assert "Spinning costs 0.222 [0.189..0.265] processors now" in " ".join(told.split())
-    assert "number of processors is not known" in told
+    assert "number of processors is unknown" in told
 
 
 @pytest.mark.parametrize(
@@ -75,7 +73,7 @@ def test_lines_fit_a_terminal_and_spinning_is_told() -> None:
             (STORM, "--cache", "dc_users", "--gets", "0.5"),
             "P00_undo_storm.json, child 8 (dc_users): 30 misses are too few",
         ),
-        ((str(PROBES / "P02_wrapped.json"), "--gets", "0.5"), "those of child 1 could not be told"),
+        ((str(PROBES / "P02_wrapped.json"), "--gets", "0.5"), "the sleeps of child 1 are missing"),
         ((STORM, "--gets", "0.05"), "beyond ×5"),
         ((STORM, "--processes", "many"), "--processes many is not a factor of the sessions"),
         ((STORM, "--timer", "soon"), "--timer soon is not a time, such as 1ms"),
@@ -83,7 +81,7 @@ def test_lines_fit_a_terminal_and_spinning_is_told() -> None:
         ((STORM, "--timer-now", "10ms"), "say which timer is to come"),
         ((STORM, "--cache", "nothing", "--gets", "0.5"), "no child latch is known to guard nothing; known are: "),
         ((STORM, "--gets", "0.5", "--window", "5m"), "--window chooses from the store"),
-        ((str(PROBES / "P10_idle.json"), "--gets", "0.5"), "nobody can collide"),
+        ((str(PROBES / "P10_idle.json"), "--gets", "0.5"), "no collisions to model"),
         ((str(PROBES / "P27_since_startup.json"), "--gets", "0.5"), "take an interval"),
         (("nowhere", "--gets", "0.5"), "nowhere is no file"),
     ],

@@ -18,7 +18,7 @@ GOOD = (
 BAD = {
     " ": "is empty",
     "jdbc:oracle:thin:@h:1521/s": "is an address for JDBC",
-    "scott/tiger@h/s": "holds a user or a password",
+    "scott/tiger@h/s": "has a user or a password in it",
     "h : 1521": "holds a space",
     "h:1521:ORCL": "names a SID",
     "h:1521": "names no service; write h:1521/service",

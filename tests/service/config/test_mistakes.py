@@ -6,8 +6,8 @@ from service.config.mistakes import meant, own_mistakes, settings_below
 
 def test_near_name_is_offered_and_else_all_there_are() -> None:
     assert meant("lisen", ["listen", "store"]) == "; did you mean listen?"
-    assert meant("xyz", ["listen", "store"]) == "; there are: listen, store"
-    assert meant("x", []) == "; there are: none"
+    assert meant("xyz", ["listen", "store"]) == "; the names are: listen, store"
+    assert meant("x", []) == "; the names are: none"
 
 
 def test_settings_of_a_group_and_of_entries_of_a_list_are_found() -> None:

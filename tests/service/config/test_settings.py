@@ -52,7 +52,7 @@ def test_sizes_are_read_as_bytes(written: object, size: int) -> None:
 @pytest.mark.parametrize("written", ["much", "", "16MB", "-1MiB", "1.5MiB"])
 def test_size_error_shows_how_to_write_one(tmp_path: Path, written: str) -> None:
     said = refused(tmp_path, f'reports: {{max_bytes: "{written}"}}')
-    assert f"reports.max_bytes: '{written}' is no size; write 16MiB or 500KiB" in said
+    assert f"reports.max_bytes: '{written}' is not a size; write 16MiB or 500KiB" in said
 
 
 @pytest.mark.parametrize("wrong", ["0", "65MiB"])
@@ -63,7 +63,7 @@ def test_max_bytes_outside_its_bounds_is_refused(tmp_path: Path, wrong: str) -> 
 @pytest.mark.parametrize("written", ["soon", "", "15 parsecs", "-5s", "1e3s", "5s5s"])
 def test_duration_error_shows_how_to_write_one(tmp_path: Path, written: str) -> None:
     said = refused(tmp_path, f'defaults: {{interval: "{written}"}}')
-    assert f"defaults.interval: '{written}' is no duration; write 15s, 500ms or 2m" in said
+    assert f"defaults.interval: '{written}' is not a duration; write 15s, 500ms or 2m" in said
 
 
 def test_interval_of_a_database_overrides_the_default(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_environment_can_name_databases(tmp_path: Path, monkeypatch: pytest.Monk
 def test_environment_mistake_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LATCHSCOPE_DEFAULTS__INTERVAL", "soon")
     said = refused(tmp_path, "")
-    assert "defaults.interval (from LATCHSCOPE_DEFAULTS__INTERVAL in the environment): 'soon' is no duration" in said
+    assert "defaults.interval (from LATCHSCOPE_DEFAULTS__INTERVAL in the environment): 'soon' is not a duration" in said
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_listen_addresses_are_read_and_loopback_is_recognised(
     "listen", ["localhost", "db.example.com:80", "127.0.0.1:99999", "127.0.0.1:", ":8000", "a:b:c"]
 )
 def test_listen_error_shows_how_to_write_an_address(tmp_path: Path, listen: str) -> None:
-    assert f"listen: {listen!r} is no address; write 127.0.0.1:8000" in refused(tmp_path, f'listen: "{listen}"')
+    assert f"listen: {listen!r} is not an address; write 127.0.0.1:8000" in refused(tmp_path, f'listen: "{listen}"')
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_listen_error_shows_how_to_write_an_address(tmp_path: Path, listen: str)
         ("defaults: {interval: 9s}", "interval is 9 s; a real database is polled every 10 s"),
         ("defaults: {interval: 0}", "defaults"),
         ("defaults: {interval: .nan}", "defaults"),
-        ("oracle: {mode: slim}", "oracle.mode: 'slim' cannot be chosen; there are: thin, thick"),
+        ("oracle: {mode: slim}", "oracle.mode: 'slim' is not a choice; the names are: thin, thick"),
         ("listen: [", "is not valid YAML"),
         ("listen:\n\t- x", "is not valid YAML"),
     ],

@@ -35,12 +35,12 @@ def test_webhook_name_is_its_own_or_made_from_the_host(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("hook", "said"),
     [
-        ("url: 'ftp://secret.example.com/'", "webhooks[0].url: is no address to post to"),
-        ("url: 'file:///etc/secret'", "webhooks[0].url: is no address to post to"),
-        ("url: 'https:///secret'", "webhooks[0].url: is no address to post to"),
-        ("url: 'https://secret.example.com:port/'", "webhooks[0].url: is no address to post to"),
-        ('url: "https://a.example.com/secret\\nX: y"', "webhooks[0].url: is no address to post to"),
-        ("url: 'https://me:secret@a.example.com/'", "webhooks[0].url: holds a user or a password"),
+        ("url: 'ftp://secret.example.com/'", "webhooks[0].url: is not an address to post to"),
+        ("url: 'file:///etc/secret'", "webhooks[0].url: is not an address to post to"),
+        ("url: 'https:///secret'", "webhooks[0].url: is not an address to post to"),
+        ("url: 'https://secret.example.com:port/'", "webhooks[0].url: is not an address to post to"),
+        ('url: "https://a.example.com/secret\\nX: y"', "webhooks[0].url: is not an address to post to"),
+        ("url: 'https://me:secret@a.example.com/'", "webhooks[0].url: has a user or a password in it"),
         ("url: 'https://a.example.com/', secret: secret", "webhooks[0].secret: no such setting"),
         ("url: 'https://a.example.com/', on: [sometimes]", "webhooks[0].on[0]"),
         ("url: 'https://a.example.com/', on: []", "webhooks[0].on"),

@@ -300,5 +300,5 @@ def test_directory_with_many_foreign_files_names_them_in_one_line() -> None:
     assert outcome.errors == [], "programs that write reports are none"
     assert len(outcome.diagnosed) == len([one for one in REPORTS.iterdir() if one.suffix in (".html", ".txt")]) + 1
     (line,) = [one for one in outcome.skipped if "__pycache__" not in one]
-    assert line.startswith(f"{len(outcome.foreign)} files that are none of ours: README.md, as_html.py, ")
+    assert line.startswith(f"{len(outcome.foreign)} files that latchscope does not read: README.md, as_html.py, ")
     assert line.endswith(", …")

@@ -35,7 +35,7 @@ def test_trouble_says_cause_since_when_and_what_to_do(stage: Stage) -> None:
     (said,) = (name for name in told if name.startswith("latchscope_verdict_info"))
     assert 'title="Too many undo segments make every transaction queue"' in said and 'severity="critical"' in said
     assert 'action="Switch to a new undo tablespace.' in said
-    assert 'check="See that undo segment numbers are left, or transactions fail with ORA-01552."' in said
+    assert 'check="Make sure that undo segment numbers are left, or transactions fail with ORA-01552."' in said
 
 
 def test_trouble_that_the_last_poll_does_not_show_is_easing(stage: Stage) -> None:
@@ -45,7 +45,7 @@ def test_trouble_that_the_last_poll_does_not_show_is_easing(stage: Stage) -> Non
     assert told['latchscope_severity{db="undo-storm"}'] == "0"
     (said,) = (name for name in told if name.startswith("latchscope_verdict_info"))
     assert 'title="Easing: too many undo segments"' in said and 'severity="info"' in said
-    assert 'action="latchscope goes on looking."' in said
+    assert 'action="latchscope keeps watching."' in said
 
 
 def test_calm_says_nothing_to_do(stage: Stage) -> None:
@@ -54,7 +54,7 @@ def test_calm_says_nothing_to_do(stage: Stage) -> None:
     told = verdict_of(stage, "healthy-19c")
     assert told['latchscope_severity{db="healthy-19c"}'] == "0"
     (said,) = (name for name in told if name.startswith("latchscope_verdict_info"))
-    assert 'title="Nothing to do"' in said and 'action="latchscope goes on looking."' in said
+    assert 'title="Nothing to do"' in said and 'action="latchscope keeps watching."' in said
     assert not [name for name in told if name.startswith("latchscope_episode_begin")]
 
 

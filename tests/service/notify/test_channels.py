@@ -170,7 +170,7 @@ def test_failure_is_tried_again_said_once_and_holds_nothing_of_the_address(tmp_p
     assert (one.metric("failed"), one.metric("told")) == (8, 2)
     assert (
         written.getvalue().count(
-            "notification chat: not told, trying on: Failed to send JSON POST notification: Internal"
+            "notification chat: not delivered, retrying: Failed to send JSON POST notification: Internal"
         )
         == 1
     )
@@ -187,11 +187,11 @@ def test_address_that_cannot_be_used_is_said_and_mended_without_a_restart(tmp_pa
         good = file.read_text(encoding="utf-8")
         write(one.store, change())
         wrong = {
-            "": "holds 0 addresses; it must hold one",
+            "": "has 0 addresses; it must have one",
             f"{good}{good}": "holds 2 addresses",
-            "secret-word": "holds no address such as slack://",
-            "nosuch://secret-word": "holds no address that Apprise knows",
-            "slack://secret-word": "holds no address that Apprise knows",
+            "secret-word": "has no address such as slack://",
+            "nosuch://secret-word": "has no address that Apprise knows",
+            "slack://secret-word": "has no address that Apprise knows",
         }
         for text, said in wrong.items():
             file.write_text(text, encoding="utf-8")

@@ -229,8 +229,8 @@ def test_webhook_key_and_address_appear_nowhere(
     stored = b"".join(each.read_bytes() for each in tmp_path.glob("store.db*"))
     for mark in (SECRET, "of-a-secret-path"):
         assert mark not in caplog.text and mark.encode() not in stored
-    assert "webhook one: not told, trying on: it answers 500" in caplog.text
-    assert "webhook gone: not told, trying on: Connection refused" in caplog.text
+    assert "webhook one: not delivered, retrying: it answers 500" in caplog.text
+    assert "webhook gone: not delivered, retrying: Connection refused" in caplog.text
     assert "webhook one: told again" in caplog.text
 
 

@@ -148,9 +148,9 @@ def test_collector_that_fails_is_said_once_and_counted(
     export.do(datetime.now(UTC))  # nobody listens any more
     said = [each.getMessage() for each in caplog.records if each.name == "latchscope.telemetry"]
     assert said == [
-        "telemetry: metrics are not exported, trying on: the collector did not take the metrics",
+        "telemetry: metrics are not exported, retrying: the collector did not accept the metrics",
         "telemetry: metrics are exported again",
-        "telemetry: metrics are not exported, trying on: the collector did not take the metrics",
+        "telemetry: metrics are not exported, retrying: the collector did not accept the metrics",
     ]
     assert (counted(own, "otlp:metrics", "told"), counted(own, "otlp:metrics", "failed")) == (1, 3)
 
@@ -164,7 +164,7 @@ def test_episodes_arrive_once_each_as_log_records(tmp_path: Path, caplog: pytest
         sender = EpisodeRecords(settings, store, counter(own), pace)
         write(store, change(), change("worse", severity="critical"))
         sender.step()
-        assert to.records() == [] and "telemetry otlp:logs: not told, trying on" in caplog.text
+        assert to.records() == [] and "telemetry otlp:logs: not delivered, retrying" in caplog.text
         sender.step()
         write(store, change("end", severity="critical"))
         sender.step()
@@ -194,7 +194,7 @@ def test_headers_file_that_cannot_be_used_is_said(
     file.write_text(SECRET, encoding="utf-8")
     export.do(datetime.now(UTC))
     assert "headers cannot be read: No such file" in caplog.text
-    assert "holds a line that is not `name: value`" in caplog.text and SECRET not in caplog.text
+    assert "has a line that is not `name: value`" in caplog.text and SECRET not in caplog.text
 
 
 def test_nothing_is_built_without_a_collector_and_the_extra_is_named(

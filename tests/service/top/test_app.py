@@ -148,7 +148,9 @@ def test_database_of_mutexes_says_where_they_stand_and_who_waits(source: Scripte
         assert text(app, "#children-why").startswith("Mutexes guard the row cache here")
         await pilot.press("4")
         rows = app.screen.query_one("#waiters-rows", DataTable).row_count
-        assert rows or text(app, "#waiters-why") == "Nobody was met waiting for the row cache in the last interval."
+        assert (
+            rows or text(app, "#waiters-why") == "No session was seen waiting for the row cache in the last interval."
+        )
 
     run(source, open_database("users-mutex", drive))
 

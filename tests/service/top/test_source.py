@@ -70,12 +70,12 @@ def test_service_is_asked_with_a_token_and_its_refusals_are_sentences() -> None:
         with pytest.raises(ServiceRefused, match="answers, but not as latchscope does"):
             ServiceClient(url, "mine").get("/other")
         with pytest.raises(
-            ServiceRefused, match="sends to another address \\(302\\); name that one, for a token is not carried on"
+            ServiceRefused, match="redirects to another address \\(302\\); use that one, because a token is not sent on"
         ):
             ServiceClient(url, "mine").get("/moved")
     with pytest.raises(ServiceRefused, match=r"does not answer: Connection refused; is `latchscope serve` running\?"):
         source.fleet()
-    with pytest.raises(ServiceRefused, match=r"is no address of a service; write http://127\.0\.0\.1:8000"):
+    with pytest.raises(ServiceRefused, match=r"is not the address of a service; write http://127\.0\.0\.1:8000"):
         ServiceClient("localhost:8000")
 
 

@@ -238,7 +238,7 @@ def test_look_that_loses_its_session_is_audited(tmp_path: Path) -> None:
 
 def test_look_that_ends_a_poll_but_not_its_session_costs_no_login() -> None:
     site = Site(BlockerLook(Audit()))
-    site.error = SessionKept("no new session stands, the old one is kept")
+    site.error = SessionKept("no new session opens, so the old one is kept")
     site.poll(5)
     assert (site.looks, site.opened) == (1, 1)
 

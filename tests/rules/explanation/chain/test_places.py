@@ -38,4 +38,4 @@ def test_sleeps_are_summed_by_place_the_most_first() -> None:
 def test_place_where_every_lookup_passes_has_a_caveat_and_a_holder_of_the_whole_latch_too() -> None:
     assert _link("place", diagnosed("users-mutex").chain).caveat is not None
     caveat = _link("holder", diagnose(delta_of(SICK)).chain).caveat
-    assert caveat is not None and "does not tell children apart" in caveat
+    assert caveat is not None and "does not separate children" in caveat

@@ -45,4 +45,4 @@ def test_corners_show_no_error_as_they_were_fitted(page: StudyPage) -> None:
 
 def test_limits_tell_the_measured_batches_and_the_processes_that_were_taken(page: StudyPage) -> None:
     assert page.limits[0].startswith("No batch outside 1 to 8 is predicted")
-    assert "60 are taken (--processes N)" in page.limits[1]
+    assert "the study assumes 60 (--processes N)" in page.limits[1]

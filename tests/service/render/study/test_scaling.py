@@ -38,7 +38,7 @@ def test_mixed_claim_like_for_like_and_wrong_shares_are_told_in_this_order() -> 
 
 def test_bend_and_the_processes_that_fill_the_latch_are_told_with_their_limits() -> None:
     calm, hot = page(CALM, HOT).findings[-2:]
-    assert "no bend up to 4 processes" in calm and "an upper limit and no forecast" in calm
+    assert "no bend up to 4 processes" in calm and "an upper limit, not a forecast" in calm
     assert "the latch bends at 2 processes (below 90 % of straight)" in hot
     assert any("Without a reference column" in limit for limit in page(CALM).limits)
 

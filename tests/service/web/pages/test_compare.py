@@ -113,7 +113,7 @@ def test_compare_page_says_if_an_earlier_trouble_is_verified(own: Client) -> Non
     ("query", "status", "why"),
     [
         ("before=-2h..-1h", 422, "one of the two windows is not given"),
-        ("before=x&after=y", 422, "is no window"),
+        ("before=x&after=y", 422, "is not a window"),
         ("before=-1h..-2h&after=-1h..now", 422, "not after the begin"),
         ("mark=nothing", 404, "no mark nothing"),
         ("before=2020-01-01T00:00Z..2020-01-01T01:00Z&after=-1h..now", 200, "nothing of undo-storm is kept"),

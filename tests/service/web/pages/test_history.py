@@ -151,7 +151,7 @@ def test_long_window_shows_roll_ups_then_polls_not_rolled_up_yet(stage: Stage) -
 @pytest.mark.parametrize(
     ("query", "why"),
     [
-        ("begin=soon", "soon is no time"),
+        ("begin=soon", "soon is not a time"),
         ("begin=-1h&end=-2h", "the end is not after the begin"),
         ("begin=2026-03-01T12:00", "no time zone"),
         ("begin=-9000d", "longer than"),
