@@ -12,7 +12,7 @@ from service.store.repository import Repository
 
 LEARNED_FROM = timedelta(weeks=12)
 FETCH_EVERY = timedelta(minutes=55)
-"""Within the hour for which the last time fetched ahead."""
+"""Minutes within the hour that the last fetch covered."""
 GROWTH = 1 / 84
 """Learned anew when the history has grown by so much: each hour in its first days, each day when it is twelve weeks long.
 An hour more changes what is usual for that hour of the week, which comes again a week later."""
@@ -23,7 +23,7 @@ DAYS, WEEK = 168, 192
 """Slots of `baselines.hour_of_week`: 0 to 167 are hours of the week, from here the 24 hours of the day, then all hours."""
 Samples = Sequence[tuple[datetime, float]]
 BaselineSource = tuple[str, Mapping[str, object], float]
-"""A column of the history as "view.column", what its rows must match, and what makes its unit that of the figure."""
+"""A column of the history as "view.column", the condition on its rows, and the factor to the figure's unit."""
 
 _LATCH = {"name": ROW_CACHE_LATCH}
 SOURCES: Mapping[str, Sequence[BaselineSource]] = {
@@ -35,16 +35,16 @@ SOURCES: Mapping[str, Sequence[BaselineSource]] = {
     "db_time_per_second": [("v$sys_time_model.value", {"stat_name": "DB time"}, 1e-6)],
     **{figure: [("v$sysstat.value", {"name": statistic}, 1)] for figure, statistic in RATES.items()},
 }
-"""Where the figures of rules.baseline come from; of several, the sum."""
+"""The sources of the figures of rules.baseline; of several, the sum."""
 
 
 def slots(at: datetime) -> Mapping[int, Scope]:
-    """The slots that speak of a time (UTC), the closest first."""
+    """The slots for a time (UTC), the closest first."""
     return {at.weekday() * 24 + at.hour: "hour of the week", DAYS + at.hour: "hour of the day", WEEK: "all hours"}
 
 
 def usual_at(store: Repository, database: str, at: datetime) -> Mapping[str, UsualRange]:
-    """What is usual at a time, by figure; empty without enough history."""
+    """The usual figures at a time. Empty without enough history."""
     scopes = slots(at)
     rows = {
         (baseline.metric, baseline.hour_of_week): baseline for baseline in store.baselines.at(database, list(scopes))
@@ -69,7 +69,7 @@ def learn(store: Repository, database: str, now: datetime) -> int:
 
 
 def samples(store: Repository, database: str, figure: str, now: datetime) -> Samples:
-    """A figure by the hour, where each of its columns is known."""
+    """A figure by the hour, if each of its columns is known."""
     parts = [
         {at: value * scale for at, value in store.baselines.samples(database, metric, now - LEARNED_FROM, now, match)}
         for metric, match, scale in SOURCES[figure]
@@ -78,7 +78,7 @@ def samples(store: Repository, database: str, figure: str, now: datetime) -> Sam
 
 
 def _rows(database: str, figure: str, samples: Samples) -> Iterable[Baseline]:
-    """What is usual for each hour of a week, each slot once; `ordinary` decides what there is enough of."""
+    """The usual value for each hour of a week, each slot once. `ordinary` decides what is enough."""
     groups: dict[int, list[tuple[datetime, float]]] = defaultdict(list)
     for at, value in samples:
         for slot in slots(at):
@@ -95,7 +95,7 @@ def _rows(database: str, figure: str, samples: Samples) -> Iterable[Baseline]:
 
 
 class BaselineCache:
-    """What is usual now, at hand for polls, which never ask the store. `do` is a round of the job that learns it.
+    """The usual figures of now, in memory for polls, which never read the store. `do` is a round of the job that learns them.
 
     To learn costs up to a quarter of a second of processor for each database, so a round stops after a second and the next
     goes on: a fleet is never learned at one moment. What holds for the next hour is fetched ahead, from what was last learned.
@@ -111,7 +111,7 @@ class BaselineCache:
         self._known: dict[str, dict[tuple[int, ...], Mapping[str, UsualRange]]] = {}
 
     def of(self, database: str, at: datetime) -> Mapping[str, UsualRange]:
-        """What is usual for a database at a time; empty unless that is the hour at hand or the next one."""
+        """The usual figures of a database at a time. Empty except for the current and the next hour."""
         return self._known.get(database, {}).get(_hour(at), {})
 
     def do(self, now: datetime) -> None:

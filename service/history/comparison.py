@@ -1,4 +1,4 @@
-"""comparison(), at_mark(): before and after on one database, from its history; which windows fit around a change mark."""
+"""comparison(), at_mark(): before and after on one database, from its history, and which windows fit around a change mark."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from service.store.queries.series import Poll
 from service.store.repository import Repository
 
 SPAN = timedelta(minutes=30)
-"""The longest window on either side of a mark, where nobody asks for another."""
+"""The longest window on either side of a mark, by default."""
 SETTLE = timedelta(seconds=20)
-"""After a change, and after a trouble begins, figures still move; so much is left out."""
+"""After a change, and after a trouble begins, figures still move, so this much is left out."""
 GRACE = timedelta(minutes=1)
-"""A mark is set when a change is done, which may be a little after the trouble went."""
+"""A mark is set after a change, which may be a little after the trouble went."""
 LEAST_POLLS = 2
 
 
 class NoMark(ValueError):
-    """There is no such mark; the text says which there are."""
+    """There is no such mark. The text lists the marks."""
 
 
 class CannotCompare(ValueError):
@@ -32,12 +32,12 @@ class CannotCompare(ValueError):
 
 
 class TooEarly(CannotCompare):
-    """A mark with too few polls after it so far; more may come."""
+    """A mark with too few polls after it so far. More may come."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedWindows:
-    """What is compared with what."""
+    """The two sides of a comparison."""
 
     before: Window
     after: Window
@@ -48,7 +48,7 @@ class ComparedWindows:
 def comparison(
     store: Repository, database: str, before: Window, after: Window, mark: str | None = None, notes: Sequence[str] = ()
 ) -> Comparison:
-    """Before against after, held against what is usual at the hour of `after`. Raises CannotCompare."""
+    """Before against after, compared with what is usual at the hour of `after`. Raises CannotCompare."""
     sides = {"before": before, "after": after}
     deltas = {name: _delta(store, database, name, window) for name, window in sides.items()}
     found = compare(deltas["before"], deltas["after"], usual_at(store, database, after.begin), mark)
@@ -76,8 +76,8 @@ def at_mark(
 def around(store: Repository, mark: Mark, span: timedelta | None = None, settle: timedelta = SETTLE) -> ComparedWindows:
     """The windows of a mark, as long as its history allows, up to a bound, equally long. Raises CannotCompare.
 
-    Neither reaches across another mark or a restart. Where a trouble lasted at the mark, the one before does not begin
-    until it had begun, and the one after ends where it comes back. `span` is that bound; a note says if it is not reached.
+    Neither reaches across another mark or a restart. If a trouble was open at the mark, the window before does not start
+    until it had begun, and the window after ends where it comes back. `span` is that bound; a note says if it is not reached.
     """
     longest = span or SPAN
     first, last = mark.at - longest - GRACE, mark.at + settle + longest
@@ -102,14 +102,14 @@ def around(store: Repository, mark: Mark, span: timedelta | None = None, settle:
 
 
 def _shorter(span: timedelta | None, length: timedelta) -> Iterator[str]:
-    """That less can be used than was asked for."""
+    """A note if less can be used than requested."""
     if span is not None and length < span:
         asked, used = (f"{duration.total_seconds():,.0f} s" for duration in (span, length))
-        yield f"windows of {asked} were asked for, {used} can be used on both sides of the mark"
+        yield f"windows of {asked} were requested, {used} can be used on both sides of the mark"
 
 
 def _within_the_trouble(store: Repository, mark: Mark, within: ComparedWindows, settle: timedelta) -> ComparedWindows:
-    """The windows narrowed to the trouble that the mark was about, and to where that came back."""
+    """The windows narrowed to the mark's trouble, and to the time where it came back."""
     found = store.episodes.between(mark.database, within.before.begin, within.after.end).items
     lasting = [
         episode
@@ -138,7 +138,7 @@ def _again(found: Sequence[Episode], causes: set[str], since: datetime) -> Itera
 
 
 def _enough(mark: Mark, polls: Sequence[Poll], before: Window, after: Window, settle: timedelta) -> None:
-    """Raises CannotCompare where a side has too few polls, TooEarly where more come. Of old polls roll-ups decide."""
+    """Raises CannotCompare if a side has too few polls, TooEarly if more may come. For old polls roll-ups decide."""
     if not polls:
         if datetime.now(UTC) - mark.at < SPAN:
             raise TooEarly(f"nothing of {mark.database} is kept around the mark; wait until it is polled")
@@ -150,7 +150,7 @@ def _enough(mark: Mark, polls: Sequence[Poll], before: Window, after: Window, se
     for name, found in sides.items():
         if len(found) < LEAST_POLLS:
             where = f"of {mark.database} {name} the mark at {mark.at:%Y-%m-%d %H:%M:%S} UTC"
-            few = f"{len(found)} polls {where} can be used, {LEAST_POLLS} are needed"
+            few = f"{len(found)} polls {where} can be used, at least {LEAST_POLLS} are needed"
             if name == "after" and after.end == polls[-1].at:
                 way = f"ask again {settle.total_seconds():.0f} s and some polls after the mark"
                 raise TooEarly(f"{few}; {way}, or name two windows")

@@ -1,4 +1,4 @@
-"""The changes that a script tells of are marked as anybody's are: in the store, at the moment the script passes them."""
+"""Sets the marks of a script like any user's marks: in the store, at the moment the script reaches them."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ class DemoMarks:
         self._until = dict.fromkeys(self._scripts, began)
 
     def do(self, now: datetime) -> None:
-        """Set every mark that was passed since the last round. Raises what the store does."""
+        """Set every mark since the last round. Raises what the store does."""
         for name, script in self._scripts.items():
             for at, text in sorted(self._passed(script, self._until[name], now)):
                 self._store.marks.add(name, at, text, WHO)

@@ -1,4 +1,4 @@
-"""What the fleet shows of the past: what became of the last mark of each database, and the hour before this process began."""
+"""The past on the fleet page: the result of the last mark of each database, and the hour before this process started."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -17,12 +17,12 @@ Outcome = Literal[
     "helped", "helped, then came back", "did not help", "too early to tell", "trouble lasts", "not judged"
 ]
 AGAIN_SECONDS = 60.0
-"""What others poll is read again after this time."""
+"""Databases that others poll are read again after this time."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkOutcome:
-    """A mark, and what became of the trouble it was about; `verdict` is the sentence kept with that, None without one."""
+    """A mark, and the result for its trouble. `verdict` is the stored sentence, None without one."""
 
     mark: Mark
     outcome: Outcome
@@ -30,13 +30,13 @@ class MarkOutcome:
 
 
 class FleetPast:
-    """Asks the store for all databases at once; without an answer the fleet is drawn without it."""
+    """Reads the store for all databases at once. Without an answer the fleet is drawn without it."""
 
     def __init__(self, store: Repository) -> None:
         self._store = store
 
     def marks(self, database: str | None = None) -> Mapping[str, MarkOutcome]:
-        """What became of the last mark of each database, or of one."""
+        """The result of the last mark of each database, or of one."""
         return {name: outcome_of(last) for name, last in self._store.recent.last_marks(database).items()}
 
     def fill_hours(self, databases: Iterable[MonitoredDatabase]) -> None:
@@ -58,7 +58,7 @@ class FleetPast:
 
 
 def outcome_of(last: LastMark) -> MarkOutcome:
-    """What became of the trouble that lasted at a mark; of several the one that began last."""
+    """The result for the trouble that was open at a mark. If there are several, the one that began last."""
     lasting = [earlier for earlier in last.before if earlier.end is None or earlier.end >= last.mark.at - GRACE]
     episode = max(lasting, key=lambda earlier: earlier.begin, default=None)
     if episode is None:

@@ -1,4 +1,4 @@
-"""The background jobs of history: verdicts on change marks, what is usual, and the marks that the demo's scripts set."""
+"""The background jobs of history: verdicts on change marks, usual figures, and the marks of the demo's scripts."""
 
 from datetime import datetime
 from functools import partial
@@ -16,9 +16,9 @@ from service.store.repository import Repository
 
 
 def build_jobs(store: Repository, board: Board, began: datetime, registry: CollectorRegistry) -> list[PeriodicJob]:
-    """The jobs of a service whose scripted databases began at `began`; what is usual reaches the board by them.
+    """The jobs of a service whose scripted databases began at `began`. They put the usual figures on the board.
 
-    What became of marks is counted in `registry`.
+    `registry` counts the results of marks.
     """
     outcomes = Outcomes(store, board)
     registry.register(outcomes)

@@ -1,4 +1,4 @@
-"""set_mark(): a change mark from whoever sets it, by REST, on a page or on the command line, held to the same rules."""
+"""set_mark(): a change mark from REST, a page or the command line, with the same rules for all."""
 
 from datetime import datetime, timedelta
 
@@ -8,15 +8,15 @@ from service.store.repository import Repository
 
 LONGEST = 500
 AHEAD = timedelta(minutes=5)
-"""Clocks differ by so much; a mark further in the future is a mistake."""
+"""Clocks differ by this much. A mark further in the future is a mistake."""
 
 
 class BadMark(ValueError):
-    """A mark that is not taken: why, and the way out."""
+    """A mark that is refused: why, and the way out."""
 
 
 def set_mark(store: Repository, database: str, text: str, at: datetime, who: str, now: datetime) -> Mark:
-    """Keep a mark of what was done to a database. Raises BadMark, and what the store does."""
+    """Keep a mark of a change on a database. Raises BadMark, and what the store does."""
     note = " ".join(text.split())
     if not note or len(note) > LONGEST or not note.isprintable():
         raise BadMark(f"a mark is 1 to {LONGEST} printable characters; say in short what was changed")

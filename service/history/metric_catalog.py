@@ -1,4 +1,4 @@
-"""The figures of the history by the names under which they are asked for. A new one is a line here, and in docs/rest.md."""
+"""The figures of the history by their names. A new one needs a line here, and one in docs/rest.md."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from service.store.queries.series import SeriesSelector
 
 SeriesKey = Mapping[str, Any]
 Caches = Mapping[int, str]
-"""The cache behind each child latch, as far as it is known."""
+"""The cache behind each child latch, if it is known."""
 MICRO = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogMetric:
-    """One figure: what it is, per what, the stored column it comes from, and what its series are called."""
+    """One figure: its description, its unit, its stored column, and the names of its series."""
 
     title: str
     unit: str

@@ -1,4 +1,4 @@
-"""What became of troubles, for /metrics: the last change marks, and remedies that were verified."""
+"""The results of troubles, for /metrics: the last change marks, and verified remedies."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from service.store.repository import Repository
 
 FIRST_LOOK = timedelta(days=30)
 AHEAD = timedelta(hours=1)
-"""Clocks differ; a mark may be a little in the future."""
+"""Clocks differ, so a mark may be a little in the future."""
 
 
 class Outcomes(Collector):
@@ -37,7 +37,7 @@ class Outcomes(Collector):
         self._marks = found
 
     def verified(self, episode: Episode) -> None:
-        """A change ended this episode, as the figures say."""
+        """A change ended this episode, according to the figures."""
         if episode.end is not None:
             key = (episode.database, episode.cause)
             lasted = (episode.end - episode.begin).total_seconds()

@@ -1,4 +1,4 @@
-"""diagnosis_at(): the diagnosis of a past moment, made again from what is kept; what a permanent address leads to."""
+"""diagnosis_at(): the diagnosis of a past moment, rebuilt from the store, for a permanent address."""
 
 from datetime import datetime, timedelta
 
@@ -10,14 +10,14 @@ from service.store.queries.series import Poll
 from service.store.repository import Repository
 
 LOOK_BACK = timedelta(minutes=10)
-"""A poll longer ago says nothing of the moment."""
+"""An older poll says nothing about the moment."""
 ROLLED = timedelta(minutes=5)
-"""Over so much it speaks where polls are gone and roll-ups are left."""
+"""The length of its interval if polls are gone and roll-ups are left."""
 SLACK = timedelta(milliseconds=50)
 
 
 def diagnosis_at(store: Repository, database: str, at: datetime) -> Diagnosis:
-    """What was found over the interval that ended at a moment or last before it. Its notes say from what it was made.
+    """The findings over the interval that ended at a moment or last before it. Its notes give its source.
 
     Raises what the store does.
     """
@@ -35,7 +35,7 @@ def diagnosis_at(store: Repository, database: str, at: datetime) -> Diagnosis:
 
 
 def _interval(last: Poll | None, at: datetime) -> tuple[datetime, datetime]:
-    """That of the poll, else the five minutes before."""
+    """The interval of the poll, else the five minutes before."""
     if last is None:
         return at - ROLLED, at
     return last.at - timedelta(seconds=last.seconds or 0.0) - SLACK, last.at + SLACK

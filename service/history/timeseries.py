@@ -1,4 +1,4 @@
-"""time_series(): named figures over time, gaps and unknowns as None and never as zero."""
+"""time_series(): named figures over time. Gaps and unknown values are None, never zero."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ TOLERANCE = 1000
 
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
-    """One series: a value for each time, None where it cannot be told. `of` is the child, cache, place or event."""
+    """One series: a value for each time, None if unknown. `of` is the child, cache, place or event."""
 
     metric: str
     title: str
@@ -39,7 +39,7 @@ class TimeSeries:
 
 @dataclass(frozen=True, slots=True)
 class TimeSeriesSet:
-    """Series over the same times. `seconds` is what was watched for each time, None where nobody watched."""
+    """Series over the same times. `seconds` is the watched time for each, None in a gap."""
 
     database: str
     resolution: str
@@ -50,7 +50,7 @@ class TimeSeriesSet:
     series: tuple[TimeSeries, ...]
     cursor: str | None
     known: tuple[str, ...] = ()
-    """What `of` can name here: every child, cache, place and event of the metrics asked for."""
+    """The possible values of `of` here: every child, cache, place and event of the requested metrics."""
 
 
 def time_series(
@@ -66,10 +66,10 @@ def time_series(
     cursor: str | None = None,
     limit: int = 1000,
 ) -> TimeSeriesSet:
-    """Named figures of a database, at most `limit` times at once; `of` keeps those series alone. Raises BadCursor.
+    """Named figures of a database, at most `limit` times at once. `of` keeps only those series. Raises BadCursor.
 
-    A counter that stood still throughout is only known by the rows of `frame`, a snapshot of the database. Where `auto`
-    chooses roll-ups and none is there yet, finer figures are taken.
+    A counter that never changed is only known from the rows of `frame`, a snapshot of the database. If `auto`
+    chooses roll-ups and there is none yet, finer figures are used.
     """
     names = list(dict.fromkeys(metrics))
     wanted = [NAMED[name].selector for name in names]
@@ -100,7 +100,7 @@ def time_series(
 def _labelled(
     names: Sequence[str], series: Sequence[StoredSeries], caches: Caches
 ) -> Iterator[tuple[str, StoredSeries, str | None]]:
-    """Each metric with each of its series, and what that is a series of."""
+    """Each metric with each of its series, and the subject of each."""
     by_column: dict[tuple[str, str], list[StoredSeries]] = defaultdict(list)
     for stored in series:
         by_column[stored.view, stored.column].append(stored)
@@ -129,7 +129,7 @@ def _points(
 
 
 def _with_gaps(points: HistoryPage) -> tuple[tuple[datetime, ...], NDArray[np.intp]]:
-    """The time of every span, and one more where a stretch before it was not watched; their places, past the end of a gap."""
+    """The time of every span, and one more if a stretch before it was not watched; their places, past the end of a gap."""
     spans, width = points.spans, 1000 * WIDTHS.get(points.resolution, 0)
     watched = np.nan_to_num(spans.intervals)
     since = spans.times - (0 if width else np.rint(1000 * watched).astype(np.int64))
@@ -146,7 +146,7 @@ def _is(selector: SeriesSelector, series: StoredSeries) -> bool:
 
 
 def is_of(label: str, of: Sequence[str]) -> bool:
-    """Whether a series is asked for: by its whole name, or by the child or the cache in it."""
+    """Whether a series is requested: by its whole name, or by its child or cache."""
     return not of or any(
         label == wanted or label.startswith(f"{wanted} (") or label.endswith(f"({wanted})") for wanted in of
     )
@@ -160,7 +160,7 @@ def _told_of(
     places: NDArray[np.intp],
     before: Mapping[tuple[str, str, str], float],
 ) -> TimeSeries:
-    """The figures at these places among the spans, of which one past the end is a gap."""
+    """The figures at these places among the spans. A place past the end is a gap."""
     named = NAMED[name]
     if series.gauge:
         values = most = _levels(points, series, before.get((series.view, series.name, series.column)), places)
@@ -186,7 +186,7 @@ def _levels(points: HistoryPage, series: StoredSeries, level: float | None, plac
 
 
 def _still(points: HistoryPage, wanted: Sequence[SeriesSelector], frame: Snapshot | None) -> Iterator[StoredSeries]:
-    """Series of which nothing is stored here, because the counter stood still or the level stayed."""
+    """Series without stored figures, because the counter did not change or the level stayed."""
     known = {(series.view, series.name, series.column) for series in points.series}
     for view, column in dict.fromkeys((metric.view, metric.column) for metric in wanted):
         gauge = column in LEVELS.get(view, ())

@@ -1,4 +1,4 @@
-"""usual_over(): what is usual for a database hour by hour over a window, for a quiet line in its charts."""
+"""usual_over(): the usual figures of a database hour by hour over a window, for a quiet line in its charts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ def hours_of(window: Window) -> tuple[datetime, ...]:
 def usual_over(
     store: Repository, database: str, hours: Sequence[datetime]
 ) -> Mapping[str, tuple[UsualRange | None, ...]]:
-    """What is usual in each hour, by figure; None in an hour without enough history, no figure without any."""
+    """The usual value in each hour, by figure. None in an hour without enough history; a figure without any is left out."""
     slotted = [slots(at) for at in hours]
     kept: dict[str, dict[int, Baseline]] = {figure: {} for figure in SOURCES}
     for baseline in store.baselines.at(database, sorted({slot for each in slotted for slot in each})):

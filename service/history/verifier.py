@@ -1,4 +1,4 @@
-"""Whether a trouble that ended after a change mark ended by it: looked at when it ends, and again as more is known."""
+"""Whether a change mark ended a trouble: judged at its end, and again as more is known."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -21,17 +21,17 @@ from service.store.queries.marks import Mark
 from service.store.repository import Repository
 
 LOOK_BACK = 2 * SPAN
-"""An episode that ended longer ago keeps the verdict it has: its windows are full."""
+"""An older ended episode keeps its verdict: its windows are full."""
 
 
 class Verifier:
-    """Notes verdicts in the store. `do` is a round of the job."""
+    """Records verdicts in the store. `do` is a round of the job."""
 
     def __init__(self, store: Repository, verified: Callable[[Episode], None] = lambda episode: None) -> None:
         self._store, self._verified = store, verified
 
     def do(self, now: datetime) -> None:
-        """Judge every trouble that ended lately after a mark. Raises what the store does."""
+        """Judge every trouble that ended recently after a mark. Raises what the store does."""
         for episode in self._ended(now - LOOK_BACK, now):
             mark = mark_of(self._store, episode)
             judged = None if mark is None else verdict(self._store, episode, mark)
@@ -53,7 +53,7 @@ class Verifier:
 
 
 def mark_of(store: Repository, episode: Episode) -> Mark | None:
-    """The last mark set while an episode lasted, or right after; None where there is none, or where the episode lasts."""
+    """The last mark set while an episode was open, or right after. None without one, or if the episode is still open."""
     if episode.end is None:
         return None
     found = store.marks.between(episode.database, episode.begin, episode.end + GRACE, limit=1).items
@@ -79,9 +79,9 @@ def verdict(store: Repository, episode: Episode, mark: Mark) -> tuple[MarkVerdic
 
 
 def prediction_score(store: Repository, mark: Mark, windows: ComparedWindows, cause: str) -> PredictionScore | None:
-    """How the prediction that the figures before a mark make of a cause's remedy stood to what came; None where none is made.
+    """The result of the prediction that the figures before a mark give for a cause's remedy. None without a prediction.
 
-    It is made anew from the window before the mark and nothing later, so it is what was said then, on more intervals.
+    It uses only the window before the mark, so it equals the prediction of that time, on more intervals.
     """
     before, after = (
         store.changes.delta_over(mark.database, window.begin, window.end) for window in (windows.before, windows.after)
@@ -100,7 +100,7 @@ def prediction_score(store: Repository, mark: Mark, windows: ComparedWindows, ca
 def _on_intervals(
     store: Repository, mark: Mark, windows: ComparedWindows, said: PredictedEffect, before: Delta
 ) -> PredictedEffect:
-    """The same prediction on the intervals that were kept of the window; where there are too few, as it was said."""
+    """The same prediction on the stored intervals of the window. If there are too few, on the one change."""
     effect = catalogue()[said.cause].remedy_effect
     if effect is None or said.child is None:
         return said

@@ -1,4 +1,4 @@
-"""What a change is worth on one database: a child latch calibrated on its history, or on one change where there is no more."""
+"""The value of a change on one database: a child latch calibrated on its history, or on one change if there is no more."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,19 +22,19 @@ from service.history.whatif_model import EstimateOut, SpinningOut, WhatIfIn, Wha
 from service.store.repository import Repository
 
 WINDOW = timedelta(minutes=10)
-"""How much of the past a model is made from; what is older had another load."""
+"""How much of the past a model uses. Older intervals had another load."""
 MOST_INTERVALS = 12
 LEAST_MISSES = 200
-"""Of an interval. Polls with fewer are taken together."""
+"""Misses per interval. Polls with fewer are merged."""
 TIMER_APART = 1.25
-"""Factor within which the chain foretold the work of every emulated timer."""
-TIMED = "waiters sleep on a timer: a chain of those awake and asleep tells the work"
+"""The chain predicted the work of every emulated timer within this factor."""
+TIMED = "waiters sleep on a timer: a chain of processes awake and asleep gives the work"
 POSTED = "a standard exclusive latch is posted by its holder since 9.2, so no waiter sleeps on a timer: nothing changes"
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A child latch as it was counted: the intervals, the last of them, and what the host has."""
+    """The counts of a child latch: the intervals, the last of them, and the host's processors."""
 
     database: str
     child: int
@@ -45,7 +45,7 @@ class Observed:
 
 
 def of_change(database: str, change: Delta | NotComparable, cache: str | None) -> Observed:
-    """A child over one change. NotPredictable, with what it speaks of, where it cannot be modelled."""
+    """A child over one change. NotPredictable, with its subject, if it cannot be modelled."""
     if isinstance(change, NotComparable):
         raise NotPredictable(f"{database}: {change.why}: {change.way_out}")
     context = SignalContext(change)
@@ -59,7 +59,7 @@ def of_change(database: str, change: Delta | NotComparable, cache: str | None) -
 
 @contextmanager
 def _said_of(what: str) -> Iterator[None]:
-    """A refusal names what it speaks of."""
+    """A refusal names its subject."""
     try:
         yield
     except NotPredictable as error:
@@ -73,7 +73,7 @@ def _latch_of(database: str, child: int, cache: str) -> str:
 def of_store(
     store: Repository, database: str, cache: str | None, now: datetime, window: timedelta = WINDOW
 ) -> Observed:
-    """A child over the last intervals that are kept; each has at least LEAST_MISSES misses. NotPredictable as above."""
+    """A child over the last stored intervals, each with at least LEAST_MISSES misses. NotPredictable as above."""
     polls = [poll for poll in store.history.polls(database, now - window, now + timedelta(seconds=1)) if poll.seconds]
     if not polls:
         minutes = window.total_seconds() / 60
@@ -87,7 +87,7 @@ def of_store(
 def intervals_between(
     store: Repository, database: str, child: int, begin: datetime, end: datetime
 ) -> list[list[LatchCounts]]:
-    """What was counted of a child from poll to poll, neighbours taken together until there are enough misses."""
+    """The counts of a child from poll to poll. Neighbours are merged until there are enough misses."""
     polls = [poll for poll in store.history.polls(database, begin, end + timedelta(seconds=1)) if poll.seconds]
     step = max(len(polls) // MOST_INTERVALS, 1)
     ends = [poll.at for poll in polls[::-1]][::step][::-1]
@@ -100,7 +100,7 @@ def intervals_between(
 
 
 def grouped(rows: Sequence[LatchCounts]) -> list[list[LatchCounts]]:
-    """Intervals in their order, neighbours in one group until it has enough misses."""
+    """Intervals in order. Neighbours are in one group until it has enough misses."""
     found: list[list[LatchCounts]] = []
     for row in rows:
         if found and sum(each.misses for each in found[-1]) < LEAST_MISSES:
@@ -114,7 +114,7 @@ def grouped(rows: Sequence[LatchCounts]) -> list[list[LatchCounts]]:
 
 
 def variation(groups: Sequence[Sequence[LatchCounts]]) -> float:
-    """CV² of the gets per second within groups, the mean over them. A group of one interval is taken as steady."""
+    """CV² of the gets per second within groups, the mean over them. A group of one interval counts as steady."""
     squares = [
         pvariance(rates) / mean(rates) ** 2 for group in groups if mean(rates := [r.gets_per_second for r in group])
     ]
@@ -137,7 +137,7 @@ def together(first: LatchCounts, other: LatchCounts) -> LatchCounts:
 
 
 def answer(observed: Observed, asked: WhatIfIn) -> WhatIfOut:
-    """What the change makes of the child. NotPredictable where nothing can be said, in one sentence with the way out."""
+    """The effect of the change on the child. NotPredictable if there is none, in one sentence with the way out."""
     with _said_of(_latch_of(observed.database, observed.child, observed.cache)):
         return _answered(observed, asked)
 
@@ -173,7 +173,7 @@ def _answered(observed: Observed, asked: WhatIfIn) -> WhatIfOut:
 
 
 def spinning(model: LatchModel, now: LatchCounts) -> SpinningOut | None:
-    """What spinning costs now; None where the waits of the queue are not known."""
+    """The current cost of spinning. None if the waits of the queue are unknown."""
     if model.sleep is None or model.saturated or now.miss_ratio <= 0:
         return None
     apart = exp(2 * model.sleep.budget_spread)
@@ -183,12 +183,12 @@ def spinning(model: LatchModel, now: LatchCounts) -> SpinningOut | None:
 
 
 def change_of(asked: WhatIfIn, model: LatchModel) -> LoadChange:
-    """The change in the model's terms. NotPredictable where the question leaves out what it needs."""
+    """The change in the model's terms. NotPredictable if the question lacks something it needs."""
     gets, processes = asked.gets or 1.0, None
     if asked.batch is not None and asked.batch > 1:
         if asked.hold is None:
             raise NotPredictable(
-                "a batch also lengthens the hold, and by how much these counters cannot say: measure two sizes of batch "
+                "a batch also lengthens the hold, and these counters do not show by how much: measure two sizes of batch "
                 "(`latchscope study partitions` fits such a table), and give the factor as hold, such as `--hold 1.3`"
             )
         gets /= asked.batch
@@ -198,7 +198,7 @@ def change_of(asked: WhatIfIn, model: LatchModel) -> LoadChange:
 
 
 def _timed(observed: Observed, asked: WhatIfIn, now: LatchCounts) -> WhatIfOut:
-    """Another grain of the timer. A posted latch gains nothing; of a timed one the chain of sleepers tells the work."""
+    """Another grain of the timer. A posted latch gains nothing; for a timed one the chain of sleepers gives the work."""
     model = calibrate(observed.rows, now, variation=observed.variation, processors=observed.processors)
     factor, low, high, note = 1.0, 1.0, 1.0, POSTED
     if asked.timer_now_ms is not None and asked.timer_now_ms == asked.timer_ms:

@@ -1,4 +1,4 @@
-"""What a question about a change says, and what is answered; field names are a contract."""
+"""The question about a change, and its answer. Field names are a contract."""
 
 from collections.abc import Callable
 
@@ -8,41 +8,37 @@ CHANGES = ("gets", "children", "batch", "hold", "processes", "timer_ms")
 
 
 class WhatIfIn(BaseModel):
-    """A change to be tried on paper; what is left out stays as it is."""
+    """A change to try on paper. A field left out stays as it is."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"cache": "dc_rollback_segments", "gets": 0.2}})
 
-    cache: str | None = Field(
-        None, description="the cache whose child latch is meant; the one with the most sleeps without it"
-    )
+    cache: str | None = Field(None, description="the cache of the child latch; default: the child with the most sleeps")
     gets: float | None = Field(None, gt=0, description="gets per unit of work, as a factor: 0.2 after a fall of 80 %")
-    children: int | None = Field(None, ge=1, le=1024, description="latches in place of one, all wanted alike")
-    batch: float | None = Field(
-        None, ge=1, description="units of work done per get, where one was; needs hold, as it was measured"
-    )
+    children: int | None = Field(None, ge=1, le=1024, description="latches instead of one, all used equally")
+    batch: float | None = Field(None, ge=1, description="units of work per get, instead of one; needs a measured hold")
     hold: float | None = Field(None, gt=0, description="hold time, as a factor")
     processes: float | None = Field(None, gt=0, description="active sessions, as a factor of now")
     timer_ms: float | None = Field(
-        None, gt=0, description="grain of the timer that waiters sleep on; with timer_now_ms it is tried by itself"
+        None, gt=0, description="grain of the timer that waiters sleep on; with timer_now_ms it is tried alone"
     )
     timer_now_ms: float | None = Field(
-        None, gt=0, description="its grain now; without it waiters are posted, as is standard"
+        None, gt=0, description="its current grain; default: waiters are posted, as is standard"
     )
 
     def problem(self, written: Callable[[str], str] = str) -> str | None:
-        """Why there is nothing to try, or too much at once; None where it can be tried. `written`: how a field is asked for."""
+        """Why there is nothing to try, or too much at once. None if it can be tried. `written`: the form of a field's name."""
         others = (self.gets, self.children, self.batch, self.hold, self.processes)
         if self.timer_ms is None and self.timer_now_ms is not None:
-            return f"say which timer is to come: {written('timer_ms')} beside {written('timer_now_ms')}"
+            return f"give the new timer: {written('timer_ms')} with {written('timer_now_ms')}"
         if self.timer_now_ms is not None and any(change is not None for change in others):
-            return "a timer that waiters sleep on is tried by itself; ask for the other changes without it"
+            return "a timer that waiters sleep on is tried alone; try the other changes without it"
         if self.timer_ms is None and all(change is None for change in others):
-            return f"say what is to change: {', '.join(map(written, CHANGES[:-1]))} or {written(CHANGES[-1])}; one is enough"
+            return f"name a change: {', '.join(map(written, CHANGES[:-1]))} or {written(CHANGES[-1])}; one is enough"
         return None
 
 
 class EstimateOut(BaseModel):
-    """A figure with the interval that is meant to hold it 19 times in 20; `value` is null where only the interval is known."""
+    """A figure with the interval that should contain it 19 times in 20. `value` is null if only the interval is known."""
 
     now: float | None
     value: float | None
@@ -51,7 +47,7 @@ class EstimateOut(BaseModel):
 
 
 class SpinningOut(BaseModel):
-    """Processor time now spent spinning for the latch, which wait_time leaves out, in seconds per second."""
+    """Processor time now spent spinning for the latch, in seconds per second. wait_time leaves it out."""
 
     value: float
     low: float
@@ -59,7 +55,7 @@ class SpinningOut(BaseModel):
 
 
 class WhatIfOut(BaseModel):
-    """What a change would make of a child latch."""
+    """The effect of a change on a child latch."""
 
     database: str
     child: int
@@ -78,6 +74,6 @@ class WhatIfOut(BaseModel):
     utilisation: EstimateOut | None
     sleeps_per_second: EstimateOut | None
     spinning: SpinningOut | None = Field(
-        None, description="null where sessions wait for processors, or where the latch is saturated"
+        None, description="null if sessions wait for processors, or if the latch is saturated"
     )
     notes: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The store of a service, put together: repository, writer with its disk queue, maintenance."""
+"""Builds the store of a service: repository, writer with its disk queue, maintenance."""
 
 import re
 from collections.abc import Callable
@@ -19,21 +19,21 @@ from service.threads import SupervisedThread
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What the rest of the service uses of the store, and its threads."""
+    """The store's interface for the rest of the service, and its threads."""
 
     repository: Repository
     writer: Writer
     maintenance: PeriodicJob
     release: Callable[[], None]
-    """Lets another process have the spool."""
+    """Lets another process use the spool."""
 
     @property
     def threads(self) -> list[SupervisedThread]:
-        """The writer's and that of maintenance."""
+        """The writer's threads and that of maintenance."""
         return [*self.writer.threads, self.maintenance.thread]
 
     def start(self) -> None:
-        """Bring in what the last run left behind, then begin."""
+        """Write what the last run left behind, then start."""
         self.writer.catch_up()
         self.writer.start()
         self.maintenance.start()
@@ -65,9 +65,9 @@ def build_store(settings: Settings) -> Store:
 
 
 def _spool(settings: Settings) -> tuple[DiskQueue, Callable[[], None]]:
-    """Where polls wait for the store: as set, else next to a SQLite file, else in the folder latchscope runs in.
+    """Where polls wait for the store: as set, else next to a SQLite file, else in the folder where latchscope runs.
 
-    Replicas on one host, with one configuration, have a folder each below it. Raises StoreError where it is another's.
+    Replicas on one host, with one configuration, each have a folder below it. Raises StoreError if another process holds it.
     """
     most = settings.spool.max_bytes
     file = sqlite_file(settings.store)

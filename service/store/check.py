@@ -1,4 +1,4 @@
-"""Whether a store is whole: what the engine itself says, rows that belong to nothing, gaps between polls, wrong roll-ups."""
+"""Whether a store is undamaged: the engine's own check, orphaned rows, gaps between polls, wrong roll-ups."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ from service.store.schema.poll_tables import StoredSnapshot
 
 DAY = 86_400_000
 MOST = 20
-"""Problems of a kind that are told one by one."""
+"""Problems of one kind that are listed separately."""
 
 _ORPHANS = {
     "rows of figures have no poll": """
@@ -42,7 +42,7 @@ _GAPS = """
       join databases d on d.id = p.database_id
      where abs(p.gap) > 5
      order by p.at"""
-"""Every interval begins where the poll before it ended, to the millisecond or so; else a poll was lost, or counts twice."""
+"""Every interval starts where the poll before it ended, to the millisecond. Otherwise a poll was lost, or counts twice."""
 
 _WHOLE = """
     select b.database_id, b.at from buckets b
@@ -53,7 +53,7 @@ _WHOLE = """
                           and (u.width = {width} and u.at = b.at
                                or u.width < {width} and u.at >= b.at and u.at < b.at + {ms}))
      order by b.database_id, b.at"""
-"""Buckets of which everything is still kept that they were made of."""
+"""Buckets with all their input still in the store."""
 
 _NOT_ROLLED = """
     select d.name, p.bucket
@@ -65,7 +65,7 @@ _NOT_ROLLED = """
 
 
 def problems(engine: Engine) -> Iterator[str]:
-    """What is wrong with the store, a line each; nothing where it is whole. Raises SQLAlchemyError."""
+    """The store's problems, one line each. Empty if it is undamaged. Raises SQLAlchemyError."""
     names = NameTables(engine)
     with engine.connect() as connection:
         yield from _sqlite(connection) if engine.dialect.name == "sqlite" else _postgresql(connection)
@@ -82,7 +82,7 @@ def problems(engine: Engine) -> Iterator[str]:
 
 
 def _frames(connection: Connection) -> Iterator[str]:
-    """Snapshots that cannot be read, because the frame they were packed with is not there."""
+    """Snapshots that cannot be read, because their frame is missing."""
     table = StoredSnapshot
     head = func.substr(table.body, 1, HEAD)
     rows = connection.execute(select(table.database, table.taken_at, head).order_by(table.database, table.taken_at))
@@ -102,7 +102,7 @@ def _frames(connection: Connection) -> Iterator[str]:
 
 
 def _figures(connection: Connection, names: NameTables) -> Iterator[str]:
-    """Rows that cannot be unpacked, and items that nothing names."""
+    """Rows that cannot be unpacked, and items without a name."""
     tables: Sequence[tuple[type[StoredFigures | FiveMinuteFigures | HourlyFigures], Callable[[bytes], Any]]] = (
         (StoredFigures, unpack),
         (FiveMinuteFigures, unpack_buckets),
@@ -164,7 +164,7 @@ def _rollups(connection: Connection, names: NameTables) -> Iterator[str]:
 def _wrong(
     connection: Connection, names: NameTables, database: int, day: int, buckets: set[int], finer: Tier, coarser: Tier
 ) -> Iterator[tuple[int, int, float, float]]:
-    """Counters of a day whose roll-up is not the sum of what it was made of: bucket, item, that sum, and the roll-up."""
+    """Counters of a day whose roll-up differs from the sum of its input: bucket, item, that sum, and the roll-up."""
     width = ROLLED[coarser].bucket
     try:
         sides = [_sums(once(read(connection, tier, database, day, day + DAY)), width) for tier in (finer, coarser)]
@@ -186,7 +186,7 @@ def _sums(figures: FigureColumns, width: int) -> dict[tuple[int, int], float]:
 
 
 def _shortened(lines: Iterator[str]) -> Iterator[str]:
-    """The first of the problems of a kind, and how many more there are."""
+    """The first problems of a kind, and how many more there are."""
     for shown, line in enumerate(lines):
         if shown >= MOST:
             yield f"… and {1 + sum(1 for _ in lines)} more of this kind"

@@ -1,4 +1,4 @@
-"""What replicas tell each other through the store: how each database stands, and what its owner is asked to do."""
+"""The messages between replicas in the store: the state of each database, and requests to its owner."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from service.store.repository import Repository
 from service.store.schema.fleet_tables import StoredRequest, StoredStatus
 
 TOO_OLD = timedelta(minutes=1)
-"""A request nobody took for so long is not carried out any more: its caller has long gone on."""
+"""A request that is older than this is not carried out: its caller no longer waits."""
 
 
 class FleetStatusTable:
@@ -24,7 +24,7 @@ class FleetStatusTable:
         self._engine = engine
 
     def put(self, statuses: Sequence[DatabaseStatus]) -> None:
-        """Replace what is known of these databases."""
+        """Replace the state of these databases."""
         rows = [{"database": status.database, "body": status.model_dump_json()} for status in statuses]
         write = upsert(StoredStatus)
         write = write.on_conflict_do_update(index_elements=["database"], set_={"body": write.excluded.body})
@@ -33,25 +33,25 @@ class FleetStatusTable:
                 connection.execute(write, rows)
 
     def all(self) -> dict[str, DatabaseStatus]:
-        """The last word about every database."""
+        """The latest state of every database."""
         with self._engine.connect() as connection:
             bodies = connection.scalars(select(StoredStatus.body))
             return {status.database: status for status in map(DatabaseStatus.model_validate_json, bodies)}
 
     def of(self, database: str) -> DatabaseStatus | None:
-        """The last word about one."""
+        """The latest state of one database."""
         with self._engine.connect() as connection:
             body = connection.scalar(select(StoredStatus.body).where(StoredStatus.database == database))
             return None if body is None else DatabaseStatus.model_validate_json(body)
 
     def ask(self, request: OwnerRequest) -> None:
-        """Leave a request for whoever polls the database."""
+        """Leave a request for the replica that polls the database."""
         row = {"database": request.database, "body": request.model_dump_json(), "asked_at": datetime.now(UTC)}
         with self._engine.begin() as connection:
             connection.execute(insert(StoredRequest), [row])
 
     def asked(self, databases: Sequence[str]) -> list[OwnerRequest]:
-        """Requests about these databases, each given once."""
+        """Requests about these databases, each returned once."""
         if not databases:
             return []
         mine = delete(StoredRequest).where(StoredRequest.database.in_(databases))
@@ -67,18 +67,18 @@ _POLLED = text(
 
 
 class FleetReader:
-    """Reads for followers and for whoever takes over. Every method raises SQLAlchemyError when the store is down."""
+    """Reads for followers and for a replica that takes over. Every method raises SQLAlchemyError if the store is down."""
 
     def __init__(self, store: Repository, status_table: FleetStatusTable) -> None:
         self._store = store
         self._status_table = status_table
 
     def statuses(self) -> Mapping[str, DatabaseStatus]:
-        """The last word about every database."""
+        """The latest state of every database."""
         return self._status_table.all()
 
     def status(self, database: str) -> DatabaseStatus | None:
-        """The last word about one."""
+        """The latest state of one database."""
         return self._status_table.of(database)
 
     def latest(self, database: str) -> Sequence[Snapshot]:
@@ -96,5 +96,5 @@ class FleetReader:
         return self._store.episodes.recent(database)
 
     def confirmed(self, database: str) -> Mapping[str, Confirmed]:
-        """Results of confirming queries that still count, by cause."""
+        """Results of confirming queries that are still valid, by cause."""
         return self._store.confirmations.live(datetime.now(UTC)).get(database, {})

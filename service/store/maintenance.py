@@ -1,4 +1,4 @@
-"""What the store needs done in the background: roll-ups, retention, partitions of tomorrow, rows of an older release."""
+"""The store's background work: roll-ups, retention, tomorrow's partitions, rows of an older release."""
 
 import time
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ EVERY_SECONDS = 20.0
 PRUNE_SECONDS = 600.0
 CONVERT_SECONDS = 5.0
 REST = 2.0
-"""Seconds of rest for each of processor that a bucket took: those of a whole fleet close at one moment, and polls go on."""
+"""Seconds of rest per second of processor time of a bucket. All buckets of a fleet close at one moment, and polls go on."""
 
 
 class Maintenance:
@@ -38,11 +38,11 @@ class Maintenance:
         self.convert()
 
     def _rest(self, spent: float) -> bool:
-        """Leave the processor to the polls for a while; whether the round should end."""
+        """Leave the processor to the polls for a while. Returns whether the round should end."""
         return self._stopping.wait(REST * spent)
 
     def convert(self) -> None:
-        """Move some of what an older release wrote, for a part of the round; the polls have the store in between."""
+        """Move some rows of an older release, for a part of the round. The polls have the store in between."""
         store, until = self._store, time.monotonic() + CONVERT_SECONDS
         while (began := time.monotonic()) < until:
             if not convert_slice(store.engine, store.partitions, store.names):

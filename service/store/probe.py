@@ -1,15 +1,15 @@
-"""Whether a store answers, asked so that a store which hangs holds up nobody."""
+"""Whether a store answers. A store that hangs does not block the caller."""
 
 from collections.abc import Callable
 from threading import Event, Lock, Thread
 from time import monotonic
 
 PATIENCE = 2.0
-"""Seconds after which a store that has not answered is said not to answer."""
+"""A store that has not answered after this many seconds counts as not answering."""
 
 
 class Probe:
-    """Asks in a thread of its own, one at a time: whoever comes while a question hangs is told at once that it hangs."""
+    """Asks in its own thread, one question at a time. A caller during a question that hangs gets the answer at once."""
 
     def __init__(self, ask: Callable[[], bool]) -> None:
         self._ask = ask

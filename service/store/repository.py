@@ -1,4 +1,4 @@
-"""The store behind one URL: what polls write, and the topics that others read. Each call is its own short transaction."""
+"""The store behind one URL: writes of polls, and the topics that others read. Each call is a short transaction."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ __all__ = ["Repository", "StoreError"]
 log = logging.getLogger("latchscope.store")
 
 REPEAT_AFTER = timedelta(minutes=5)
-"""An unchanged verdict is kept again after this time, so that its absence means something."""
+"""An unchanged verdict is stored again after this time, so that its absence means something."""
 
 
 class Repository:
@@ -67,7 +67,7 @@ class Repository:
         self._last: dict[str, tuple[datetime, Any]] = {}
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
-        """Keep one poll at once. A store in trouble is logged; the service goes through `Writer`, which loses nothing."""
+        """Keep one poll at once. A store in trouble is logged; the service uses `Writer`, which loses nothing."""
         record = record_of(snapshot, diagnosis, poll_record)
         if record is None:
             return
@@ -77,7 +77,7 @@ class Repository:
             log.error("store: a poll of %s was not kept: %s", snapshot.database, brief(error))
 
     def write(self, records: Sequence[IngestRecord]) -> None:
-        """Write polls in one transaction; one that is there already changes nothing. Raises SQLAlchemyError, NaiveTime."""
+        """Write polls in one transaction. An existing one stays. Raises SQLAlchemyError, NaiveTime."""
         databases = self.names.databases({record.database for record in records})
         items = self.names.numbers([record.items for record in records])
         at = {millis(record.at) for record in records}
@@ -119,7 +119,7 @@ class Repository:
         frames: Mapping[Day, bytes],
         last: dict[str, tuple[datetime, Any]],
     ) -> None:
-        """The snapshot of each poll, packed with its day's frame, and each verdict that is news."""
+        """The snapshot of each poll, packed with its day's frame, and each new verdict."""
         news = [record for record in records if _is_news(record, last)]
         snapshots = [
             {
@@ -133,7 +133,7 @@ class Repository:
         upsert(connection, table_of(StoredDiagnosis), [_diagnosis(record) for record in news])
 
     def latest(self, database: str, n: int = 2) -> tuple[Snapshot, ...]:
-        """The newest kept snapshots of a database, newest first; one whose frame is lost ends them."""
+        """The newest stored snapshots of a database, newest first, up to one whose frame is lost."""
         table = StoredSnapshot
         query = select(table.taken_at, table.body).where(table.database == database)
         found: list[Snapshot] = []
@@ -168,12 +168,12 @@ class Repository:
             }
 
     def prune(self, now: datetime) -> dict[str, int]:
-        """Delete what is past its retention, in slices or whole partitions; how many rows or partitions, by table."""
-        self.episode_log.prune(datetime.now(UTC))  # entries are stamped by our own clock
+        """Delete expired rows, in slices or whole partitions. Returns the number of rows or partitions, by table."""
+        self.episode_log.prune(datetime.now(UTC))  # entries have the time of our own clock
         return retention.prune(self.engine, self.partitions, self.kept_for, now)
 
     def reachable(self) -> bool:
-        """Whether the store answers and its tables are there; a SQLite file that was deleted still answers, and is gone."""
+        """Whether the store answers and its tables exist. A deleted SQLite file still answers, and its tables do not exist."""
         if self.engine.dialect.name == "sqlite" and not Path(self.engine.url.database or "").exists():
             return False
         try:
@@ -199,8 +199,8 @@ def _opened(url: str) -> Engine:
         why = f"it was last used by another latchscope ({brief(error)})"
         refusal = StoreError(f"store {masked(url)} cannot be opened: {why}; use that one, or a new store")
     except ValueError:
-        # Its text may hold a piece of the password.
-        why = "its port is no number; write special characters of a password as %XX"
+        # Its text may contain a piece of the password.
+        why = "its port is not a number; write special characters of a password as %XX"
         refusal = StoreError(f"store {masked(url)} cannot be opened: {why}")
     except MissingExtra as error:
         refusal = StoreError(f"store {masked(url)} cannot be opened: {error}")
@@ -212,7 +212,7 @@ def _opened(url: str) -> Engine:
 
 
 def _is_news(record: IngestRecord, last: dict[str, tuple[datetime, Any]]) -> bool:
-    """Whether a verdict differs from the last one kept, or that one is old; notes it as the last."""
+    """Whether a verdict differs from the last stored one, or that one is old. Notes it as the last."""
     if not record.diagnosis:
         return False
     last_at, verdict = last.get(record.database, (None, None))
@@ -223,7 +223,7 @@ def _is_news(record: IngestRecord, last: dict[str, tuple[datetime, Any]]) -> boo
 
 
 def _figures(items: Sequence[int], record: IngestRecord) -> bytes:
-    """The figures of a poll, whose items have these numbers, as one value."""
+    """The figures of a poll as one value. Its items have these numbers."""
     numbers = np.array(items, np.int64)
     values = np.array([value for _, value in record.figures], np.float64)
     order = numbers.argsort()

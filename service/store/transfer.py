@@ -1,9 +1,9 @@
-"""The whole history as lines of JSON, out of one store and into another, whatever the engines.
+"""Exports and imports the whole history as lines of JSON, between any engines.
 
-A line with a table's name and columns stands before its rows, which are lists. Numbers of databases and items are the
-file's own and are given anew on the way in. A row whose key is there already is left as it is. Figures stand in the
-file one by one, as `deltas`, `five_minutes` and `hours`, and snapshots by themselves: it does not depend on how a store
-packs them.
+A line with a table's name and columns comes before its rows, which are lists. Numbers of databases and items belong to
+the file; the import assigns new ones. A row whose key exists stays as it is. Figures are in the
+file one by one, as `deltas`, `five_minutes` and `hours`, and snapshots are complete, so the file does not depend on how a
+store packs them.
 """
 
 import base64
@@ -41,22 +41,22 @@ FORMAT, VERSION = "latchscope-history", 1
 CHUNK = 5000
 _FIRST = ("databases", "items")
 FIGURES: Mapping[str, Tier] = {"deltas": "poll", "five_minutes": "5m", "hours": "1h"}
-"""Figures by the name under which they stand in a file."""
+"""Figures by their name in a file."""
 _TIER_OF: Mapping[str, Tier] = {OLD[tier].__tablename__: tier for tier in FIGURES.values()}
 _NAME_OF = {OLD[tier].__tablename__: name for name, tier in FIGURES.items()}
 _PACKED = ("figures", "figures_5m", "figures_1h", *_TIER_OF)
 OWN = ("episode_changes", "deliveries", "replicas", "standings", "requests")
-"""What speaks of this store alone: the log that streams and webhooks follow, and how replicas stand."""
+"""Tables about this store only: the log for streams and webhooks, and the state of replicas."""
 
 
 class TransferError(Exception):
-    """A file that is no history: which line, and why."""
+    """A file that is not a history: which line, and why."""
 
 
 def write_history(engine: Engine, path: Path, database: str | None = None) -> dict[str, int]:
-    """Write a store's history, or one database's, compressed; rows by table. Raises OSError, SQLAlchemyError.
+    """Write a store's history, or one database's, compressed. Returns rows by table. Raises OSError, SQLAlchemyError.
 
-    It is of one moment, and held in memory row by row.
+    It shows one moment, and only one row at a time is in memory.
     """
     counts: dict[str, int] = {}
     with gzip.open(path, "wt", encoding="utf-8", compresslevel=4) as file, engine.connect() as connection:
@@ -83,7 +83,7 @@ def write_history(engine: Engine, path: Path, database: str | None = None) -> di
 
 
 def _unframed(connection: Connection, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-    """Snapshots that need no frame; one whose frame is lost says nothing to anybody."""
+    """Snapshots that need no frame. One whose frame is lost is left out."""
     frames: dict[Day, bytes | None] = {}
     for database, at, body in rows:
         day = day_of(database, at)
@@ -94,7 +94,7 @@ def _unframed(connection: Connection, rows: Iterable[Any]) -> Iterator[tuple[Any
 
 
 def read_history(store: Repository, path: Path) -> dict[str, int]:
-    """Bring a file of `write_history` in; rows read, by table. Raises TransferError, OSError, SQLAlchemyError."""
+    """Import a file of `write_history`. Returns rows read, by table. Raises TransferError, OSError, SQLAlchemyError."""
     counts: dict[str, int] = {}
     databases: dict[int, int] = {}
     items: dict[int, int] = {}
@@ -152,13 +152,13 @@ def _put(
 
 
 def _tables() -> list[Table]:
-    """Every table, with those first that others refer to by number."""
+    """Every table. Tables that others refer to come first."""
     kept = (table for table in Base.metadata.tables.values() if table.name not in (*OWN, *_PACKED))
     return sorted(kept, key=lambda table: (table.name not in _FIRST, table.name))
 
 
 def _one_moment(connection: Connection) -> None:
-    """See the store as it is now until the end, whoever writes meanwhile."""
+    """Read the store in its current state until the end, whatever is written meanwhile."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("begin")
     else:
@@ -166,7 +166,7 @@ def _one_moment(connection: Connection) -> None:
 
 
 def _rows_of(table: Table, database: str | None) -> Any:
-    """What to write of a table; None where it has nothing to do with the one database that is asked for."""
+    """What to write of a table. None if it does not belong to the requested database."""
     columns = [type_coerce(c, BigInteger) if isinstance(c.type, Millis) else c for c in table.columns]
     query = select(*columns)
     if database is None or table.name == "items":
@@ -205,7 +205,7 @@ def _chunks(path: Path) -> Iterator[tuple[Table, list[str], list[list[Any]]]]:
         if number == 1:
             if not isinstance(line, dict) or (line.get("format"), line.get("version")) != (FORMAT, VERSION):
                 raise TransferError(
-                    f"{path} is no history of version {VERSION}; write one with `latchscope store export`"
+                    f"{path} is not a history of version {VERSION}; write one with `latchscope store export`"
                 )
         elif isinstance(line, dict):
             if table is not None and rows:
@@ -230,7 +230,7 @@ def _header(path: Path, number: int, line: dict[str, Any]) -> Table:
     columns = line.get("columns")
     if table is None or not isinstance(columns, list) or not set(columns) <= set(table.columns.keys()):
         raise TransferError(
-            f"{path}, line {number}: this latchscope does not know this table; use the one that wrote it"
+            f"{path}, line {number}: this latchscope does not know this table; use the version that wrote it"
         )
     return table
 

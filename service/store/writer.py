@@ -1,7 +1,7 @@
-"""The writer: takes polls from the workers at once, and sees to it that each reaches the store, if need be by way of disk.
+"""The writer: takes polls from the workers at once, and makes sure that each reaches the store, if necessary through the disk.
 
-In memory waits at most one poll of each database. Where a second comes before the first is written, or the store does
-not answer, polls go to the spool, in order; and while anything is there, new polls queue behind it. Where the disk is slow
+Memory has at most one waiting poll of each database. If a second comes before the first is written, or the store does
+not answer, polls go to the spool, in order. While anything is there, new polls queue behind it. If the disk is slow
 or stuck too, they wait in memory.
 """
 
@@ -27,16 +27,16 @@ from service.threads import SupervisedThread
 log = logging.getLogger("latchscope.store")
 
 AT_ONCE = 100
-"""Polls per transaction at most."""
+"""Most polls per transaction."""
 MOST_IN_MEMORY = 1000
-"""Polls kept in memory at most while neither the store nor the disk takes them."""
+"""Most polls in memory while neither the store nor the disk takes them."""
 GATHERING, LONGEST_GATHERING = 4.0, 0.25
-"""Polls wait for others so many times as long as the last transaction took, at most so many seconds: most of what a
-transaction costs it costs once, so that a busy store has a few large ones and an idle one takes each poll at once."""
+"""Polls wait for others this many times as long as the last transaction took, at most this many seconds. Most of the cost
+of a transaction is fixed, so a busy store has a few large ones and an idle one takes each poll at once."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 """Seconds between attempts at a store in trouble."""
 STUCK_SECONDS = 10.0
-"""After so long a transaction that has not ended is trouble."""
+"""A transaction that has not ended after this time is a trouble."""
 
 
 class Writer:
@@ -54,14 +54,14 @@ class Writer:
         self._gathered_until = 0.0
         """time.monotonic() until which polls wait for others."""
         self._asked_at: float | None = None
-        """time.monotonic() when the store was given what it has not answered yet."""
+        """time.monotonic() when the store got what it has not answered yet."""
         self._probe = Probe(store.reachable)
         self.thread = SupervisedThread("store writer", self._run)
         self.spooler = Spooler(spool, self._awake, lambda: [*self._in_flight, *self._queue], self._copied)
 
     @property
     def threads(self) -> list[SupervisedThread]:
-        """That of the store, and that of the disk."""
+        """The trouble of the store, and that of the disk."""
         return [self.thread, self.spooler.thread]
 
     def start(self) -> None:
@@ -69,7 +69,7 @@ class Writer:
         self.thread.start()
 
     def catch_up(self) -> None:
-        """Before the start: bring in what the last run left in the spool, as long as the store takes it."""
+        """Before the start: write what the last run left in the spool, while the store takes it."""
         while len(self.spool) and self._drain():
             pass
 
@@ -84,7 +84,7 @@ class Writer:
         self.spooler.stop()
 
     def secure(self) -> None:
-        """Put on disk, for the next start, what is only in memory; a disk that does not take it soon never gets it."""
+        """Save polls that are only in memory to disk, for the next start. A disk that is not quick never gets them."""
         with self._awake:
             self._back_to_queue(self._in_flight)
             if self._queue:
@@ -94,12 +94,12 @@ class Writer:
                 self._queue = []
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
-        """Take a poll; never raises, never waits for the store, and for a disk only where that is quick as a rule."""
+        """Take a poll. Never raises, never waits for the store, and waits for a disk only if that is usually quick."""
         try:
             record = record_of(snapshot, diagnosis, poll_record)
             if record is not None:
                 self._take(record)
-        except Exception:  # a bug of ours must cost this poll's history alone
+        except Exception:  # an error of ours must cost only this poll's history
             log.exception("store: a poll of %s was not kept", snapshot.database)
 
     def _take(self, record: IngestRecord) -> None:
@@ -113,7 +113,7 @@ class Writer:
             self._awake.notify_all()
 
     def last_snapshot(self, database: str) -> Snapshot | None:
-        """The last poll kept of a database, in the spool or the store; None where neither can say."""
+        """The last stored poll of a database, from the spool or the store. None if neither knows."""
         waiting = self.spool.newest(database)
         if waiting is not None:
             return snapshot_of(waiting)
@@ -124,7 +124,7 @@ class Writer:
             return None
 
     def trouble(self) -> str | None:
-        """What is wrong with the store, in one line; None while all is well."""
+        """The store's trouble, in one line. None while all is well."""
         disk = self.spool.trouble
         asked_at = self._asked_at
         stuck = asked_at is not None and monotonic() - asked_at > STUCK_SECONDS
@@ -134,7 +134,7 @@ class Writer:
         return disk
 
     def _copied(self, on_disk: set[int], all_of_them: bool) -> None:
-        """Forget what is on disk; what the disk does not take stays in memory."""
+        """Forget what is on disk. What the disk does not take stays in memory."""
         self._queue = [each for each in self._queue if each[0] not in on_disk]
         if not all_of_them:
             self._bound_memory()
@@ -145,12 +145,12 @@ class Writer:
             self.spool.lose(over, "neither the store nor the disk takes them, and memory is full")
 
     def _back_to_queue(self, records: Sequence[QueuedRecord]) -> None:
-        """Let polls in flight wait again, before all others."""
+        """Put polls in flight back before all others."""
         self._queue, self._in_flight = [*records, *self._queue], []
 
     def _run(self) -> None:
         with self._awake:
-            self._back_to_queue(self._in_flight)  # of a run that died
+            self._back_to_queue(self._in_flight)  # from a run that died
         while not self._stopping:
             if len(self.spool):
                 if not self._drain():
@@ -181,7 +181,7 @@ class Writer:
                 self._awake.wait_for(lambda: self._stopping, seconds)
 
     def _write_in_flight(self) -> bool:
-        """Write what was taken from the queue; what the store does not take goes to the spool, and False is told."""
+        """Write polls from the queue. Polls that the store does not take go to the spool, and the result is False."""
         flight = self._in_flight
         settled = self._settled([record for _, record in flight], lambda place: self.spool.refuse(*flight[place]))
         with self._awake:
@@ -191,7 +191,7 @@ class Writer:
             return settled == len(flight)
 
     def _drain(self) -> bool:
-        """Write the oldest polls of the spool; False while the store takes none."""
+        """Write the oldest polls of the spool. False while the store takes none."""
         waiting = self.spool.oldest(AT_ONCE)
         names = [name for name, _ in waiting]
         settled = self._settled(
@@ -201,7 +201,7 @@ class Writer:
         return settled == len(waiting)
 
     def _settled(self, records: Sequence[IngestRecord], refuse: Callable[[int], None]) -> int:
-        """How many from the first on are done with: the store took them, or refuses them for good."""
+        """How many from the first on are done: the store took them, or refuses them for good."""
         if not records or self._written(records):
             return len(records)
         if self._trouble is not None:
@@ -215,7 +215,7 @@ class Writer:
         return len(records)
 
     def _written(self, records: Sequence[IngestRecord]) -> bool:
-        """Whether the store took these polls. A refusal of the polls themselves is logged, and is no trouble of the store."""
+        """Whether the store took these polls. A refusal of the polls themselves is logged, and is not a trouble of the store."""
         self._asked_at = monotonic()
         try:
             self._store.write(records)
@@ -243,7 +243,7 @@ class Writer:
 
 
 class SpoolMetrics(Collector):
-    """How the spool stands, for /metrics."""
+    """The state of the spool, for /metrics."""
 
     def __init__(self, spool: DiskQueue) -> None:
         self._spool = spool

@@ -1,8 +1,8 @@
-"""What people ask of a database beyond its polls: a confirming query, a profile of holders. Each is short and audited.
+"""Actions on a database beyond its polls: a confirming query, a profile of holders. Each is short and audited.
 
-An action has a session of its own, so that polls go on, and one at a time per database in the whole fleet, so that there
-are never more than two of our sessions. It runs on whichever replica was asked; what only the worker of a database can
-do is passed on to the replica that polls it.
+An action has its own session, so that polls go on. In the whole fleet each database has at most one action at a time, so
+that we never have more than two sessions on it. It runs on the replica that got the request. What only the worker of a
+database can do is passed to the replica that polls it.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,19 +26,19 @@ class ActionRunning(Exception):
 
 
 class OwnerUnreachable(Exception):
-    """The replica that polls the database could not be asked."""
+    """The replica that polls the database could not be reached."""
 
 
 class OwnerMessenger(Protocol):
     """Passes requests on."""
 
     def ask(self, request: OwnerRequest) -> None:
-        """Leave a request for whoever polls the database. Raises what the store raises."""
+        """Leave a request for the replica that polls the database. Raises what the store raises."""
         ...
 
 
 class OperatorActions:
-    """What this replica can do for whoever asks it."""
+    """The actions that this replica can do for a caller."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class OperatorActions:
         messenger: OwnerMessenger | None,
         errors: tuple[type[Exception], ...] = (),
     ) -> None:
-        """`worker`: who polls a database here; `errors`: what the messenger raises when the store is in trouble."""
+        """`worker`: the worker of a database here; `errors`: what the messenger raises if the store is in trouble."""
         self._opener = opener
         self._leases = leases
         self._worker = worker
@@ -56,7 +56,7 @@ class OperatorActions:
         self._errors = errors
 
     def confirm(self, watched: MonitoredDatabase, cause: Cause, *, names: bool = False) -> Confirmed:
-        """Run a cause's confirming query; its result, or that it was refused, counts in the next diagnoses.
+        """Run a cause's confirming query. Its result, or its refusal, counts in the next diagnoses.
 
         Raises Busy, NotPassedOn, StatementError, SessionError.
         """
@@ -90,7 +90,7 @@ class OperatorActions:
             self._pass_on(OwnerRequest(database=watched.name, do="samples"))
 
     def resume_login(self, watched: MonitoredDatabase) -> bool:
-        """Try the same credential once more; False when login was not stopped. Raises NotPassedOn."""
+        """Try the same password once more. False if login was not stopped. Raises NotPassedOn."""
         worker = self._worker(watched.name)
         if worker is not None:
             return worker.resume_login()
@@ -103,7 +103,7 @@ class OperatorActions:
         try:
             self._messenger.ask(request)
         except self._errors:
-            why = "another replica polls it, and cannot be asked while the store does not answer"
+            why = "another replica polls it, and cannot be reached while the store does not answer"
             raise OwnerUnreachable(f"{request.database}: {why}") from None
 
     @contextmanager
@@ -116,7 +116,7 @@ class OperatorActions:
                 try:
                     granted = ends.enter_context(self._leases.acting(watched.name))
                 except LeasesLost:
-                    why = "is not known while the store does not answer"
+                    why = "is unknown while the store does not answer"
                     raise ActionRunning(f"whether another replica acts on {watched.name} {why}") from None
                 if not granted:
                     raise busy

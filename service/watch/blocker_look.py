@@ -1,4 +1,4 @@
-"""When to look for blockers: once a hang, and no more than once a minute; every look is in the audit log."""
+"""When to look for blockers: once per hang, at most once a minute. Every look is in the audit log."""
 
 import time
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ ACTION = "look for blockers"
 
 
 class BlockerLook:
-    """What one database was found to hang on, kept while it hangs."""
+    """The blockers of one database, kept while it hangs."""
 
     def __init__(self, audit: Audit, enabled: bool = True) -> None:
         self._audit = audit
@@ -26,16 +26,16 @@ class BlockerLook:
 
     @property
     def found(self) -> Mapping[str, Reading] | None:
-        """What the look of this hang found; None where there was none."""
+        """The result of this hang's look. None without one."""
         return self._found
 
     def after(
         self, diagnosis: Diagnosis, connection: Connection, now: float | None = None, *, instance: float | None = None
     ) -> None:
-        """Look, where sessions hang and nobody has looked yet. Raises SessionError.
+        """Look, if sessions hang and there was no look yet. Raises SessionError.
 
-        A look that found nobody is taken again after a minute, while the hang lasts. `now`: time.monotonic(); `instance`:
-        number of the instance that is polled, without which no other one is asked.
+        A look that found nothing is repeated after a minute, while the hang lasts. `now`: time.monotonic(); `instance`:
+        number of the polled instance, without which no other instance is read.
         """
         if not any(group.hanging and group.event != "latch free" for group in diagnosis.waiting):
             self._found = None
@@ -62,7 +62,7 @@ def _outcome(held: Reading) -> str:
 
 
 def _elsewhere(diagnosis: Diagnosis, instance: float | None) -> list[tuple[int, int]]:
-    """Instance and SID of the blockers on other instances whose serial number is not known yet."""
+    """Instance and SID of the blockers on other instances with an unknown serial number."""
     named = diagnosis.blockers.blockers if diagnosis.blockers else ()
     return [
         (blocker.instance, blocker.sid)
@@ -75,7 +75,7 @@ def _elsewhere(diagnosis: Diagnosis, instance: float | None) -> list[tuple[int, 
 
 
 def _known(held: Reading | None, diagnosis: Diagnosis) -> bool:
-    """Whether another look would tell no more: a holder was found and still is one, or the view may not be read."""
+    """Whether another look would bring nothing: the known holder still holds, or the view may not be read."""
     if isinstance(held, Missing):
         return held.kind in ("refused", "not_asked")
     named = diagnosis.blockers.blockers if diagnosis.blockers else ()

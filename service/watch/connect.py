@@ -14,7 +14,7 @@ from service.state.board import MonitoredDatabase
 
 
 class Connector:
-    """Opens connections; scripted databases all began when the process did."""
+    """Opens connections. All scripted databases started with the process."""
 
     def __init__(self, oracle: OracleSettings, defaults: Defaults | None = None) -> None:
         self._oracle = oracle
@@ -23,7 +23,7 @@ class Connector:
         self._zero = time.monotonic()
 
     def open(self, watched: MonitoredDatabase) -> Connection:
-        """A fresh session on the database. Raises SessionError in the class of its cure."""
+        """A new session on the database. Raises SessionError in the class of its cure."""
         database = watched.settings
         if database.scripted is not None:
             return self._scripted(database.scripted)
@@ -36,7 +36,7 @@ class Connector:
         return OracleConnection(database.name, target_of(database), deadlines)
 
     def credential(self, watched: MonitoredDatabase) -> str:
-        """A fingerprint of the credential in force, to see it change. Raises SetupError."""
+        """A fingerprint of the current password, to notice a change. Raises SetupError."""
         database = watched.settings
         return "" if database.scripted is not None else fingerprint(database.user, password_of(database))
 
@@ -47,7 +47,7 @@ class Connector:
 
 
 def target_of(database: DatabaseSettings) -> ConnectTarget:
-    """Where and as whom to connect, the password read just now."""
+    """Where and as which user to connect, with the password just read."""
     wallet_password = database.wallet_password_file
     return ConnectTarget(
         dsn=database.dsn,

@@ -23,7 +23,7 @@ from service.state.board import MonitoredDatabase, PollRecord, Published
 from service.state.leases import LeasesLost
 
 WEIGH_EVERY = timedelta(minutes=5)
-"""A poll is diagnosed in short while the verdict stays as it is, and as a whole so often, for the store to keep."""
+"""A poll is diagnosed in short while the verdict stays the same, and in full this often, for the store."""
 
 Usual = Callable[[datetime], Mapping[str, UsualRange]]
 
@@ -32,7 +32,7 @@ class PollKeeper(Protocol):
     """Where polls are kept: the store, or nothing."""
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
-        """Keep one poll; must neither raise nor wait."""
+        """Keep one poll. Must not raise and must not block."""
         ...
 
 
@@ -46,10 +46,10 @@ def run_poll(
     holds: Callable[[], bool] = lambda: True,
     grouping: Grouping | None = None,
 ) -> Published:
-    """One poll of one database, from Oracle's rows to every face. Raises SessionError when the session is lost.
+    """One poll of one database, from Oracle's rows to every output. Raises SessionError if the session is lost.
 
-    `seen` are the waiting sessions sampled since the last poll, `blockers` who holds what they hang on. Raises LeasesLost,
-    and nothing is shown or kept, where the database is not ours any more (`holds`) when the diagnosis is made.
+    `seen` are the waiting sessions sampled since the last poll, `blockers` who holds what they hang on. Raises LeasesLost
+    if the database is no longer ours (`holds`) at the diagnosis. Then nothing is shown or kept.
     """
     began = clock()
     previous = watched.published.snapshot if watched.published else watched.resume()
@@ -67,7 +67,7 @@ def run_poll(
 
 
 def with_samples(snapshot: Snapshot, seen: Reading | None, blockers: Mapping[str, Reading] | None = None) -> Snapshot:
-    """The snapshot with what was sampled since the one before it, and who holds what sessions hang on."""
+    """The snapshot with the samples since the one before it, and who holds what sessions hang on."""
     sampled = not_sampled() if seen is None else seen
     held = not_looked() if blockers is None else blockers
     return replace(snapshot, readings={**snapshot.readings, SESSIONS: sampled, **held})
@@ -76,7 +76,7 @@ def with_samples(snapshot: Snapshot, seen: Reading | None, blockers: Mapping[str
 def difference(
     previous: Snapshot | None, snapshot: Snapshot, confirmations: Mapping[str, ConfirmationResult]
 ) -> Delta | NotComparable:
-    """The change since the last poll with the confirmations that still count, or why there is none."""
+    """The change since the last poll with the confirmations that are still valid, or why there is none."""
     if previous is None:
         why, way_out = "the first poll has nothing to compare with", "wait for the next poll"
         return NotComparable(snapshot.database, snapshot.release, why, way_out, kind="first_poll")
@@ -85,11 +85,11 @@ def difference(
 
 
 def with_gap(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta | NotComparable:
-    """The change, saying so where it reaches back to a poll of an earlier run of latchscope."""
+    """The change, with a note if it reaches back to a poll of an earlier run of latchscope."""
     if isinstance(change, NotComparable) or watched.published is not None:
         return change
     if (change.basis.seconds or 0.0) <= 2 * watched.interval:
-        return change  # another replica watched, or hardly a poll was missed
+        return change  # another replica watched, or at most one poll was missed
     begin, end = change.basis.begin, change.basis.end
     gap = f"latchscope did not watch between {begin:%Y-%m-%d %H:%M:%S} and {end:%Y-%m-%d %H:%M:%S} UTC; these figures span it"
     return replace(change, notes=(*change.notes, gap))
@@ -104,10 +104,10 @@ def published_from(
     *,
     following: bool = False,
 ) -> Published:
-    """A poll judged, with its cache map made once. Episodes and metrics are the business of who polls.
+    """A judged poll, with its cache map made once. Episodes and metrics belong to the polling process.
 
-    `clock`: time.time() of the poll where it was made elsewhere; else it is now. `last`: the poll before, where the short
-    form will do while nothing changes. `following`: whether episodes are followed, to which it matters what cannot be told.
+    `clock`: time.time() of a poll made elsewhere, else now. `last`: the poll before, if the short form is enough while nothing
+    changes. `following`: whether episodes are followed, which need the open causes.
     """
     delta = change if isinstance(change, Delta) else None
     caches = cache_map(delta or since_startup(snapshot))
@@ -134,7 +134,7 @@ def published_from(
 def diagnosed(
     examined: Examination, snapshot: Snapshot, last: Published | None, following: bool
 ) -> tuple[Diagnosis, datetime | None]:
-    """The diagnosis, in short where that is no news and its reasons were told lately; with when they were told."""
+    """The diagnosis, in short if it is unchanged and its full form is recent; with the time of the full form."""
     if last is not None and _weighed_lately(last, snapshot):
         short = examined.short(undetermined=following)
         if verdict_of(short) == verdict_of(last.diagnosis):
@@ -149,7 +149,7 @@ def _weighed_lately(last: Published, snapshot: Snapshot) -> bool:
 
 
 def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float) -> Published:
-    """The outcome of a poll with what it changes about episodes, and its metrics rendered once."""
+    """The outcome of a poll with its changes of episodes, and its metrics rendered once."""
     changes = tuple(watched.episodes.update(judged.diagnosis))
     labels = _labels(watched.published, judged.snapshot, judged.map)
     blocks = render(watched.settings, judged.snapshot, labels, judged.diagnosis, watched.episodes.open)
@@ -159,7 +159,7 @@ def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float) 
 def poll_record(
     watched: MonitoredDatabase, published: Published, change: Delta | NotComparable, previous: Snapshot | None
 ) -> PollRecord:
-    """What the store keeps of a poll beside its snapshot and diagnosis."""
+    """The store's part of a poll beside its snapshot and diagnosis."""
     ended = [change.episode for change in published.episode_changes if change.what == "end"]
     lasting = (*watched.episodes.open, *ended)
     confirmed = tuple(watched.confirmed.values())
@@ -167,7 +167,7 @@ def poll_record(
 
 
 def _labels(last: Published | None, snapshot: Snapshot, caches: CacheMap) -> CacheMap:
-    """The map by which series are named. An idle child infers nothing; its series keeps the name it had since start."""
+    """The map that names series. An idle child infers nothing, so its series keeps the name it had since start."""
     if last is None or not same_life(snapshot.instance, last.snapshot.instance):
         return caches
     if last.labels.children.keys() <= caches.children.keys():

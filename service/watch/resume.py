@@ -1,4 +1,4 @@
-"""What latchscope takes up again at a start: the last poll of each database, open episodes, confirmations that still count."""
+"""What latchscope restores at a start: the last poll of each database, open episodes, valid confirmations."""
 
 import logging
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ log = logging.getLogger("latchscope.store")
 
 
 def resume(databases: Sequence[MonitoredDatabase], store: Repository, writer: Writer) -> None:
-    """Give these databases what was known of them. The last poll is read when the first one needs it."""
+    """Restore the known state of these databases. The last poll is read when the first poll needs it."""
     episodes: dict[str, Sequence[Episode]] = {}
     confirmed: dict[str, dict[str, Confirmed]] = {}
     try:
         episodes = {watched.name: store.episodes.recent(watched.name) for watched in databases}
         confirmed = store.confirmations.live(datetime.now(UTC))
     except STORE_ERRORS as error:
-        log.warning("store: open episodes cannot be read, so they begin again: %s", brief(error))
+        log.warning("store: open episodes cannot be read, so they start again: %s", brief(error))
     for watched in databases:
         watched.resume = partial(writer.last_snapshot, watched.name)
         watched.episodes.restore(episodes.get(watched.name, ()))

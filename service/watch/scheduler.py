@@ -1,4 +1,4 @@
-"""PollScheduler: due polls in a heap, one thread that hands them out, few threads that do them. Sessions stay open meanwhile.
+"""PollScheduler: due polls in a heap, one thread that hands them out, few threads that run them. Sessions stay open meanwhile.
 
 Three bounds. Polls in hand: begun, and answered within half a second. Polls at work: those of them whose answers we work
 on, for the interpreter runs one thread at a time and slows down with each that wants it. Silent polls: those that wait for
@@ -27,26 +27,26 @@ log = logging.getLogger("latchscope.loop")
 IN_HAND = 16
 AT_WORK = 2
 MOST_SILENT = 256
-"""Of these, who failed the last time may be half, so that the known troubles never keep the well from being polled."""
+"""At most half of these may have failed the last time, so that known troubles never keep healthy databases from their polls."""
 REMEMBERED_SECONDS = 60.0
-"""For so long the longest wait for a turn is told; at least half as long."""
+"""The longest wait for a turn is reported for this long; at least half as long."""
 AFTER_A_FAULT = 10.0
-"""Seconds until somebody is asked again whose turn ended by a fault of ours."""
+"""Seconds until the next turn of a worker whose turn ended by an error of ours."""
 
 
 class Scheduled(Protocol):
-    """Somebody with something to do from time to time: a Worker."""
+    """Something with work from time to time: a Worker."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def suspect(self) -> bool:
-        """Whether the last attempt failed, so that this one may well hang."""
+        """Whether the last attempt failed, so that this one may hang."""
         ...
 
     def take_turn(self) -> float | None:
-        """Do what is due; time.monotonic() of what comes next, None when there is nothing more to do."""
+        """Do what is due. Returns time.monotonic() of the next work, None if there is nothing more to do."""
         ...
 
 
@@ -74,16 +74,16 @@ class PollScheduler:
         self._changed = threading.Condition()
         self._heap: list[_Due] = []
         self._waiting: dict[Scheduled, _Due] = {}
-        """The entry of each that counts; an entry of the heap that is not here was hastened or is over."""
+        """The valid entry of each. An entry of the heap that is not here was moved or is over."""
         self._in_turn: dict[Scheduled, bool] = {}
-        """Whose turn it is, and whether they shall have another at once."""
+        """Workers in their turn, and whether they get another at once."""
         self._suspects: set[Scheduled] = set()
-        """Those in their turn whose last one failed."""
+        """Workers in their turn whose last one failed."""
         self._in_hand = 0
         self._silent = 0
         self._numbers = itertools.count()
         self._waits: tuple[tuple[float, float], tuple[float, float]] = ((0.0, 0.0), (0.0, 0.0))
-        """Begin and longest wait of the half minute at hand, and of the one before."""
+        """Start and longest wait of the current half minute, and of the one before."""
         self._stopping = False
         self.thread = SupervisedThread("poll scheduler", self._run)
 
@@ -94,7 +94,7 @@ class PollScheduler:
         self.thread.start()
 
     def hasten(self, scheduled: Scheduled) -> None:
-        """Give it a turn now, or another one right after the one it has."""
+        """Give it a turn now, or another one right after the current one."""
         with self._changed:
             if scheduled in self._in_turn:
                 self._in_turn[scheduled] = True
@@ -110,7 +110,7 @@ class PollScheduler:
 
     @property
     def queue_seconds(self) -> float:
-        """The longest that anybody waited for a turn beyond its time within the last minute, who waits now included."""
+        """The longest wait for a turn in the last minute, current waits included."""
         now = self._clock()
         with self._changed:
             waited = [longest for begin, longest in self._waits if now - begin < REMEMBERED_SECONDS]
@@ -128,7 +128,7 @@ class PollScheduler:
             self._hand_out()
 
     def _hand_out(self) -> None:
-        """Begin what is due, then wait for what comes next."""
+        """Start what is due, then wait for the next."""
         with self._changed:
             while not self._stopping and (scheduled := self._next()) is not None:
                 try:
@@ -140,13 +140,13 @@ class PollScheduler:
                 self._changed.wait(self._pause())
 
     def _pause(self) -> float | None:
-        """Seconds until somebody is due; None where only the end of a turn or a new entry brings anything."""
+        """Seconds until something is due. None if only the end of a turn or a new entry matters."""
         if not self._heap or self._in_hand >= self._most_in_hand:
             return None
         return max(0.0, self._heap[0].at - self._clock())
 
     def _next(self) -> Scheduled | None:
-        """Who is due longest, with a place in hand; None where nobody is due or there is no place."""
+        """The worker that is due longest, with a place for it. None if none is due or there is no place."""
         now = self._clock()
         while self._heap and self._in_hand < self._most_in_hand and self._heap[0].at <= now:
             due = heapq.heappop(self._heap)
@@ -172,7 +172,7 @@ class PollScheduler:
             self._waits = (now, waited), (begin, longest)
 
     def _take_turns(self, scheduled: Scheduled | None) -> None:
-        """Turns on a thread, one after another as long as somebody is due."""
+        """Turns on a thread, one after another while something is due."""
         while scheduled is not None:
             threading.current_thread().name = f"poll {scheduled.name}"
             following = self._turn_of(scheduled)
@@ -188,8 +188,8 @@ class PollScheduler:
         try:
             with taking_turns(turn):
                 return scheduled.take_turn()
-        except BaseException:  # whatever it is, the place in hand must come back
-            log.exception("%s: its turn failed, and comes again", scheduled.name)
+        except BaseException:  # whatever it is, the place must be given back
+            log.exception("%s: its turn failed and will be repeated", scheduled.name)
             return self._clock() + AFTER_A_FAULT
         finally:
             turn.leave()
@@ -202,7 +202,7 @@ class PollScheduler:
             self._put(scheduled, self._clock() if again else following)
 
     def _fell_silent(self) -> bool:
-        """Give the place in hand back; False where too many are silent already."""
+        """Give the place back. False if too many are silent already."""
         with self._changed:
             if self._silent >= self._most_silent:
                 return False
@@ -218,7 +218,7 @@ class PollScheduler:
 
 
 class _PollTurn:
-    """What the thread of a poll holds; see collectors.deadline.Turn."""
+    """The right to work, held by the thread of a poll; see collectors.deadline.Turn."""
 
     def __init__(self, scheduler: PollScheduler) -> None:
         self._scheduler = scheduler

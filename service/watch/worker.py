@@ -1,4 +1,4 @@
-"""When: one worker per database, each with its own session, so that none waits for another."""
+"""When to poll: one worker per database, each with its own session, so that none waits for another."""
 
 import logging
 import threading
@@ -26,27 +26,27 @@ from service.watch.scheduler import PollScheduler
 log = logging.getLogger("latchscope.loop")
 
 LATE_SECONDS = 1.0
-"""A poll that begins so long after its time is late; the interval told is then the one in fact."""
+"""A poll that starts this much after its time is late. Then the reported interval is the real one."""
 ROUND_TRIPS_KEPT = 240
-"""Polls whose quickest statement tells how far away the database is: an hour at 15 s."""
+"""Polls whose fastest statement shows how far away the database is: an hour at 15 s."""
 
 
 class ConnectionOpener(Protocol):
     """Where sessions come from."""
 
     def open(self, watched: MonitoredDatabase) -> Connection:
-        """A fresh session. Raises SessionError in the class of its cure."""
+        """A new session. Raises SessionError in the class of its cure."""
         ...
 
     def credential(self, watched: MonitoredDatabase) -> str:
-        """A fingerprint of the credential in force. Raises SetupError."""
+        """A fingerprint of the current password. Raises SetupError."""
         ...
 
 
 class Worker:
-    """Polls one database, in turns a scheduler gives it, until it is told to stop.
+    """Polls one database, in turns from a scheduler, until it is stopped.
 
-    `step` is one attempt; a test may call it in its own time.
+    `step` is one attempt; tests call it directly.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Worker:
         grouped: bool = True,
     ) -> None:
         """`holds`: whether the database is still ours to poll; `first`: time.monotonic() of the first poll, else at once;
-        `scheduler`: who gives turns, else one of its own; `grouped`: whether views are asked for in groups."""
+        `scheduler`: the source of turns, else its own; `grouped`: whether views are read in groups."""
         self.watched = watched
         self._opener = opener
         self._keeper = keeper
@@ -76,7 +76,7 @@ class Worker:
         self._grouping = Grouping(watched.name) if grouped else None
         self._due = first or time.monotonic()
         self._asked_for = self._due
-        """Moment for which the turn at hand, or the next one, was asked."""
+        """Moment that the current or next turn was requested for."""
         self._look_at = 0.0
         self._began: float | None = None
         self._in_turn = False
@@ -95,7 +95,7 @@ class Worker:
 
     @property
     def name(self) -> str:
-        """That of its database."""
+        """The name of its database."""
         return self.watched.name
 
     @property
@@ -108,12 +108,12 @@ class Worker:
         self._scheduler.add(self, self._due)
 
     def stop(self) -> None:
-        """Ask the worker to stop; it does not wait for a database that hangs."""
+        """Ask the worker to stop. It does not wait for a database that hangs."""
         self._stopping = True
         self._scheduler.hasten(self)
 
     def join(self, timeout: float) -> None:
-        """Wait for the worker, at most so long."""
+        """Wait for the worker, for at most this long."""
         if self._started:
             self._ended.wait(timeout)
 
@@ -123,13 +123,13 @@ class Worker:
         return self._started and not self._ended.is_set()
 
     def ask_for_samples(self) -> None:
-        """Sample waiting sessions after the next poll, which comes at once unless the database is being left in peace."""
+        """Sample waiting sessions after the next poll, which runs at once unless the database is in a pause."""
         self._asked = True
         if self._failures == 0:
             self._hurry()
 
     def resume_login(self) -> bool:
-        """Try the same credential once more, at an operator's word; False when login was not stopped."""
+        """Try the same password once more, on an operator's request. False if login was not stopped."""
         stopped, self._refused = self._refused is not None, None
         if stopped:
             self._hurry()
@@ -141,12 +141,12 @@ class Worker:
         self._scheduler.hasten(self)
 
     def take_turn(self) -> float | None:
-        """The poll or the look that is due, or the goodbye; time.monotonic() of the next one, None at the end."""
+        """Do the poll or the look that is due, or close. Returns time.monotonic() of the next one, None at the end."""
         now = time.monotonic()
         if not self._stopping:
             if self._hurried or min(now, self._asked_for) >= self._due:
                 self._poll(now)
-            elif self._looking:  # also where the poll is due by now: who queued for a look has not queued for a poll
+            elif self._looking:  # also if the poll is due by now: a turn for a look is not a turn for a poll
                 self._look(now)
         if self._stopping:
             self._drop()
@@ -166,10 +166,10 @@ class Worker:
         self._due, self._in_turn = next_poll(self.name, self._due, now, pause, self._in_turn)
         self._began, self._look_at = began, now
         if late > LATE_SECONDS and before is not None:
-            self.watched.pace = max(self.watched.pace, began - before)  # we have too much to do, and say so
+            self.watched.pace = max(self.watched.pace, began - before)  # we have too much to do, and report it
 
     def step(self) -> float:
-        """One attempt to poll; seconds until the next."""
+        """One attempt to poll. Returns the seconds until the next."""
         try:
             if not self._holds():
                 raise LeasesLost("another replica may poll it")
@@ -189,7 +189,7 @@ class Worker:
                 grouping=self._grouping,
             )
         except LeasesLost as lost:
-            log.info("%s: polled no more from here: %s", self.watched.name, lost)
+            log.info("%s: no longer polled from here: %s", self.watched.name, lost)
             self.stop()
             return self.watched.interval
         except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch over a database
@@ -205,7 +205,7 @@ class Worker:
         return self.watched.pace
 
     def _login_stopped(self) -> bool:
-        """Whether the credential in force is the one refused; one that cannot be read is no new one."""
+        """Whether the current password is the refused one. An unreadable one does not count as new."""
         if self._refused is None:
             return False
         try:
@@ -214,7 +214,7 @@ class Worker:
             return True
 
     def _confirm_what_began(self, published: Published) -> None:
-        """Run the confirming query of each trouble that just began, where the configuration wants it; a refusal is told."""
+        """Run the confirming query of each trouble that just began, if the configuration wants it. A refusal is recorded."""
         if not self._confirms or self._connection is None:
             return
         for change in published.episode_changes:
@@ -233,7 +233,7 @@ class Worker:
                     return
 
     def _look_for_blockers(self, published: Published) -> None:
-        """Find out who holds what sessions hang on; the next diagnosis tells."""
+        """Find out who holds what sessions hang on. The next diagnosis shows it."""
         if self._connection is None:
             return
         try:
@@ -244,18 +244,18 @@ class Worker:
             self._drop_unless_kept(error)
 
     def _next_burst(self, published: Published) -> Burst | None:
-        """A burst of samples until the next poll, while the row cache costs something or somebody asked for it."""
+        """A burst of samples until the next poll, while the row cache costs something or somebody requested it."""
         asked, self._asked = self._asked, False
         costly = published.delta is not None and published.diagnosis.severity is not Severity.INFO
         return Burst(published.snapshot.release) if asked or costly else None
 
     @property
     def _looking(self) -> bool:
-        """Whether waiting sessions are looked at until the next poll."""
+        """Whether waiting sessions are sampled until the next poll."""
         return self._burst is not None and not self._burst.spent and self._connection is not None
 
     def _look(self, now: float) -> None:
-        """One look of the burst, left out where it comes late: who has too much to do looks less."""
+        """One look of the burst. A late one is left out, so that an overloaded process looks less."""
         late, self._look_at = now - self._look_at, now + EVERY_SECONDS
         if late > EVERY_SECONDS or self._burst is None or self._connection is None:
             return
@@ -285,7 +285,7 @@ class Worker:
         return self.watched.interval if retry.pause is None else retry.pause
 
     def _drop_unless_kept(self, error: Exception) -> None:
-        """Give the session up, except where trying again on it is cheaper than a login."""
+        """Give the session up, unless a retry on it is cheaper than a login."""
         if not isinstance(error, SessionKept):
             self._drop()
 

@@ -1,7 +1,7 @@
-"""Who may do what: bearer tokens with roles; without tokens, whoever is on this machine.
+"""Who may do what: bearer tokens with roles. Without tokens, everybody on this machine.
 
-A browser cannot send a bearer token. Its user signs in with the token once and is known by a cookie; the token is
-also taken as the password of HTTP Basic.
+A browser cannot send a bearer token. Its user signs in once with the token, and a cookie identifies them. The token
+also works as the password of HTTP Basic.
 """
 
 import base64
@@ -27,7 +27,7 @@ _LOOPBACK = re.compile(r"^(?:127\.\d+\.\d+\.\d+|localhost|\[::1\])(?::\d+)?$", r
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who asks, and what they may do."""
+    """A caller and their rights."""
 
     name: str
     role: CallerRole
@@ -35,17 +35,17 @@ class Caller:
 
 SESSION = "latchscope_session"
 SESSION_SECONDS = 12 * 3600
-"""How long somebody stays signed in; a restart of the service ends it too."""
+"""How long a sign-in lasts. A restart of the service ends it too."""
 LOCAL = Caller("this machine", "operate")
 
 
 def read_tokens(path: Path) -> dict[str, Caller]:
-    """sha256 of a token → its owner. Raises BadSettings with the line that is wrong."""
+    """sha256 of a token → its owner. Raises BadSettings with the wrong line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         raise BadSettings(
-            f"auth.tokens_file {path} cannot be read; put the path right, or give the right to read it"
+            f"auth.tokens_file {path} cannot be read; correct the path, or give the right to read it"
         ) from None
     tokens: dict[str, Caller] = {}
     for number, line in enumerate(lines, 1):
@@ -55,34 +55,34 @@ def read_tokens(path: Path) -> dict[str, Caller]:
         if match is None:
             raise BadSettings(
                 f"auth.tokens_file {path} line {number}: write name, read or operate, sha256 of the token; "
-                "`printf %s TOKEN | sha256sum` makes it"
+                "`printf %s TOKEN | sha256sum` prints it"
             )
         tokens[match["digest"]] = Caller(match["name"], "operate" if match["role"] == "operate" else "read")
     if not tokens:
         raise BadSettings(
-            f"auth.tokens_file {path} holds no token, so nobody could ask anything; "
+            f"auth.tokens_file {path} has no token, so nobody could use the service; "
             "write a line of name, read or operate, sha256 of the token"
         )
     return tokens
 
 
 class Access:
-    """Decides about requests; its methods are FastAPI dependencies, asynchronous since they wait for nothing: no thread is
-    needed to find out who asks."""
+    """Decides about requests. Its methods are FastAPI dependencies. They are asynchronous because they never block, so
+    they need no thread."""
 
     def __init__(self, tokens: dict[str, Caller] | None, *, here_only: bool = True) -> None:
-        """`here_only`: whether only this machine can reach us, so that every request must name it as its host."""
+        """`here_only`: only this machine can reach the service, so every request must name it as its host."""
         self._tokens = tokens
         self._here_only = here_only
         self._key = secrets.token_bytes(32)
 
     @property
     def by_token(self) -> bool:
-        """Whether tokens are asked for, so that a browser's user may sign in."""
+        """Whether requests need tokens, so that a browser's user may sign in."""
         return self._tokens is not None
 
     def sign_in(self, request: Request, token: str) -> tuple[Caller, str] | None:
-        """The owner of a token and the cookie that stands for it; None where nobody owns it. Raises 403."""
+        """The owner of a token and their cookie. None if the token is unknown. Raises 403."""
         _from_own_page(request, "a sign-in", by_origin=False)
         digest = hashlib.sha256(token.strip().encode()).hexdigest()
         caller = self._owner(digest)
@@ -92,7 +92,7 @@ class Access:
         return caller, f"{digest[:16]}.{expires}.{self._mac(digest, expires)}"
 
     def sign_out(self, request: Request) -> None:
-        """Let nobody else's page do it. Raises 403."""
+        """Refuse requests from foreign pages. Raises 403."""
         _from_own_page(request, "a sign-out", by_origin=False)
 
     def _owner(self, digest: str) -> Caller | None:
@@ -103,7 +103,7 @@ class Access:
         return hmac.new(self._key, f"{digest}.{expires}".encode(), hashlib.sha256).hexdigest()
 
     def _signed_in(self, request: Request) -> Caller | None:
-        """Whom the cookie of a request stands for."""
+        """The caller that the cookie of a request identifies."""
         start, _, rest = request.cookies.get(SESSION, "").partition(".")
         expires, _, mac = rest.partition(".")
         if not expires.isdecimal() or len(expires) > 12 or int(expires) < time.time():
@@ -114,7 +114,7 @@ class Access:
         return None
 
     async def reader(self, request: Request) -> Caller:
-        """Whoever may read. Raises 401, or 403 without tokens."""
+        """A caller who may read. Raises 401, or 403 without tokens."""
         return self._reader(request)
 
     def _reader(self, request: Request) -> Caller:
@@ -130,7 +130,7 @@ class Access:
         raise HTTPException(401, "send a token of auth.tokens_file: Authorization: Bearer <token>", headers=challenge)
 
     async def operator(self, request: Request) -> Caller:
-        """Whoever may change state or load a database. Raises 401 or 403."""
+        """A caller who may change state or load a database. Raises 401 or 403."""
         caller = self._reader(request)
         if caller.role != "operate":
             raise HTTPException(403, f"{caller.name} may read; this needs the role operate")
@@ -145,7 +145,7 @@ class Access:
 
 
 def _for_this_machine(request: Request) -> None:
-    """Without tokens a page of somebody else's site must not use the reader's browser: its name may lead here at any time."""
+    """Without tokens a foreign page must not use the reader's browser: its host name may point here at any time."""
     host = request.headers.get("host", "")
     if not _LOOPBACK.match(host):
         raise HTTPException(
@@ -155,16 +155,16 @@ def _for_this_machine(request: Request) -> None:
 
 
 def _from_own_page(request: Request, what: str, *, by_origin: bool) -> None:
-    """A browser sends along what lets its user in, also with what a page of somebody else's site makes it send.
+    """A browser also sends its user's credentials with requests that a foreign page makes it send.
 
-    `by_origin`: the page must be of our own scheme, host and port even where the browser calls it the same site; behind a
-    proxy we do not know them.
+    `by_origin`: the page must have our own scheme, host and port, even if the browser calls it the same site. Behind a
+    proxy they are unknown.
     """
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     own_site = site in ("same-origin", "none")
     own_origin = origin is None or origin.lower() == f"{request.url.scheme}://{request.headers.get('host', '')}".lower()
     if (site and not own_site) or (not own_origin and (by_origin or not site)):
-        raise HTTPException(403, f"{what} are taken from our own pages only; send a token as Bearer")
+        raise HTTPException(403, f"{what} are accepted only from our own pages; send a token as Bearer")
 
 
 def _token(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""Every route of the service, put together: REST, pages, /metrics, static files."""
+"""Every route of the service: REST, pages, /metrics, static files."""
 
 from collections.abc import Callable
 
@@ -55,7 +55,7 @@ def build_web(
     registry: CollectorRegistry,
     ready: Callable[[], Readiness],
 ) -> None:
-    """Give the app its routes. Raises BadSettings where the tokens cannot be read."""
+    """Give the app its routes. Raises BadSettings if the tokens cannot be read."""
     tokens = read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None
     access = Access(tokens, here_only=settings.loopback)
     audit = Audit(settings.auth.audit_file)
@@ -89,7 +89,7 @@ def build_web(
         problems_pages(),
         api_pages(access),
     )
-    # Their routes are whole already; include_router would make each a second time, at the first request.
+    # Their routes are complete already. include_router would build each again, at the first request.
     for router in routers:
         app.router.routes.extend(router.routes)
     app.mount("/static", static, name="static")

@@ -1,4 +1,4 @@
-"""Threads of their own for routes that must answer while all others wait for the store."""
+"""Separate threads for routes that must answer while all others wait for the store."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial, wraps
@@ -12,16 +12,16 @@ Told = TypeVar("Told")
 
 
 class Bulkhead:
-    """So many threads, which its routes share among themselves and with nobody else.
+    """A number of threads that its routes share with no others.
 
-    The routes of the framework share 40. A store that hangs holds every one of them, and whoever asks next waits in line.
+    The routes of the framework share 40. A store that hangs holds all of them, and the next request waits in line.
     """
 
     def __init__(self, threads: int) -> None:
         self._limiter = CapacityLimiter(threads)
 
     def __call__(self, route: Callable[Given, Told]) -> Callable[Given, Awaitable[Told]]:
-        """The route, in one of these threads."""
+        """The route, run in one of these threads."""
 
         @wraps(route)
         async def in_own_thread(*args: Given.args, **members: Given.kwargs) -> Told:

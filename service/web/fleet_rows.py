@@ -1,4 +1,4 @@
-"""Rows of the fleet: every database in short, from what the board has in memory, and the fleet as a whole."""
+"""Rows of the fleet: every database in short, from the board in memory, and the fleet as a whole."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from service.web.fleet_schemas import CauseFoundOut, DatabaseOut, FailureOut, La
 
 NEW = timedelta(hours=1)
 ORDER: Sequence[State] = get_args(State)
-"""The worst first; No data after what is fine."""
+"""The worst first. No data comes after fine."""
 TROUBLED: Sequence[State] = ORDER[:3]
 OF_NOW: Mapping[str, str] = {
     **{
@@ -26,11 +26,11 @@ OF_NOW: Mapping[str, str] = {
     "cause_name": "name",
     "cause_title": "title",
 }
-"""Member of a row → the member of the last poll's summary, told only while that may be shown as now."""
+"""Member of a row → the member of the last poll's summary, only while that is current."""
 
 
 class FleetRows:
-    """Rows with what the store knows beside the board; without it they are drawn all the same."""
+    """Rows, with data from the store beside the board. Without the store they are drawn all the same."""
 
     def __init__(self, store: Repository) -> None:
         self._past = FleetPast(store)
@@ -42,18 +42,18 @@ class FleetRows:
         return tuple(database_out(each, marks.get(each.name)) for each in watched)
 
     def row(self, watched: MonitoredDatabase) -> DatabaseOut:
-        """One database, for which the store is asked about that one alone."""
+        """One database; the store is read only for that one."""
         marks = self._past.marks(watched.name)
         self._past.fill_hours((watched,))
         return database_out(watched, marks.get(watched.name))
 
     def overview(self, board: Iterable[MonitoredDatabase]) -> OverviewOut:
-        """Every database, and how many stand how."""
+        """Every database, and how many are in each state."""
         return overview_out(self.all(board))
 
 
 def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) -> DatabaseOut:
-    """One database in short; what the last poll told only while it may be shown as now."""
+    """One database in short. Figures of the last poll only while they are current."""
     summary = watched.summary
     shown = summary if watched.up else None
     told: dict[str, Any] = {field: getattr(shown, member, None) for field, member in OF_NOW.items()}
@@ -109,12 +109,12 @@ def _mark(marked: MarkOutcome | None) -> LastMarkOut | None:
 
 
 def is_troubled(row: DatabaseOut) -> bool:
-    """Whether a cause was found that costs something; one that costs nothing is found in a database that is fine."""
+    """Whether a cause was found that costs something. One that costs nothing is found in a healthy database."""
     return row.cause is not None and row.state in TROUBLED
 
 
 def having(board: Iterable[MonitoredDatabase]) -> Mapping[str, tuple[CauseFoundOut, ...]]:
-    """Cause → the databases in trouble whose first finding it is, the dearest first."""
+    """Cause → the databases in trouble with it as first finding, the most expensive first."""
     found: dict[str, tuple[CauseFoundOut, ...]] = {}
     for row in sorted(filter(is_troubled, map(database_out, board)), key=_rank):
         impact = row.impact or Impact(share_of_db_time=None, waiting_sessions=None)
@@ -131,7 +131,7 @@ def having(board: Iterable[MonitoredDatabase]) -> Mapping[str, tuple[CauseFoundO
 
 
 def overview_out(rows: Sequence[DatabaseOut]) -> OverviewOut:
-    """How many of these databases stand how."""
+    """How many of these databases are in each state."""
     now = datetime.fromtimestamp(time.time(), UTC)
     troubled = [row for row in rows if row.state in TROUBLED]
     worst = min(troubled, key=_rank, default=None)
@@ -153,6 +153,6 @@ def overview_out(rows: Sequence[DatabaseOut]) -> OverviewOut:
 
 
 def _rank(row: DatabaseOut) -> tuple[int, float, str]:
-    """The worst state first, in it the dearest."""
+    """The worst state first, in it the most expensive."""
     cost = row.impact.share_of_db_time or 0.0 if row.impact else 0.0
     return ORDER.index(row.state), -cost, row.name

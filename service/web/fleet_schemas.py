@@ -1,4 +1,4 @@
-"""The JSON of watched databases in short, of the fleet as a whole and of causes with who has them; names are a contract."""
+"""The JSON of watched databases in short, of the fleet, and of causes with their databases. Names are a contract."""
 
 from datetime import datetime
 
@@ -22,13 +22,13 @@ class FailureOut(BaseModel):
 
 
 class LastMarkOut(BaseModel):
-    """The last change mark of a database, and what became of the trouble it was about."""
+    """The last change mark of a database, and its effect on the trouble."""
 
     id: str
     at: datetime
     text: str
     outcome: Outcome
-    verdict: str | None = Field(description="the same as a sentence; null where no trouble lasted at the mark")
+    verdict: str | None = Field(description="the same as a sentence; null if no trouble was open at the mark")
 
 
 class DatabaseOut(BaseModel):
@@ -39,38 +39,36 @@ class DatabaseOut(BaseModel):
     up: bool
     data_age_seconds: float | None = Field(description="seconds since the last good poll; null before the first")
     interval_seconds: float
-    polled_by: str | None = Field(description="the replica that polls it; null while none does")
+    polled_by: str | None = Field(description="the replica that polls it; null if none does")
     release: str | None
     mechanism: str | None
     instance: str | None
     started_at: datetime | None = Field(description="instance start, UTC")
-    state: State = Field(description="how it stands, as people read it")
+    state: State = Field(description="its state, as people read it")
     since: datetime | None = Field(
-        description="since when: begin of the trouble, of the longest wait that has not ended where that is earlier, or of "
-        "the failure; null where it is well"
+        description="since when: begin of the trouble, of the longest open wait if that is earlier, or of "
+        "the failure; null if it is well"
     )
     severity: Severity | None
     headline: str | None
-    impact: Impact | None = Field(description="what waits cost now; null where it is not known")
+    impact: Impact | None = Field(description="current cost of waits; null if unknown")
     cause: str | None = Field(description="cause of the first finding")
-    cause_name: str | None = Field(description="what the cause is called in a list")
+    cause_name: str | None = Field(description="the name of the cause in a list")
     cause_title: str | None = Field(description="what is wrong, as a sentence")
     do_now: str | None = Field(description="the one thing to do, in one line")
     surface: Surface | None
-    cache: str | None = Field(description="the cache in trouble; null where it is none or not known")
+    cache: str | None = Field(description="the cache in trouble; null if there is none or it is unknown")
     confidence: Confidence | None
-    easing: Easing | None = Field(
-        description="a trouble that the last poll did not show any more; null where there is none"
-    )
-    last_mark: LastMarkOut | None = Field(description="the last change mark; null where none was set")
+    easing: Easing | None = Field(description="a trouble that the last poll no longer showed; null if there is none")
+    last_mark: LastMarkOut | None = Field(description="the last change mark; null if none was set")
     last_hour: tuple[float | None, ...] = Field(
-        description="share of DB time lost by the minute, the last value of the minute under way; null where it is not known"
+        description="share of DB time lost by the minute, the last value of the current minute; null if unknown"
     )
     failure: FailureOut | None
 
 
 class WorstOut(BaseModel):
-    """The database that stands worst."""
+    """The database in the worst state."""
 
     name: str
     state: State
@@ -80,11 +78,11 @@ class WorstOut(BaseModel):
 
 
 class OverviewOut(BaseModel):
-    """Every watched database in one call, and how many stand how."""
+    """Every watched database in one call, and how many are in each state."""
 
     at: datetime
     states: dict[State, int] = Field(description="how many databases are in each state; every state is there")
-    worst: WorstOut | None = Field(description="the worst of those in trouble; null where all is well")
+    worst: WorstOut | None = Field(description="the worst of those in trouble; null if all is well")
     new: tuple[str, ...] = Field(description="databases whose trouble began within the last hour")
     easing: tuple[str, ...] = Field(description="databases whose trouble eases")
     databases: tuple[DatabaseOut, ...] = Field(description="in the order of the configuration")
@@ -107,7 +105,7 @@ class CauseOut(BaseModel):
 
 
 class CauseFoundOut(BaseModel):
-    """A database that has a cause now, and what its first finding of it says."""
+    """A database that has a cause now, and its first finding of it."""
 
     name: str
     state: State
@@ -118,9 +116,9 @@ class CauseFoundOut(BaseModel):
 
 
 class CauseWholeOut(Cause):
-    """A cause of the catalogue, its remedy and risk told as paragraphs as well, and the databases that have it now."""
+    """A cause of the catalogue, its remedy and risk also as paragraphs, and the databases that have it now."""
 
-    found_at: tuple[CauseFoundOut, ...] = Field((), description="the dearest first")
+    found_at: tuple[CauseFoundOut, ...] = Field((), description="the most expensive first")
 
     @computed_field  # type: ignore[prop-decorator]
     @property

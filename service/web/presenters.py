@@ -1,4 +1,4 @@
-"""What REST and pages show of the board: the last publication of a database, laid out as the schemas want it."""
+"""What REST and pages show of the board: the last publication of a database, in the form of the schemas."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace
@@ -36,19 +36,19 @@ from service.web.schemas import (
 
 
 def diagnosis_of(watched: MonitoredDatabase) -> Diagnosis:
-    """The current diagnosis; where there is none, one that says why everything is undetermined."""
+    """The current diagnosis. Without one, a diagnosis that says why everything is undetermined."""
     if watched.current is not None:
         return watched.current.whole
     release = watched.published.snapshot.release if watched.published else None
     if watched.failure is not None:
         why = f"the database does not answer: {watched.failure.why}"
         return cannot_tell(NotComparable(watched.name, release, why, "restore the connection; polling goes on"))
-    why = "no poll has come back yet" if watched.published is None else "the last poll is too old to speak of now"
+    why = "no poll has finished yet" if watched.published is None else "the last poll is too old"
     return cannot_tell(NotComparable(watched.name, release, why, "wait for the next poll"))
 
 
 def told_now(store: Repository, watched: MonitoredDatabase) -> Diagnosis:
-    """The current diagnosis with its episodes, and with what eases said first."""
+    """The current diagnosis with its episodes, starting with what eases."""
     diagnosis, lasting = diagnosis_of(watched), watched.episodes.open
     easing = easing_of(diagnosis, lasting)
     more = {"easing": easing, "headline": with_easing(diagnosis.headline, easing)}
@@ -56,7 +56,7 @@ def told_now(store: Repository, watched: MonitoredDatabase) -> Diagnosis:
 
 
 def told_at(store: Repository, watched: MonitoredDatabase, at: datetime) -> Diagnosis:
-    """The diagnosis of a past time with the episodes that lasted then. Raises what the store does."""
+    """The diagnosis of a past time with the episodes that were open then. Raises what the store does."""
     diagnosis = diagnosis_at(store, watched.name, at)
     found = episode_page(store, [watched], watched.name, Window(at - GRACE, at + GRACE), None, limit=100).items
     return diagnosis.model_copy(
@@ -190,7 +190,7 @@ def episode_page(
     cursor: str | None,
     limit: int,
 ) -> EpisodePage[Episode]:
-    """Kept episodes, newest first; the first page has those of this moment too, which may not be written yet.
+    """Kept episodes, newest first. The first page includes current ones, which may not be stored yet.
 
     Raises BadCursor.
     """

@@ -1,4 +1,4 @@
-"""What requests about time ask for, read from their query; what cannot be understood is 422 with the way out."""
+"""Query parameters about time. An invalid one gives 422 with the way out."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -14,11 +14,11 @@ from service.store.queries.history import BadCursor
 T = TypeVar("T")
 
 BeginQuery = Annotated[str, Query(description="RFC 3339 with a zone, or relative to now such as -6h")]
-EndQuery = Annotated[str, Query(description="as begin; without it, now")]
-AtQuery = Annotated[str | None, Query(description="a past time, as begin; without it, now")]
+EndQuery = Annotated[str, Query(description="as begin; default: now")]
+AtQuery = Annotated[str | None, Query(description="a past time, as begin; default: now")]
 CursorQuery = Annotated[str | None, Query(min_length=1, description="from the address of the next page")]
 LimitQuery = Annotated[int, Query(ge=1, le=1000)]
-WholeQuery = Annotated[int | None, Query(ge=1, le=1000, description="so many at once; without it, all")]
+WholeQuery = Annotated[int | None, Query(ge=1, le=1000, description="most entries per page; default: all")]
 
 
 def requested_window(begin: str, end: str) -> Window:
@@ -32,7 +32,7 @@ def requested_time(at: str) -> datetime:
 
 
 def understood(read: Callable[[], T]) -> T:
-    """What `read` gives; a cursor or a time that cannot be understood is 422."""
+    """The result of `read`. An invalid cursor or time is 422."""
     try:
         return read()
     except (BadCursor, BadWindow) as error:
@@ -40,12 +40,12 @@ def understood(read: Callable[[], T]) -> T:
 
 
 def part_of(items: Sequence[T], key: Callable[[T], str], cursor: str | None, limit: int | None) -> EpisodePage[T]:
-    """Some of a list in memory; the cursor is the key of the last one given. Raises HTTPException 422 for any other."""
+    """Part of a list in memory. The cursor is the key of the last entry. Raises HTTPException 422 for any other."""
     begin = 0
     if cursor is not None:
         keys = [key(item) for item in items]
         if cursor not in keys:
-            raise HTTPException(422, f"the list has no {cursor!r} to go on from; begin again without `cursor`")
+            raise HTTPException(422, f"the list has no {cursor!r} to continue from; start again without `cursor`")
         begin = keys.index(cursor) + 1
     found = tuple(items[begin:] if limit is None else items[begin : begin + limit])
     return EpisodePage(found, key(found[-1]) if found and begin + len(found) < len(items) else None)
@@ -54,7 +54,7 @@ def part_of(items: Sequence[T], key: Callable[[T], str], cursor: str | None, lim
 def link_next(
     request: Request, response: Response, within: Window | None, cursor: str | None, **more: object
 ) -> str | None:
-    """The address of what follows, told in the header `Link`; relative times have become those they stand for."""
+    """The address of the next page, for the header `Link`. Relative times become fixed ones."""
     if cursor is None:
         return None
     kept = [

@@ -1,4 +1,4 @@
-"""The JSON of the REST interface beside the Diagnosis itself; field names are a contract."""
+"""The JSON of the REST interface beside the Diagnosis itself. Field names are a contract."""
 
 from datetime import datetime
 from typing import Annotated
@@ -14,7 +14,7 @@ from service.intake.uploads import ReportPart
 
 
 class ChildOut(BaseModel):
-    """One child latch over the last interval. Counts are changes; ratios are null where they have no meaning."""
+    """One child latch over the last interval. Counts are changes; ratios are null if they have no meaning."""
 
     child: int
     cache: str = Field(description="parent caches, joined by +, or unknown")
@@ -53,7 +53,7 @@ class CacheOut(BaseModel):
     subordinate: int | None
     child: int | None
     gets: float | None
-    fastgets: float | None = Field(description="look-ups in the fast way, which gets do not count; null before 12.1")
+    fastgets: float | None = Field(description="look-ups by the fast way, which are not in gets; null before 12.1")
     share_of_gets: float | None = Field(description="share of all look-ups, gets and fastgets together")
     getmisses: float | None
     modifications: float | None
@@ -78,7 +78,7 @@ class ReadableOut(BaseModel):
         description="read, refused, closed (nobody can grant it on this kind of database), failed or not_asked"
     )
     why: str
-    without: str = Field(description="what cannot be told without it")
+    without: str = Field(description="what is unknown without it")
     sql: str | None = Field(description="what SYS runs to open it")
 
 
@@ -96,14 +96,14 @@ class CapabilitiesOut(BaseModel):
 
 
 class ResumeOut(BaseModel):
-    """What a resumed login led to."""
+    """The result of a resumed login."""
 
     database: str
     resumed: bool = Field(description="false when logins were not stopped")
 
 
 class EpisodeOut(BaseModel):
-    """One trouble from its start over its peak to its end; `end` is null while it lasts."""
+    """One trouble from its start over its peak to its end. `end` is null while it is open."""
 
     database: str
     cause: str
@@ -117,39 +117,39 @@ class EpisodeOut(BaseModel):
     peak_at: datetime
     peak_share_of_db_time: float | None
     headline: str
-    verdict: str | None = Field(description="whether a change mark ended it, and why; null where none was set")
+    verdict: str | None = Field(description="whether a change mark ended it, and why; null if none was set")
     prediction: PredictionScore | None = Field(
-        None, description="how the prediction made before that mark stood to what came; null where none was made"
+        None, description="the result of the prediction from before that mark; null if none was made"
     )
 
 
 class ConfirmationIn(BaseModel):
-    """Which cause's confirming query to run, and whether to ask for names once it has counted something."""
+    """Which cause's confirming query to run, and whether to read names if it counted something."""
 
     cause: str
     names: StrictBool = True
 
 
 class ConfirmationOut(BaseModel):
-    """What a confirming query gave."""
+    """The result of a confirming query."""
 
     database: str
     cause: str
     sql: str
     result: float
     seen: str | None = Field(
-        description="the container it ran in, and how much it saw from there; null where there are none"
+        description="the container it ran in, and how much it saw from there; null if there are none"
     )
     reading: str
     confirms: bool | None = Field(
-        description="null where the cause names no bound, and where a number that misses it did not see all containers"
+        description="null if the cause has no bound, and if a number that misses it does not cover all containers"
     )
     names: tuple[NamedRow, ...] = Field(description="up to five rows that name what was counted: column → cell")
-    unnamed: str | None = Field(description="why the names did not come; null where they did or there are none")
+    unnamed: str | None = Field(description="why the names are missing; null if they are not, or if there are none")
 
 
 class HoldersIn(BaseModel):
-    """How long and how often to look for holders at most; the looks take place within one statement."""
+    """How long and how often to look for holders at most. All looks are within one statement."""
 
     seconds: float = Field(2.0, gt=0, le=MOST_SECONDS)
     looks: int = Field(MOST_LOOKS, gt=0, le=MOST_LOOKS)
@@ -163,8 +163,8 @@ class HolderOut(BaseModel):
     cache: str
     looks: int
     share_of_looks: float
-    holds: int = Field(description="different holds that these looks met")
-    average_hold_microseconds: float | None = Field(description="null where the looks cannot tell")
+    holds: int = Field(description="different holds in these looks")
+    average_hold_microseconds: float | None = Field(description="null if the looks do not show it")
     sql_id: str | None
     module: str | None
     program: str | None
@@ -178,12 +178,12 @@ class HoldersOut(BaseModel):
     latch: str
     seconds: float
     looks: int
-    note: str | None = Field(description="what to hold against the profile, where every look shows the same")
+    note: str | None = Field(description="a warning, if every look shows the same")
     holders: tuple[HolderOut, ...]
 
 
 class SamplesOut(BaseModel):
-    """That waiting sessions are sampled from now to the next poll but one."""
+    """Waiting sessions are sampled until the next poll but one."""
 
     database: str
     asked: bool
@@ -207,7 +207,7 @@ class ReportShortOut(BaseModel):
 
 
 class ReportOut(ReportShortOut):
-    """An uploaded report with all that was told of it."""
+    """An uploaded report with all its diagnoses."""
 
     known: bool = Field(description="whether the same content had been uploaded before")
     diagnoses: tuple[ReportPart, ...]
@@ -215,7 +215,7 @@ class ReportOut(ReportShortOut):
 
 
 class Health(BaseModel):
-    """Whether the process, or all it needs, is there."""
+    """Whether the process, or everything it needs, is up."""
 
     status: str
 
@@ -231,7 +231,7 @@ class Problem(BaseModel):
 
 
 class SeriesOut(BaseModel):
-    """One figure over time: a value for each of `times`, null where it cannot be told, which is never zero."""
+    """One figure over time: a value for each of `times`, null if unknown, which is never zero."""
 
     metric: str
     title: str
@@ -253,19 +253,19 @@ class HistoryOut(BaseModel):
     times: tuple[datetime, ...]
     seconds: tuple[float | None, ...] = Field(description="seconds watched for each time; null in a gap")
     series: tuple[SeriesOut, ...]
-    next: str | None = Field(description="where the rest is; null where this is all")
+    next: str | None = Field(description="the address of the rest; null if this is all")
 
 
 class UsualFigureOut(BaseModel):
-    """What is usual for one figure, a value for each of `hours`."""
+    """The usual range of one figure, a value for each of `hours`."""
 
     figure: str
-    metric: str | None = Field(description="the metric of the history that it stands beside; null where there is none")
+    metric: str | None = Field(description="the matching metric of the history; null if there is none")
     values: tuple[UsualRange | None, ...] = Field(description="null in an hour without enough history")
 
 
 class UsualOut(BaseModel):
-    """What is usual for a database, hour by hour, from its own last twelve weeks."""
+    """The usual figures of a database, hour by hour, from its own last twelve weeks."""
 
     database: str
     hours: tuple[datetime, ...] = Field(description="the begin of each hour")
@@ -273,14 +273,14 @@ class UsualOut(BaseModel):
 
 
 def _written(at: object) -> object:
-    """A time as text: a bare number is most likely meant for something else, and 0 would be 1970."""
+    """A time as text. A bare number is probably a mistake, and 0 would be 1970."""
     if isinstance(at, int | float):
         raise ValueError("write it as text, in RFC 3339 with a zone, such as 2026-03-01T12:00Z")
     return at
 
 
 class MarkIn(BaseModel):
-    """What was changed, and when; now without a time."""
+    """A change and its time; default now."""
 
     text: str
     at: Annotated[datetime, BeforeValidator(_written)] | None = Field(None, description="RFC 3339 with a zone")

@@ -1,7 +1,7 @@
-"""The web server: uvicorn with what it lacks against clients that are slow, many or rude.
+"""The web server: uvicorn with protection against clients that are slow, many or rude.
 
-A connection has so long to say what it wants, to send it, and to take its answer. There are so many connections at most,
-fewer than there are file descriptors; who comes beyond that takes the place of whoever has been idle the longest.
+A connection has limited time for its request and for its answer. The number of connections is limited to less than the
+file descriptors. One more takes the place of the connection that has been idle the longest.
 """
 
 import asyncio
@@ -21,31 +21,31 @@ log = logging.getLogger("latchscope.web")
 
 MOST_CONNECTIONS = 500
 BACKLOG = 128
-"""Connections that may wait to be taken up. asyncio takes up as many at once, so the descriptors must do for them too."""
+"""Connections that may wait for acceptance. asyncio accepts as many at once, so the descriptors must be enough for them too."""
 HEADER_SECONDS = 10.0
 """To send the head of a request, from the connection or the first byte on."""
 BODY_SECONDS = 300.0
 """To send the body of a request."""
 ANSWER_SECONDS = 120.0
-"""To take an answer that is ready."""
+"""To read an answer that is ready."""
 LOOK_SECONDS = 2.0
 OWN_DESCRIPTORS = 150
-"""For the store, files, streams and what the interpreter needs."""
+"""Descriptors for the store, files, streams and the interpreter."""
 WANTED_DESCRIPTORS = 4096
 SAY_AGAIN_SECONDS = 60.0
 GRACE_SECONDS = 1
-"""For answers under way when we are told to stop."""
+"""Seconds for current answers when we have to stop."""
 END_SECONDS = 4.0
-"""From the signal to the end at the latest."""
+"""Most seconds from the signal to the end."""
 
 
 class PatientProtocol(H11Protocol):
-    """One connection, looked at every two seconds."""
+    """One connection, checked every two seconds."""
 
     most_connections = MOST_CONNECTIONS
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, or refuse it where there is no room."""
+        """Accept the connection, or refuse it if there is no room."""
         self._waiting_since = self._emptied_at = self.loop.time()
         self._looks: asyncio.TimerHandle | None = None
         super().connection_made(transport)
@@ -72,20 +72,20 @@ class PatientProtocol(H11Protocol):
         super().on_response_complete()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Whoever asks for a WebSocket gets an ordinary answer; it is not worth a line in the log."""
+        """A request for a WebSocket gets an ordinary answer. It is not worth a log line."""
 
     @property
     def _idle(self) -> bool:
-        """Whether nothing of a request has come that is not answered."""
+        """Whether no unanswered request has started."""
         return self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]
 
     @property
     def _busy(self) -> bool:
-        """Whether we owe an answer."""
+        """Whether we still have to answer."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def _made_room(self) -> bool:
-        """Close whoever has waited the longest without asking for anything; False where all are being served."""
+        """Close the connection that has been idle the longest. False if all are busy."""
         others = [each for each in self.connections if isinstance(each, PatientProtocol) and each is not self]
         idle = min((each for each in others if not each._busy), key=lambda each: each._waiting_since, default=None)
         if idle is None:
@@ -95,7 +95,7 @@ class PatientProtocol(H11Protocol):
         return True
 
     def _look(self) -> None:
-        """End a connection whose client takes too long over what it has to do."""
+        """End a connection whose client is too slow."""
         now = self.loop.time()
         if not self.transport.get_write_buffer_size():
             self._emptied_at = now
@@ -114,7 +114,7 @@ def guarded(app: Any, **more: Any) -> uvicorn.Config:
 
 
 class Server(uvicorn.Server):
-    """Ends the streams before it waits for the answers under way, since a stream would never end by itself."""
+    """Ends the streams before it waits for current answers, because a stream never ends by itself."""
 
     def __init__(self, app: Any, end: Callable[[], None] = lambda: None) -> None:
         """`end`: called when all is in order after a signal, and at the latest END_SECONDS after it."""
@@ -124,12 +124,12 @@ class Server(uvicorn.Server):
         logging.getLogger("uvicorn.error").addFilter(_not_noise)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin, with our own way to say that there are no descriptors left."""
+        """Start, with our own message for missing descriptors."""
         asyncio.get_running_loop().set_exception_handler(self._loop_failed)
         await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal: stop, and set a limit to it. Event loop and interpreter would wait for threads that hang."""
+        """On a signal: stop, with a time limit. Event loop and interpreter would wait for threads that hang."""
         if not self.should_exit:
             last = threading.Timer(END_SECONDS, self._late)
             last.daemon = True
@@ -137,17 +137,17 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop the app's feed, then everything as usual."""
+        """Stop the app's feed, then the rest as usual."""
         self.config.app.state.feed.stop()  # type: ignore[union-attr]
         await super().shutdown(sockets)
         self._end()
 
     def _late(self) -> None:
-        log.warning("not all of it ended within %g s; what is in memory goes to the spool", END_SECONDS)
+        log.warning("not everything ended within %g s; polls in memory go to the spool", END_SECONDS)
         self._end()
 
     def _loop_failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """asyncio tells of every connection that it has no descriptor for; once a minute is enough."""
+        """asyncio reports every connection without a descriptor. Once a minute is enough."""
         if "out of system resource" not in str(context.get("message")):
             loop.default_exception_handler(context)
         elif loop.time() - self._said_at > SAY_AGAIN_SECONDS:
@@ -161,12 +161,12 @@ class Server(uvicorn.Server):
 
 
 def _not_noise(record: logging.LogRecord) -> bool:
-    """What anybody can make uvicorn say as often as they like is not said."""
+    """Drops messages that any client could trigger at will."""
     return record.getMessage() != "Invalid HTTP request received."
 
 
 def provide_descriptors(databases: int) -> None:
-    """Raise the limit of file descriptors as far as we may; say so where it stays low, and take fewer connections then."""
+    """Raise the limit of file descriptors as far as allowed. If it stays low, log it and accept fewer connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = OWN_DESCRIPTORS + 3 * databases + BACKLOG
     wanted = max(WANTED_DESCRIPTORS, needed + MOST_CONNECTIONS)

@@ -1,1 +1,1 @@
-"""Figures of many items in one row: how they are packed, read and written."""
+"""Figures of many items in one row: packing, reading and writing."""

@@ -1,7 +1,7 @@
 """Figures of many buckets packed into bytes for each item of a view, in pieces, so that one series is read alone.
 
 A body has a head, the numbers of its items, where its pieces end, and the pieces. Each piece has some of the items, in
-ascending order, and is compressed by itself. In it every item has a place for every bucket, so that the place of a
+ascending order, and is compressed separately. In it every item has a place for every bucket, so that the place of a
 figure is known before it is read.
 """
 
@@ -29,7 +29,7 @@ from service.store.figures.codec import (
 
 OLDER, VERSION = b"\x01", b"\x02"
 _HEAD = struct.Struct("<IHII")
-"""Behind the version: how many items, buckets, items of a piece, and bytes of the numbers of the items."""
+"""After the version: how many items, buckets, items of a piece, and bytes of the numbers of the items."""
 _KINDS = ("<i4", "<i8", "<f8")
 _FEWEST, _PIECES = 16, 16
 """Items of a piece, of which fewer compress worse; of a view of thousands a piece is a sixteenth."""
@@ -120,7 +120,7 @@ def _older(place: int, body: bytes, wanted: Chooser | None) -> BucketSeries:
 
 
 def _plan(items: Items, size: int, wanted: Chooser | None) -> Iterator[_Piece]:
-    """The pieces that have wanted items."""
+    """The pieces with wanted items."""
     chosen = None if wanted is None else wanted(items)
     for number, begin in enumerate(range(0, len(items), size)):
         some = items[begin : begin + size]
@@ -131,7 +131,7 @@ def _plan(items: Items, size: int, wanted: Chooser | None) -> Iterator[_Piece]:
 
 
 def _kinds(values: Values) -> NDArray[np.int8]:
-    """Of what kind the numbers of each item are: the least that holds all of them."""
+    """The kind of number of each item: the smallest that holds all of them."""
     small = np.abs(values) < 2**31
     kinds: NDArray[np.int8] = (
         np.where(is_whole(values), np.where(small, 0, 1), 2).max(axis=1, initial=0).astype(np.int8)
@@ -186,7 +186,7 @@ def _decompressed(body: bytes, begin: int, end: int) -> bytes:
 
 
 _EXPECTED = 4
-"""How many times its size a piece is expected to have when it is decompressed; more only takes longer."""
+"""The expected ratio of decompressed size to size. More only takes longer."""
 
 
 def _numbers(layout: _Layout, pieces: Sequence[tuple[int, Items, bytes]]) -> BucketSeries:

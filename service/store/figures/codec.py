@@ -1,8 +1,8 @@
-"""Figures of a poll packed into bytes and back, exactly; those of many buckets are packed by `figures.buckets`.
+"""Figures of a poll packed into bytes and back, exactly. `figures.buckets` packs those of many buckets.
 
-A body is a version byte and a zlib stream. In it stand the numbers of the items as differences, and the figures as
-whole numbers of four or eight bytes where they are whole, else as doubles; bytes of equal weight lie together, because
-that is what compresses.
+A body is a version byte and a zlib stream. It has the numbers of the items as differences, and the figures as
+whole numbers of four or eight bytes if they are whole, else as doubles. Bytes of equal weight are together, because
+that compresses best.
 """
 
 import zlib
@@ -17,20 +17,20 @@ Items = NDArray[np.int64]
 Chooser = Callable[[Items], NDArray[np.bool_]]
 """Which of these items are wanted."""
 Values = NDArray[np.float64]
-"""Numbers; where one stands for a time or a span, NaN says that there is none."""
+"""Numbers. In a time or a span, NaN means that there is none."""
 VERSION = b"\x01"
 MINUS_ZERO = np.iinfo(np.int64).min
 """The bits of a zero with a sign, as a whole number has none."""
 WHOLE = 2.0**53
-"""From here on a double does not tell neighbouring whole numbers apart, and is kept as it is."""
+"""From here on a double cannot separate neighbouring whole numbers, so it is kept as it is."""
 
 
 class DamagedFigures(ValueError):
-    """Bytes that are no figures of a version we know."""
+    """Bytes that are not figures of a known version."""
 
 
 def pack(items: Items, values: Values) -> bytes:
-    """The figures of one poll; the numbers of the items in ascending order."""
+    """The figures of one poll, the numbers of the items in ascending order."""
     return VERSION + zlib.compress(len(items).to_bytes(4, "little") + item_planes(items) + _numbers(values), 1)
 
 
@@ -108,31 +108,31 @@ class _Reader:
         self._at = 0
 
     def take(self, size: int) -> memoryview:
-        """So many bytes."""
+        """This many bytes."""
         begin, self._at = self._at, self._at + size
         if self._at > len(self._data):
             raise DamagedFigures("these figures are cut off")
         return self._data[begin : self._at]
 
     def count(self) -> int:
-        """A whole number that tells how many of something follow."""
+        """A whole number that is a count of what follows."""
         return int.from_bytes(self.take(4), "little")
 
     def mask(self, count: int) -> NDArray[np.bool_]:
-        """So many bits."""
+        """This many bits."""
         return np.unpackbits(np.frombuffer(self.take((count + 7) // 8), "u1"), count=count).view(bool)
 
     def items(self) -> Items:
         return items_of(bytes(self.take(4 * self.count())))
 
     def planes(self, count: int, kind: str) -> NDArray[Any]:
-        """So many numbers, which are written byte by byte."""
+        """This many numbers, written byte by byte."""
         size = int(kind[-1])
         planes = np.frombuffer(self.take(count * size), "u1").reshape(size, count)
         return planes.T.copy().view(kind).reshape(count)
 
     def numbers(self, count: int) -> Values:
-        """So many figures, as `_numbers` wrote them."""
+        """This many figures, as `_numbers` wrote them."""
         width, mixed = self.take(2)
         if not mixed:
             return self.planes(count, f"<i{width}").astype(float)
@@ -144,4 +144,4 @@ class _Reader:
 
 
 _EXPECTED = 4
-"""How many times its size a body is expected to have when it is decompressed; more only takes longer."""
+"""The expected ratio of decompressed size to size. More only takes longer."""

@@ -1,7 +1,7 @@
-"""The rows of figures, read as columns and written: of polls one row each, of roll-ups one per view and hour or day.
+"""Reads and writes the rows of figures as columns: one row per poll, and one per view and hour or day of roll-ups.
 
-What an older release wrote is read beside it. Where both have a figure, the newer layout is right: it was made again of
-the same polls and of those that came later.
+Rows of an older release are read too. If both have a figure, the newer layout is right: it was computed from
+the same polls and later ones.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ from service.store.schema.old_tables import OldDelta, OldFiveMinutes, OldHours
 Tier = Literal["poll", "5m", "1h"]
 ViewColumn = tuple[str, str]
 AT_ONCE = 2**20
-"""So many rows of a read become columns together: numpy is slow where it is called for each."""
+"""This many rows become columns together, because numpy is slow per call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ OLD: dict[str, Any] = {"poll": OldDelta, "5m": OldFiveMinutes, "1h": OldHours}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FigureColumns:
-    """Figures as columns: of which item, when (milliseconds), its total and its most, which of a poll is the same."""
+    """Figures as columns: item, time (milliseconds), total and highest rate, which are the same for a poll."""
 
     items: Items
     at: NDArray[np.int64]
@@ -60,7 +60,7 @@ class FigureColumns:
         return len(self.items)
 
     def matrix(self, items: Items, times: NDArray[np.int64]) -> tuple[Values, Values]:
-        """Totals and mosts with a row for each item and a column for each time, both ascending; NaN where there is none."""
+        """Totals and highest rates with a row per item and a column per time, both ascending. NaN if there is none."""
         shape = len(items), len(times)
         totals, mosts = np.full(shape, np.nan), np.full(shape, np.nan)
         if not len(self) or 0 in shape:
@@ -74,7 +74,7 @@ class FigureColumns:
 
 
 def joined(parts: Iterable[FigureColumns]) -> FigureColumns:
-    """One after the other; a figure that comes again takes the place of the one before."""
+    """One after the other. A repeated figure replaces the earlier one."""
     found = [part for part in parts if len(part)]
     if not found:
         return FigureColumns(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
@@ -87,7 +87,7 @@ def joined(parts: Iterable[FigureColumns]) -> FigureColumns:
 
 
 def once(figures: FigureColumns) -> FigureColumns:
-    """Each figure once, the last that is told of it."""
+    """Each figure once, the last value of it."""
     order = np.lexsort((np.arange(len(figures)), figures.at, figures.items))
     items, at = figures.items[order], figures.at[order]
     last = np.append((items[1:] != items[:-1]) | (at[1:] != at[:-1]), True)[: len(items)]
@@ -106,7 +106,7 @@ def read(
 ) -> FigureColumns:
     """Figures of a database from `begin` up to and without `end`, in milliseconds; of these columns, or of all.
 
-    `wanted` chooses among those that a row holds. A figure that both layouts have comes twice, the right one last.
+    `wanted` selects among those of a row. A figure in both layouts occurs twice, the right one last.
     """
     old = _old(connection, OLD[tier], database, begin, end, columns)
     if tier == "poll":
@@ -192,7 +192,7 @@ def as_columns(rows: Sequence[Sequence[Any]]) -> FigureColumns:
 
 
 def merged_buckets(tier: RolledTier, body: bytes | None, row_at: int, new: FigureColumns, *, over: bool) -> bytes:
-    """The body of a row of buckets with these figures put into it, `over` those that it has or beside them."""
+    """The body of a row of buckets with these figures added. `over`: they replace existing ones, or go beside them."""
     slots = row_at + tier.bucket * np.arange(tier.row // tier.bucket, dtype=np.int64)
     if body is None:
         items = np.unique(new.items)
@@ -208,7 +208,7 @@ def merged_buckets(tier: RolledTier, body: bytes | None, row_at: int, new: Figur
 
 
 def merged_poll(body: bytes | None, items: Items, values: Values) -> bytes:
-    """The body of a poll with these figures beside those that it has."""
+    """The body of a poll with these figures added to its own."""
     order = np.argsort(items, kind="stable")
     items, values = items[order], values[order]
     if body is None:

@@ -1,4 +1,4 @@
-"""Many rows in one statement, on both engines. What happens to a row whose key is there already, the caller says."""
+"""Many rows in one statement, on both engines. The caller decides about rows whose key exists."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -20,7 +20,7 @@ def table_of(mapped: type[DeclarativeBase]) -> Table:
 
 
 def insert_raw(connection: Connection, table: Table, rows: BulkRows, names: Sequence[str] | None = None) -> None:
-    """Rows of values as the engine itself keeps them (times of figures as milliseconds); one that is there stays."""
+    """Rows of values in the engine's own form (times of figures as milliseconds). An existing row stays."""
     if not rows:
         return
     columns = tuple(table.columns.keys()) if names is None else tuple(names)
@@ -33,7 +33,7 @@ def insert_raw(connection: Connection, table: Table, rows: BulkRows, names: Sequ
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[ColumnValues]) -> None:
-    """Rows by column name, through the columns' own types; one that is there stays."""
+    """Rows by column name, through the columns' own types. An existing row stays."""
     if not rows:
         return
     if connection.dialect.name == "sqlite":
@@ -49,10 +49,10 @@ def upsert(
     changed: Mapping[str, str] | None = None,
     where: str | None = None,
 ) -> None:
-    """Rows by column name, in their order; one that is there takes the new values of the columns given.
+    """Rows by column name, in order. An existing row gets the new values of the given columns.
 
-    `changed`: columns and the SQL of their new values instead, in which `excluded` is the row that comes; `where`: only
-    rows for which this SQL holds change.
+    `changed`: columns and the SQL of their new values instead, in which `excluded` is the new row; `where`: only
+    rows for which this SQL is true change.
     """
     if not rows:
         return
@@ -71,7 +71,7 @@ def upsert(
 
 
 def _each_key_once(rows: Sequence[ColumnValues], keys: Sequence[str]) -> list[list[ColumnValues]]:
-    """The rows in parts that have no key twice, each row after those of its key before: one statement changes a row once."""
+    """The rows in parts without duplicate keys, each row after earlier ones of its key: one statement changes a row once."""
     parts: list[list[ColumnValues]] = []
     seen: dict[tuple[Any, ...], int] = {}
     for row in rows:
@@ -86,7 +86,7 @@ def _each_key_once(rows: Sequence[ColumnValues], keys: Sequence[str]) -> list[li
 def _from_arrays(
     connection: Connection, table: Table, names: tuple[str, ...], values: Sequence[Sequence[Any]], conflict: str
 ) -> None:
-    """PostgreSQL: one binary array per column. psycopg sends a statement per row otherwise."""
+    """PostgreSQL: one binary array per column. Otherwise psycopg sends a statement per row."""
     connection.exec_driver_sql(f"{_insert(table, names)} {conflict}", tuple(list(column) for column in values))
 
 

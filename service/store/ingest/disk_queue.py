@@ -1,7 +1,7 @@
-"""Polls that wait on disk while the store cannot take them: a file each, in order, and never more than so many bytes.
+"""Polls that wait on disk while the store does not take them: one file each, in order, up to a limit of bytes.
 
-Whatever the disk does (full, read-only, damaged, stuck, with things in the folder that are no polls) is said and survived. While
-the disk is asked only those who write to it wait: what is only counted or named never waits for a disk.
+Any trouble of the disk (full, read-only, damaged, stuck, foreign files in the folder) is reported and survived. Only writers
+wait for the disk; counts and names never do.
 """
 
 import logging
@@ -24,11 +24,11 @@ _POLL = re.compile(r"0\d{15}-[A-Za-z0-9][\w.-]*\.poll", re.ASCII)
 """The name of a poll: its place in the order of all, and its database."""
 _OURS = (".refused", ".draft")
 STUCK_SECONDS = 5.0
-"""After so long a disk that does not answer is said to be in trouble."""
+"""A disk that does not answer for this long is reported as in trouble."""
 
 
 class DiskQueue:
-    """A folder of polls. Each is written whole, synced to disk and then given its name, so a crash leaves no half of one."""
+    """A folder of polls. Each is written whole, synced to disk and then named, so a crash leaves no half file."""
 
     def __init__(self, directory: Path, max_bytes: int) -> None:
         self.directory = directory
@@ -36,10 +36,10 @@ class DiskQueue:
         self._lock = RLock()
         self._writing = Lock()
         self._asked: dict[int, float] = {}
-        """time.monotonic() of what the disk was asked and has not answered."""
+        """time.monotonic() of the disk operation that has not finished."""
         self._files: dict[str, int] = {}
         self._written: list[str] = []
-        """Polls that the store has taken and the disk does not let go of."""
+        """Polls that the store has taken and whose files cannot be deleted."""
         self._unusable: str | None = None
         self.lost = 0
         """Polls dropped because the spool was full, could not be written, or lost them."""
@@ -52,19 +52,19 @@ class DiskQueue:
 
     @property
     def size(self) -> int:
-        """What the waiting polls take on disk."""
+        """The size of the waiting polls on disk."""
         return self._bytes
 
     @property
     def trouble(self) -> str | None:
-        """Why the disk does not take polls or let go of them, in one line; None while it does."""
+        """Why the disk does not take or delete polls, in one line. None while it does."""
         since = min(self._asked.copy().values(), default=monotonic())
         if monotonic() - since > STUCK_SECONDS:
             return f"the spool {self.directory} has not answered for {monotonic() - since:.0f} s"
         if self._unusable is not None:
             return f"the spool {self.directory} cannot be used: {self._unusable}"
         if self._written:
-            return f"the spool {self.directory} does not let go of {len(self._written)} polls that the store has"
+            return f"the spool {self.directory} cannot delete {len(self._written)} polls that the store has taken"
         return None
 
     def next_number(self) -> int:
@@ -74,7 +74,7 @@ class DiskQueue:
             return self._number
 
     def append(self, number: int, record: IngestRecord) -> bool:
-        """Put a poll at its place, once; False, said once in the log, when the disk does not take it."""
+        """Put a poll at its place, once. False, logged once, if the disk does not take it."""
         name = _name(number, record)
         with self._writing, self._asking_the_disk():
             if name in self._files:
@@ -101,7 +101,7 @@ class DiskQueue:
 
     @contextmanager
     def _asking_the_disk(self) -> Iterator[None]:
-        """Note since when the disk owes an answer."""
+        """Note since when a disk operation runs."""
         mine = get_ident()
         first = self._asked.setdefault(mine, began := monotonic()) == began
         try:
@@ -111,7 +111,7 @@ class DiskQueue:
                 self._asked.pop(mine, None)
 
     def oldest(self, most: int) -> list[tuple[str, IngestRecord]]:
-        """The polls that wait the longest, by file. One that cannot be read is set aside."""
+        """The oldest waiting polls, by file. An unreadable one is set aside."""
         with self._lock:
             names = list(self._files)[:most]
         found = []
@@ -137,7 +137,7 @@ class DiskQueue:
         return None
 
     def done(self, names: Iterable[str]) -> None:
-        """Forget polls that the store has taken. A file that the disk does not let go of is tried again the next time."""
+        """Delete polls that the store has taken. A file that cannot be deleted is tried again the next time."""
         with self._lock:
             going, self._written = [*self._written, *names], []
             for name in going:
@@ -154,7 +154,7 @@ class DiskQueue:
             self._written += kept
 
     def set_aside(self, name: str, why: str) -> None:
-        """Keep what the store will never take out of the way of the others."""
+        """Move a poll that the store will never take out of the way."""
         log.error("spool %s: %s is set aside as %s.refused: %s", self.directory, name, name, why)
         with self._lock:
             self._forget(name)
@@ -171,12 +171,12 @@ class DiskQueue:
             self.lose(1, f"the store refuses a poll of {record.database}, and the disk does not take it either")
 
     def lose(self, polls: int, why: str) -> None:
-        """Count and say what is gone for good."""
+        """Count and log what is gone for good."""
         self.lost += polls
         log.error("spool %s: %d polls are lost: %s", self.directory, polls, why)
 
     def take_over(self, folder: Path) -> int:
-        """Make the polls of another folder on this disk ours, behind all others; how many they were."""
+        """Take over the polls of another folder on this disk, after all others. Returns their number."""
         taken = 0
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -195,7 +195,7 @@ class DiskQueue:
         return taken
 
     def look_again(self) -> None:
-        """Where the disk was in trouble: try whether it still is."""
+        """After trouble with the disk: test whether it still exists."""
         if self.trouble is None:
             return
         with self._writing, self._asking_the_disk():
@@ -209,7 +209,7 @@ class DiskQueue:
             self.done(())
 
     def _take_stock(self) -> None:
-        """Find the polls that the last run left. What is none of ours is set aside and named; drafts of a killed process go."""
+        """Find the polls of the last run. Foreign files are set aside and named; drafts of a killed process are deleted."""
         try:
             entries = sorted(os.scandir(self.directory), key=lambda entry: entry.name)
         except FileNotFoundError:
@@ -225,9 +225,9 @@ class DiskQueue:
                 elif entry.name.endswith(".draft"):
                     os.unlink(entry)
                 elif not entry.name.endswith(_OURS):
-                    self.set_aside(entry.name, "it is no poll of latchscope")
+                    self.set_aside(entry.name, "it is not a poll of latchscope")
             except OSError as error:
-                log.warning("spool %s: %s cannot be looked at: %s", self.directory, entry.name, _reason(error))
+                log.warning("spool %s: %s cannot be read: %s", self.directory, entry.name, _reason(error))
 
     def _forget(self, name: str) -> None:
         with self._lock:

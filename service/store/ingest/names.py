@@ -1,6 +1,6 @@
 """Databases and items by their small numbers, kept in memory once known.
 
-A writer asks by name and a reader by number, each for what it has at hand: neither reads the whole table of items, and
+A writer looks up by name and a reader by number, each only what it needs. So neither reads the whole table of items, and
 a reader holds no lock, so that the writer never waits for one.
 """
 
@@ -17,7 +17,7 @@ from service.store.schema.history_tables import StoredDatabase, StoredItem
 
 T = TypeVar("T")
 AT_ONCE = 500
-"""Names or numbers per question to the store."""
+"""Names or numbers per query."""
 
 
 class NameTables:
@@ -39,20 +39,20 @@ class NameTables:
         return self._databases.get(name)
 
     def databases(self, names: Iterable[str]) -> dict[str, int]:
-        """The numbers of these databases, given where they have none yet."""
+        """The numbers of these databases. New ones get a number."""
         wanted = set(names)
         with self._writing:
             self._learn(wanted, self._load_databases, self._add_databases, self._databases)
         return {name: self._databases[name] for name in wanted}
 
     def items(self, wanted: set[SampleItem]) -> Mapping[SampleItem, int]:
-        """The numbers of these items, given where they have none yet."""
+        """The numbers of these items. New ones get a number."""
         with self._writing:
             self._learn(wanted, self._load_numbers, self._add_items, self._numbers)
         return self._numbers
 
     def numbers(self, polls: Sequence[Sequence[SampleItem]]) -> list[list[int]]:
-        """The number of each item of these polls, given where it has none yet."""
+        """The number of each item of these polls. New ones get a number."""
         known = self._numbers
         found = [[*map(known.get, items)] for items in polls]
         if missing := [place for place, numbers in enumerate(found) if None in numbers]:
@@ -62,7 +62,7 @@ class NameTables:
         return cast(list[list[int]], found)
 
     def named(self, numbers: Iterable[int]) -> dict[int, SampleItem]:
-        """The items of these numbers; one that the store does not know is left out."""
+        """The items of these numbers. One that the store does not know is left out."""
         wanted = list(numbers)
         for some in _chunks(number for number in wanted if number not in self._items):
             self._items.update({number: item for item, number in self._read(_ITEMS.where(StoredItem.id.in_(some)))})
@@ -73,7 +73,7 @@ class NameTables:
             return {number: name for name, number in connection.execute(_DATABASES)}
 
     def forget(self) -> None:
-        """Ask for everything anew; an import may have added names."""
+        """Forget everything: an import may have added names."""
         with self._writing:
             self._databases.clear()
             self._numbers.clear()
@@ -82,7 +82,7 @@ class NameTables:
     def _learn(
         wanted: set[T], load: Callable[[set[T]], None], add: Callable[[set[T]], None], known: dict[T, int]
     ) -> None:
-        """Look for what is missing, add what is really new, and look again: another process may add the same."""
+        """Look for missing names, add new ones, and look again: another process may add the same."""
         for step in (load, add, load):
             if missing := wanted - known.keys():
                 step(missing)
@@ -104,7 +104,7 @@ class NameTables:
             self._numbers.update(found)
 
     def _add_items(self, items: set[SampleItem]) -> None:
-        """Numbers of a column lie together, as they are read."""
+        """Numbers of a column are contiguous, as they are read."""
         rows = sorted(items, key=lambda item: (item[0], item[2], item[1]))
         with self._engine.begin() as connection:
             insert_raw(connection, table_of(StoredItem), rows, ("view", "key", "column", "gauge"))

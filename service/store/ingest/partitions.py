@@ -1,4 +1,4 @@
-"""PostgreSQL keeps figures in partitions by time: made ahead, dropped as a whole. SQLite has none of this."""
+"""PostgreSQL keeps figures in partitions by time, created ahead and dropped as a whole. SQLite has no partitions."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ from service.store.schema.history_tables import PARTITION_DAYS, millis, moment
 DAY = 86_400_000
 AHEAD = timedelta(days=2)
 LOCK = 0x1A7C5C09F
-"""Advisory lock under which partitions are made: two writers may want the same one."""
+"""Advisory lock for the creation of partitions: two writers may want the same one."""
 
 
 class Partitions:
@@ -22,7 +22,7 @@ class Partitions:
         self._known: set[tuple[str, int]] = set()
 
     def ensure(self, table: str, times: Iterable[int]) -> None:
-        """See to it that rows of these times (milliseconds) have a place."""
+        """Make sure that rows of these times (milliseconds) have a partition."""
         if not self._active:
             return
         width = PARTITION_DAYS[table] * DAY
@@ -39,12 +39,12 @@ class Partitions:
             self._known.add((table, begin))
 
     def ahead(self, now: datetime) -> None:
-        """Make the partitions of the coming days, so that no poll waits for one."""
+        """Create the partitions of the coming days, so that no poll waits for one."""
         for table in PARTITION_DAYS:
             self.ensure(table, (millis(now), millis(now + AHEAD)))
 
     def drop_before(self, table: str, before: datetime, days: int | None = None) -> int:
-        """Drop each partition, of so many days, that ends before this time; how many."""
+        """Drop each partition, of this many days, that ends before this time. Returns their number."""
         if not self._active:
             return 0
         width = (days or PARTITION_DAYS[table]) * DAY
@@ -64,7 +64,7 @@ def _name(table: str, begin: int) -> str:
 
 
 def _children(connection: Connection, table: str) -> list[tuple[int, str]]:
-    """The partitions of a table: where each begins, milliseconds, and its name, which may be that of an older release."""
+    """The partitions of a table: the start of each in milliseconds, and its name, perhaps from an older release."""
     names = connection.scalars(
         text(
             "select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid "

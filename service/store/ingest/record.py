@@ -1,4 +1,4 @@
-"""One poll in the form in which it waits for the store and is written to it: plain data, made in the poll's own thread."""
+"""One poll in the form that waits for the store and is written to it: plain data, made in the poll's own thread."""
 
 import json
 import zlib
@@ -24,8 +24,8 @@ _ENCODED = json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class IngestRecord:
-    """One poll as the store takes it. `body` is its snapshot as JSON; `diagnosis` is empty where it is no news; `seconds` is
-    None where the poll has no interval; `why` says why."""
+    """One poll for the store. `body` is its snapshot as JSON; `diagnosis` is empty if it is unchanged; `seconds` is
+    None if the poll has no interval; `why` says why."""
 
     database: str
     at: datetime
@@ -49,12 +49,12 @@ class IngestRecord:
 
     @property
     def items(self) -> list[SampleItem]:
-        """What its figures are of, in their order."""
+        """The items of its figures, in order."""
         return [item for item, _ in self.figures]
 
 
 def record_of(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None) -> IngestRecord | None:
-    """The record of a poll; None for a poll without a time, which nothing could be kept under."""
+    """The record of a poll. None for a poll without a time, because time is the key."""
     if snapshot.taken_at is None:
         return None
     delta = poll_record.change if poll_record and isinstance(poll_record.change, Delta) else None
@@ -86,7 +86,7 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord 
 
 
 def changes_in(record: IngestRecord) -> list[EpisodeChange]:
-    """What the poll of a record changed about episodes."""
+    """The changes of episodes by the poll of a record."""
     return _CHANGES.validate_python(record.changes)
 
 
@@ -96,12 +96,12 @@ def plain(snapshot: Snapshot) -> bytes:
 
 
 def snapshot_of(record: IngestRecord) -> Snapshot:
-    """The snapshot of a poll that waits for the store. Raises InputError or ValueError where it is none."""
+    """The snapshot of a poll that waits for the store. Raises InputError or ValueError if it is not one."""
     return load_snapshot(json.loads(record.body), record.database, f"spool, {record.database}")
 
 
 def unpack(body: bytes, database: str) -> Snapshot:
-    """A stored snapshot as it was. Raises InputError, ValueError or zlib.error where it is none."""
+    """A stored snapshot as it was. Raises InputError, ValueError or zlib.error if it is not one."""
     return load_snapshot(json.loads(zlib.decompress(body)), database, f"store, {database}")
 
 
@@ -111,7 +111,7 @@ def to_bytes(record: IngestRecord) -> bytes:
 
 
 def from_bytes(data: bytes) -> IngestRecord:
-    """The record back. Raises ValueError, KeyError, TypeError or zlib.error where the data is not one."""
+    """The record back. Raises ValueError, KeyError, TypeError or zlib.error if the data is not one."""
     members = json.loads(zlib.decompress(data))
     figures: list[Sample] = [
         ((view, key, column, gauge), value) for (view, key, column, gauge), value in members["figures"]

@@ -1,4 +1,4 @@
-"""Which figures are followed over time, and what one poll changed about them. Knows no SQL."""
+"""Which figures are followed over time, and how one poll changed them. Contains no SQL."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -24,10 +24,10 @@ COUNTED = (
 LEVELS: Mapping[str, tuple[str, ...]] = {"v$rowcache": ("count", "usage")}
 """Gauges that are followed: kept when they change, and with the first poll of every hour."""
 IMPACT = "impact"
-"""A view of our own: what row cache waits cost, as a quantity that sums up (share × seconds, sessions × seconds)."""
+"""Our own view: the cost of row cache waits, as a quantity that can be summed (share × seconds, sessions × seconds)."""
 IMPACT_COLUMNS = ("share_of_db_time", "waiting_sessions")
 _PASSING = ("addr",)
-"""Text that moves with a restart and names nothing."""
+"""Text that changes with a restart and names nothing."""
 
 SampleItem = tuple[str, str, str, bool]
 """View, key (JSON), column, and whether it is a gauge."""
@@ -35,26 +35,26 @@ Sample = tuple[SampleItem, float]
 
 
 def key_of(collector: Collector, row: Row) -> str:
-    """What names a row, as JSON: its key columns, and the text that says what they mean on this instance."""
+    """The name of a row, as JSON: its key columns, and the text that gives their meaning on this instance."""
     return _encoded(_names_of(collector.view), *_cells(collector, row))
 
 
 _NO_CELL = object()
-"""In place of a cell that a row has not got."""
+"""In place of a cell that a row does not have."""
 
 
 def _cells(collector: Collector, row: Row) -> tuple[object, ...]:
     return tuple([row.get(name, _NO_CELL) for name in _names_of(collector.view)])
 
 
-@lru_cache(16384, typed=True)  # 1.0 equals 1, and is written otherwise
+@lru_cache(16384, typed=True)  # 1.0 equals 1, but is written differently
 def _encoded(names: tuple[str, ...], *cells: object) -> str:
-    """Made once: the same caches, events and statistics come with every poll of every database."""
+    """Created once, because the same caches, events and statistics come with every poll of every database."""
     return _ENCODED({name: cell for name, cell in zip(names, cells, strict=True) if cell is not _NO_CELL})
 
 
 _ENCODED = json.JSONEncoder(separators=(",", ":"), default=str).encode
-"""One encoder for every row of every poll; `json.dumps` would make one each time."""
+"""One encoder for every row of every poll. `json.dumps` would create one each time."""
 
 
 @cache
@@ -69,7 +69,7 @@ def counters_of(collector: Collector) -> tuple[str, ...]:
 
 
 def changes_of(delta: Delta, impact: Impact | None) -> Iterator[Sample]:
-    """Every counter that changed; zero is left out. The impact comes as share × seconds and sessions × seconds."""
+    """Every counter that changed. Zero is left out. The impact comes as share × seconds and sessions × seconds."""
     for view in COUNTED:
         collector = collectors()[view]
         counters = counters_of(collector)
@@ -88,7 +88,7 @@ def changes_of(delta: Delta, impact: Impact | None) -> Iterator[Sample]:
 
 
 def levels_of(snapshot: Snapshot, previous: Snapshot | None) -> Iterator[Sample]:
-    """Every followed gauge that differs from the previous poll's; all of them where an hour or a life begins."""
+    """Every followed gauge that differs from the previous poll's. All of them at the start of an hour or of a life."""
     anew = previous is None or _hour(previous.taken_at) != _hour(snapshot.taken_at)
     for view, columns in LEVELS.items():
         collector = collectors()[view]
@@ -103,7 +103,7 @@ def levels_of(snapshot: Snapshot, previous: Snapshot | None) -> Iterator[Sample]
 
 
 def missing_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> list[list[str]]:
-    """What could not be told, so that its absence is not zero: [view], or [view, key, column] for a single counter."""
+    """What is unknown, so that its absence is not zero: [view], or [view, key, column] for a single counter."""
     whole = {oddity.view for oddity in delta.oddities if oddity.what in ("vanished", "repeated")}
     missing: list[list[str]] = []
     for view in COUNTED:
@@ -117,7 +117,7 @@ def missing_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> list[
 
 
 def _untold(collector: Collector, changes: Changes, snapshot: Snapshot) -> Iterator[list[str]]:
-    """Counters that the poll read and whose change is unknown all the same: they fell, wrapped, or are new."""
+    """Counters that the poll read and whose change is unknown: they fell, wrapped, or are new."""
     counters = counters_of(collector)
     every = frozenset(counters)
     short = [row for row in changes.rows if not row.keys() >= every]

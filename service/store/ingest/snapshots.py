@@ -1,7 +1,7 @@
-"""Snapshots in the store: each packed with the first of its day as dictionary, which holds nearly all of what it says.
+"""Snapshots in the store. Each is packed with the first of its day as dictionary, which has nearly all of its content.
 
-A body of this form begins with a byte of its own, then the checksum of the dictionary. Any other is a snapshot by
-itself, as a first of the day, an older release or a store that lost the frame has it.
+A body of this form starts with a special byte, then the checksum of the dictionary. Any other is a snapshot without
+a dictionary: the first of a day, one of an older release, or one of a store that lost the frame.
 """
 
 import zlib
@@ -17,11 +17,11 @@ from service.store.ingest.record import IngestRecord, unpack
 from service.store.schema.history_tables import StoredFrame
 
 WITH_FRAME = b"\x01"
-"""No zlib stream begins with it."""
+"""No zlib stream starts with it."""
 HEAD = 5
 """Bytes before the stream: the one above, and the checksum of the dictionary."""
 REACH = 32_768
-"""So far back zlib looks, and so much of a frame is of use."""
+"""zlib looks back this far, so more of a frame is useless."""
 OPEN_FRAMES = 512
 """Frames that a writer keeps ready, some 10 kB each: as many as one process polls on a core."""
 Day = tuple[str, str]
@@ -29,7 +29,7 @@ Day = tuple[str, str]
 
 
 class LostFrame(ValueError):
-    """A snapshot whose frame is gone, or is another than the one it was packed with."""
+    """A snapshot whose frame is missing, or is not the one it was packed with."""
 
 
 def day_of(database: str, at: datetime) -> Day:
@@ -38,13 +38,13 @@ def day_of(database: str, at: datetime) -> Day:
 
 
 class Frames:
-    """The frame of the day at hand of each database, as the store has it."""
+    """The current day's frame of each database, from the store."""
 
     def __init__(self) -> None:
         self._bodies: dict[str, tuple[str, bytes]] = {}
 
     def of(self, connection: Connection, records: Iterable[IngestRecord]) -> dict[Day, bytes]:
-        """The frames of these polls; the first poll of a day becomes its frame, within the transaction at hand."""
+        """The frames of these polls. The first poll of a day becomes its frame, within the current transaction."""
         first: dict[Day, bytes] = {}
         for record in records:
             first.setdefault(day_of(record.database, record.at), record.body)
@@ -61,12 +61,12 @@ class Frames:
         return found
 
     def remember(self, frames: dict[Day, bytes]) -> None:
-        """Once the transaction is through: the newest day of each database."""
+        """After the commit: the newest day of each database."""
         for (database, day), body in sorted(frames.items()):
             self._bodies[database] = (day, body)
 
     def forget(self) -> None:
-        """Ask anew; an import may have brought others."""
+        """Forget everything: an import may have brought others."""
         self._bodies.clear()
 
 
@@ -78,7 +78,7 @@ def frame_of(connection: Connection, day: Day) -> bytes | None:
 
 
 def packed(plain: bytes, frame: bytes) -> bytes:
-    """A snapshot, given as JSON, packed with a frame; the first of a day is its frame, and needs no other."""
+    """A snapshot, given as JSON, packed with a frame. The first of a day is its frame, and needs no other."""
     first, head = _opened(frame)
     if plain == first:
         return frame
@@ -88,7 +88,7 @@ def packed(plain: bytes, frame: bytes) -> bytes:
 
 @lru_cache(OPEN_FRAMES)
 def _opened(frame: bytes) -> tuple[bytes, bytes]:
-    """The plain frame, and the head of what is packed with it."""
+    """The plain frame, and the head of snapshots packed with it."""
     first = zlib.decompress(frame)
     return first, WITH_FRAME + _sum(first[-REACH:])
 
@@ -98,7 +98,7 @@ def self_contained(body: bytes, frame: bytes | None) -> bytes:
     if body[:1] != WITH_FRAME:
         return body
     if frame is None:
-        raise LostFrame("the first snapshot of its day is gone")
+        raise LostFrame("the first snapshot of its day is missing")
     dictionary = _dictionary(frame)
     if _sum(dictionary) != body[1:HEAD]:
         raise LostFrame("the first snapshot of its day is another than the one it was packed with")
@@ -112,7 +112,7 @@ def stored_snapshot(connection: Connection, database: str, at: datetime, body: b
 
 
 def checksum(frame: bytes | None) -> bytes | None:
-    """What the head of a body says of its frame, after the first byte; None without a frame."""
+    """The frame's checksum in the head of a body, after the first byte. None without a frame."""
     return None if frame is None else _sum(_dictionary(frame))
 
 

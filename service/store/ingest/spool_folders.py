@@ -1,4 +1,4 @@
-"""The folders in which replicas on one host spool: each is held by one process, and what one that is gone left is taken over."""
+"""The spool folders of replicas on one host. Each is held by one process; another takes over the polls of one that is gone."""
 
 import fcntl
 import logging
@@ -13,10 +13,10 @@ log = logging.getLogger("latchscope.store")
 
 
 class FolderLock:
-    """A lock beside a folder, which lasts as long as the process that has it, however that ends."""
+    """A lock next to a folder. It lasts as long as its process, however that ends."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises BlockingIOError where another process has it, and OSError where the disk is in trouble."""
+        """Raises BlockingIOError if another process has it, and OSError if the disk is in trouble."""
         self.file = folder.with_name(f"{folder.name}.lock")
         self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         while True:
@@ -26,7 +26,7 @@ class FolderLock:
             except OSError:
                 self._open.close()
                 raise
-            # Whoever had it before may have removed the file that we opened.
+            # The former owner may have removed the file that we opened.
             with suppress(FileNotFoundError):
                 if os.fstat(self._open.fileno()).st_ino == self.file.stat().st_ino:
                     return
@@ -38,9 +38,9 @@ class FolderLock:
 
 
 def held_spool(root: Path, own: str, max_bytes: int) -> tuple[DiskQueue, FolderLock | None]:
-    """The spool of the replica with this name below `root`, with what replicas that are gone left beside it.
+    """The spool of the replica with this name below `root`, with the polls of replicas that are gone.
 
-    Raises StoreError where another process has it. The lock is None where the disk takes none.
+    Raises StoreError if another process has it. The lock is None if the disk supports none.
     """
     folder = root / own
     try:
@@ -59,7 +59,7 @@ def held_spool(root: Path, own: str, max_bytes: int) -> tuple[DiskQueue, FolderL
 
 
 def _take_over(spool: DiskQueue, folder: Path) -> None:
-    """Let the polls in the folder of a replica that is gone be ours."""
+    """Take over the polls in the folder of a replica that is gone."""
     waiting = sorted(folder.glob("*.poll"))
     if not waiting:
         return

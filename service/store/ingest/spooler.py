@@ -1,4 +1,4 @@
-"""Puts on disk what waits in memory, in a thread of its own: a disk that is slow or stuck holds up nobody but this thread."""
+"""Writes waiting polls from memory to disk, in its own thread: a slow or stuck disk delays only this thread."""
 
 from collections.abc import Callable, Sequence
 from threading import Condition, Thread
@@ -11,15 +11,15 @@ from service.threads import SupervisedThread
 QueuedRecord = tuple[int, IngestRecord]
 """A poll with its place in the order of all."""
 PATIENCE = 1.0
-"""Seconds that somebody waits for the disk at most. A disk that took longer is not waited for until it is quicker again."""
+"""The most seconds that a caller waits for the disk. After a slower disk nobody waits until it is faster again."""
 LOOK_SECONDS = 1.0
-"""Between two looks at a disk in trouble."""
+"""Seconds between two tests of a disk in trouble."""
 
 
 class Spooler:
-    """Copies the polls in memory to the disk queue when asked, in their order, up to the first that the disk does not take.
+    """Copies polls from memory to the disk queue on request, in order, up to the first that the disk does not take.
 
-    A poll must never be safer than the one it was measured from: were that one lost, its change would be too. A poll in
+    A poll must never be safer than the one before it: if that one were lost, its change would be lost too. A poll in
     flight may be written twice, which changes nothing.
     """
 
@@ -42,7 +42,7 @@ class Spooler:
         self.thread.start()
 
     def stop(self) -> None:
-        """End once all that was asked is done; what is asked later is still done."""
+        """End after all requests so far. Later requests are still done."""
         self.thread.stop()
         with self._awake:
             self._stopping = True
@@ -50,11 +50,11 @@ class Spooler:
 
     @property
     def slow(self) -> bool:
-        """Whether the disk takes longer than anybody waits."""
+        """Whether the disk takes longer than a caller waits."""
         return self._slow or (self._since is not None and monotonic() - self._since > PATIENCE)
 
     def ask(self, seconds: float = PATIENCE) -> None:
-        """Have all that is in memory copied, and wait for it so long at most. To be called while `awake` is held."""
+        """Copy everything in memory, and wait for it for at most this long. Called while `awake` is held."""
         self._asked += 1
         mine = self._asked
         self._awake.notify_all()

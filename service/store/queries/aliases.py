@@ -1,4 +1,4 @@
-"""Causes whose id has changed since they were stored. What was kept under an old id is read under the new one."""
+"""Causes whose id has changed. Rows under an old id are read under the new one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from rules.model import Diagnosis
 
 RENAMED: dict[str, str] = {}
-"""Old cause id → the id it has now. An id that was ever released and is renamed gets a line here, for good."""
+"""Old cause id → its current id. A released id that is renamed gets a line here, for good."""
 
 
 def current(cause: str, renamed: Mapping[str, str] | None = None) -> str:
-    """The id a cause has today."""
+    """The current id of a cause."""
     known = RENAMED if renamed is None else renamed
     seen = {cause}
     while (newer := known.get(cause)) is not None and newer not in seen:
@@ -20,12 +20,12 @@ def current(cause: str, renamed: Mapping[str, str] | None = None) -> str:
 
 
 def former(cause: str) -> list[str]:
-    """Every id under which rows of this cause may be stored, today's among them."""
+    """Every id under which rows of this cause may be stored, including the current one."""
     return [cause, *(old for old in RENAMED if current(old) == cause and old != cause)]
 
 
 def read_diagnosis(body: str) -> Diagnosis:
-    """A stored Diagnosis with the cause ids of today."""
+    """A stored Diagnosis with current cause ids."""
     diagnosis = Diagnosis.model_validate_json(body)
     if not RENAMED:
         return diagnosis

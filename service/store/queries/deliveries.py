@@ -1,6 +1,6 @@
-"""Who must get which change, and how it went: how far each webhook is, kept so that a restart loses nothing.
+"""Which receiver must get which change, and the state of each delivery, so that a restart loses nothing.
 
-Several processes may serve one target. Before each attempt one of them claims it: a row changes hands only while it is
+Several processes may serve one target. Before each attempt one of them claims it: a row changes only if it is still
 as the claimer read it, so of two that read the same only one sends.
 """
 
@@ -45,28 +45,28 @@ class Deliveries:
         return self._read(StoredDelivery.target == target, StoredDelivery.seq.in_(first))
 
     def open_of(self, target: str, limit: int) -> list[Delivery]:
-        """Everything that is due, the earliest first, at most so many: for receivers that take many in one message."""
+        """Everything that is due, the earliest first, up to a limit: for receivers that take many changes in one message."""
         query = (StoredDelivery.target == target, StoredDelivery.outcome.in_(OPEN))
         return self._read(*query, limit=limit)
 
     def of(self, database: str, cause: str, began: datetime) -> list[Delivery]:
-        """Who got an episode, in the order of its changes."""
+        """The receivers of an episode, in the order of its changes."""
         episode = (StoredChange.database == database, StoredChange.cause == cause, StoredChange.began == began)
         return self._read(*episode)
 
     def claim(self, delivery: Delivery, now: datetime) -> Delivery | None:
-        """Take the next attempt; None where another process took it first."""
+        """Claim the next attempt. None if another process claimed it first."""
         taken = Delivery(delivery.target, delivery.change, now, delivery.attempts + 1, "sending")
         return taken if self._becomes(delivery, taken) else None
 
     def settle(self, delivery: Delivery, outcome: str, now: datetime) -> Delivery:
-        """What an attempt led to: waiting for the next, told, skipped, or gave up."""
+        """Record the result of an attempt: waiting for the next, told, skipped, or gave up."""
         settled = Delivery(delivery.target, delivery.change, now, delivery.attempts, outcome)
         self._becomes(delivery, settled)
         return settled
 
     def _becomes(self, delivery: Delivery, other: Delivery) -> bool:
-        """Change a row that still is as it was read."""
+        """Change a row if it is still as it was read."""
         same = (
             StoredDelivery.seq == delivery.change.seq,
             StoredDelivery.target == delivery.target,

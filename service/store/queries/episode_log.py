@@ -1,4 +1,4 @@
-"""The log of episode changes: everyone who tells others of them reads here, in this process and in its replicas."""
+"""The log of episode changes. Every sender reads it, in this process and in its replicas."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,7 @@ from service.store.schema.engine import unavailable_as_one_line
 
 KEEP_CHANGES = timedelta(days=30)
 APPENDING = 0x6C61746368
-"""Key of the advisory lock under which PostgreSQL appends, unlike any other the store may take."""
+"""Key of the advisory lock for appends on PostgreSQL. No other lock of the store has it."""
 _EPISODE = TypeAdapter(Episode)
 
 
@@ -38,7 +38,7 @@ class LoggedChange:
 
 
 def logged(row: Any) -> LoggedChange:
-    """A row of episode_changes as what it says."""
+    """A row of episode_changes as an object."""
     return LoggedChange(row.seq, row.at, row.database, row.what, json.loads(row.episode))
 
 
@@ -48,15 +48,15 @@ class EpisodeLog:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.recipients: list[Callable[[EpisodeChange], Iterable[str]]] = []
-        """Each gives targets to be told of a change; entered with it in one transaction, so that no crash can come between."""
+        """Each returns the targets of a change. They are written in the same transaction, so that no crash can come between."""
         self.on_news: list[Callable[[], None]] = []
         """Called after changes were committed by this process; must return at once."""
 
     def append(self, connection: Connection, changes: Sequence[EpisodeChange]) -> None:
-        """Log changes within the caller's transaction, as its last act; one that is there already changes nothing.
+        """Log changes within the caller's transaction, as its last step. An existing change stays as it is.
 
-        Numbers must become visible in their order, or a reader would pass over one that was committed late. SQLite has
-        one writer at a time; on PostgreSQL a lock held until the commit sees to it.
+        Numbers must become visible in order. Otherwise a reader would skip one that was committed late. SQLite has
+        one writer at a time; on PostgreSQL a lock until the commit ensures the order.
         """
         if not changes:
             return
@@ -71,7 +71,7 @@ class EpisodeLog:
                 connection.execute(insert(StoredDelivery), [{**waiting, "target": target} for target in targets])
 
     def _appended(self, connection: Connection, change: EpisodeChange, at: datetime) -> int | None:
-        """The number of the new entry; None where the change was there."""
+        """The number of the new entry. None if the change was there."""
         dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
         episode = change.episode
         values = {
@@ -87,7 +87,7 @@ class EpisodeLog:
         return connection.execute(wanted).scalar_one_or_none()
 
     def announce(self) -> None:
-        """Tell those who wait in this process that there is news; after the commit."""
+        """Wake the waiting readers in this process, after the commit."""
         for tell in self.on_news:
             tell()
 
@@ -98,12 +98,12 @@ class EpisodeLog:
             return [logged(row) for row in connection.execute(query)]
 
     def newest(self) -> int:
-        """The number of the newest change; 0 where there is none."""
+        """The number of the newest change. 0 without one."""
         with unavailable_as_one_line(), self._engine.connect() as connection:
             return connection.scalar(select(func.max(StoredChange.seq))) or 0
 
     def prune(self, now: datetime) -> None:
-        """Delete changes past their retention, with whom they were told to."""
+        """Delete changes past their retention, with their deliveries."""
         old = StoredChange.at < now - KEEP_CHANGES
         with self._engine.begin() as connection:
             gone = select(StoredChange.seq).where(old)

@@ -1,4 +1,4 @@
-"""What happened: episodes, confirmations, what is usual. Every query of these tables."""
+"""Episodes, confirmations and usual figures: every query of these tables."""
 
 import json
 import time
@@ -29,7 +29,7 @@ _TIMES = ("began", "ended", "last_seen", "peak_at")
 
 @dataclass(frozen=True, slots=True)
 class EpisodePage(Generic[T]):
-    """Some of what was asked for; `cursor` asks for the rest, None where that is all."""
+    """Part of a result. `cursor` asks for the rest, None if that is all."""
 
     items: tuple[T, ...]
     cursor: str | None
@@ -37,7 +37,7 @@ class EpisodePage(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What is usual for a metric in one hour of the week: 0 is Monday 00:00 UTC; beyond 167, see service/history/baselines.py."""
+    """The usual value of a metric in one hour of the week. 0 is Monday 00:00 UTC; beyond 167 see service/history/baselines.py."""
 
     database: str
     metric: str
@@ -55,13 +55,13 @@ class EpisodeStore:
         self._engine = engine
 
     def write(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-        """Put episodes as a poll left them; an older state never replaces a newer one, and an ended one stays ended."""
+        """Store episodes after a poll. An older state never replaces a newer one, and an ended one stays ended."""
         typed = [row | {name: datetime.fromisoformat(row[name]) for name in _TIMES if row[name]} for row in rows]
         newer = "episodes.ended is null and episodes.last_seen <= excluded.last_seen"
         upsert(connection, table_of(StoredEpisode), typed, where=newer)
 
     def open(self, database: str | None = None) -> tuple[Episode, ...]:
-        """Those that last, of one database or of all, the earliest first."""
+        """Open episodes, of one database or of all, the earliest first."""
         table = StoredEpisode
         query = select(table).where(table.ended.is_(None)).order_by(table.began, table.database, table.cause)
         return self._read(query if database is None else query.where(table.database == database))
@@ -69,7 +69,7 @@ class EpisodeStore:
     def between(
         self, database: str | None, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
     ) -> EpisodePage[Episode]:
-        """Those that lasted at any time between, the newest first. Raises BadCursor."""
+        """Episodes that were open at any time in between, the newest first. Raises BadCursor."""
         table = StoredEpisode
         query = select(table).where(table.began < end, or_(table.ended.is_(None), table.ended >= begin))
         if database is not None:
@@ -84,7 +84,7 @@ class EpisodeStore:
         return paged(found, limit, lambda last: (last.begin, last.database, last.cause))
 
     def recent(self, database: str) -> tuple[Episode, ...]:
-        """As many of one database as are kept in memory: those that last, and the last that ended, the newest first."""
+        """As many of one database as are in memory: open ones, and the last ended ones, the newest first."""
         table = StoredEpisode
         query = select(table).where(table.database == database)
         ended = query.where(table.ended.is_not(None)).order_by(table.began.desc()).limit(KEEP)
@@ -99,7 +99,7 @@ class EpisodeStore:
         text: str,
         prediction: PredictionScore | None = None,
     ) -> bool:
-        """Note what a change did about an episode, and how its prediction stood; False where there is no such episode."""
+        """Record what a change did about an episode, and its prediction's result. False if there is no such episode."""
         table = StoredEpisode
         these = (table.database == database, table.cause.in_(former(cause)), table.began == begin)
         with self._engine.begin() as connection:
@@ -108,7 +108,7 @@ class EpisodeStore:
             return connection.execute(update(table).where(*these).values(**values)).rowcount > 0
 
     def verdict_of(self, database: str, cause: str, begin: datetime) -> str | None:
-        """What was noted about an episode."""
+        """The recorded verdict on an episode."""
         table = StoredEpisode
         these = (table.database == database, table.cause.in_(former(cause)), table.began == begin)
         with self._engine.connect() as connection:
@@ -122,19 +122,19 @@ class EpisodeStore:
 
 
 class Confirmations:
-    """What confirming queries gave."""
+    """Results of confirming queries."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def write(self, connection: Connection, rows: Sequence[tuple[str, dict[str, Any]]]) -> None:
-        """Keep results; one that is kept already stays."""
+        """Store results. An existing one stays."""
         blank: dict[str, Any] = {"details": None}
         values = [blank | row | {"database": name, "at": datetime.fromtimestamp(row["at"], UTC)} for name, row in rows]
         insert_new(connection, table_of(StoredConfirmation), values)
 
     def live(self, now: datetime) -> dict[str, dict[str, Confirmed]]:
-        """Results that still speak for the present, by database and cause."""
+        """Results that are still valid, by database and cause."""
         table = StoredConfirmation
         since = now - timedelta(seconds=VALID_SECONDS)
         query = select(*table_of(table).c).where(table.at > since, table.at <= now).order_by(table.at)
@@ -156,7 +156,7 @@ class Confirmations:
 
 
 class Baselines:
-    """What is usual, by hour of the week, and the samples from which it is learned."""
+    """Usual figures by hour of the week, and the samples to compute them."""
 
     def __init__(self, engine: Engine, history: History) -> None:
         self._engine = engine
@@ -180,19 +180,19 @@ class Baselines:
         return tuple(zip(moments(points.spans.times[known]), sums[known].tolist(), strict=True))
 
     def put(self, rows: Sequence[Baseline]) -> None:
-        """Keep what is usual in place of what was."""
+        """Replace the usual figures."""
         with self._engine.begin() as connection:
             upsert(connection, table_of(StoredBaseline), [_members(row, Baseline) for row in rows])
 
     def at(self, database: str, hours: Sequence[int]) -> tuple[Baseline, ...]:
-        """What is usual in some hours of the week, for every metric."""
+        """The usual figures in some hours of the week, for every metric."""
         table = StoredBaseline
         query = select(*table_of(table).c).where(table.database == database, table.hour_of_week.in_(hours))
         with self._engine.connect() as connection:
             return tuple(Baseline(**row._mapping) for row in connection.execute(query))
 
     def of(self, database: str, metric: str) -> dict[int, Baseline]:
-        """What is usual for a metric, by hour of the week."""
+        """The usual figures of a metric, by hour of the week."""
         table = StoredBaseline
         query = select(*table_of(table).c).where(table.database == database, table.metric == metric)
         with self._engine.connect() as connection:
@@ -200,13 +200,13 @@ class Baselines:
 
 
 def _details(text: str | None) -> dict[str, Any]:
-    """Members of a result beside its number; none of one that an older release kept."""
+    """Members of a result beside its number. Empty for one of an older release."""
     members = json.loads(text) if text else {}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in members.items()}
 
 
 def paged(found: Sequence[T], limit: int, key: Any) -> EpisodePage[T]:
-    """A page of what was found, of which one more than the limit was asked for."""
+    """A page of the result, from one row more than the limit."""
     if len(found) <= limit:
         return EpisodePage(tuple(found), None)
     kept = tuple(found[:limit])
@@ -222,7 +222,7 @@ def split(cursor: str, parts: int) -> tuple[Any, ...]:
     except ValueError:
         at = None
     if at is None or at.tzinfo is None or len(members) != parts:
-        raise BadCursor(f"{cursor!r} is no cursor; take the one that the last answer gave")
+        raise BadCursor(f"{cursor!r} is not a cursor; use the one from the last answer")
     return (at, *members[1:])
 
 

@@ -1,4 +1,4 @@
-"""Figures over time: points of series, at the resolution that fits, with what was watched and what was not."""
+"""Figures over time: points of series, at a suitable resolution, with what was watched and what was not."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,10 +34,10 @@ from service.store.upkeep.rollup import FIVE_MINUTES, HOUR
 
 WIDTHS: Mapping[str, int] = {"5m": FIVE_MINUTES, "1h": HOUR}
 FINEST_FOR: Sequence[tuple[timedelta, Resolution]] = ((timedelta(hours=2), "poll"), (timedelta(days=3), "5m"))
-"""The longest time for which a resolution is chosen by itself; beyond, hours."""
+"""The longest time with an automatic resolution. Beyond it, hours."""
 FINER: Mapping[Resolution, Resolution] = {"1h": "5m", "5m": "poll"}
 LEVELS_FOR = timedelta(hours=1)
-"""A gauge is kept when it changes, and at least so often."""
+"""A gauge is kept when it changes, and at least this often."""
 
 
 class BadCursor(ValueError):
@@ -64,7 +64,7 @@ class History:
     ) -> HistoryPage:
         """Series of a database from `begin` up to and without `end`; at most `limit` spans at once.
 
-        Raises BadCursor. A database nobody has kept anything of gives no spans.
+        Raises BadCursor. A database without any stored poll gives no spans.
         """
         tier = self.resolution(begin, end) if resolution == "auto" else resolution
         begin = _after(cursor) if cursor else begin
@@ -120,7 +120,7 @@ class History:
     def row(
         self, database: str, tier: Resolution, at: datetime | None = None
     ) -> tuple[datetime | None, list[tuple[SampleItem, float, float]]]:
-        """The figures of the newest poll or bucket that is kept, at the latest of `at`: its time, and item, total, most."""
+        """The figures of the newest stored poll or bucket, not later than `at`: its time, and item, total, most."""
         number = self._names.database(database)
         if number is None:
             return None, []
@@ -140,7 +140,7 @@ class History:
     def levels_before(
         self, database: str, selectors: Sequence[SeriesSelector], begin: datetime, resolution: Resolution
     ) -> dict[tuple[str, str, str], float]:
-        """The gauges in force at `begin`, by view, key and column; of a finer resolution where this one has none yet."""
+        """The gauges in force at `begin`, by view, key and column. From a finer resolution if this one has none yet."""
         before = self.points(database, selectors, begin - LEVELS_FOR, begin, resolution)
         levels = {
             (series.view, series.name, series.column): level
@@ -167,7 +167,7 @@ def _after(cursor: str) -> datetime:
     except ValueError:
         at = None
     if at is None or at.tzinfo is None:
-        raise BadCursor(f"{cursor!r} is no cursor; take the one that the last answer gave")
+        raise BadCursor(f"{cursor!r} is not a cursor; use the one from the last answer")
     return at
 
 
@@ -189,7 +189,7 @@ def _spans(
 
 
 class _Choice:
-    """Which items are asked for: each is looked up once, whatever number of rows it is in."""
+    """The requested items. Each is looked up once, whatever number of rows it is in."""
 
     def __init__(self, names: NameTables, selectors: Sequence[SeriesSelector]) -> None:
         self._names = names

@@ -1,4 +1,4 @@
-"""delta_over(): what changed on a database between two times, made again from what is kept; it says from what."""
+"""delta_over(): the change of a database between two times, rebuilt from the store, with a note on its source."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,12 +33,12 @@ from service.store.schema.history_tables import StoredFrame
 from service.store.schema.poll_tables import StoredSnapshot
 
 SLACK = 0.1
-"""Share of the asked interval by which kept snapshots may fall short of it and still stand for it."""
+"""Stored snapshots may fall short of the requested interval by this share and still be used for it."""
 EVERY = 1_000_000
 FROM: Mapping[str, str] = {
-    "poll": "made from the polls between",
-    "5m": "made from roll-ups of five minutes; begin and end are rounded to them",
-    "1h": "made from roll-ups of an hour; begin and end are rounded to them",
+    "poll": "computed from the polls between",
+    "5m": "computed from roll-ups of five minutes; begin and end are rounded to them",
+    "1h": "computed from roll-ups of an hour; begin and end are rounded to them",
 }
 
 
@@ -51,9 +51,9 @@ class IntervalDeltas:
         self._history = history
 
     def delta_over(self, database: str, begin: datetime, end: datetime) -> Delta | NotComparable:
-        """The change between two times: of the snapshots at both ends where they are kept, else the sum of figures.
+        """The change between two times: from the snapshots at both ends if they are kept, else the sum of figures.
 
-        Its notes say what it was made from, which time nobody watched, and where the instance restarted.
+        Its notes give its source, the time that nobody watched, and restarts of the instance.
         """
         if end <= begin:
             return NotComparable(database, None, "the end is not after the begin", "give the earlier time first")
@@ -69,13 +69,13 @@ class IntervalDeltas:
         return NotComparable(database, None, why, "choose a time at which latchscope watched it")
 
     def _resolutions(self, begin: datetime, end: datetime) -> list[Resolution]:
-        """The one that fits first, then the coarser, then the finer, should those have nothing yet."""
+        """The best fit first, then the coarser, then the finer, in case those have nothing yet."""
         finest: list[Resolution] = ["poll", "5m", "1h"]
         fits = finest.index(self._history.resolution(begin, end))
         return [*finest[fits:], *reversed(finest[:fits])]
 
     def _ends(self, database: str, begin: datetime, end: datetime) -> tuple[Snapshot, Snapshot] | None:
-        """The first and the last snapshot kept within the interval, when they cover nearly all of it."""
+        """The first and the last stored snapshot within the interval, if they cover nearly all of it."""
         table = StoredSnapshot
         inside = select(table.taken_at, table.body).where(
             table.database == database, table.taken_at >= begin, table.taken_at <= end
@@ -93,7 +93,7 @@ class IntervalDeltas:
         return None
 
     def _frame(self, database: str, end: datetime) -> Snapshot | None:
-        """A snapshot that names the rows: the last one before the end, else the first of a day near it."""
+        """A snapshot that names the rows: the last one before the end, else the first of a nearby day."""
         table, day = StoredSnapshot, StoredFrame
         newest = select(table.taken_at, table.body).where(table.database == database, table.taken_at <= end)
         of_day = select(day.body).where(day.database == database)
@@ -144,7 +144,7 @@ def summed(
 
 
 ONCE = ("v$instance", "v$latchname", "x$kqrst")
-"""Views that say what the rows are, taken from the frame as they stand."""
+"""Views that describe the rows, taken from the frame unchanged."""
 
 
 def _reading(
@@ -178,7 +178,7 @@ def _row(
     levels: Mapping[tuple[str, str, str], float],
     lost: Iterable[str],
 ) -> Row:
-    """A row of the frame with the change of each counter; one that could not be told throughout is left out."""
+    """A row of the frame with the change of each counter. A counter that was unknown at any time is left out."""
     kept = dict(row)
     for column in counters_of(collector):
         name = (collector.view, key, column)

@@ -1,7 +1,7 @@
-"""Who polls what: session-level advisory locks of PostgreSQL on one connection of its own per replica.
+"""Which replica polls what: session-level advisory locks of PostgreSQL, on one separate connection per replica.
 
-A lock lasts exactly as long as the session that took it. A killed process ends its session at once; one that hangs, or
-whose host is gone, is ended by the server after `idle_session_timeout`, which the session sets for itself.
+A lock lasts exactly as long as its session. A killed process ends its session at once. If the process hangs, or its host
+is gone, the server ends it after `idle_session_timeout`, which the session sets for itself.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ def key_of(kind: str, name: str) -> int:
 
 
 class SharedLeases:
-    """The leases of one replica. Any thread may ask; one statement runs at a time, for at most `lasting` seconds."""
+    """The leases of one replica. Any thread may use it; one statement runs at a time, for at most `lasting` seconds."""
 
     alone = False
 
@@ -59,7 +59,7 @@ class SharedLeases:
         self.me = Replica("", name, address)
 
     def look(self, databases: Iterable[str]) -> Ownership:
-        """Who lives and who holds what; joins, or joins again, where need be. Raises LeasesLost."""
+        """The live replicas and the owners. Joins, or joins again, if needed. Raises LeasesLost."""
         with self._session() as session:
             if not self.me.id:
                 self._join(session)
@@ -73,7 +73,7 @@ class SharedLeases:
         return Ownership(tuple(sorted(pids.values(), key=lambda replica: (replica.name, replica.id))), owners)
 
     def take(self, names: Sequence[str]) -> tuple[Lease, ...]:
-        """Leases on those of the databases that nobody else holds. Raises LeasesLost."""
+        """Leases on those of the databases that no other process holds. Raises LeasesLost."""
         with self._session() as session:
             wanted = {key_of("poll", name): name for name in names if name not in self._held}
             for key in session.scalars(_TAKE, {"keys": list(wanted)}):
@@ -82,7 +82,7 @@ class SharedLeases:
             return tuple(self._held[name] for name in names if name in self._held)
 
     def give(self, lease: Lease) -> None:
-        """Let others have it. Whoever lost it already has nothing to give."""
+        """Let others have it. A replica that lost it already has nothing to give back."""
         with self._lock:
             if self._held.get(lease.database) is not lease:
                 return
@@ -91,7 +91,7 @@ class SharedLeases:
 
     @contextmanager
     def acting(self, database: str) -> Iterator[bool]:
-        """Whether this replica may have a second session on a database until the block ends; one may, of the whole fleet."""
+        """Whether this replica may have a second session on a database until the block ends. Only one replica may at a time."""
         key = key_of("act", database)
         with self._session() as session:
             granted = bool(session.scalars(_TAKE, {"keys": [key]}).all())
@@ -109,7 +109,7 @@ class SharedLeases:
         self._engine.dispose()
 
     def _holds(self, lease: Lease) -> bool:
-        """Whether the lease is held now; asked of the server, for only it knows."""
+        """Whether the lease is held now. Only the server knows, so it is asked."""
         try:
             with self._session() as session:
                 session.execute(text("select 1"))
@@ -119,7 +119,7 @@ class SharedLeases:
 
     @contextmanager
     def _session(self) -> Iterator[Connection]:
-        """The one connection, for one statement after another. Raises LeasesLost where it cannot answer in time."""
+        """The only connection, for one statement after another. Raises LeasesLost if it cannot answer in time."""
         began = time.monotonic()
         if not self._lock.acquire(timeout=self._lasting):
             raise LeasesLost("the store does not answer")
@@ -127,7 +127,7 @@ class SharedLeases:
             if self._connection is None:
                 self._connection = self._engine.connect()
             yield self._connection
-            # An answer that comes too late speaks of a time when the session still was.
+            # A late answer is about a time when the session still existed.
             if time.monotonic() - began > self._lasting:
                 raise LeasesLost("the store answered too late")
         except (SQLAlchemyError, LeasesLost) as error:
@@ -137,7 +137,7 @@ class SharedLeases:
             self._lock.release()
 
     def _join(self, session: Connection) -> None:
-        """Become a live replica: the lock first, so that a row without a lock is always one of the dead."""
+        """Become a live replica: the lock first, so that a row without a lock always belongs to a dead one."""
         me = Replica(uuid4().hex, self._name, self._address)
         session.execute(_TAKE, {"keys": [key_of("replica", me.id)]})
         session.execute(_JOIN, {"id": me.id, "name": me.name, "url": me.url})
@@ -165,7 +165,7 @@ class SharedLeases:
 
 
 def _engine(url: str, lasting: float) -> Engine:
-    """Makes sessions that the server ends after so many seconds of silence, and that we give up as soon."""
+    """Creates sessions that the server ends after this many seconds of silence, and that we give up as soon."""
     whole = max(1, round(lasting))
     timeouts = {"connect_timeout": CONNECT_SECONDS, "keepalives_idle": whole, "tcp_user_timeout": whole * 1000}
     engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=timeouts)

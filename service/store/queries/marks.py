@@ -1,4 +1,4 @@
-"""Change marks: somebody did something to a database, in their own words."""
+"""Change marks: somebody changed something on a database, in their own words."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,7 +29,7 @@ class Marks:
         self._engine = engine
 
     def add(self, database: str, at: datetime, text: str, who: str) -> Mark:
-        """Keep a new mark. Raises SQLAlchemyError, and ValueError inside it for a time without a zone."""
+        """Keep a new mark. Raises SQLAlchemyError, with a ValueError inside for a time without a zone."""
         mark = Mark(uuid4().hex, database, at, text, who)
         row = {"id": mark.id, "database": database, "at": at, "text": text, "who": who}
         with self._engine.begin() as connection:
@@ -37,7 +37,7 @@ class Marks:
         return mark
 
     def get(self, database: str, which: str) -> Mark | None:
-        """The mark of this id, or the `last` one; None where the database has no such mark."""
+        """The mark of this id, or the `last` one. None if the database has no such mark."""
         table = StoredMark
         query = (
             select(*table_of(table).c).where(table.database == database).order_by(table.at.desc(), table.id).limit(1)

@@ -1,4 +1,4 @@
-"""What rows of the fleet ask of the store, for all databases at once: the last marks, the last hour, earlier episodes."""
+"""Store queries for rows of the fleet, for all databases at once: the last marks, the last hour, earlier episodes."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from service.store.schema.history_tables import millis
 
 T = TypeVar("T")
 LASTING_AT_ONCE = 6
-"""Episodes that began before a mark and may have lasted at it; of more on one database the latest count."""
+"""Episodes that began before a mark and may have been open at it. If there are more on one database, the latest count."""
 _MINUTES = text(
     "select d.name, p.at / 60000 as minute, sum(p.share * p.seconds) / sum(p.seconds) as share "
     "from databases d join polls p on p.database_id = d.id and p.at >= :since "
@@ -29,7 +29,7 @@ _MINUTES = text(
 
 @dataclass(frozen=True, slots=True)
 class EpisodeAtMark:
-    """A trouble beside the last mark of its database; `end` is None while it lasts."""
+    """A trouble around the last mark of its database. `end` is None while it is open."""
 
     cause: str
     begin: datetime
@@ -48,21 +48,21 @@ class LastMark:
 
 
 class RecentRows:
-    """Reads for the fleet. What the store cannot tell while it is away is left out: the fleet is drawn without it."""
+    """Reads for the fleet. While the store is down its figures are missing, and the fleet is drawn without them."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def last_marks(self, database: str | None = None) -> Mapping[str, LastMark]:
-        """The last mark of each database that has one, or of one alone."""
+        """The last mark of each database that has one, or of a single database."""
         return self._or_nothing(lambda: self._last_marks(database), {})
 
     def minutes(self, databases: Sequence[str], since: datetime) -> Mapping[str, Mapping[int, float]] | None:
-        """Share of DB time lost by database and minute since 1970; None where the store does not answer."""
+        """Share of DB time lost by database and minute since 1970. None if the store does not answer."""
         return self._or_nothing(lambda: self._minutes(databases, since), None)
 
     def earlier(self, database: str, cause: str, begin: datetime) -> int | None:
-        """How many episodes of a cause began before; None where the store does not answer."""
+        """How many episodes of a cause began before. None if the store does not answer."""
         table = StoredEpisode
         query = select(func.count()).where(
             table.database == database, table.cause.in_(former(cause)), table.began < begin

@@ -16,7 +16,7 @@ from service.store.schema.poll_tables import StoredReport
 
 KEEP = timedelta(days=365)
 MOST = 1000
-"""The newest so many are kept; each is as large as an upload may be."""
+"""The newest reports are kept, up to this number. Each is as large as an upload may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Reports:
         self._engine = engine
 
     def keep(self, report: StoredReportSummary, content: str, body: bytes) -> bool:
-        """Keep a report, and let go of what is past its time. Content that is there already is only told anew; then False."""
+        """Keep a report, and delete expired ones. Known content only gets its new diagnosis, and the answer is False."""
         with self._session() as session:
             known = session.get(StoredReport, report.id, options=[defer(StoredReport.body)])
             if known is not None:
@@ -52,11 +52,11 @@ class Reports:
             return True
 
     def newest(self, limit: int, database: str | None = None) -> list[StoredReportSummary]:
-        """Reports, newest first, at most `limit`; with a database those that tell of it, its name in any case."""
+        """Reports, newest first, at most `limit`. With a database those about it, its name in any case."""
         return list(self.page(limit, None, database).items)
 
     def page(self, limit: int, cursor: str | None, database: str | None = None) -> EpisodePage[StoredReportSummary]:
-        """The same from where the cursor stands. Raises BadCursor."""
+        """The same from the position of the cursor. Raises BadCursor."""
         query = select(StoredReport).options(defer(StoredReport.body), defer(StoredReport.content))
         if cursor is not None:
             at, id = split(cursor, 2)
@@ -70,7 +70,7 @@ class Reports:
         return paged(found, limit, lambda last: (last.uploaded_at, last.id))
 
     def get(self, id: str) -> tuple[StoredReportSummary, str] | None:
-        """A report with what was told of it, or None."""
+        """A report with its diagnosis, or None."""
         with self._session() as session:
             found = session.get(StoredReport, id, options=[defer(StoredReport.body)])
             return None if found is None else (_kept(found), found.content)
@@ -82,7 +82,7 @@ class Reports:
             return None if body is None else zlib.decompress(body)
 
     def delete(self, id: str) -> bool:
-        """Let go of a report; False where there is none."""
+        """Delete a report. False if there is none."""
         with self._session() as session:
             gone = delete(StoredReport).where(StoredReport.id == id).returning(StoredReport.id)
             return session.scalar(gone) is not None

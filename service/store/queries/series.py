@@ -1,4 +1,4 @@
-"""What questions about figures ask for and get: which series, over which spans, as arrays of one number for each span."""
+"""Requests and results for figures: which series, over which spans, as arrays of one number per span."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -35,9 +35,9 @@ class SeriesSelector:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredSeries:
-    """The stored figures of one item, one for each span of its page. Where a span has none, the counter stood still.
+    """The stored figures of one item, one for each span of its page. If a span has none, the counter did not change.
 
-    `totals` is what a counter grew by, or the level of a gauge; `mosts` the highest rate per second, or the highest level.
+    `totals` is the growth of a counter, or the level of a gauge; `mosts` the highest rate per second, or the highest level.
     """
 
     view: str
@@ -57,7 +57,7 @@ class StoredSeries:
 
 @dataclass(frozen=True)
 class HistoryPage:
-    """Series over a stretch of time. `cursor` asks for what follows, None where that is all."""
+    """Series over a stretch of time. `cursor` asks for the rest, None if that is all."""
 
     resolution: Resolution
     begin: datetime
@@ -75,7 +75,7 @@ class HistoryPage:
         return {}
 
     def covered(self, view: str, name: str, column: str) -> Values:
-        """The seconds of each span over which this counter is known; NaN where it could not be told."""
+        """The seconds of each span over which this counter is known. NaN if it is unknown."""
         if view not in self._covered:
             self._covered[view] = self._without(self.spans.seconds, view)
         return self._without(self._covered[view], f"{view} {name} {column}")
@@ -84,12 +84,12 @@ class HistoryPage:
         return np.where(self.spans.lack(missing), np.nan, seconds) if missing in self.spans.missing else seconds
 
     def rates(self, series: StoredSeries) -> Values:
-        """A counter per second over each span; 0 where it stood still, NaN where it cannot be told."""
+        """A counter per second over each span. 0 if it did not change, NaN if it is unknown."""
         covered = self.covered(series.view, series.name, series.column)
         return np.where(np.isnan(series.totals), 0.0, series.totals) / covered
 
     def still(self, view: str, name: str, column: str, gauge: bool = False) -> StoredSeries:
-        """A series of which nothing is stored here: the counter stood still, or the level stayed."""
+        """A series without stored figures: the counter did not change, or the level stayed."""
         return StoredSeries(view, json.loads(name), column, gauge, name, self._nothing, self._nothing)
 
 
@@ -119,7 +119,7 @@ class Break:
 
 
 def chosen(selectors: Sequence[SeriesSelector], items: Mapping[int, SampleItem]) -> dict[int, SampleItem]:
-    """Those items that a selector takes, by number."""
+    """The items that a selector matches, by number."""
     by_column: dict[tuple[str, str], list[SeriesSelector]] = {}
     for selector in selectors:
         by_column.setdefault((selector.view, selector.column), []).append(selector)

@@ -1,4 +1,4 @@
-"""The stretches that a page of history covers, as arrays; one of them as an object for whoever looks at one."""
+"""The stretches of a page of history, as arrays; single ones as objects."""
 
 import json
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ Times = NDArray[np.int64]
 
 
 class HistorySpan(NamedTuple):
-    """One stretch that was watched: a poll (`at` is the end of its interval) or a bucket (`at` is its begin).
+    """One watched stretch: a poll (`at` is the end of its interval) or a bucket (`at` is its begin).
 
-    `seconds` is what its figures cover, None or 0 where there is no interval. `missing` has views, and single counters
+    `seconds` is what its figures cover, None or 0 without an interval. `missing` has views, and single counters
     as "view key column".
     """
 
@@ -31,20 +31,20 @@ class HistorySpan(NamedTuple):
     why: str | None = None
 
     def lacks(self, view: str, key: str, column: str) -> bool:
-        """Whether the figure could not be told here."""
+        """Whether the figure is unknown here."""
         return view in self.missing or f"{view} {key} {column}" in self.missing
 
 
 @dataclass(frozen=True, eq=False)
 class HistorySpans(Sequence[HistorySpan]):
-    """Spans in the order of their times: an array for each member, and the span at a place when it is asked for."""
+    """Spans in order of time: an array for each member, and a span object on request."""
 
     times: Times
     intervals: Values
     """What the figures cover in seconds; NaN where a poll has no interval."""
     polls: NDArray[np.int64]
     texts: Sequence[str]
-    """What could not be told, as it is stored, for each span."""
+    """What is unknown, as stored, for each span."""
     reasons: Sequence[str | None] = ()
     """Why a poll has no interval, for each; empty for buckets."""
 
@@ -77,16 +77,16 @@ class HistorySpans(Sequence[HistorySpan]):
 
     @cached_property
     def seconds(self) -> Values:
-        """What each covers; NaN where it has no interval."""
+        """What each covers. NaN without an interval."""
         return np.where(self.intervals > 0, self.intervals, np.nan)
 
     @cached_property
     def missing(self) -> frozenset[str]:
-        """What could not be told in some of them."""
+        """What is unknown in some of them."""
         return frozenset[str]().union(*map(missing_in, set(self.texts)))
 
     def lack(self, name: str) -> NDArray[np.bool_]:
-        """Where a view, or a single counter as "view key column", could not be told."""
+        """Where a view, or a single counter as "view key column", is unknown."""
         if name not in self.missing:
             return np.zeros(len(self), bool)
         without = {text for text in set(self.texts) if name in missing_in(text)}
@@ -102,7 +102,7 @@ _KNOWN: dict[str, frozenset[str]] = {}
 
 
 def missing_in(text: str) -> frozenset[str]:
-    """What a poll could not tell, from how it is stored. The same few texts stand in every poll, so they are read once."""
+    """What a poll does not know, from its stored form. The same few texts are in every poll, so they are read once."""
     if text not in _KNOWN:
         if len(_KNOWN) > 1000:
             _KNOWN.clear()

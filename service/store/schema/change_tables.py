@@ -1,4 +1,4 @@
-"""The tables of episode changes: the log of them, and who must get each."""
+"""The tables of episode changes: their log, and the receivers of each."""
 
 from datetime import datetime
 
@@ -8,13 +8,13 @@ from sqlalchemy.orm import Mapped, mapped_column
 from service.store.schema.poll_tables import Base, UtcTime
 
 SEQ = BigInteger().with_variant(Integer, "sqlite")
-"""SQLite numbers rows by itself only where the key is a plain integer."""
+"""SQLite numbers rows automatically only if the key is a plain integer."""
 
 
 class StoredChange(Base):
-    """One change of one episode. `seq` grows in the order of commits and is never given twice, not even after pruning.
+    """One change of one episode. `seq` grows in the order of commits and is never reused, not even after pruning.
 
-    An episode begins once, ends once, and grows worse once per severity, so a change that is written again is known.
+    An episode begins once, ends once, and grows worse once per severity, so a repeated change is recognised.
     """
 
     __tablename__ = "episode_changes"
@@ -31,7 +31,7 @@ class StoredChange(Base):
     began: Mapped[datetime] = mapped_column(UtcTime)
     what: Mapped[str] = mapped_column(String(16))
     severity: Mapped[str] = mapped_column(String(8))
-    """Of the peak so far."""
+    """Severity of the peak so far."""
     episode: Mapped[str] = mapped_column(Text)
 
 

@@ -1,4 +1,4 @@
-"""One SQLAlchemy engine per store: durable SQLite, or PostgreSQL; and what a store in trouble looks like."""
+"""One SQLAlchemy engine per store: durable SQLite, or PostgreSQL; and the errors of a store in trouble."""
 
 import logging
 import stat
@@ -15,12 +15,12 @@ from service.extras import require
 log = logging.getLogger("latchscope.store")
 
 CONNECT_SECONDS = 5
-"""For a PostgreSQL that does not answer."""
+"""Timeout for a PostgreSQL that does not answer."""
 
 DATABASE_ERROR = SQLAlchemyError
-"""What every trouble with the database behind the store is."""
+"""The base class of every trouble with the database behind the store."""
 STORE_ERRORS = (SQLAlchemyError, OSError)
-"""What a reader of the store must expect."""
+"""The errors that a reader of the store must expect."""
 
 
 class StoreError(Exception):
@@ -28,12 +28,12 @@ class StoreError(Exception):
 
 
 class StoreUnavailable(Exception):
-    """The store did not answer just now; what was asked may be asked again."""
+    """The store did not answer just now. The request may be repeated."""
 
 
 @contextmanager
 def unavailable_as_one_line() -> Iterator[None]:
-    """Raise what the store's driver raises as StoreUnavailable, in one line."""
+    """Raise the errors of the store's driver as StoreUnavailable, in one line."""
     try:
         yield
     except SQLAlchemyError as error:
@@ -60,7 +60,7 @@ def _durable_sqlite(connection: Any, record: object) -> None:
 
 
 def sqlite_file(url: str) -> Path | None:
-    """The file of a SQLite store; None for PostgreSQL and for a store in memory."""
+    """The file of a SQLite store. None for PostgreSQL and for a store in memory."""
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
         return None
@@ -68,13 +68,13 @@ def sqlite_file(url: str) -> Path | None:
 
 
 def close_to_others(file: Path) -> None:
-    """Take away what others may do with a SQLite store and its log that an older latchscope left open to them."""
+    """Remove the rights of others on a SQLite store and its log that an older latchscope left open."""
     for path in (file, *(file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm", "-journal", "-lock"))):
         close_path(path)
 
 
 def close_path(path: Path) -> None:
-    """Leave a file or folder of ours to its owner; one that belongs to somebody else is theirs to close."""
+    """Leave a file or folder of ours to its owner only. One that belongs to somebody else is theirs to protect."""
     try:
         mode = stat.S_IMODE(path.lstat().st_mode)
         if mode & 0o077 and not path.is_symlink():
@@ -88,7 +88,7 @@ def close_path(path: Path) -> None:
 def out_of_order(error: Exception) -> bool:
     """Whether the store itself is in trouble (down, locked, full, damaged), so that the same write may succeed later.
 
-    False where the store refuses what was to be written, today and tomorrow.
+    False if the store refuses the data, now and later.
     """
     if isinstance(error, DataError | IntegrityError):
         return False
@@ -98,7 +98,7 @@ def out_of_order(error: Exception) -> bool:
 
 
 def masked(url: str) -> str:
-    """The URL without its password and its query, which may hold one; of one that cannot be read, only the scheme."""
+    """The URL without its password and its query, which may contain one. If it cannot be parsed, only the scheme."""
     try:
         return make_url(url).set(query={}).render_as_string()
     except (SQLAlchemyError, ValueError):
@@ -106,5 +106,5 @@ def masked(url: str) -> str:
 
 
 def brief(error: Exception) -> str:
-    """The first line of what the store said."""
+    """The first line of the store's message."""
     return str(getattr(error, "orig", None) or error).splitlines()[0]

@@ -1,4 +1,4 @@
-"""The tables of what happened: episodes, confirmations, change marks, and what is usual."""
+"""The tables of episodes, confirmations, change marks, and usual figures."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from service.store.schema.poll_tables import Base, UtcTime
 
 
 class StoredEpisode(Base):
-    """One trouble on one database; `ended` is NULL while it lasts. `verdict` is what a mark changed about it."""
+    """One trouble on one database. `ended` is NULL while it is open. `verdict` is the effect of a mark on it."""
 
     __tablename__ = "episodes"
     __table_args__ = (Index("episodes_by_time", "began"), Index("episodes_by_end", "ended"))
@@ -28,13 +28,13 @@ class StoredEpisode(Base):
     headline: Mapped[str] = mapped_column(Text)
     verdict: Mapped[str | None] = mapped_column(Text)
     prediction: Mapped[str | None] = mapped_column(Text)
-    """JSON of how the prediction made before that mark stood to what came."""
+    """JSON of the result of the prediction from before that mark."""
     verdict_kind: Mapped[str | None] = mapped_column(String(16))
     """What `verdict` says, for programs; NULL too where latchscope 0.2 or older kept it, see queries/kinds.py."""
 
 
 class StoredConfirmation(Base):
-    """What a confirming query gave: `value`, NULL where it was refused, and JSON of where it ran and what it named."""
+    """The result of a confirming query: `value`, NULL if it was refused, and JSON of its container and names."""
 
     __tablename__ = "confirmations"
 
@@ -48,7 +48,7 @@ class StoredConfirmation(Base):
 
 
 class StoredMark(Base):
-    """Somebody changed something: when, where, and in their words what."""
+    """Somebody changed something: when, where, and what, in their own words."""
 
     __tablename__ = "marks"
     __table_args__ = (Index("marks_by_time", "database", "at"),)
@@ -61,7 +61,7 @@ class StoredMark(Base):
 
 
 class StoredBaseline(Base):
-    """What is usual for a metric of a database in one hour of the week (0 is Monday 00:00 UTC)."""
+    """The usual value of a metric of a database in one hour of the week (0 is Monday 00:00 UTC)."""
 
     __tablename__ = "baselines"
 

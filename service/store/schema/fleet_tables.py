@@ -1,4 +1,4 @@
-"""The tables through which replicas know of each other."""
+"""The tables of replicas."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from service.store.schema.poll_tables import Base, UtcTime
 
 
 class StoredReplica(Base):
-    """A latchscope that lives, or lived: it lives while its session holds the lock of its id (leases.py)."""
+    """A latchscope. It is alive while its session holds the lock of its id (leases.py)."""
 
     __tablename__ = "replicas"
 
@@ -19,7 +19,7 @@ class StoredReplica(Base):
 
 
 class StoredStatus(Base):
-    """The last word of a database's owner about it, a Standing as JSON."""
+    """The latest state of a database from its owner, a Standing as JSON."""
 
     __tablename__ = "standings"
 
@@ -28,7 +28,7 @@ class StoredStatus(Base):
 
 
 class StoredRequest(Base):
-    """Something that the owner of a database is asked to do, by another replica; a Request as JSON."""
+    """A request from another replica to the owner of a database; a Request as JSON."""
 
     __tablename__ = "requests"
 

@@ -1,7 +1,7 @@
 """The tables of figures over time: polls, what changed in each, and roll-ups.
 
 Times are whole milliseconds since 1970 on both engines: half the size of a text, and the same arithmetic everywhere.
-A poll that stands in `polls` and has no figure of an item in `figures` saw no change of it, unless `missing` names its
+A poll in `polls` without a figure of an item in `figures` saw no change of it, unless `missing` names its
 view: zero is not stored, and absent is not zero.
 """
 
@@ -27,9 +27,9 @@ from service.store.schema.poll_tables import Base, NaiveTime
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PARTITION_DAYS = {"polls": 1, "figures": 1, "figures_5m": 7, "figures_1h": 28}
-"""On PostgreSQL these tables consist of partitions of so many days, dropped as a whole when their time is over."""
+"""On PostgreSQL these tables have partitions of this many days, dropped as a whole when they expire."""
 NUMBER = Integer().with_variant(SmallInteger(), "sqlite")
-"""The number of a database. SQLite has one kind of whole number, whatever the columns of older stores call it."""
+"""The number of a database. SQLite has one kind of whole number, whatever type the columns of older stores have."""
 _PARTITIONED = {"postgresql_partition_by": "RANGE (at)"}
 _CLUSTERED = {"sqlite_with_rowid": False}
 
@@ -62,7 +62,7 @@ class Millis(TypeDecorator[datetime]):
 
 
 class StoredDatabase(Base):
-    """A watched database by a small number, which the rows of figures carry."""
+    """A watched database by a small number, which the rows of figures use."""
 
     __tablename__ = "databases"
 
@@ -122,7 +122,7 @@ class StoredFigures(Base):
 class FiveMinuteFigures(Base):
     """The figures of one view over an hour, by five minutes: a counter's total and its highest rate per second.
 
-    Of a gauge it is the highest level, twice. A view is a row of its own, so that its series are read alone.
+    Of a gauge it is the highest level, twice. Each view has its own row, so that its series are read alone.
     """
 
     __tablename__ = "figures_5m"
@@ -147,7 +147,7 @@ class HourlyFigures(Base):
 
 
 class StoredBucket(Base):
-    """What a bucket of a roll-up covers: how many polls and seconds, and which views were missing in any of them."""
+    """The content of a roll-up's bucket: how many polls and seconds, and which views were missing in any of them."""
 
     __tablename__ = "buckets"
     __table_args__ = (_CLUSTERED,)
@@ -161,7 +161,7 @@ class StoredBucket(Base):
 
 
 class Unrolled(Base):
-    """A bucket that got polls since it was last rolled up; written with the polls, so that no crash forgets it."""
+    """A bucket that got polls since its last roll-up. It is written with the polls, so that a crash forgets none."""
 
     __tablename__ = "unrolled"
     __table_args__ = (_CLUSTERED,)

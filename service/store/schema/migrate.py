@@ -1,4 +1,4 @@
-"""Brings a store to the newest schema; the migrations ship inside the package."""
+"""Brings a store to the newest schema. The migrations are part of the package."""
 
 from functools import cache
 from pathlib import Path
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 HOME = Path(__file__).parents[1] / "migrations"
 LOCK = 0x1A7C5C09E
-"""PostgreSQL's advisory lock under which processes that start together migrate one after the other."""
+"""PostgreSQL's advisory lock with which processes that start together migrate one after the other."""
 
 
 class UnknownSchema(Exception):
-    """The store stands at a revision that no migration here leads to; the text is Alembic's."""
+    """The store is at a revision that no migration here leads to. The text is Alembic's."""
 
 
 def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Run every migration the store has not seen, all in one transaction: a killed process leaves the schema it found.
+    """Run every new migration, all in one transaction: a killed process leaves the schema unchanged.
 
     Raises UnknownSchema.
     """
@@ -33,7 +33,7 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
 
 
 def _migrate(connection: Connection, revision: str) -> None:
-    # Nearly every start finds a store that stands at the newest schema, and is a tenth quicker without Alembic.
+    # Nearly every start finds the newest schema, and is a tenth faster without Alembic.
     from alembic import command
     from alembic.util import CommandError
 
@@ -54,7 +54,7 @@ def _config() -> "Config":
 
 
 def _stands_at(connection: Connection) -> list[str]:
-    """The revisions that the store says it has."""
+    """The revisions that the store reports."""
     if not inspect(connection).has_table("alembic_version"):
         return []
     return list(connection.exec_driver_sql("select version_num from alembic_version").scalars())
@@ -62,5 +62,5 @@ def _stands_at(connection: Connection) -> list[str]:
 
 @cache
 def _newest() -> str:
-    """The newest revision there is: a migration's file begins with its number."""
+    """The newest revision. A migration's file name starts with its number."""
     return max(file.name.partition("_")[0] for file in (HOME / "versions").glob("[0-9]*_*.py"))

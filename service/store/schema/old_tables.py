@@ -1,4 +1,4 @@
-"""The tables of figures as releases before 0009 of the schema wrote them: a row per figure. They are read, never written.
+"""The tables of figures of releases before schema 0009: a row per figure. They are read, never written.
 
 Retention empties the first two, `upkeep.conversion` the third.
 """

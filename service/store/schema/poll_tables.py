@@ -1,4 +1,4 @@
-"""The tables of the store. Times are UTC and say so; a naive time is refused before it reaches the database."""
+"""The tables of the store. Times are UTC; a naive time is refused before it reaches the database."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -47,7 +47,7 @@ class StoredSnapshot(Base):
 
 
 class StoredDiagnosis(Base):
-    """A Diagnosis as JSON, kept whenever the verdict changed and every few minutes while it did not."""
+    """A Diagnosis as JSON, stored when the verdict changes and every few minutes while it does not."""
 
     __tablename__ = "diagnoses"
     __table_args__ = (Index("diagnoses_by_severity", "severity", "taken_at"),)

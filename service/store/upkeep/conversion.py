@@ -1,7 +1,7 @@
-"""Moves the hours that an older release wrote, a row per figure, into rows of a view and day; a few items at a time.
+"""Moves the hours of an older release, a row per figure, into rows per view and day, a few items at a time.
 
-A slice is one transaction: it writes the figures anew and deletes the old rows, so that a process killed in the middle
-leaves all of them where they were, and the next one goes on from there. What is not moved yet is read where it is.
+A slice is one transaction: it writes the figures and deletes the old rows. So a process killed in the middle
+leaves all of them where they were, and the next one continues. Figures not moved yet are read in their old place.
 """
 
 from sqlalchemy import BigInteger, Connection, Engine, delete, select, type_coerce
@@ -17,7 +17,7 @@ ITEMS = 20
 
 
 def convert_slice(engine: Engine, partitions: Partitions, names: NameTables) -> int:
-    """Move the next items of one database; how many rows, 0 when there is nothing left."""
+    """Move the next items of one database. Returns the number of rows, 0 if there is nothing left."""
     with engine.connect() as connection:
         slice = _next(connection)
         times = [] if slice is None else _times(connection, *slice)
@@ -39,7 +39,7 @@ def convert_slice(engine: Engine, partitions: Partitions, names: NameTables) -> 
 
 
 def _next(connection: Connection) -> tuple[int, list[int]] | None:
-    """The first database that has old hours, and the first of its items; found by the key, a step each."""
+    """The first database with old hours, and its first item. Found by the key, one step each."""
     table = OldHours
     database = connection.scalar(select(table.database_id).order_by(table.database_id).limit(1))
     if database is None:

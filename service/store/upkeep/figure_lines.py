@@ -1,4 +1,4 @@
-"""Figures one by one, out of either layout and into the newer: how a file of the history holds them."""
+"""Figures one by one, from either layout and into the newer: the form of a history file."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ DAY = 86_400_000
 
 
 def figure_lines(connection: Connection, tier: Tier, database: str | None) -> Iterator[list[Any]]:
-    """The figures of a tier, in the columns in which older releases kept them; some hours at once."""
+    """The figures of a tier, in the columns of older releases, some hours at once."""
     named = select(StoredDatabase.id).order_by(StoredDatabase.id)
     for number in connection.scalars(named if database is None else named.where(StoredDatabase.name == database)).all():
         times = list(_bounds(connection, tier, number))
@@ -29,7 +29,7 @@ def figure_lines(connection: Connection, tier: Tier, database: str | None) -> It
 
 
 def _bounds(connection: Connection, tier: Tier, database: int) -> Iterator[int]:
-    """The first and the last time of each table that has figures of a database, milliseconds."""
+    """The first and the last time of each table with figures of a database, milliseconds."""
     new: Any = StoredFigures if tier == "poll" else ROLLED[tier].table
     for table in (new, OLD[tier]) if database <= OLDEST else (new,):
         at = type_coerce(table.at, BigInteger)
@@ -40,7 +40,7 @@ def _bounds(connection: Connection, tier: Tier, database: int) -> Iterator[int]:
 def put_figure_lines(
     engine: Engine, partitions: Partitions, names: NameTables, tier: Tier, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Bring figures in beside those that are there."""
+    """Import figures beside the existing ones."""
     for database in sorted({row["database_id"] for row in rows}):
         mine = [row for row in rows if row["database_id"] == database]
         found = once(

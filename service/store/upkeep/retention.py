@@ -1,4 +1,4 @@
-"""Deletes what is past its time: whole partitions on PostgreSQL, slices everywhere else, so that nobody waits for long."""
+"""Deletes expired rows: whole partitions on PostgreSQL, slices everywhere else, so that nothing blocks for long."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -28,11 +28,11 @@ SLICE = 2000
 HOUR_ROW, DAY_ROW = (timedelta(milliseconds=ROLLED[tier].row) for tier in ("5m", "1h"))
 """A row of roll-ups goes when its last bucket is over."""
 OLD_DAYS = {"old_deltas": 1, "old_five_minutes": 7, "old_hours": 28}
-"""The days of a partition of the tables that an older release wrote."""
+"""The days per partition of the tables of an older release."""
 
 
 def prune(engine: Engine, partitions: Partitions, kept_for: HistorySettings, now: datetime) -> dict[str, int]:
-    """Delete what is older than its tier keeps; what was deleted, by table: rows, and partitions as rows of one."""
+    """Delete what is older than its tier keeps. Returns what was deleted, by table: rows, and partitions as rows of one."""
     done: dict[str, int] = {}
     for table, key, old, before in _tiers(kept_for, now):
         name = table.__tablename__
@@ -45,7 +45,7 @@ def prune(engine: Engine, partitions: Partitions, kept_for: HistorySettings, now
 
 
 def _tiers(kept_for: HistorySettings, now: datetime) -> list[tuple[type[DeclarativeBase], Sequence[Any], Any, Any]]:
-    """Table, key, what is old, and the time before which partitions of a table that has them may go."""
+    """Table, key, what is old, and the time before which its partitions may go, if it has any."""
 
     def ago(seconds: float) -> datetime:
         return now - timedelta(seconds=seconds)
@@ -53,7 +53,7 @@ def _tiers(kept_for: HistorySettings, now: datetime) -> list[tuple[type[Declarat
     raw, fine, coarse = ago(kept_for.polls), ago(kept_for.five_minutes), ago(kept_for.hourly)
     long_ago, bucket, episode = ago(kept_for.episodes), StoredBucket, StoredEpisode
     over = and_(episode.ended.is_not(None), episode.ended < long_ago)
-    # The snapshots of a day are packed with its frame, which so outlives them.
+    # The snapshots of a day need its frame, so the frame is deleted after them.
     first_day = min(coarse, ago(kept_for.snapshots)).astimezone(UTC).date().isoformat()
     tiers: list[tuple[type[DeclarativeBase], Any, Any]] = [
         (StoredSnapshot, StoredSnapshot.taken_at < ago(kept_for.snapshots), None),

@@ -1,7 +1,7 @@
-"""Roll-ups: five minutes from polls, hours from five minutes. A bucket is made anew as a whole, as often as it gets polls.
+"""Roll-ups: five minutes from polls, hours from five minutes. A bucket is computed again as a whole, whenever it gets polls.
 
-Which buckets are due stands in `unrolled`, written in the same transaction as the polls. So a crash forgets none, a
-poll that comes late from the spool brings its bucket up again, and running twice changes nothing.
+The table `unrolled` lists the due buckets, written in the same transaction as the polls. So a crash forgets none, a
+late poll from the spool makes its bucket due again, and a second run changes nothing.
 """
 
 import json
@@ -28,17 +28,17 @@ from service.store.schema.history_tables import (
 FIVE_MINUTES = 300
 HOUR = 3600
 SILENT_FOR = timedelta(minutes=10)
-"""A bucket of a database that says nothing more is closed so long after its end."""
+"""A bucket of a silent database is closed this long after its end."""
 AT_ONCE = 2000
-"""Buckets per run at most."""
+"""Most buckets per run."""
 LOCK = 0x1A7C5C0
-"""PostgreSQL's advisory lock, of each database, under which rows of roll-ups are read and written again."""
+"""PostgreSQL's advisory lock, per database, for changes of roll-up rows."""
 
 
 def mark_unrolled(connection: Connection, width: int, polls: Iterable[tuple[int, int]]) -> None:
-    """Note the buckets of these polls (database, milliseconds) as due, within the polls' own transaction.
+    """Mark the buckets of these polls (database, milliseconds) as due, within the polls' own transaction.
 
-    The update takes the row's lock, so that a roll-up in another process waits for these polls and sees them.
+    The update locks the row, so that a roll-up in another process waits for these polls and sees them.
     """
     ms = width * 1000
     rows = [
@@ -57,9 +57,9 @@ def roll_up(
     *,
     rest: Callable[[float], bool] = lambda spent: False,
 ) -> int:
-    """Roll up every closed bucket that is due; how many. Each in a transaction of its own.
+    """Roll up every closed bucket that is due. Returns their number. Each has its own transaction.
 
-    A bucket that was rolled up and lies before `raw_since` stays as it is: the polls it was made of are gone.
+    A bucket that was rolled up and lies before `raw_since` stays as it is: its polls are gone.
     `rest` is called after each bucket with the processor seconds it took, and says whether to end early.
     """
     done = 0
@@ -80,7 +80,7 @@ def roll_up(
 
 
 def _closed(connection: Connection, width: int, now: datetime) -> list[tuple[int, datetime]]:
-    """Buckets that are due and expect no poll any more: their database is past them by its own clock, or silent."""
+    """Due buckets that expect no more polls: their database is past them by its own clock, or silent."""
     end = type_coerce(Unrolled.at, BigInteger) + 1000 * width
     silent = end <= millis(now - SILENT_FOR)
     later = (StoredPoll.database_id == Unrolled.database_id, type_coerce(StoredPoll.at, BigInteger) >= end)
@@ -90,7 +90,7 @@ def _closed(connection: Connection, width: int, now: datetime) -> list[tuple[int
 
 
 def alone(connection: Connection, database: int) -> None:
-    """Until the end of the transaction nobody else changes the roll-ups of a database. SQLite has one writer anyway."""
+    """Until the end of the transaction no other process changes the roll-ups of a database. SQLite has one writer anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(text(f"select pg_advisory_xact_lock({LOCK}, :database)"), {"database": database})
 
@@ -163,14 +163,14 @@ def _summed(
 
 
 def _row_of(tier: RolledTier, at: datetime) -> int:
-    """Where the row begins in which a bucket lies, milliseconds."""
+    """The start of the row of a bucket, in milliseconds."""
     return millis(at) - millis(at) % tier.row
 
 
 def _put(
     connection: Connection, names: NameTables, tier: RolledTier, database: int, at: datetime, figures: FigureColumns
 ) -> None:
-    """Put the figures of one bucket into the rows of their views. Polls only ever add, so that none is left over."""
+    """Put the figures of one bucket into the rows of their views. Polls only ever add, so none is left over."""
     at_once = FigureColumns(figures.items, np.full(len(figures), millis(at)), figures.totals, figures.mosts)
     put_rolled(connection, names, tier, database, at_once, over=True)
 
@@ -184,7 +184,7 @@ def put_rolled(
     *,
     over: bool,
 ) -> None:
-    """Put figures of any buckets into the rows of their views, each read once; `over` what is there, or beside it.
+    """Put figures of any buckets into the rows of their views, each read once. `over`: replace existing ones, or go beside.
 
     Within `alone`, where partitions are there already.
     """
@@ -208,7 +208,7 @@ def put_rolled(
 def _bodies(
     connection: Connection, tier: RolledTier, database: int, rows: Sequence[int]
 ) -> dict[tuple[str, int], bytes]:
-    """What stands in these rows of a database, of every view: one question instead of one per view."""
+    """The content of these rows of a database, of every view, in one query."""
     table = tier.table
     found = {}
     for row_at in rows:
@@ -222,7 +222,7 @@ def _bodies(
 def _bucket(
     connection: Connection, width: int, database: int, at: datetime, polls: int, seconds: float, unknown: list[str]
 ) -> None:
-    """What the bucket covers; a view that was missing in one of its polls is missing in the bucket."""
+    """The content of the bucket. A view that was missing in one of its polls is missing in the bucket."""
     missing = sorted({json.dumps(load) for text in set(unknown) for load in json.loads(text)})
     row = {
         "width": width,

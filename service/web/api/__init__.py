@@ -1,1 +1,1 @@
-"""REST: routes and what they need of HTTP."""
+"""REST: the routes and their HTTP."""

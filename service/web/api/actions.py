@@ -1,4 +1,4 @@
-"""REST for what loads a database or changes state: every route needs the role operate and leaves a line in the audit log."""
+"""REST for actions that load a database or change state. Every route needs the role operate and writes to the audit log."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
@@ -29,10 +29,10 @@ T = TypeVar("T")
 FAILED: dict[int | str, dict[str, Any]] = {
     409: {
         "model": Problem,
-        "description": "Another action runs on the database, or the instance has nothing of the kind.",
+        "description": "Another action runs on the database, or the instance does not have it.",
     },
     502: {"model": Problem, "description": "The database refused or did not answer; `detail` has its words."},
-    503: {"model": Problem, "description": "Another replica polls the database and could not be asked."},
+    503: {"model": Problem, "description": "Another replica polls the database and could not be reached."},
 }
 
 
@@ -45,7 +45,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
 
     @router.post("/login/resume")
     def resume_login(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> ResumeOut:
-        """Try the same credential once more after a refused login stopped all further ones."""
+        """Try the same password once more after a refused login stopped all others."""
         watched = watched_in(board, db)
         resumed = attempt(
             audit,
@@ -59,7 +59,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
 
     @router.post("/samples")
     def run_sampling(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> SamplesOut:
-        """Sample waiting sessions once a second from the next poll to the one after it; `who` then tells what was seen."""
+        """Sample waiting sessions once a second from the next poll to the one after it. `who` then has the result."""
         watched = watched_in(board, db)
         attempt(audit, caller, "sample sessions", watched, lambda: can.sample(watched), lambda _: "asked")
         return SamplesOut(database=db, asked=True)
@@ -68,7 +68,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     def run_confirming_query(
         db: str, wanted: ConfirmationIn, caller: Annotated[Caller, Depends(access.operator)]
     ) -> ConfirmationOut:
-        """Run a cause's confirming query, one row, and one for up to five names; the result counts in the next diagnoses."""
+        """Run a cause's confirming query, one row, and one for up to five names. The result counts in the next diagnoses."""
         watched = watched_in(board, db)
         cause = catalogue().get(wanted.cause)
         if cause is None or cause.confirm is None:
@@ -94,7 +94,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     def run_holder_profile(
         db: str, wanted: HoldersIn, caller: Annotated[Caller, Depends(access.operator)]
     ) -> HoldersOut:
-        """Look many times within one statement at who holds the row cache latch; 409 where mutexes guard the row cache."""
+        """Profile the holders of the row cache latch: many looks within one statement. 409 where mutexes guard the row cache."""
         watched = watched_in(board, db)
         found = attempt(
             audit, caller, "profile holders", watched, lambda: can.profile(watched, wanted.seconds, wanted.looks)
@@ -112,7 +112,7 @@ def attempt(
     run: Callable[[], T],
     outcome: Callable[[T], str] = lambda _: "done",
 ) -> T:
-    """Run an action, and record who asked for it and what came of it."""
+    """Run an action, and record the caller and the result."""
     try:
         done = run()
     except ActionRunning as error:

@@ -29,9 +29,9 @@ def compare_api(board: Board, store: Repository, access: Access) -> APIRouter:
         db: str,
         before: Annotated[str | None, Query(description="a window, begin/end; each RFC 3339 or relative")] = None,
         after: Annotated[str | None, Query(description="a window, begin/end")] = None,
-        mark: Annotated[str | None, Query(description="last, or the id of a mark, in place of two windows")] = None,
-        span: Annotated[str | None, Query(description="how long the windows of a mark are; chosen without it")] = None,
-        settle: Annotated[str | None, Query(description="time after a mark that is left out; 20s without it")] = None,
+        mark: Annotated[str | None, Query(description="last, or the id of a mark, instead of two windows")] = None,
+        span: Annotated[str | None, Query(description="length of the windows of a mark; chosen by default")] = None,
+        settle: Annotated[str | None, Query(description="time after a mark to leave out; default 20s")] = None,
     ) -> Comparison:
         """Before against after, per unit of work: two windows, or both sides of a change mark."""
         watched_in(board, db)

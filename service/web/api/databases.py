@@ -1,4 +1,4 @@
-"""REST under /api/v1: databases, what the last interval shows of each, and causes. Reads board, catalogue and store."""
+"""REST under /api/v1: databases, their last intervals, and causes. Reads board, catalogue and store."""
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import Response
@@ -25,7 +25,7 @@ def operation_id(route: APIRoute) -> str:
 
 
 def watched_in(board: Board, db: str) -> MonitoredDatabase:
-    """The database of that name; 404 otherwise."""
+    """The database of that name, or 404."""
     found = board.get(db)
     if found is None:
         names = ", ".join(database.name for database in board) or "none"
@@ -48,14 +48,14 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
     def list_databases(
         request: Request, response: Response, cursor: CursorQuery = None, limit: WholeQuery = None
     ) -> list[DatabaseOut]:
-        """Every watched database: whether it answers, and its verdict in one sentence. With `limit`, `Link` leads on."""
+        """Every watched database: whether it answers, and its verdict in a sentence. With `limit`, `Link` names the next page."""
         page = part_of(tuple(board), lambda each: each.name, cursor, limit)
         link_next(request, response, None, page.cursor)
         return list(rows.all(page.items))
 
     @router.get("/overview", tags=["databases"])
     def get_overview() -> OverviewOut:
-        """Every watched database in one call, as a page of the fleet shows them, and how many are in which state."""
+        """Every watched database in one call, as on the page of the fleet, and how many are in each state."""
         return rows.overview(board)
 
     @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
@@ -76,7 +76,7 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
 
     @router.get("/databases/{db}/blockers", tags=["diagnosis"], responses=NOT_FOUND)
     def list_blockers(db: str) -> Blockers:
-        """Who holds what sessions hang on, as far as it was found; empty while nobody hangs. Nothing is asked of the database."""
+        """Who holds what sessions hang on, as far as it was found. Empty if no session hangs. Reads nothing from the database."""
         return presenters.diagnosis_of(watched(db)).blockers or Blockers()
 
     @router.get("/databases/{db}/latches", tags=["diagnosis"], responses=NOT_FOUND)
@@ -98,7 +98,7 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
     def list_causes(
         request: Request, response: Response, cursor: CursorQuery = None, limit: WholeQuery = None
     ) -> list[CauseOut]:
-        """The knowledge base, with the databases that have a cause now. With `limit`, `Link` leads on."""
+        """The knowledge base, with the databases that have a cause now. With `limit`, `Link` names the next page."""
         members = set(CauseOut.model_fields) - {"databases"}
         found = having(board)
         page = part_of(tuple(catalogue().values()), lambda each: each.id, cursor, limit)
@@ -112,7 +112,7 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
     def get_cause(id: str) -> CauseWholeOut:
         """One cause with its conditions, confirming query, remedy and references, and the databases that have it now."""
         if id not in catalogue():
-            raise HTTPException(404, f"no cause {id}; there are: {', '.join(catalogue())}")
+            raise HTTPException(404, f"no cause {id}; the causes are: {', '.join(catalogue())}")
         return CauseWholeOut.model_validate(catalogue()[id].model_dump() | {"found_at": having(board).get(id, ())})
 
     return router

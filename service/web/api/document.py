@@ -1,4 +1,4 @@
-"""The OpenAPI document beyond what the framework writes: how to log in, where, what the groups are, an example of everything."""
+"""Completes the OpenAPI document: how to log in, the servers, the groups, and an example of everything."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,11 +11,11 @@ TAGS: Mapping[str, str] = {
     "databases": "The watched databases: whether they answer, and what can be read on each.",
     "diagnosis": "What the last interval shows: findings with their evidence, and the figures behind them.",
     "history": "Figures over time, episodes, change marks, comparisons and what a change would be worth.",
-    "actions": "What changes state or loads a database. Needs the role `operate` and is written to the audit log.",
+    "actions": "Actions that change state or load a database. Needs the role `operate` and is written to the audit log.",
     "reports": "AWR and Statspack reports and captures, uploaded and kept.",
     "causes": "The knowledge base: what latchscope can find, and what to do about it.",
     "fleet": "Databases of many cells, the worst first.",
-    "service": "For Prometheus and for whoever restarts the service.",
+    "service": "For Prometheus and for programs that restart the service.",
 }
 SERVERS = [{"url": "/", "description": "This service."}]
 SECURITY = {
@@ -31,7 +31,7 @@ SECURITY = {
     },
 }
 OPEN = ("/healthz", "/readyz")
-"""What needs no token."""
+"""Paths that need no token."""
 
 
 def completed(document: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What JSON an operation takes and gives where all goes well."""
+    """The JSON that an operation accepts and returns on success."""
     bodies = [
         operation.get("requestBody", {}),
         *(response for status, response in operation["responses"].items() if status.startswith("2")),

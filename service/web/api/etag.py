@@ -1,4 +1,4 @@
-"""Answers with a tag of their content, so that who asks again is told in a few bytes that nothing changed."""
+"""Answers with a tag of their content. A repeated request gets a few bytes if nothing changed."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "It is as the
 
 
 def tagged(request: Request, body: str) -> Response:
-    """JSON with a weak tag; 304 without a body where the caller has it already."""
+    """JSON with a weak tag. 304 without a body if the caller has it already."""
     tag = f'W/"{hashlib.sha256(body.encode()).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
     if _named(tag, request.headers.getlist("if-none-match")):

@@ -1,4 +1,4 @@
-"""Examples for the REST document, made from its own schemas so that none grows stale, with words of the field by name."""
+"""Examples for the REST document. They are made from its own schemas, so they stay current, with realistic words."""
 
 import re
 from collections.abc import Mapping
@@ -38,13 +38,13 @@ _FORMATS: Mapping[str, Any] = {
     "binary": "",
 }
 _FITTING = (">= 100", "11.2", "undo-segments", "http://victoria:8428")
-"""Tried where a schema has a pattern."""
+"""Tried for a schema with a pattern."""
 _DEEPEST = 7
-"""Groups within groups; below it what may be empty or null is."""
+"""Depth of nested groups. Below it, anything that may be empty or null is."""
 
 
 def example_of(schema: Schema, named: Mapping[str, Schema], name: str = "", depth: int = 0) -> Any:
-    """A value of a schema; `named`: the schemas it may refer to, `name`: of the member that it is for."""
+    """A value of a schema. `named`: the schemas it may refer to; `name`: the member's name."""
     if reference := schema.get("$ref"):
         return example_of(named[reference.rpartition("/")[2]], named, name, depth)
     for kept in ("example", "const", "default"):
@@ -86,7 +86,7 @@ def _of_type(schema: Schema, named: Mapping[str, Schema], name: str, depth: int)
 
 
 def example_of_parameter(parameter: Schema, named: Mapping[str, Schema]) -> Any:
-    """A value of a parameter: its default, or a word that a reader can try on the demo."""
+    """A value of a parameter: its default, or a word that works on the demo."""
     known = parameter["schema"].get("example", _WORDS.get(parameter["name"]))
     if parameter["in"] == "path" or "default" not in parameter["schema"]:
         return known if known is not None else example_of(parameter["schema"], named, parameter["name"])

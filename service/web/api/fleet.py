@@ -1,4 +1,4 @@
-"""REST for all cells: what the engine that holds their metrics says."""
+"""REST for all cells, from the engine that holds their metrics."""
 
 from datetime import datetime
 
@@ -27,20 +27,20 @@ class FleetDatabaseOut(BaseModel):
 
     name: str
     cell: str = Field(description="the label `cell` of its metrics, else the address they are scraped from")
-    url: str | None = Field(description="its page in its cell; null where the metrics do not tell an address")
+    url: str | None = Field(description="its page in its cell; null if the metrics have no address")
     up: bool
     severity: str
     causes: tuple[str, ...]
-    impact: float | None = Field(description="share of DB time lost, 0 to 1; null where it is unknown")
+    impact: float | None = Field(description="share of DB time lost, 0 to 1; null if unknown")
     spark: tuple[float | None, ...] = Field(description="the same over the last 24 hours, by the half hour")
 
 
 class FleetOut(BaseModel):
-    """All cells at one moment, as the engine that holds their metrics has them."""
+    """All cells at one moment, from the engine that holds their metrics."""
 
     asked_at: datetime
     counted_at: datetime | None = Field(
-        description="when the engine's rules (cells.yml) counted; null without them, and every series was read"
+        description="time of the engine's rules (cells.yml); null without them: then every series was read"
     )
     engine: str
     databases: int
@@ -70,6 +70,6 @@ def fleet_api(cells: CellsView | None, access: Access) -> APIRouter:
         try:
             return FleetOut.model_validate(cells.ask(), from_attributes=True)
         except EngineAway as error:
-            raise HTTPException(503, f"the fleet cannot be shown: {error}") from None
+            raise HTTPException(503, f"the fleet is not available: {error}") from None
 
     return router

@@ -39,15 +39,15 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
         end: EndQuery = "now",
         resolution: RequestedResolution = "auto",
         of: Annotated[list[str] | None, Query(description="only these children, caches, places or events")] = None,
-        format: Annotated[Literal["json", "csv"] | None, Query(description="without it, what Accept asks for")] = None,
+        format: Annotated[Literal["json", "csv"] | None, Query(description="default: from the Accept header")] = None,
         cursor: CursorQuery = None,
-        limit: Annotated[int, Query(ge=1, le=5000, description="times at once")] = 1000,
+        limit: Annotated[int, Query(ge=1, le=5000, description="most times per page")] = 1000,
     ) -> HistoryOut | Response:
         """Figures over time, as JSON or CSV; a gap is null, never zero."""
         watched, within = watched_in(board, db), requested_window(begin, end)
         unknown = [name for name in metric if name not in NAMED]
         if unknown:
-            raise HTTPException(422, f"no metric {', '.join(unknown)}; there are: {', '.join(NAMED)}")
+            raise HTTPException(422, f"no metric {', '.join(unknown)}; the metrics are: {', '.join(NAMED)}")
         frame = watched.published.snapshot if watched.published else None
         found = understood(
             lambda: time_series(
@@ -64,7 +64,7 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
                 limit,
             )
         )
-        # What a later page may know is in the frame; without one, only an answer of one page can tell.
+        # The frame lists the names of later pages. Without a frame, only a single-page answer can decide.
         if cursor is None and (found.cursor is None or frame is not None):
             _of_known(found, of or ())
         more = link_next(request, response, within, found.cursor, resolution=found.resolution)
@@ -75,7 +75,7 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
 
     @router.get("/databases/{db}/usual", responses=NOT_FOUND)
     def get_usual(db: str, begin: BeginQuery = "-1h", end: EndQuery = "now") -> UsualOut:
-        """What is usual for this database in each hour of a window, learned from its own history; a quiet line for charts."""
+        """The usual figures of this database in each hour of a window, from its own history. A quiet line for charts."""
         watched_in(board, db)
         hours = hours_of(requested_window(begin, end))
         figures = [
@@ -88,11 +88,11 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
 
 
 def _of_known(found: TimeSeriesSet, of: Sequence[str]) -> None:
-    """Raise HTTPException 422 where a name of `of` is none of those known in the window."""
+    """Raise HTTPException 422 if a name of `of` does not occur in the window."""
     unknown = [name for name in of if not any(is_of(label, [name]) for label in found.known)]
     if unknown:
-        there = ", ".join(found.known) or "none, as these metrics have nothing by name here; leave `of` out"
-        raise HTTPException(422, f"nothing is named {', '.join(unknown)} in this window; there are: {there}")
+        there = ", ".join(found.known) or "none, because these metrics have no names here; leave out `of`"
+        raise HTTPException(422, f"nothing is named {', '.join(unknown)} in this window; the names are: {there}")
 
 
 def _caches(watched: MonitoredDatabase) -> dict[int, str]:
@@ -114,7 +114,7 @@ def _history_out(found: TimeSeriesSet, more: str | None) -> HistoryOut:
 
 
 def _csv(found: TimeSeriesSet) -> str:
-    """One line per time and series; an unknown value is an empty cell."""
+    """One line per time and series. An unknown value is an empty cell."""
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(("time", "seconds", "metric", "of", "unit", "value", "highest"))

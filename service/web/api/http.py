@@ -1,4 +1,4 @@
-"""What HTTP asks of every server and no framework does for us: HEAD, and answers in gzip where the caller takes that."""
+"""HTTP that the framework lacks: HEAD, and gzip for callers that accept it."""
 
 import gzip
 
@@ -7,17 +7,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ENDLESS = "/stream"
 SMALLEST = 1000
-"""Bytes below which an answer is not worth compressing."""
+"""An answer with fewer bytes is not worth compressing."""
 
 
 def takes_gzip(request: Request) -> bool:
-    """Whether the caller takes gzip."""
+    """Whether the caller accepts gzip."""
     takes = [entry.partition(";") for entry in request.headers.get("accept-encoding", "").replace(" ", "").split(",")]
     return any(name == "gzip" and weight not in ("q=0", "q=0.0") for name, _, weight in takes)
 
 
 def squeezed(body: bytes, request: Request, level: int) -> tuple[bytes, dict[str, str]]:
-    """A body as it is sent, and the headers that say so."""
+    """A body in the form it is sent, and its headers."""
     headers = {"vary": "Accept-Encoding"}
     if len(body) < SMALLEST or not takes_gzip(request):
         return body, headers
@@ -25,7 +25,7 @@ def squeezed(body: bytes, request: Request, level: int) -> tuple[bytes, dict[str
 
 
 class AnswersHead:
-    """HEAD is GET without the body, for every route but a stream that never ends."""
+    """HEAD is GET without the body, for every route except an endless stream."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -39,7 +39,7 @@ def marks_api(board: Board, store: Repository, access: Access, audit: Audit) -> 
         cursor: CursorQuery = None,
         limit: LimitQuery = 100,
     ) -> list[MarkOut]:
-        """Change marks, newest first. `Link` leads to older ones."""
+        """Change marks, newest first. `Link` names the page of older ones."""
         watched_in(board, db)
         within = requested_window(begin, end)
         page = understood(lambda: store.marks.between(db, within.begin, within.end, cursor, limit))
@@ -48,7 +48,7 @@ def marks_api(board: Board, store: Repository, access: Access, audit: Audit) -> 
 
     @router.post("/databases/{db}/marks", status_code=201, responses=NOT_FOUND)
     def create_mark(db: str, wanted: MarkIn, caller: Annotated[Caller, Depends(access.operator)]) -> MarkOut:
-        """Mark that something was changed, so that before can be held against after."""
+        """Mark a change, so that you can compare before with after."""
         watched_in(board, db)
         now = datetime.now(UTC)
         try:

@@ -1,4 +1,4 @@
-"""What monitoring asks for: /healthz, /readyz, /metrics and /probe, outside the versioned API. No store that hangs stops it."""
+"""Routes for monitoring: /healthz, /readyz, /metrics and /probe, outside the versioned API. A store that hangs stops none."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ from service.web.schemas import Health
 THREADS = 4
 """For scrapes, and as many for /readyz, which may ask the store."""
 LEVEL = 1
-"""Three quarters of what the best level saves on /metrics, for a tenth of its time."""
+"""It saves three quarters of what the best level saves on /metrics, in a tenth of the time."""
 
 
 def monitoring(board: Board, own: CollectorRegistry, ready: Callable[[], Readiness], access: Access) -> APIRouter:
@@ -31,7 +31,7 @@ def monitoring(board: Board, own: CollectorRegistry, ready: Callable[[], Readine
 
 
 def _health(ready: Callable[[], Readiness]) -> APIRouter:
-    """For whoever restarts the service, and whoever sends it requests."""
+    """For programs that restart the service or send it requests."""
     router = APIRouter(generate_unique_id_function=operation_id, tags=["service"])
 
     @router.get("/healthz")
@@ -42,7 +42,7 @@ def _health(ready: Callable[[], Readiness]) -> APIRouter:
     @router.get("/readyz", response_model=Health, responses={503: {"model": Health}})
     @Bulkhead(THREADS)
     def get_readiness() -> Response:
-        """Whether the store answers and our threads run; of polls that come late too. A database that is down is no reason."""
+        """Whether the store answers and our threads run; also whether polls come late. A database that is down does not count."""
         now = ready()
         return JSONResponse(Health(status=now.status).model_dump(), status_code=200 if now.ready else 503)
 
@@ -60,7 +60,7 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
     @router.get("/metrics", response_class=PlainTextResponse)
     @in_own_thread
     def get_metrics(request: Request) -> Response:
-        """Prometheus metrics of every database this process polls, and of the process; OpenMetrics where asked for."""
+        """Prometheus metrics of every database this process polls, and of the process. OpenMetrics on request."""
         page, content_type = exposition(board.own(), own, request.headers.get("accept", ""))
         size.set(len(page))
         return _squeezed(page, content_type, request)
@@ -68,7 +68,7 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
     @router.get("/probe", response_class=PlainTextResponse, responses=NOT_FOUND)
     @in_own_thread
     def get_probe(request: Request, target: str) -> Response:
-        """Metrics of one database by its configured name; never an address, so nobody can make us connect elsewhere."""
+        """Metrics of one database by its configured name. Never by address, so no caller can make us connect elsewhere."""
         found = board.get(target)
         if found is None:
             raise HTTPException(404, f"no database named {target} is configured; a target is a name, not an address")
@@ -83,6 +83,6 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
 
 
 def _squeezed(page: bytes, content_type: str, request: Request) -> Response:
-    """An answer, in gzip where the caller takes that."""
+    """An answer, in gzip if the caller accepts it."""
     body, headers = squeezed(page, request, LEVEL)
     return Response(body, media_type=content_type, headers=headers)

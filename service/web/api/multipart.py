@@ -1,6 +1,6 @@
-"""Files of a multipart request, taken in within limits and only after its sender was let in.
+"""Files of a multipart request, read within limits and only after the sender is admitted.
 
-The framework's own way reads the whole request before it asks who sends it, so the body is read here, piece by piece.
+The framework reads the whole request before it checks the sender, so this module reads the body itself, piece by piece.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -37,11 +37,11 @@ BODY = {
         },
     }
 }
-"""What a document for clients says of such a request."""
+"""The description of such a request in the OpenAPI document."""
 
 
 class UploadRefused(Exception):
-    """A request that is not taken in: the status and one line that says why."""
+    """A refused request: the status and one line that says why."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -76,7 +76,7 @@ async def _form(request: Request, most: int) -> FormData:
 
 
 async def _bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
-    """The body as it comes; one that is or claims to be too large is refused before it is read to its end."""
+    """The body as it comes. One that is or claims to be too large is refused before its end."""
     claimed = request.headers.get("content-length", "")
     received = int(claimed) if claimed.isdigit() else 0
     if received <= most:

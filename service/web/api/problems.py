@@ -20,9 +20,7 @@ from service.web.schemas import Problem
 log = logging.getLogger("latchscope.web")
 
 MEDIA = "application/problem+json"
-NOT_FOUND: dict[int | str, dict[str, Any]] = {
-    404: {"description": "There is no such thing; `detail` says what there is."}
-}
+NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "It does not exist; `detail` lists what exists."}}
 REFUSED: dict[int | str, dict[str, Any]] = {
     401: {"description": "A token is needed."},
     403: {"description": "The token's role does not allow it."},
@@ -31,7 +29,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProblemType:
-    """A kind of problem, as its page at /docs/problems/ tells it."""
+    """A kind of problem, as on its page at /docs/problems/."""
 
     title: str
     meaning: str
@@ -41,12 +39,12 @@ class ProblemType:
 TYPES: Mapping[str, ProblemType] = {
     "not-found": ProblemType(
         "Not found",
-        "The address names a thing that is not there.",
-        "`detail` says what there is.",
+        "The address names something that does not exist.",
+        "`detail` lists what exists.",
     ),
     "not-authenticated": ProblemType(
         "Not authenticated",
-        "The service asks for a token.",
+        "The service needs a token.",
         "Send `Authorization: Bearer <token>`; see auth.tokens_file.",
     ),
     "not-allowed": ProblemType(
@@ -67,12 +65,12 @@ TYPES: Mapping[str, ProblemType] = {
     ),
     "store-unavailable": ProblemType(
         "The store does not answer",
-        "What was asked for lies in the store, which is away. Polls go on.",
-        "Ask again later; see /readyz.",
+        "The answer is in the store, which does not respond. Polls go on.",
+        "Try again later; see /readyz.",
     ),
     "fault": ProblemType(
-        "A fault of latchscope",
-        "The service failed over this request.",
+        "An error in latchscope",
+        "The service failed on this request.",
         "Its log has the details; report them with the version.",
     ),
 }
@@ -87,16 +85,16 @@ def problem(request: Request, status: int, title: str, detail: str) -> JSONRespo
 
 
 NO_THREAD = "can't start new thread"
-"""What the interpreter says where the system gives a process no more threads."""
+"""The interpreter's message if the system gives a process no more threads."""
 SAY_AGAIN_SECONDS = 60.0
 
 
 ErrorPage = Callable[[Request, int, str, str], Response | None]
-"""Request, status, title and detail → the page of an error, or None where the caller wants a problem."""
+"""Request, status, title and detail → the page of an error. None if the caller wants a problem."""
 
 
 def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, detail: None) -> None:
-    """Let the event loop, which needs no thread for it, answer every error as a problem or page; document it as a problem."""
+    """Answer every error as a problem or page, in the event loop, which needs no thread; and document it as a problem."""
     generate = app.openapi
     said_at: dict[str, float] = {}
     app.openapi = lambda: completed(_documented(generate()))  # type: ignore[method-assign]
@@ -121,44 +119,44 @@ def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, de
     @app.exception_handler(ClientDisconnect)
     async def _gone(request: Request, error: Exception) -> JSONResponse:
         log.info("%s: the client went away before it had sent everything", request.url.path)
-        return problem(request, 400, "Not understood", "The request ended before its end.")
+        return problem(request, 400, "Not understood", "The request is incomplete.")
 
     @app.exception_handler(RuntimeError)
     async def _no_thread(request: Request, error: Exception) -> JSONResponse:
-        """Said once a minute, however many ask."""
+        """Logged once a minute, however many requests fail."""
         if NO_THREAD not in str(error):
             raise error
         now = time.monotonic()
         if now - said_at.get(NO_THREAD, float("-inf")) > SAY_AGAIN_SECONDS:
             said_at[NO_THREAD] = now
             log.error("no thread is left for requests: raise the limit (pids.max, TasksMax=, ulimit -u); polls go on")
-        return problem(request, 503, "Refused", "No thread is left for this request; ask again later.")
+        return problem(request, 503, "Refused", "No thread is left for this request; try again later.")
 
     @app.exception_handler(DATABASE_ERROR)
     async def _store(request: Request, error: Exception) -> JSONResponse:
         log.warning("store: %s cannot be answered: %s", request.url.path, brief(error))
-        return problem(request, 503, "The store does not answer", "Polls go on and wait for it; ask again later.")
+        return problem(request, 503, "The store does not answer", "Polls go on and wait for it; try again later.")
 
     @app.exception_handler(Exception)
     async def _bug(request: Request, error: Exception) -> JSONResponse:
         log.error("bug while answering %s", request.url.path, exc_info=error)
-        return problem(request, 500, "A fault of latchscope", "The log of the service has the details.")
+        return problem(request, 500, "An error in latchscope", "The log of the service has the details.")
 
 
 def _allowed(request: Request) -> list[str]:
-    """Every method of an address; the framework tells those of the first of its routes alone."""
+    """Every method of an address. The framework reports only those of the first route."""
     found = (route for route in request.app.router.routes if route.matches(request.scope)[0] is not Match.NONE)
     return sorted({method for route in found for method in getattr(route, "methods", None) or ()})
 
 
 _CONTENT = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _AS_JSON = {"application/json": _CONTENT[MEDIA]}
-"""How the framework documents a problem; /readyz has a 503 of its own."""
+"""The framework's own documentation of a problem. /readyz has its own 503."""
 _GENERATED = ("HTTPValidationError", "ValidationError")
 
 
 def _documented(document: dict[str, Any]) -> dict[str, Any]:
-    """The OpenAPI document with every error as the problem it is; what the framework assumes instead is taken out."""
+    """The OpenAPI document with every error as a problem. The framework's default errors are removed."""
     for operations in document["paths"].values():
         for operation in operations.values():
             responses = operation["responses"]

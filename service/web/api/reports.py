@@ -1,4 +1,4 @@
-"""REST for uploaded reports: what `latchscope diagnose` tells, kept under the SHA-256 of the content."""
+"""REST for uploaded reports: the results of `latchscope diagnose`, kept under the SHA-256 of the content."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, TypeVar
@@ -20,18 +20,18 @@ from service.web.schemas import REPORT_ID, Problem, ReportOut, ReportShortOut
 
 NOT_TAKEN: dict[int | str, dict[str, Any]] = {
     413: {"model": Problem, "description": "A file, the request, or what an archive unpacks to is too large."},
-    415: {"model": Problem, "description": "The content is nothing latchscope reads."},
+    415: {"model": Problem, "description": "latchscope does not read this content."},
     422: {"model": Problem, "description": "The content is damaged or not understood; `detail` says where."},
 }
 KNOWN: dict[int | str, dict[str, Any]] = {
-    200: {"model": list[ReportOut], "description": "Every content was known: what was kept of it before."}
+    200: {"model": list[ReportOut], "description": "Every content was known: the earlier results."}
 }
 T = TypeVar("T")
 STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description": "The store does not answer."}}
 
 
 def take(uploads: Uploads, audit: Audit, files: Sequence[File], caller: Caller) -> list[Upload]:
-    """Diagnose and keep files, and record who sent them and what came of it. Raises Refused."""
+    """Diagnose and keep files, and record the sender and the result. Raises Refused."""
     names = ", ".join(label(file.name) for file in files)
     try:
         taken = uploads.take(files, caller.name)
@@ -46,7 +46,7 @@ def take(uploads: Uploads, audit: Audit, files: Sequence[File], caller: Caller) 
 
 
 def delete(uploads: Uploads, audit: Audit, id: str, caller: Caller) -> bool:
-    """Let go of a report, and record who did so; False where there is none. 503 when the store does not answer."""
+    """Delete a report, and record who did it. False if there is none. 503 if the store does not answer."""
     found = stored(lambda: uploads.get(id))
     if found is None or not stored(lambda: uploads.delete(id)):
         return False
@@ -68,7 +68,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         caller: Annotated[Caller, Depends(access.operator)],
         response: Response,
     ) -> list[ReportOut]:
-        """Diagnose uploaded files and keep them; 200 when every content was known. All are kept, or none."""
+        """Diagnose uploaded files and keep them; 200 if every content was known. All are kept, or none."""
         try:
             taken = take(uploads, audit, files, caller)
         except UploadRefused as error:
@@ -81,7 +81,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
     def list_reports(
         request: Request, response: Response, cursor: CursorQuery = None, limit: LimitQuery = 100
     ) -> list[ReportShortOut]:
-        """Uploaded reports, newest first. `Link` leads to older ones."""
+        """Uploaded reports, newest first. `Link` names the page of older ones."""
         page = understood(lambda: stored(lambda: uploads.page(limit, cursor)))
         link_next(request, response, None, page.cursor)
         return [ReportShortOut.model_validate(report, from_attributes=True) for report in page.items]
@@ -96,7 +96,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
 
     @router.delete("/{id}", status_code=204, responses=NOT_FOUND)
     def delete_report(id: str, caller: Annotated[Caller, Depends(access.operator)]) -> None:
-        """Delete an uploaded report for good. Its address leads nowhere afterwards."""
+        """Delete an uploaded report for good. Its address returns 404 afterwards."""
         if not delete(uploads, audit, id, caller):
             raise HTTPException(404, f"no report {label(id)}; GET /api/v1/reports lists them")
 
@@ -104,7 +104,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
 
 
 def _receiver(uploads: Uploads, access: Access) -> Callable[..., Awaitable[Sequence[File]]]:
-    """What takes the files out of a request of a caller who may send some."""
+    """A dependency that reads the files of a request from a caller who may send some."""
 
     async def received(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Sequence[File]:
         try:
@@ -124,7 +124,7 @@ def report_out(upload: Upload) -> ReportOut:
 
 
 def stored(ask: Callable[[], T]) -> T:
-    """What the store answers; 503 when it does not."""
+    """The store's answer; 503 if it does not answer."""
     try:
         return ask()
     except StoreError as error:

@@ -1,4 +1,4 @@
-"""The router of routes below /api/v1 that ask the store: who may call them, and what they answer when it is down."""
+"""The router of routes below /api/v1 that read the store: who may call them, and their answer when it is down."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Episode changes as they happen, as server-sent events; a stream costs a connection and no thread."""
+"""Episode changes as they happen, as server-sent events. A stream costs a connection and no thread."""
 
 import asyncio
 import json
@@ -19,10 +19,10 @@ from service.web.api.databases import operation_id, watched_in
 from service.web.api.problems import MEDIA, NOT_FOUND, REFUSED
 
 HEARTBEAT_SECONDS = 15.0
-"""Proxies cut connections that say nothing for a minute; and a client that is gone is noticed when something is sent."""
+"""Proxies cut connections that are silent for a minute, and only a send shows that a client is gone."""
 RETRY_MILLISECONDS = 3000
 SEND_SECONDS = 30.0
-"""A client that takes nothing for so long loses its place to others."""
+"""A client that accepts nothing for this long loses its place to others."""
 BUSY: dict[int | str, dict[str, Any]] = {
     503: {
         "description": "There are too many streams, or the store does not answer.",
@@ -45,12 +45,12 @@ def streams(board: Board, feed: EpisodeFeed, access: Access) -> APIRouter:
     def stream_episodes(
         database: Annotated[str | None, Query(description="changes on this database only")] = None,
         last_event_id: Annotated[
-            int | None, Header(ge=0, lt=2**63, description="go on after this event; without it, with what comes next")
+            int | None, Header(ge=0, lt=2**63, description="continue after this event; default: with the next one")
         ] = None,
     ) -> EventStream:
         """Episode changes as they happen, as server-sent events, until either side ends it.
 
-        Each has the number of the change as its id, `begin`, `worse` or `end` as its name, and the change as JSON.
+        Each event has the number of the change as its id, `begin`, `worse` or `end` as its name, and the change as JSON.
         """
         if database is not None:
             watched_in(board, database)
@@ -58,7 +58,7 @@ def streams(board: Board, feed: EpisodeFeed, access: Access) -> APIRouter:
             newest = feed.newest()
         except StoreUnavailable:
             raise HTTPException(503, "the store does not answer; try again later") from None
-        # A number from the future is of another store; waiting for it to come would be silence without a reason.
+        # A number from the future belongs to another store. To wait for it would be silence without a reason.
         after = newest if last_event_id is None else min(last_event_id, newest)
         return EventStream(feed, after, database)
 
@@ -66,7 +66,7 @@ def streams(board: Board, feed: EpisodeFeed, access: Access) -> APIRouter:
 
 
 class EventStream(StreamingResponse):
-    """One client: where it is in the log, and what it wants to see of it."""
+    """One client: its position in the log, and the changes it wants."""
 
     media_type = "text/event-stream"
 
@@ -77,7 +77,7 @@ class EventStream(StreamingResponse):
         self._database = database
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take a place, stream, and give the place back however it ends. Raises HTTPException where all are taken."""
+        """Take a place, stream, and always give the place back. Raises HTTPException if all are taken."""
         loop, news = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
@@ -105,7 +105,7 @@ class EventStream(StreamingResponse):
             try:
                 changes = await self._next()
             except StoreUnavailable:
-                return  # the client comes back by itself and goes on where it was
+                return  # the client reconnects and continues where it was
             for change in changes:
                 self._after = change.seq
                 if self._database in (None, change.database):
@@ -114,7 +114,7 @@ class EventStream(StreamingResponse):
                 yield ": still here\n\n"
 
     async def _next(self) -> list[LoggedChange]:
-        """What comes next for this client; from memory, or off the event loop from the store."""
+        """The next changes for this client: from memory, or from the store outside the event loop."""
         remembered = self._feed.remembered(self._after)
         return await run_in_threadpool(self._feed.read, self._after) if remembered is None else remembered
 
@@ -125,7 +125,7 @@ def event(change: LoggedChange) -> str:
 
 
 async def _within(event: asyncio.Event, seconds: float) -> bool:
-    """Whether it comes within that time."""
+    """Whether it happens within that time."""
     try:
         async with asyncio.timeout(seconds):
             return await event.wait()

@@ -15,16 +15,16 @@ from service.web.api.databases import watched_in
 from service.web.api.problems import NOT_FOUND
 from service.web.api.store_router import store_router
 
-UNTOLD: dict[int | str, dict[str, Any]] = {409: {"description": "Nothing can be predicted; `detail` says why."}}
+UNTOLD: dict[int | str, dict[str, Any]] = {409: {"description": "No prediction is possible; `detail` says why."}}
 
 
 def whatif_api(board: Board, store: Repository, access: Access) -> APIRouter:
-    """POST …/whatif. It changes nothing and asks the database nothing, so readers may."""
+    """POST …/whatif. It changes nothing and reads nothing from the database, so readers may use it."""
     router = store_router(access)
 
     @router.post("/databases/{db}/whatif", responses=NOT_FOUND | UNTOLD)
     def run_what_if(db: str, asked: WhatIfIn) -> WhatIfOut:
-        """What a change would make of a child latch, by a model calibrated on the last intervals of it."""
+        """The effect of a change on a child latch, by a model calibrated on its last intervals."""
         watched_in(board, db)
         if (problem := asked.problem()) is not None:
             raise HTTPException(422, problem)

@@ -1,4 +1,4 @@
-"""The time axis that charts of one page share: where a moment lies in a drawing, and the round times below it.
+"""The time axis that charts of one page share: the position of a moment in a drawing, and the round times below it.
 
 Every chart is drawn twice, for a wide page and for a narrow one, so that its text stays as large as the text around it.
 """
@@ -17,7 +17,7 @@ EPOCH = datetime(1970, 1, 5, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A drawing: its size, its margins, and how many times have room below it."""
+    """A drawing: its size, its margins, and how many times fit below it."""
 
     kind: str
     width: int
@@ -30,12 +30,12 @@ class Frame:
 
     @property
     def floor(self) -> int:
-        """The height of zero, from above."""
+        """The y position of zero."""
         return self.height - self.bottom
 
     @property
     def edge(self) -> int:
-        """Where the drawing area ends on the right."""
+        """The right end of the drawing area."""
         return self.width - self.right
 
 
@@ -43,7 +43,7 @@ WIDE = Frame("wide", 1200, 180, 62, 10, 26, 24, 8)
 NARROW = Frame("narrow", 360, 170, 62, 10, 26, 24, 4)
 FRAMES = (WIDE, NARROW)
 HALF = Frame("half", 570, 160, 62, 10, 26, 24, 5)
-"""One of two that stand side by side."""
+"""One of two drawings side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ class Axis:
     frame: Frame = WIDE
 
     def x(self, at: datetime) -> float:
-        """Where a moment lies; moments outside lie on the edge."""
+        """The position of a moment. Moments outside are on the edge."""
         share = (at - self.window.begin) / self.window.length
         return self.frame.left + min(max(share, 0.0), 1.0) * (self.frame.edge - self.frame.left)
 
     def ticks(self) -> list[tuple[datetime, str]]:
-        """Round moments in UTC, as many as the frame has room for, each with its label."""
+        """Round moments in UTC, as many as fit into the frame, each with its label."""
         seconds = self.window.length.total_seconds()
         step = timedelta(seconds=next((step for step in STEPS if seconds / step <= self.frame.ticks), STEPS[-1]))
         first = -((EPOCH - self.window.begin) // step)

@@ -1,4 +1,4 @@
-"""Curves of a study as SVG: any two quantities over each other, linear or logarithmic, the same bytes for the same points."""
+"""Curves of a study as SVG: any two quantities, linear or logarithmic. The same points give the same bytes."""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,12 @@ from service.render.study.page import StudyLines, tick
 WIDTH, HEIGHT = 640, 240
 LEFT, TOP, BOTTOM, RIGHT = 56, 10, 30, 12
 COLOURS = 5
-"""Colours of the style sheet; further curves take them again, with other marks."""
+"""Colours of the style sheet. Further curves repeat them with other marks."""
 LETTER = 6
 
 
 def curves(chart: StudyLines) -> Markup:
-    """The chart with its legend; where nothing can be drawn, a sentence."""
+    """The chart with its legend, or a sentence if nothing can be drawn."""
     if not chart.points:
         return Markup('<p class="quiet">{}: nothing above zero to draw.</p>').format(chart.title)
     low, high = chart.span_y()
@@ -61,7 +61,7 @@ def _height(chart: StudyLines, value: float) -> str:
 
 
 def _ticks(chart: StudyLines) -> Iterator[str]:
-    """The values of x, as many as have room."""
+    """The values of x, as many as fit."""
     free = 0.0
     for value in sorted({x for x, _ in chart.points}):
         x, words = _place(chart, value, chart.points[0][1])[0], tick(value)

@@ -1,4 +1,4 @@
-"""What the history page draws of one window: stretches that were watched, lines over them, gaps with their reasons."""
+"""The charts of the history page for one window: watched stretches, lines over them, gaps with their reasons."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from service.web.charts.panels import TOP, ChartLine, ChartPanel, WatchedStretch
 from service.web.charts.tiers import OverviewItem, TierFigures, stretches_of
 
 MOST = 480
-"""Stretches drawn; more could not be told apart."""
+"""Most stretches in a drawing. More could not be distinguished."""
 SLACK = timedelta(milliseconds=10)
 """Times are kept in whole milliseconds."""
 WORDS: Mapping[Resolution, str] = {"poll": "every poll", "5m": "five minutes", "1h": "one hour"}
@@ -44,7 +44,7 @@ ALL = (SHARE, CHILDREN, MUTEXES, GETS, HARD, EXECUTIONS, USED)
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A stretch of which nothing is known, and why; of no length where the figures of a longer stretch hide it."""
+    """A stretch without figures, and why. Its length is zero if the figures of a longer stretch cover it."""
 
     begin: datetime
     end: datetime
@@ -53,7 +53,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Everything drawn of one window."""
+    """Everything drawn for one window."""
 
     window: Window
     resolution: str
@@ -62,7 +62,7 @@ class Overview:
     gaps: tuple[Gap, ...]
 
     def since(self) -> Window:
-        """The window from where anything is known."""
+        """The window from the first known figure on."""
         return Window(self.stretches[0].begin, self.window.end) if self.stretches else self.window
 
     @property
@@ -80,7 +80,7 @@ def overview(
     most_lines: int = TOP,
     tier: Resolution | None = None,
 ) -> Overview:
-    """Figures of a database over a window, at the finest resolution that is kept and can be drawn.
+    """Figures of a database over a window, at the finest resolution that is kept and fits the drawing.
 
     Raises what the store raises. `caches` names the child latches.
     """
@@ -123,17 +123,17 @@ def _pages(
 def _gaps(
     stretches: Sequence[WatchedStretch], window: Window, breaks: Sequence[Break], tolerance: float
 ) -> Iterator[Gap]:
-    """What no stretch covers, with what the first poll after it said; then breaks that no gap explains."""
+    """The time between stretches, with the reason from the first poll after it. Then breaks that no gap explains."""
     explained: set[datetime] = set()
     reached = window.begin
-    # Whatever comes last may still be waiting for the next poll.
+    # The last stretch may still be waiting for the next poll.
     last = max(tolerance, 3 * stretches[-1].seconds + 5) if stretches else 0.0
     for begin, end in [*((stretch.begin, stretch.end) for stretch in stretches), (window.end, window.end)]:
         tolerance = last if begin == window.end else tolerance
         passed = [gap for gap in breaks if reached < gap.at <= begin + SLACK]
         if (begin - reached).total_seconds() > tolerance or (passed and stretches):
             explained |= {gap.at for gap in passed}
-            # A first poll is no reason for what was before it; it is one where nothing came after it yet.
+            # A first poll does not explain the time before it. It is a reason only if nothing came after it yet.
             reasons = dict.fromkeys(gap.why for gap in passed if gap.kind != "first_poll" or not stretches)
             yield Gap(reached, begin, "; ".join(reasons) or "not watched")
         reached = max(reached, end)
@@ -176,7 +176,7 @@ def _panels(figures: TierFigures, caches: CacheMap, most: int) -> Iterator[Chart
 
 
 def _reaching(line: ChartLine, figures: TierFigures, items: Sequence[OverviewItem], scale: float = 1.0) -> ChartLine:
-    """The line with the peaks of single polls where its stretches are roll-ups, which keep no lowest value."""
+    """The line with the peaks of single polls, if its stretches are roll-ups, which keep no lowest value."""
     if not figures.rolled_up:
         return line
     mean = np.array(line.values, dtype=np.float64)
@@ -185,7 +185,7 @@ def _reaching(line: ChartLine, figures: TierFigures, items: Sequence[OverviewIte
 
 
 def _used(figures: TierFigures, levels: dict[OverviewItem, float]) -> Iterator[ChartPanel]:
-    """Entries in use of the cache of undo segments, where there is one. Levels come from every poll, the first included."""
+    """Entries in use of the cache of undo segments, if there is one. Levels come from every poll, including the first."""
     used = sorted({*levels, *figures.of(USED)})
     each = np.array([figures.levels(item, levels.get(item)) for item in used]).reshape(len(used), len(figures.seconds))
     known = ~np.isnan(each).all(axis=0)
@@ -195,7 +195,7 @@ def _used(figures: TierFigures, levels: dict[OverviewItem, float]) -> Iterator[C
 
 
 def _child(series: StoredSeries, caches: CacheMap) -> str:
-    """The caches a child guards, else its number."""
+    """The caches that a child guards, else its number."""
     number = int(series.key.get("child#") or 0)
     guarded = caches.children.get(number)
     return (guarded.name if guarded else None) or f"child {number}"

@@ -1,4 +1,4 @@
-"""Lines of figures over stretches of time: the heaviest of them, fewer of them, two sides of them."""
+"""Lines of figures over stretches of time: the heaviest ones, fewer points, two sides."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +11,12 @@ from rules.formatting import rough
 from service.store.figures.codec import Values
 
 TOP = 3
-"""Lines of a chart beside those of all others as one; more could not be told apart."""
+"""Lines of a chart, beside one for all others. More could not be distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedStretch:
-    """A stretch of time that was watched; `seconds` of it are in its figures."""
+    """A watched stretch of time. Its figures cover `seconds` of it."""
 
     begin: datetime
     end: datetime
@@ -25,20 +25,20 @@ class WatchedStretch:
 
 @dataclass(frozen=True, slots=True)
 class ChartLine:
-    """One line of a chart: a value for each stretch, None where it cannot be told."""
+    """One line of a chart: a value for each stretch, None if unknown."""
 
     name: str
     values: tuple[float | None, ...]
     lows: tuple[float | None, ...] = ()
-    """Where several stretches were joined into one: the lowest value among them, and in `highs` the highest."""
+    """If several stretches were joined into one: their lowest values, and in `highs` their highest."""
     highs: tuple[float | None, ...] = ()
     rest: bool = False
-    """Whether it stands for all other lines."""
+    """Whether it is the sum of all other lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChartPanel:
-    """One chart: its lines in the order of their weight."""
+    """One chart: its lines, the heaviest first."""
 
     key: str
     title: str
@@ -47,7 +47,7 @@ class ChartPanel:
 
 
 def top(lines: Mapping[str, Values], weights: Sequence[float], most: int = TOP) -> Iterator[ChartLine]:
-    """The heaviest lines, and the others as one. Lines that are zero throughout are left out beside others."""
+    """The heaviest lines, and the others as one. Lines that are always zero are left out beside others."""
     weighed = np.array(weights, dtype=np.float64)
     heaviness = {name: float(np.nan_to_num(values) @ weighed) for name, values in lines.items()}
     heavy = sorted(lines, key=lambda name: (-heaviness[name], name))
@@ -60,14 +60,14 @@ def top(lines: Mapping[str, Values], weights: Sequence[float], most: int = TOP) 
 
 
 def line_of(name: str, values: Values) -> ChartLine:
-    """A line from numbers, of which NaN cannot be told."""
+    """A line from numbers. NaN is unknown."""
     return ChartLine(name, _told(values))
 
 
 def thinned(
     stretches: Sequence[WatchedStretch], panels: Iterable[ChartPanel], by: int
 ) -> tuple[list[WatchedStretch], tuple[ChartPanel, ...]]:
-    """So many stretches at a time joined into one, with mean, lowest and highest of what is told; never across a gap."""
+    """Stretches joined in groups of this size, with mean, lowest and highest of the known values. Never across a gap."""
     if by <= 1:
         return list(stretches), tuple(panels)
     groups: list[list[int]] = []
@@ -113,7 +113,7 @@ def together(
 ) -> tuple[ChartPanel, ChartPanel]:
     """Two sides of one panel with the same lines in the same order: the heaviest of both.
 
-    A line that one side lacks is zero there, where others are told.
+    A line that one side lacks is zero there, where other lines are known.
     """
     weights = [[stretch.seconds for stretch in stretches] for _, stretches in (before, after)]
     sides = [({line.name: line for line in panel.lines}, _without(panel, len(each))) for panel, each in (before, after)]
@@ -131,13 +131,13 @@ def together(
 
 
 def _without(panel: ChartPanel, length: int) -> ChartLine:
-    """The line of what a panel has no line of: zero where any other is told."""
+    """The line for a panel without it: zero where any other line is known."""
     known = [any(line.values[index] is not None for line in panel.lines) for index in range(length)]
     return ChartLine("", tuple(0.0 if is_known else None for is_known in known))
 
 
 def round_up(value: float) -> float:
-    """The next 1, 2, 4 or 5 times a power of ten, so that the scale reads well and rarely moves."""
+    """The next 1, 2, 4 or 5 times a power of ten, so that the scale is round and rarely moves."""
     if value <= 0:
         return 1.0
     power = 1.0
@@ -149,18 +149,18 @@ def round_up(value: float) -> float:
 
 
 def label(value: float) -> str:
-    """A value on an axis, without its unit: three digits that matter, millions as M."""
+    """A value on an axis, without its unit: three significant digits, millions as M."""
     if value >= 1e6:
         return f"{value / 1e6:.3g} M"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def reached(line: ChartLine, index: int) -> str:
-    """The mean of a row, and in brackets the highest single poll where that differs."""
+    """The mean of a row, and in brackets the highest single poll if it differs."""
     mean, high = _cell(line.values[index]), _cell(line.highs[index] if line.highs else None)
     return mean if high in ("–", mean) else f"{mean} ({high})"
 
 
 def _cell(value: float | None) -> str:
-    """A figure of a table in three digits that matter; a dash where it is not known."""
+    """A figure of a table to three significant digits. A dash if it is unknown."""
     return "–" if value is None else rough(value)

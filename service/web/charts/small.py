@@ -1,4 +1,4 @@
-"""Small pictures beside a number, as SVG: a line of one hour, a bar, a value beside its bound, a scale, a funnel, an arrow."""
+"""Small pictures beside a number, as SVG: a line of one hour, a bar, a value with its bound, a scale, a funnel, an arrow."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from service.web.charts.panels import label, round_up
 SPARK_WIDTH, SPARK_HEIGHT = 150, 34
 FLOOR = SPARK_HEIGHT - 2
 SPARK_TOP = 40.0
-"""Percent of DB time at the top of every spark, so that rows compare; the next step up where one is above."""
+"""Percent of DB time at the top of every spark, so that rows are comparable. The next step up if one is above."""
 BAR_NAMES, BAR_WIDTH, BAR_ROW = 124, 210, 15
 LONGEST_NAME = 19
 BULLET_ROOM = 1.09
@@ -19,7 +19,7 @@ BULLET_ROOM = 1.09
 
 @dataclass(frozen=True, slots=True)
 class SparkMarks:
-    """What a spark shows beside its line, each as a share of its width: since when the state holds, and change marks."""
+    """What a spark shows beside its line, each as a share of its width: the start of the state, and change marks."""
 
     state: str
     since: float | None = None
@@ -27,7 +27,7 @@ class SparkMarks:
 
 
 def spark(values: Sequence[float | None], words: str, marks: SparkMarks, top: float = SPARK_TOP) -> Markup:
-    """One hour in percent, oldest first; None is a stretch nobody watched. `words` say it for those who cannot see it."""
+    """One hour in percent, oldest first. None is an unwatched stretch. `words` say it for readers who cannot see it."""
     known = [value for value in values if value is not None]
     calm = marks.state in ("fine", "none")
     step, drawn = SPARK_WIDTH / max(len(values), 1), ""
@@ -72,7 +72,7 @@ def spark_top(rows: Sequence[Sequence[float | None]]) -> float:
 
 
 def bar(share: float, kind: str = "") -> Markup:
-    """A share of a whole, 0 to 1; the number stands beside it, so nobody needs to hear it."""
+    """A share of a whole, 0 to 1. It is hidden from screen readers, because the number is beside it."""
     width = min(max(share, 0.0), 1.0) * 100
     return Markup(
         f'<svg class="hbar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
@@ -82,7 +82,7 @@ def bar(share: float, kind: str = "") -> Markup:
 
 
 def bars(amounts: Sequence[tuple[str, float, str, bool]], kind: str) -> Markup:
-    """At most four rows: name, amount, the amount in words, whether it is the hot one, which has the colour of the state."""
+    """At most four rows: name, amount, the amount in words, and whether it is the hot one, which has the colour of the state."""
     top = max((value for _, value, _, _ in amounts), default=0.0) or 1.0
     words = escape("; ".join(f"{name} {amount}" for name, _, amount, _ in amounts))
     rows = ""
@@ -159,12 +159,12 @@ def scale(
 
 
 def band_kinds(count: int) -> Sequence[str]:
-    """The look of that many bands: what is ordinary, what lies between, and at the end what is trouble."""
+    """The look of that many bands, from ordinary to trouble."""
     return ["usual", *["track"] * (count - 2), "fill critical"][-count:] if count > 1 else ["usual"][:count]
 
 
 def funnel(rows: Sequence[tuple[str, float, str]]) -> Markup:
-    """Requests, those that missed, those that slept: name, amount, what the share means. Drawn wide and narrow."""
+    """Requests, those that missed, those that slept: name, amount, meaning of the share. Drawn wide and narrow."""
     whole = max((amount for _, amount, _ in rows), default=0.0) or 1.0
     kinds = ("s5", "s1", "critical")
     words = escape("; ".join(f"{name} {label(amount)}{f', {shown}' if shown else ''}" for name, amount, shown in rows))
@@ -195,7 +195,7 @@ def funnel(rows: Sequence[tuple[str, float, str]]) -> Markup:
 
 
 def arrow(before: float, after: float, low: float, high: float, words: str) -> Markup:
-    """From before (a ring) to after (a head) on a logarithmic scale from `low` to `high`; zero lies at its left end."""
+    """From before (a ring) to after (a head) on a logarithmic scale from `low` to `high`. Zero is at its left end."""
     span = max(log10(high / low), 0.01) if low > 0 and high > low else 1.0
 
     def x(value: float) -> float:
@@ -213,7 +213,7 @@ def arrow(before: float, after: float, low: float, high: float, words: str) -> M
 
 
 def _place(value: float, starts: Sequence[float]) -> float:
-    """Where a value lies among bands of equal width: 1.5 is the middle of the second."""
+    """The position of a value among bands of equal width: 1.5 is the middle of the second."""
     index = max((place for place, start in enumerate(starts) if value >= start), default=0)
     begin = starts[index] if starts else 0.0
     end = starts[index + 1] if index + 1 < len(starts) else max(2 * begin, value, 1.0)

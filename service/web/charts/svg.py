@@ -1,4 +1,4 @@
-"""Charts as SVG text, drawn on the server: no script, no picture library, the same bytes for the same points."""
+"""Charts as SVG text, drawn on the server: no script, no picture library. The same points give the same bytes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +13,13 @@ LEFT, BOTTOM = 56, 18
 
 ROW, NAMES = 18, 220
 HAIRLINE = 1.5
-"""Height of the bar of next to nothing, so that it is seen to be there."""
+"""Height of the bar for next to nothing, so that it is visible."""
 LETTER = 6
 
 
 @dataclass(frozen=True, slots=True)
 class ChartSpan:
-    """One interval of a chart over reports: its value, None where it could not be told, whether it is marked, how bad."""
+    """One interval of a chart over reports: its value, None if unknown, whether it is marked, how bad it is."""
 
     begin: datetime
     end: datetime
@@ -29,7 +29,7 @@ class ChartSpan:
 
 
 def spans(intervals: Sequence[ChartSpan], title: str, unit: str, mark: str) -> Markup:
-    """A bar for each interval as wide as the interval; `mark` says what the marked one is. None is a dashed stretch."""
+    """A bar for each interval, as wide as the interval. `mark` explains the marked one. None is a dashed stretch."""
     placed = [
         replace(interval, begin=interval.begin.replace(tzinfo=None), end=interval.end.replace(tzinfo=None))
         for interval in intervals
@@ -53,7 +53,7 @@ def spans(intervals: Sequence[ChartSpan], title: str, unit: str, mark: str) -> M
 
 
 def bars(amounts: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
-    """A row for each name with its bar and its number, in the order given. Values are not negative."""
+    """A row for each name with its bar and its number, in the given order. Values are not negative."""
     top = max((value for _, value in amounts), default=0.0) or 1.0
     height = ROW * len(amounts)
     rows = "".join(_bar(index, name, value, value / top) for index, (name, value) in enumerate(amounts))
@@ -78,7 +78,7 @@ def _span(span: ChartSpan, begin: datetime, seconds: float, top: float) -> str:
 
 
 def _times(placed: Sequence[ChartSpan], begin: datetime, end: datetime) -> Iterator[str]:
-    """Where intervals begin and the last one ends, as many as have room; the day where it changes."""
+    """The starts of intervals and the end of the last, as many as fit. The day where it changes."""
     seconds, day, free = (end - begin).total_seconds() or 1.0, date.min, float(LEFT)
     for at in [*sorted({interval.begin for interval in placed}), end]:
         x = LEFT + (at - begin).total_seconds() / seconds * (WIDTH - LEFT)

@@ -1,4 +1,4 @@
-"""Figures of one window from the pages of several tiers: polls, five minutes and hours, laid beside each other."""
+"""Figures of one window from the pages of several tiers: polls, five minutes and hours, side by side."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,7 @@ from service.store.schema.history_tables import millis
 from service.web.charts.panels import WatchedStretch
 
 OverviewItem = tuple[str, str, str]
-"""View, key as it is stored, column."""
+"""View, key as stored, column."""
 
 
 class TierFigures:
@@ -27,7 +27,7 @@ class TierFigures:
         self._pages = pages
         self._series = [{(series.view, series.name, series.column): series for series in page.series} for page in pages]
         self.items = {item: series for found in self._series for item, series in found.items()}
-        """Every item that any tier has, with what names it."""
+        """Every item in any tier, with its names."""
         begins, ends, seconds = (np.concatenate(each) for each in zip(*map(stretches_of, pages), strict=True))
         ends = np.minimum(ends, millis(window.end))
         self._order = np.argsort(begins, kind="stable")
@@ -50,21 +50,21 @@ class TierFigures:
         return bool(rolled[self._order][self.shown].any())
 
     def of(self, selector: SeriesSelector) -> list[OverviewItem]:
-        """The items that a selector takes."""
+        """The items that a selector matches."""
         return [item for item, series in self.items.items() if selector.takes((*item, series.gauge))]
 
     def rates(self, items: Sequence[OverviewItem]) -> Values:
-        """The sum of several counters per second; NaN where one of them cannot be told.
+        """The sum of several counters per second. NaN if one of them is unknown.
 
-        Of an item without a series nothing is stored, which is zero where it was watched.
+        Nothing is stored for an item without a series, which is zero while it was watched.
         """
         rates: Values = self._laid(items, lambda page, series: page.rates(series))[self.shown]
         return rates
 
     def highest(self, items: Sequence[OverviewItem], mean: Values) -> Values:
-        """The highest rate that one poll is known to have had in each stretch, at least its mean.
+        """The highest known rate of one poll in each stretch, at least its mean.
 
-        Of several counters the highest of one alone: the polls of their peaks need not be the same.
+        For several counters the highest of one alone, because their peaks may be in different polls.
         """
         most = self._laid(items, _most, np.fmax)[self.shown]
         return np.where(np.isnan(mean), np.nan, np.fmax(mean, most))
@@ -106,5 +106,5 @@ def stretches_of(page: HistoryPage) -> tuple[Times, Times, Values]:
 
 
 def _most(page: HistoryPage, series: StoredSeries) -> Values:
-    """The highest rates that roll-ups keep; of polls there is nothing beyond their own."""
+    """The highest rates in roll-ups. Polls have nothing beyond their own."""
     return series.mosts if page.resolution != "poll" else np.full(len(page.spans), np.nan)

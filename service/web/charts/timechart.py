@@ -17,12 +17,12 @@ from service.web.charts.timeline import Event
 from service.web.charts.usual import UsualStretch, usual_at, usual_drawing, usual_words
 
 GAP_WORDS = 56
-"""Width from which a gap says that it is one."""
+"""From this width on, a gap has its label."""
 DAY = timedelta(days=1)
 LETTER = 6.8
 """Average width of a letter in a drawing; text is 12 px."""
 POINTS = 48
-"""Values that can be pointed at."""
+"""Most values under the pointer."""
 SERIES = 5
 OTHERS = "s5"
 
@@ -38,9 +38,9 @@ def chart(
     frames: Sequence[Frame] = FRAMES,
     calm: bool = False,
 ) -> Markup:
-    """One panel over the window of `axis`, its unit in the caption; nothing is drawn across a gap.
+    """One panel over the window of `axis`, its unit in the caption. Nothing is drawn across a gap.
 
-    `top` is the highest value of the scale; `usual` what is usual in its hours; `calm` draws without colour.
+    `top` is the highest value of the scale; `usual` has the usual values of its hours; `calm` draws without colour.
     """
     values = [value for line in panel.lines for value in (*line.values, *line.highs) if value is not None]
     head = Markup('<figcaption>{} <span class="quiet">{}</span>{}</figcaption>').format(
@@ -59,13 +59,13 @@ def chart(
 
 
 def least(panel: ChartPanel) -> float | None:
-    """The top of a scale in percent is 1 at least, so that next to nothing looks like it; None where that is no matter."""
+    """The top of a scale in percent is at least 1, so that next to nothing looks like it. None for other units."""
     values = [value for line in panel.lines for value in (*line.values, *line.highs) if value is not None]
     return 1.0 if panel.unit == "%" and values and max(values) < 1 else None
 
 
 def legend(panel: ChartPanel) -> Markup:
-    """What each line is, where there is more than one."""
+    """The name of each line, if there are several."""
     if len(panel.lines) < 2 and panel.lines[0].name in (panel.title, "all"):
         return Markup("")
     keys = (
@@ -151,7 +151,7 @@ def _no_data(axis: Axis, gaps: Sequence[Gap]) -> str:
 
 
 def _bands(axis: Axis, events: Sequence[Event]) -> str:
-    """Episodes as tinted bands, their times above them where those have room."""
+    """Episodes as tinted bands, with their times above them if they fit."""
     frame, drawn, free = axis.frame, "", 0.0
     for event in sorted((each for each in events if each.end is not None), key=lambda each: each.begin):
         assert event.end is not None
@@ -171,7 +171,7 @@ def _bands(axis: Axis, events: Sequence[Event]) -> str:
 
 
 def _flags(axis: Axis, events: Sequence[Event]) -> str:
-    """Change marks: a dashed line, a flag, and what was changed as far as there is room for it."""
+    """Change marks: a dashed line, a flag, and as much of the text as fits."""
     frame, drawn = axis.frame, ""
     marks = sorted((event for event in events if event.end is None), key=lambda event: event.begin)
     for mark, after in pairwise([*marks, None]):
@@ -193,7 +193,7 @@ def _flags(axis: Axis, events: Sequence[Event]) -> str:
 
 
 def _words(panel: ChartPanel, axis: Axis, gaps: Sequence[Gap]) -> str:
-    """The drawing for somebody who cannot see it."""
+    """The drawing in words, for readers who cannot see it."""
     clock = "%d %b %H:%M" if axis.window.length >= DAY else "%H:%M"
     span = f"{axis.window.begin:{clock}} to {axis.window.end:{clock}} UTC"
     ranges = [
@@ -212,7 +212,7 @@ def _range(line: ChartLine) -> str:
 
 
 def _series(panel: ChartPanel, index: int) -> str:
-    """The class of a line: its colour and its dashes. What stands for all others is grey."""
+    """The class of a line: its colour and its dashes. The line for all others is grey."""
     if index and panel.lines[index].rest:
         return OTHERS
     return f"s{min(index, SERIES - 1) + 1}"
@@ -221,7 +221,7 @@ def _series(panel: ChartPanel, index: int) -> str:
 def _tips(
     panel: ChartPanel, axis: Axis, stretches: Sequence[WatchedStretch], usual: Sequence[UsualStretch], top: float
 ) -> str:
-    """The values of at most `POINTS` stretches, of neighbours those of the one that reaches highest."""
+    """The values of at most `POINTS` stretches. Of neighbours the one with the highest value."""
     frame, drawn = axis.frame, ""
     step = -(-len(stretches) // POINTS) if stretches else 1
     edges = [axis.x(stretch.begin) for stretch in stretches[::step]] + [frame.edge]
@@ -254,13 +254,13 @@ def _tips(
 
 
 def _reached(panel: ChartPanel, place: int) -> float:
-    """The highest value of any line there; below zero where nothing is known."""
+    """The highest value of any line there. Below zero if nothing is known."""
     reached = ((line.highs or line.values)[place] for line in panel.lines)
     return max((value for value in reached if value is not None), default=-1.0)
 
 
 def _value(panel: ChartPanel, line: ChartLine, value: float, place: int) -> str:
-    """A value with its name or its unit, and the highest of a single poll where it is the mean of several."""
+    """A value with its name or its unit, and the highest of a single poll if it is the mean of several."""
     words = f"{line.name} {label(value)}" if len(panel.lines) > 1 else f"{label(value)} {panel.unit}"
     high = line.highs[place] if line.highs else None
     return words if high is None or label(high) == label(value) else f"{words} (up to {label(high)})"

@@ -1,4 +1,4 @@
-"""What happened, as SVG: a band for each episode and a flag for each change mark, over the axis of the charts below it."""
+"""Events as SVG: a band for each episode and a flag for each change mark, over the axis of the charts below it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ LANE = 26
 BOTTOM = 26
 LETTER = 7
 LABELLED = 12
-"""More episodes than this stand without a name beside them."""
+"""With more episodes than this, they have no name beside them."""
 LONGEST_LABEL = 28
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An episode (`end` given) or a mark (`end` None) on the timeline; `kind` is a severity or `mark`."""
+    """An episode (`end` given) or a mark (`end` None) on the timeline. `kind` is a severity or `mark`."""
 
     begin: datetime
     end: datetime | None
@@ -29,9 +29,9 @@ class Event:
     title: str
     link: str
     short: str
-    """What stands on it, or beside it where it is small."""
+    """The text on it, or beside it if it is small."""
     lasts: bool = False
-    """Whether the episode goes on; its `end` is now."""
+    """Whether the episode goes on. Then its `end` is now."""
 
 
 def events(
@@ -68,7 +68,7 @@ def _drawing(shown: Sequence[Event], axis: Axis, gaps: Sequence[Gap], zoom: str 
 
 
 def _lanes(shown: Sequence[Event], axis: Axis) -> list[tuple[int, Event]]:
-    """Each event with the first lane in which it covers no other; marks have the topmost to themselves where there are any."""
+    """Each event with the first lane in which it covers no other. Marks have the topmost lane for themselves."""
     marks = [event for event in shown if event.end is None]
     bands = sorted((event for event in shown if event.end is not None), key=lambda event: event.begin)
     free: list[float] = []
@@ -100,7 +100,7 @@ def _cut(words: str) -> str:
 
 
 def _extent(event: Event, axis: Axis, labelled: bool) -> tuple[float, float]:
-    """From where to where a band reaches with its label."""
+    """The left and right end of a band with its label."""
     left, right = _band(event, axis)
     if not labelled or _fits(event, axis):
         return left, right

@@ -1,4 +1,4 @@
-"""What is usual for a database hour by hour, as a quiet line behind the figures of a chart."""
+"""The usual figures of a database hour by hour, as a quiet line behind a chart."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +13,14 @@ from service.web.charts.panels import label
 from service.web.charts.paths import height_of
 
 LONGEST = timedelta(days=8)
-"""In a longer window the weeks stand beside each other, and a line of hours could not be read."""
+"""In a longer window the lines of the weeks would be too dense to read."""
 PANELS: Mapping[str, tuple[str, float]] = {
     "share": ("row_cache_wait_share", 100.0),
     "gets": ("dictionary_gets_per_second", 1.0),
     "hard": ("hard_parses_per_second", 1.0),
     "executions": ("executions_per_second", 1.0),
 }
-"""Chart → the figure that is learned of all its lines together, and what makes its unit that of the chart."""
+"""Chart → the figure for all its lines together, and the factor from its unit to that of the chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class UsualStretch:
 
 
 def usual_lines(store: Repository, database: str, window: Window) -> Mapping[str, Sequence[UsualStretch]]:
-    """What is usual over a window, by chart; nothing without enough history. Raises what the store raises."""
+    """The usual values over a window, by chart. Empty without enough history. Raises what the store raises."""
     if window.length > LONGEST:
         return {}
     hours = hours_of(window)
@@ -44,12 +44,12 @@ def usual_lines(store: Repository, database: str, window: Window) -> Mapping[str
 
 
 def usual_at(usual: Sequence[UsualStretch], at: datetime) -> UsualRange | None:
-    """What is usual at a moment."""
+    """The usual value at a moment."""
     return next((stretch.usual for stretch in usual if stretch.begin <= at < stretch.end), None)
 
 
 def usual_drawing(axis: Axis, usual: Sequence[UsualStretch], top: float) -> str:
-    """The line, level over each hour; it breaks where nothing was learned."""
+    """The line, level over each hour. It breaks where nothing is known."""
     drawn = ""
     for place, stretch in enumerate(usual):
         left, right = axis.x(stretch.begin), axis.x(stretch.end)

@@ -1,4 +1,4 @@
-"""What the page of a database says once an operator has done something there."""
+"""The message on the page of a database after an operator's action."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from service.state.board import MonitoredDatabase
 
 @dataclass(frozen=True, slots=True)
 class ActionSaid:
-    """What came of an action, in one sentence."""
+    """The result of an action, in one sentence."""
 
     words: str
     failed: bool = False
@@ -17,13 +17,13 @@ class ActionSaid:
 
 DONE: Mapping[str, str] = {
     "sampled": "Waiting sessions are sampled from the next poll to the one after it.",
-    "resumed": "latchscope logs in once more with the same credential.",
-    "confirmed": "The confirming query was run. Its result counts from the next poll on.",
+    "resumed": "latchscope logs in once more with the same password.",
+    "confirmed": "The confirming query ran. Its result counts from the next poll on.",
 }
 
 
 def said_of(watched: MonitoredDatabase, done: str) -> ActionSaid | None:
-    """What the page says after an action; None where there was none."""
+    """The message after an action. None without one."""
     if done == "confirmed" and watched.confirmed:
         last = max(watched.confirmed.values(), key=lambda result: result.at)
         if last.value is not None:

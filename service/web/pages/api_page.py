@@ -1,6 +1,6 @@
-"""The page of the API: Swagger UI over our own document, served by us, with a policy of its own.
+"""The page of the API: Swagger UI over our own document, served by us, with its own policy.
 
-Swagger UI comes with the package fastapi-offline, of which only the two files of it are taken; nothing of it is imported.
+Swagger UI comes from the package fastapi-offline. Only its two files are used; nothing of it is imported.
 """
 
 from functools import cache
@@ -17,13 +17,13 @@ from service.web.pages.layout import FRAME, page
 
 FILES = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
 INLINE = "style-src 'self' 'unsafe-inline'"
-"""Swagger UI sets styles as attributes. Scripts stay those that we serve."""
+"""Swagger UI sets styles as attributes. Scripts stay limited to ours."""
 LEVEL = 6
 DAY = 86400
 
 
 def api_pages(access: Access) -> APIRouter:
-    """GET /api, which is the page, and the files below /swagger that it is made of."""
+    """GET /api, the page, and its files below /swagger."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     @router.get("/api", dependencies=[Depends(access.reader)])
@@ -45,7 +45,7 @@ def api_pages(access: Access) -> APIRouter:
 
 @cache
 def _file(name: str) -> bytes:
-    """A file of Swagger UI. The package is not imported, for it would bring an app of its own."""
+    """A file of Swagger UI. The package is not imported, because it would bring its own app."""
     found = find_spec("fastapi_offline")
     assert found is not None and found.origin is not None, "fastapi-offline is one of our dependencies"
     return (Path(found.origin).parent / "static" / name).read_bytes()

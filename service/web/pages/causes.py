@@ -1,4 +1,4 @@
-"""Pages of what latchscope knows: the causes of the catalogue, where each is found now, and the runbooks of its alerts."""
+"""Pages of the knowledge base: the causes of the catalogue, where each is found now, and the runbooks of its alerts."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ MOST_EPISODES = 1000
 
 
 LISTED = 5
-"""Databases named beside an alert that holds for them."""
+"""Databases named beside an alert that fires for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _shown(board: Board, store: Repository, cause: Cause) -> Mapping[str, Any]:
 
 
 def _episodes(store: Repository, cause: Cause, now: datetime) -> int | None:
-    """How often it was found in the last 90 days; None where the store does not answer."""
+    """How often it was found in the last 90 days. None if the store does not answer."""
     try:
         found = store.episodes.between(None, now - EPISODES_SINCE, now, limit=MOST_EPISODES).items
     except STORE_ERRORS:

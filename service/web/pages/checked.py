@@ -1,4 +1,4 @@
-"""What was checked beside the verdict: what else is found, what fits, what is ruled out and what cannot be told."""
+"""Other checks beside the verdict: what else is found, what fits, what is ruled out and what cannot be judged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class CheckedCause:
 
 @dataclass(frozen=True, slots=True)
 class CheckedView:
-    """What was checked beside the verdict."""
+    """The checks beside the verdict."""
 
     also: Sequence[Finding]
     candidates: Sequence[Candidate]

@@ -61,7 +61,7 @@ def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
             try:
                 shown |= _asked(store, watched, before, after, mark, now)
             except (BadWindow, NoMark, CannotCompare) as error:
-                # That something cannot be told is an answer, and no fault of whoever asked.
+                # "Cannot tell" is an answer, not an error of the caller.
                 status = 200 if isinstance(error, CannotCompare) else 404 if isinstance(error, NoMark) else 422
                 shown["why"] = str(error)
             return page(request, "compare.html", status, **shown)
@@ -74,7 +74,7 @@ def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 def _asked(
     store: Repository, watched: MonitoredDatabase, before: str, after: str, mark: str, now: datetime
 ) -> dict[str, Any]:
-    """What was asked for; nothing where nothing was. Raises BadWindow, NoMark, CannotCompare, and what the store does."""
+    """The requested comparison. None without one. Raises BadWindow, NoMark, CannotCompare, and what the store does."""
     if mark:
         found = store.marks.get(watched.name, mark)
         if found is None:
@@ -115,7 +115,7 @@ def _shown(
 def _verdicts(
     store: Repository, database: str, windows: ComparedWindows, compared: Comparison
 ) -> Sequence[tuple[str, ChangeVerification | NotVerified]]:
-    """For each trouble of the window before, whether it is verified to be gone."""
+    """For each trouble of the window before, whether its end is verified."""
     found = store.episodes.between(database, windows.before.begin, windows.before.end).items
     causes = {episode.cause: episode.title for episode in found if episode.cause in catalogue()}
     return [(title, verified(compared, catalogue()[cause])) for cause, title in causes.items()]

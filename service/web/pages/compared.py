@@ -19,7 +19,7 @@ Verdicts = Sequence[tuple[str, ChangeVerification | NotVerified]]
 
 @dataclass(frozen=True, slots=True)
 class LeadingChange:
-    """The first card: what changed, from what to what, and whether it was the change."""
+    """The first card: what changed, from what to what, and whether the change was the reason."""
 
     state: str
     words: str
@@ -48,7 +48,7 @@ class ComparedRow:
 
 
 def leading(compared: Comparison, verdicts: Verdicts) -> LeadingChange:
-    """What the card says; the figure is the one that the sentence of the comparison speaks of."""
+    """The content of the card. The figure is the one in the sentence of the comparison."""
     ranked = sorted(
         (change for change in compared.changes if change.name in LEADING),
         key=lambda change: (change.verdict == "cannot tell", change.verdict != "changed", LEADING.index(change.name)),
@@ -120,7 +120,7 @@ def _title(change: FigureChange) -> str:
     times, _ = _times(change)
     subject = sentence(_subject(change))
     if change.verdict == "cannot tell":
-        return f"{subject}: what changed cannot be told"
+        return f"{subject}: what changed is unknown"
     if change.direction == "same" or change.verdict != "changed":
         return f"{subject} did not change by more than noise"
     if times in ("all", "new"):
@@ -146,7 +146,7 @@ def _times(change: FigureChange) -> tuple[str, str]:
 
 
 def _load(compared: Comparison) -> str:
-    """Whether the work went on, which tells a cure from a quiet hour."""
+    """Whether the work went on, which separates a cure from a quiet hour."""
     known = [
         (name, compared.before.work[name], compared.after.work[name])
         for name in ("executions", "transactions")

@@ -1,4 +1,4 @@
-"""The page of one database: what is wrong and what to do first, the reasoning as a picture, the last hour, and all the rest."""
+"""The page of one database: what is wrong and what to do first, the reasoning as a picture, the last hour, and the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ LISTED = 10
 HOUR = timedelta(hours=1)
 MARKS_SINCE = timedelta(days=7)
 TOLD_MARK = timedelta(days=1)
-"""A change is told at the top of the page for so long."""
+"""How long a change is shown at the top of the page."""
 ROWS = 40
 DRAWN = (overview.SHARE, overview.CHILDREN, overview.MUTEXES, overview.EXECUTIONS)
 SHOWN = ("share", "sleeps", "executions")
@@ -49,7 +49,7 @@ static = StaticFiles(directory=HERE / "static")
 
 @dataclass(frozen=True, slots=True)
 class ChangeNote:
-    """The last change, and what became of it."""
+    """The last change, and its result."""
 
     at: str
     text: str
@@ -59,7 +59,7 @@ class ChangeNote:
 
 
 def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> APIRouter:
-    """The HTML route of a database; it shows what REST shows."""
+    """The HTML route of a database. It shows what REST shows."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     @router.get("/db/{db}")
@@ -85,7 +85,7 @@ def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> 
 def shown(
     watched: MonitoredDatabase, store: Repository, now: datetime, caller: Caller, at: datetime | None = None
 ) -> dict[str, Any]:
-    """What the template of a database wants, uploaded reports apart; with `at` as it was then."""
+    """The data of a database's template, without uploaded reports. With `at` as of that time."""
     out, diagnosis = FleetRows(store).row(watched), _told(store, watched, at)
     view = diagnosis_view(watched.name, diagnosis, "views", (), at or now, None if at else out)
     return {
@@ -106,7 +106,7 @@ def shown(
 
 
 def _told(store: Repository, watched: MonitoredDatabase, at: datetime | None) -> Diagnosis:
-    """The diagnosis with its episodes; of now without them where the store does not answer."""
+    """The diagnosis with its episodes. The current one without them if the store does not answer."""
     if at is not None:
         return presenters.told_at(store, watched, at)
     try:
@@ -116,7 +116,7 @@ def _told(store: Repository, watched: MonitoredDatabase, at: datetime | None) ->
 
 
 def _restart(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> RestartNote | None:
-    """The restart of the last hour; nothing is told of it where the store does not answer."""
+    """The restart of the last hour. None if the store does not answer."""
     try:
         return restart_note(store, watched, out)
     except STORE_ERRORS:
@@ -137,7 +137,7 @@ def _change(out: DatabaseOut, now: datetime) -> ChangeNote | None:
 
 
 def _reports(uploads: Uploads, watched: MonitoredDatabase) -> list[StoredReportSummary] | None:
-    """Uploaded reports of a database; None when the store does not answer, which must not take the page away."""
+    """Uploaded reports of a database. None if the store does not answer, so that the page still works."""
     try:
         return uploads.newest(LISTED, watched.name)
     except StoreError:
@@ -160,7 +160,7 @@ def last_hour(
     frames: Sequence[Frame] = FRAMES,
     at: datetime | None = None,
 ) -> HourCharts:
-    """The last hour from the store, so that a restart keeps it; with `at` the one around it. Raises what the store raises."""
+    """The last hour from the store, so that it survives a restart. With `at` the hour around it. Raises what the store raises."""
     last = watched.published.snapshot if watched.published else store.last_snapshot(watched.name)
     end = min(at + HOUR / 2, now) if at else ((last and last.taken_at) or now) + timedelta(milliseconds=1)
     drawn = overview.overview(store, watched.name, Window(end - HOUR, end), watched.labels, DRAWN)
@@ -189,7 +189,7 @@ def _charted(
 
 
 def recent(store: Repository, watched: MonitoredDatabase, now: datetime, at: datetime | None = None) -> dict[str, Any]:
-    """The last hour as charts and as a table, and the latest marks; without them where the store does not answer."""
+    """The last hour as charts and as a table, and the latest marks. Empty if the store does not answer."""
     try:
         found = last_hour(store, watched, now, at=at)
         marks = store.marks.between(watched.name, now - MARKS_SINCE, now, limit=LISTED).items
@@ -205,7 +205,7 @@ def recent(store: Repository, watched: MonitoredDatabase, now: datetime, at: dat
 
 
 def _watched(drawn: overview.Overview, end: datetime) -> Window:
-    """The last hour; where less of it was watched, from a little before the first poll."""
+    """The last hour. If less of it was watched, from shortly before the first poll."""
     if not drawn.stretches:
         return drawn.window
     known = end - drawn.stretches[0].begin

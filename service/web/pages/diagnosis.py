@@ -1,4 +1,4 @@
-"""One Diagnosis laid out for a page: the verdict, the chain, what to do, who waits, what else was checked, raw figures."""
+"""One Diagnosis laid out for a page: the verdict, the chain, what to do, who waits, other checks, raw figures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +21,12 @@ from service.web.pages.verdict import VerdictCard, verdict
 from service.web.pages.waiters import WaitersTotals, waiters_totals
 
 FULL = 7
-"""Links that have room beside each other; the sign before the cause gives way."""
+"""Links that fit side by side. The sign before the cause is dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainStep:
-    """One link as the page shows it: words above, the number, words below, a picture, and what opens."""
+    """One link as the page shows it: words above, the number, words below, a picture, and its details."""
 
     verb: str
     name: str
@@ -40,7 +40,7 @@ class ChainStep:
     bound: str
     usual: str
     kind: str
-    """`cause` for the last one, `unsure` where it is likely and not known; both may hold."""
+    """`cause` for the last one, `unsure` if it is likely but not proven. Both are possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ class FindingRows:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisView:
-    """A Diagnosis as the templates want it."""
+    """A Diagnosis in the form of the templates."""
 
     name: str
     period: str
     diagnosis: Diagnosis
     card: VerdictCard
     finding: Finding | None
-    """What the card speaks of."""
+    """The subject of the card."""
     steps: Sequence[ChainStep]
     over: str
     funnel: FunnelView | None
@@ -84,7 +84,7 @@ class DiagnosisView:
     findings: Sequence[FindingRows]
     charts: Sequence[Markup]
     printed: bool
-    """Whether a printed report was judged, whose figures stand in its sections."""
+    """Whether the figures are from a printed report, and so from its sections."""
 
 
 def diagnosis_view(
@@ -96,7 +96,7 @@ def diagnosis_view(
     database: DatabaseOut | None = None,
     shared: Sequence[str] = (),
 ) -> DiagnosisView:
-    """A Diagnosis laid out. `shared` are notes that are told elsewhere."""
+    """A Diagnosis laid out. `shared` are notes that appear elsewhere."""
     card = verdict(diagnosis, now, database, diagnosis.easing)
     fine = card.state == "fine"
     finding = diagnosis.findings[0] if diagnosis.findings and card.state != "none" else None
@@ -121,7 +121,7 @@ def diagnosis_view(
 
 
 def _steps(links: Sequence[ChainLink], state: str, cause: str = "") -> Sequence[ChainStep]:
-    """The links of a Diagnosis, as many as have room; the last has the short name of the cause."""
+    """The links of a Diagnosis, as many as fit. The last has the short name of the cause."""
     shown = [link for link in links if len(links) <= FULL or link.kind != "sign"]
     steps = [_step(link, state) for link in shown]
     return [
@@ -150,9 +150,9 @@ def _step(link: ChainLink, state: str) -> ChainStep:
 
 
 def _below(link: ChainLink, usual: str) -> str:
-    """One more line under the number: what is usual, else what was counted, else what is not known."""
+    """One more line under the number: the usual value, else the count, else what is unknown."""
     if not link.certain and link.unknown and link.kind != "cause":
-        return f"not known: {link.unknown}" if len(link.unknown) < 50 else "likely, not known"
+        return f"unknown: {link.unknown}" if len(link.unknown) < 50 else "likely, not proven"
     if usual:
         return usual
     if link.numerator is not None and link.numerator <= (link.denominator or 0) and link.counted not in ("", "s"):

@@ -1,6 +1,6 @@
-"""The documentation under /docs/: the pages that `make site` wrote, or one page that says how to get them.
+"""The documentation under /docs/: the pages from `make site`, or one page that says how to get them.
 
-They tell nothing of any database, so nobody needs a token.
+They contain nothing about any database, so nobody needs a token.
 """
 
 import base64
@@ -17,16 +17,16 @@ from starlette.types import Scope
 from service.web.pages.layout import page
 
 SITE = Path(__file__).parents[2] / "site"
-"""Where `make site` writes, so that a wheel made after it carries the pages."""
+"""The output folder of `make site`. A wheel built after it includes the pages."""
 NOT_BUILT = (
-    "The documentation is not built here. Run `make site` in the checkout and load this page again; the image brings it "
-    "along. The same texts are in the folder docs of the checkout."
+    "The documentation is not built here. Run `make site` in the checkout and load this page again; the image includes "
+    "it. The same texts are in the folder docs of the checkout."
 )
 _INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 def frame_of(html: bytes) -> str:
-    """The Content-Security-Policy of a page of the site: its own files, and exactly the scripts that stand in it."""
+    """The Content-Security-Policy of a page of the site: its own files, and exactly the scripts in it."""
     hashes = (base64.b64encode(hashlib.sha256(script).digest()).decode() for script in _INLINE.findall(html))
     scripts = "".join(f" 'sha256-{one}'" for one in sorted(set(hashes)))
     return (
@@ -43,10 +43,10 @@ class Documentation(StaticFiles):
         self._folder = folder
 
     async def check_config(self) -> None:
-        """Nothing: a missing folder has its own answer."""
+        """Does nothing, because a missing folder has its own answer."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """A file of the site; its first page for the folder itself."""
+        """A file of the site, or its first page for the folder itself."""
         if not (self._folder / "index.html").is_file():
             back = {"back": "/docs/problems", "back_words": "Problems that REST answers with"}
             return page(Request(scope), "missing.html", 404, title="No documentation", what=NOT_BUILT, near=(), **back)
@@ -55,7 +55,7 @@ class Documentation(StaticFiles):
     def file_response(
         self, full_path: str | PathLike[str], stat_result: stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
-        """As the library answers, with the headers of a page."""
+        """The library's answer, with the headers of a page."""
         answer = super().file_response(full_path, stat_result, scope, status_code)
         if str(full_path).endswith(".html"):
             answer.headers["Content-Security-Policy"] = frame_of(Path(full_path).read_bytes())

@@ -1,4 +1,4 @@
-"""Errors as pages, for those who came with a browser; programs are told in JSON."""
+"""Errors as pages, for browsers. Programs get JSON."""
 
 from collections.abc import Callable, Mapping
 from urllib.parse import quote
@@ -12,11 +12,11 @@ from service.web.pages.layout import SECTIONS, missing, page
 from service.web.pages.words import capped
 
 PROGRAMS = ("/api/", "/metrics", "/probe", "/healthz", "/readyz", "/static/")
-"""Addresses that programs ask, whatever they say they take."""
+"""Addresses for programs, whatever they say they accept."""
 
 
 def error_pages(board: Board) -> Callable[[Request, int, str, str], Response | None]:
-    """Gives the page of an error: status, title and detail; None where a problem in JSON is wanted."""
+    """Builds the page of an error: status, title and detail. None if a problem in JSON is wanted."""
 
     def error_page(request: Request, status: int, title: str, detail: str) -> Response | None:
         path = request.url.path
@@ -41,6 +41,6 @@ def error_pages(board: Board) -> Callable[[Request, int, str, str], Response | N
 
 
 def _addresses(board: Board) -> Mapping[str, str]:
-    """Pages that may have been meant, by their address."""
+    """Similar pages, by their address."""
     links = [*(link for _, link in SECTIONS), *(f"/db/{watched.name}" for watched in board.every())]
     return {link: link for link in links}

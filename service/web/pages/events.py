@@ -1,4 +1,4 @@
-"""Episodes and change marks as the pages show them: on the timeline and as a list, each with where it leads."""
+"""Episodes and change marks on pages: on the timeline and as a list, each with its link."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ class PageEvent:
     end: datetime | None
     title: str
     note: str
-    """What came of an episode, or who set the mark."""
+    """The result of an episode, or who set the mark."""
     link: str
     compare: str
     comparing: str
 
     def event(self, now: datetime, of_many: bool) -> Event:
-        """The same on the timeline; an episode that lasts reaches to now. Among many databases each says its own."""
+        """The same on the timeline. An open episode reaches to now. Among many databases each has its own name."""
         name = f"{self.database}: {self.title}" if of_many else self.title
         if self.kind == "mark":
             return Event(self.begin, None, "mark", f"{name} ({self.note})", self.compare, self.title)
@@ -51,7 +51,7 @@ class PageEvent:
 
 
 def happenings(store: Repository, database: str | None, window: Window) -> list[PageEvent]:
-    """What happened on a database, or on all, the newest first; at most `MOST` episodes and as many marks."""
+    """The events of a database, or of all, the newest first: at most `MOST` episodes and as many marks."""
     episodes = store.episodes.between(database, window.begin, window.end, limit=MOST).items
     marks = store.marks.between(database, window.begin, window.end, limit=MOST).items
     events = [*(_episode(episode, window.end) for episode in episodes), *(of_mark(mark) for mark in marks)]
@@ -59,7 +59,7 @@ def happenings(store: Repository, database: str | None, window: Window) -> list[
 
 
 def of_mark(mark: Mark) -> PageEvent:
-    """A change mark; it leads to the time around it, and to the comparison of before and after."""
+    """A change mark. It links to the time around it, and to the comparison of before and after."""
     around = Window(mark.at - SIDE, mark.at + SIDE)
     home = f"/db/{quote(mark.database)}"
     return PageEvent(
@@ -82,7 +82,7 @@ def _episode(episode: Episode, now: datetime) -> PageEvent:
 
 
 def _sides(episode: Episode, now: datetime) -> tuple[Window, Window, str]:
-    """An ended episode against the time after it; one that lasts against the time before it."""
+    """An ended episode against the time after it, or an open one against the time before it."""
     side = min(max((episode.end or now) - episode.begin, LEAST), SIDE)
     if episode.end is None:
         since = Window(max(episode.begin, now - side), max(now, episode.begin + LEAST))

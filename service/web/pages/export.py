@@ -1,4 +1,4 @@
-"""A diagnosis to take along: one HTML file, Markdown, and each chart as a picture of its own."""
+"""A diagnosis as a file: one HTML file, Markdown, and each chart as a separate picture."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[^\w.-]+")
 _SVG = re.compile(r"<svg.*?</svg>", re.S)
 _UNIT = re.compile(r'<figcaption>.*? <span class="quiet">(.*?)</span>')
 HEAD = 26
-"""Room for the line that says of what a picture is."""
+"""Room for the line that names the subject of a picture."""
 
 
 def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
@@ -71,7 +71,7 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
 
 def _alone(svg: str, of: str) -> tuple[str, str]:
-    """A drawing that stands alone, its first tag and what follows: with a size, and with a line that says of what it is."""
+    """A standalone drawing, its first tag and the rest: with a size, and with a line that names its subject."""
     height = WIDE.height + HEAD
     size = f'width="{WIDE.width}" height="{height}"'
     whole = svg.replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" {size} ', 1)

@@ -1,4 +1,4 @@
-"""Why a database is fine: the funnel from requests to sleeps, and how far its figures are from what would change that."""
+"""Why a database is fine: the funnel from requests to sleeps, and how far its figures are from their bounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class RoomView:
 
 
 def funnel_view(diagnosis: Diagnosis) -> FunnelView | None:
-    """Requests → missed → slept, where the requests are known."""
+    """Requests → missed → slept, if the requests are known."""
     found = diagnosis.funnel
     if found is None or not found.requests:
         return None
@@ -61,9 +61,9 @@ def funnel_view(diagnosis: Diagnosis) -> FunnelView | None:
         title="Why the misses are harmless" if busy else "Requests, and what they cost",
         picture=small.funnel(rows),
         words="A miss costs microseconds of processor time. A sleep costs milliseconds and shows as a wait. "
-        "Many misses say that a latch is used a lot; that is no trouble as long as nobody sleeps."
+        "Many misses say that a latch is used a lot. That is no trouble while no session sleeps."
         if busy
-        else "Only those that sleep cost time.",
+        else "Only sleeps cost time.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Which alerts hold now, as far as this service can tell from the last polls; Prometheus alone knows how long they have held."""
+"""Which alerts fire now, as far as the last polls show. Only Prometheus knows for how long."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ from rules.model import Surface
 from service.state.board import MonitoredDatabase
 
 HANGING: Sequence[tuple[Severity, int]] = ((Severity.CRITICAL, 5), (Severity.WARNING, 2))
-"""How many sessions that hang make the alert, as in alerts.yml."""
+"""The number of hanging sessions for the alert, as in alerts.yml."""
 LOSES: Sequence[tuple[Severity, float, float]] = ((Severity.CRITICAL, 0.1, 5.0), (Severity.WARNING, 0.02, 0.5))
-"""From which share of DB time on waits make an alert, and from how many sessions on where DB time cannot be read."""
+"""From this share of DB time on, waits make an alert; without DB time, from this number of sessions on."""
 IDLE = 0.05
-"""Fewer sessions waiting on average cost nothing, whatever their share."""
+"""If fewer sessions wait on average, it costs nothing, whatever their share."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlertNow:
-    """A database for which an alert's condition holds by its last poll."""
+    """A database that meets an alert's condition in its last poll."""
 
     database: str
     severity: str
 
 
 def firing(board: Iterable[MonitoredDatabase]) -> Mapping[str, Sequence[AlertNow] | None]:
-    """Alert → the databases for which it holds, the worst first; None where a database is polled by another replica.
+    """Alert → its databases, the worst first. None if a database is polled by another replica.
 
-    An alert that is not named here is one that this service cannot judge.
+    An alert that is absent is one that this service cannot judge.
     """
     watched = list(board)
     elsewhere = any(each.published is None and each.peer_report is not None for each in watched)
@@ -84,4 +84,4 @@ JUDGES: Mapping[str, Callable[[MonitoredDatabase], Severity | None]] = {
     "ResultCacheLatchWaits": _loses("result-cache"),
 }
 FROM_SUMMARY = frozenset({"LatchscopeFindingActive"})
-"""What the short word of another replica is enough for."""
+"""What the short report of another replica is enough for."""

@@ -1,4 +1,4 @@
-"""The fleet: every database in one table, what is in trouble first; and the page of all cells."""
+"""The fleet: every database in one table, those in trouble first; and the page of all cells."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ class FleetSentence:
 
 @dataclass(frozen=True, slots=True)
 class FleetView:
-    """The fleet as its page shows it: what was asked for, and the rows that fit."""
+    """The fleet as its page shows it: the request, and the matching rows."""
 
     sentence: str
     title: str
@@ -66,7 +66,7 @@ class FleetView:
     pages: int
 
     def address(self, **changed: object) -> str:
-        """The address of this page with something else asked for; what is left out is as it is by itself."""
+        """The address of this page with other parameters. Those left out keep their default."""
         asked = {"state": self.state, "sort": self.sort, "q": self.q} | changed
         kept = {
             name: value
@@ -115,7 +115,7 @@ def fleet_pages(board: Board, store: Repository, cells: CellsView | None, access
 
 
 def fleet_view(rows: Sequence[FleetRow], sort: str, state: str, q: str, number: int) -> FleetView:
-    """The rows that fit, in the order asked for; what is not understood of it is as if it were not asked."""
+    """The matching rows, in the requested order. An invalid parameter counts as absent."""
     sort = sort if sort in SORTS else "cost"
     state = state if state in words.STATES else ""
     counts = Counter(row.state for row in rows)
@@ -150,7 +150,7 @@ def _title(counts: Mapping[str, int]) -> str:
 
 
 def _sentence(rows: Sequence[FleetRow], counts: Mapping[str, int]) -> str:
-    """How the fleet is, in one sentence."""
+    """The state of the fleet, in one sentence."""
     total, acting = len(rows), [row for row in rows if row.state in ("critical", "warning")]
     if not rows:
         return "No database is watched"
@@ -181,7 +181,7 @@ def _of(some: int, total: int) -> str:
 
 
 def _lines(rows: Sequence[FleetRow]) -> Sequence[FleetSentence]:
-    """The worst, what is new within the last hour, and what cannot be read."""
+    """The worst database, those new within the last hour, and those without data."""
     lines = []
     costly = sorted(
         (row for row in rows if row.share and row.state in ("critical", "warning")), key=lambda row: row.order("cost")
@@ -204,7 +204,7 @@ def _linked(rows: Sequence[FleetRow]) -> Sequence[tuple[str, str]]:
 
 
 def _lately(store: Repository, now: datetime) -> dict[str, Any]:
-    """What happened on any database within a day; the page stands without it when the store does not answer."""
+    """The events of any database within a day. The page works without it if the store does not answer."""
     window = Window(now - DAY, now)
     try:
         events = happenings(store, None, window)

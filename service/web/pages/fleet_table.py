@@ -1,4 +1,4 @@
-"""One row of the fleet for each database: its state and since when, what is wrong, what it costs, its last hour and change."""
+"""One row of the fleet per database: its state and since when, what is wrong, its cost, its last hour and last change."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ LONGEST_MARK = 60
 
 @dataclass(frozen=True, slots=True)
 class FleetRow:
-    """A database as the fleet shows it. `share` is of DB time, None where it is not known."""
+    """A database in the fleet. `share` is of DB time, None if unknown."""
 
     name: str
     state: str
@@ -49,7 +49,7 @@ class FleetRow:
 
     @property
     def spark(self) -> Markup:
-        """The last hour as a line; drawn for rows that are shown alone."""
+        """The last hour as a line. Drawn only for visible rows."""
         percents = [None if value is None else 100 * value for value in self.hour]
         title = f"{self.name}, share of DB time lost in the last hour: {words.spoken(percents)}"
         return small.spark(percents, title, self.marks, self.top)
@@ -60,7 +60,7 @@ class FleetRow:
         return f"/db/{quote(self.name)}"
 
     def order(self, sort: str) -> tuple[object, ...]:
-        """Where it stands in its group."""
+        """Its sort key within its group."""
         if sort == "name":
             return (self.name,)
         if sort == "cache":
@@ -139,7 +139,7 @@ def _what(out: DatabaseOut, state: str) -> tuple[str, str]:
 
 
 def _place(began: datetime | None, now: datetime) -> float | None:
-    """Where a moment lies in the last hour, 0 to 1; None where it is not known."""
+    """The position of a moment in the last hour, 0 to 1. None if unknown."""
     return None if began is None else min(max(1 - (now - began) / HOUR, 0.0), 1.0)
 
 

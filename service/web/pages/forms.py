@@ -9,7 +9,7 @@ MOST_BODY = 8192
 
 
 async def form_of(request: Request) -> Mapping[str, str]:
-    """The fields of a small form; a body that is no form has none. 413 where it is no small one."""
+    """The fields of a small form. Any other body has none. 413 if it is too large."""
     body = b""
     async for piece in request.stream():
         body += piece

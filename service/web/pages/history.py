@@ -58,7 +58,7 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
 
 def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
-    """What the template of the history wants."""
+    """The data of the history's template."""
     drawn = overview(store, watched.name, chosen, watched.labels)
     happened = happenings(store, watched.name, chosen)
     events, axis = as_events(happened, min(now, chosen.end)), Axis(chosen)
@@ -87,7 +87,7 @@ def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: d
 
 
 def _asking(drawn: Overview) -> str:
-    """The query that gives the figures of the page over REST."""
+    """The query that returns the figures of the page over REST."""
     sleeps = "mutex_sleeps" if drawn.mutexes else "child_sleeps"
     metrics = ("share_of_db_time", sleeps, "cache_gets", "hard_parses", "executions", "cache_usage")
     named = [*(("metric", metric) for metric in metrics), ("format", "csv"), ("limit", "5000")]

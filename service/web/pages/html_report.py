@@ -1,4 +1,4 @@
-"""Diagnoses as one HTML page that can be mailed: its style and pictures within it, no script, nothing fetched."""
+"""Diagnoses as one HTML page that you can mail: style and pictures are included, there is no script, and it loads nothing."""
 
 import base64
 import hashlib
@@ -23,13 +23,13 @@ from service.web.pages.layout import HERE, templates
 
 FIRST_BAD = "the first bad interval"
 MOST_NAMED = 3
-"""Databases named in the title."""
+"""Most databases in the title."""
 
 
 def as_html(outcome: InputResults, made: datetime | None = None) -> str:
-    """The page. Every text in it is escaped; its policy allows its own style, by its digest, and nothing else.
+    """The page. Every text in it is escaped. Its policy allows only its own style, by its digest.
 
-    The worst database and interval come first; `made` is when, now if not given.
+    The worst database and interval come first. `made` is the time of the page, default now.
     """
     diagnosed = _named(outcome.diagnosed)
     found = sorted(
@@ -54,7 +54,7 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
 
 
 def _named(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
-    """The inputs by the last part of their names, which is enough for whoever gets the page; in full where two agree."""
+    """The inputs by the last part of their names, or in full if two are equal."""
     short = [re.split(r"[/\\\\!]", entry.name)[-1] for entry in diagnosed]
     return [
         replace(entry, name=name) if short.count(name) == 1 else entry
@@ -63,7 +63,7 @@ def _named(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
 
 
 def _title(found: Sequence[SummaryGroup]) -> str:
-    """The databases, and from when to when."""
+    """The databases, and the time from begin to end."""
     names = [group.database for group in found]
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     known = [entry.diagnosis.basis for group in found for entry in group.diagnosed if entry.diagnosis.basis]
@@ -87,14 +87,14 @@ def _worst_first(
 
 
 def _whose(diagnosed: DiagnosedInput) -> list[tuple[str, str]]:
-    """Host, instance and DB Id, as far as the input tells them."""
+    """Host, instance and DB Id, if the input has them."""
     row = next(iter(diagnosed.change.rows("v$instance")), {}) if isinstance(diagnosed.change, Delta) else {}
     owner = {"Host": row.get("host_name"), "Instance": row.get("instance_name"), "DB Id": diagnosed.change.dbid}
     return [(name, str(value)) for name, value in owner.items() if value is not None]
 
 
 def _series_charts(group: SummaryGroup) -> list[Markup]:
-    """What the intervals cost, one after the other, where there is more than one."""
+    """The cost of the intervals in order, if there are several."""
     if group.series is None:
         return []
     placed = [

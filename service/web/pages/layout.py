@@ -35,9 +35,9 @@ FRAME = (
 )
 
 LEVEL = 4
-"""Of gzip; a higher one takes twice the time for a tenth less."""
+"""Level of gzip. A higher one takes twice the time for a tenth less."""
 SECTIONS = (("Fleet", "/"), ("Reports", "/reports"), ("Causes", "/causes"), ("Runbooks", "/runbooks"))
-"""What the head of every page leads to."""
+"""The links in the head of every page."""
 GUIDES = (
     (re.compile(r"/db/[^/]+/history$"), "history.html"),
     (re.compile(r"/db/[^/]+/compare$"), "before-after.html"),
@@ -49,21 +49,21 @@ GUIDES = (
     (re.compile(r"/sign-in"), "security.html"),
     (re.compile(r"/"), "tour.html"),
 )
-"""The page of the documentation that explains a page: the first whose pattern its address begins with."""
+"""The page of the documentation for a page: the first whose pattern matches its address."""
 
-GONE = "the store does not answer, so nothing that was kept can be shown; /readyz says why"
+GONE = "the store does not answer, so there is no history; /readyz says why"
 
 templates = Jinja2Templates(HERE / "templates")
 _TICKED = re.compile("`([^`]+)`")
 
 
 def ticked(words: str) -> Markup:
-    """Words in which `code` is marked by backticks, escaped, with the code as such."""
+    """Words with `code` in backticks, escaped, with the code as such."""
     return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(words))))
 
 
 def filled_in(statement: str, names: Sequence[str] = ()) -> Markup:
-    """A statement in which the names that a reader must replace by their own are marked."""
+    """A statement in which the names that a reader must replace are marked."""
     if not names:
         return escape(statement)
     parts = re.split(f"({'|'.join(re.escape(name) for name in sorted(names, key=len, reverse=True))})", statement)
@@ -71,7 +71,7 @@ def filled_in(statement: str, names: Sequence[str] = ()) -> Markup:
 
 
 def for_release(statement: Texts | None, release: str | None) -> str:
-    """The text of a statement for a release: the nearest lower one; the newest where the release is not known."""
+    """The text of a statement for a release: the nearest lower one. The newest if the release is unknown."""
     if statement is None or isinstance(statement, str):
         return statement or ""
     return (text_for(statement, release) if release else None) or next(reversed(list(statement.values())), "")
@@ -82,7 +82,7 @@ def _measured(figure: Figure) -> str:
 
 
 def _seen(value: object) -> object:
-    """What a template puts into a page, its characters made visible. A page has lines, and ties a number to its unit."""
+    """A value for a page with visible characters. A page has lines, and keeps a number with its unit."""
     if not isinstance(value, str):
         return value
     shown = visible(
@@ -137,7 +137,7 @@ def page(request: Request, template: str, status: int = 200, **values: object) -
 
 
 def missing(request: Request, what: str, names: Mapping[str, str], back: tuple[str, str], asked: str = "") -> Response:
-    """The page of what is not there: those of `names` (words → address) that are nearest to what was `asked` for."""
+    """The page for a missing thing: those of `names` (words → address) that are most similar to `asked`."""
     close = get_close_matches(asked.casefold(), {name.casefold(): name for name in names}, n=3, cutoff=0.5)
     near = [(name, address) for name, address in names.items() if name.casefold() in close]
     words, address = back
@@ -151,11 +151,11 @@ def no_database(request: Request, db: str, watched: Sequence[str]) -> Response:
 
 
 def refused(request: Request, db: str, status: int, why: str) -> Response:
-    """The page of a request that cannot be answered, with ways on."""
+    """The page for a request that cannot be answered, with links to go on."""
     return page(request, "refused.html", status, db=db, why=why, presets=PRESETS)
 
 
 def _section(path: str) -> str:
-    """The part of the head that a page belongs to; databases belong to the fleet."""
+    """The part of the head that a page belongs to. Databases belong to the fleet."""
     found = next((link for _, link in SECTIONS[1:] if path == link or path.startswith(f"{link}/")), None)
     return found or ("/" if path == "/" or path.startswith(("/db/", "/fleet")) else "")

@@ -1,4 +1,4 @@
-"""Setting a change mark from a page: a form, and an answer that leads to before and after."""
+"""Sets a change mark from a page: a form, and an answer that leads to before and after."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from service.web.pages.layout import no_database, refused
 
 
 def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -> APIRouter:
-    """The HTML route that sets a mark; whoever may operate may set one."""
+    """The HTML route that sets a mark. It needs the role operate."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     async def posted(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Mapping[str, str]:

@@ -1,6 +1,6 @@
-"""What an operator does from the page of a database: run a confirming query, sample sessions, log in once more.
+"""An operator's actions on the page of a database: run a confirming query, sample sessions, log in once more.
 
-The forms need no script. Who may send them, and from where, is decided as for REST; each leaves a line in the audit log.
+The forms need no script. The rules for senders are those of REST. Each action leaves a line in the audit log.
 """
 
 from collections.abc import Callable, Mapping

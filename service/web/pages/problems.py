@@ -1,4 +1,4 @@
-"""A page for each type of problem that REST answers with; the `type` of a problem is its address."""
+"""A page for each type of problem in REST. The `type` of a problem is its address."""
 
 from html import escape
 
@@ -12,7 +12,7 @@ _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{ti
 
 
 def problems_pages() -> APIRouter:
-    """GET /docs/problems and /docs/problems/{name}; they tell nothing of any database, so nobody needs a token."""
+    """GET /docs/problems and /docs/problems/{name}. They contain nothing about any database, so nobody needs a token."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     @router.get("/docs/problems")

@@ -1,4 +1,4 @@
-"""Pages for uploaded reports: the form and the list, and each report as the page of a database is laid out."""
+"""Pages for uploaded reports: the form and the list, and each report in the layout of a database's page."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
@@ -72,7 +72,7 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
 
 
 def _receiver(uploads: Uploads, access: Access) -> Callable[..., Awaitable[Sequence[File] | UploadRefused]]:
-    """What takes the files out of a request of a caller who may send some, or says why it does not."""
+    """The files of a request from a caller who may send some, or why there are none."""
 
     async def received(
         request: Request, caller: Annotated[Caller, Depends(access.operator)]

@@ -1,4 +1,4 @@
-"""The restart of an instance as its page tells it: when, what was before, for how long nobody watched, and what is lost."""
+"""The restart of an instance on its page: when, the state before, how long nobody watched, and what is lost."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,13 +13,13 @@ from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
 
 TOLD = timedelta(hours=1)
-"""A restart is told at the top of the page for so long."""
+"""How long a restart is shown at the top of the page."""
 SLACK = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class RestartNote:
-    """What is known of a restart. `before_link` leads to the page as it was."""
+    """The facts about a restart. `before_link` leads to the page as it was."""
 
     at: str
     ago: str
@@ -31,7 +31,7 @@ class RestartNote:
 
 
 def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> RestartNote | None:
-    """The restart of the last hour, None where there was none that we saw. Raises what the store does."""
+    """The restart of the last hour. None if we saw none. Raises what the store does."""
     now = watched.published.snapshot.taken_at if watched.published else None
     if now is None:
         return None

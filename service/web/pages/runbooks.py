@@ -1,4 +1,4 @@
-"""The runbooks the alerts link to, rendered from the same Markdown files that lie beside the alerts."""
+"""The runbooks that the alerts link to, rendered from the same Markdown files."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ def _short(name: str) -> RunbookLine:
 
 @cache
 def severities() -> Mapping[str, frozenset[str]]:
-    """Alert → the severities of its rules, as the files for Prometheus have them."""
+    """Alert → the severities of its rules, from the files for Prometheus."""
     found: dict[str, frozenset[str]] = {}
     for path in (path for path in RULES if path.is_file()):
         for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]:
@@ -61,7 +61,7 @@ def names() -> list[str]:
 
 
 def runbook(name: str) -> Markup | None:
-    """A runbook as HTML, or None when there is none of that name. Raw HTML in it is shown, not interpreted."""
+    """A runbook as HTML. None if there is none of that name. Raw HTML in it is shown, not interpreted."""
     text = _text(name)
     if text is None:
         return None
@@ -70,7 +70,7 @@ def runbook(name: str) -> Markup | None:
 
 
 _LINKED = re.compile(r'href="(\w+)\.md"')
-"""Runbooks link to each other as files beside each other."""
+"""Turns links between runbook files into links between their pages."""
 
 
 def _text(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Signing in with a token, and out again; where no tokens are configured there is nothing to sign in to."""
+"""Sign-in with a token, and sign-out. Without configured tokens there is nothing to sign in to."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -12,7 +12,7 @@ from service.web.access import SESSION, SESSION_SECONDS, Access
 from service.web.pages.forms import form_of
 from service.web.pages.layout import page
 
-WRONG = "No token of auth.tokens_file fits. Tokens are case-sensitive; send the token itself, not its sha256."
+WRONG = "No token of auth.tokens_file matches. Tokens are case-sensitive; send the token itself, not its sha256."
 
 
 def sign_in_pages(access: Access, audit: Audit) -> APIRouter:
@@ -49,5 +49,5 @@ def sign_in_pages(access: Access, audit: Audit) -> APIRouter:
 
 
 def _local(to: str) -> str:
-    """An address of ours; anything else leads to the fleet."""
+    """An address of ours. Any other becomes the fleet."""
     return to if to.startswith("/") and not to.startswith(("//", "/\\")) and to.isprintable() else "/"

@@ -1,4 +1,4 @@
-"""A study as one HTML page that can be mailed: its style and charts within it, no script, nothing fetched."""
+"""A study as one HTML page that you can mail: style and charts are included, there is no script, and it loads nothing."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ from service.web.pages.layout import HERE, templates
 
 
 def study_html(page: StudyPage, source: str, made: datetime | None = None) -> str:
-    """The page; every text in it is escaped. `source` is the table it rests on, `made` is when, now if not given."""
+    """The page. Every text in it is escaped. `source` is its table; `made` is the time of the page, default now."""
     css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     return templates.env.get_template("study.html").render(

@@ -1,4 +1,4 @@
-"""The first card of a page: what is wrong, how bad, since when, and what to do now, in one view of five seconds."""
+"""The first card of a page: what is wrong, how bad, since when, and what to do now. Readable in five seconds."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,21 +16,21 @@ from service.web.pages import words
 
 SURE = {Confidence.HIGH: "High", Confidence.MEDIUM: "Medium", Confidence.LOW: "Low"}
 MOST_OF_THEM = 0.9
-"""Share of the waiters behind one session from which on it is the thing to look at."""
+"""From this share of waiters behind one session on, that session is the first thing to look at."""
 RESTARTED = "The instance has restarted"
-COUNTERS_ANEW = "Its counters began again, so there is no rate before the second poll."
+COUNTERS_ANEW = "Its counters started again, so there is no rate before the second poll."
 NOT_ACROSS = "Do not compare totals of now with figures from before the restart."
-NOTHING_TO_TUNE = "Do not tune the row cache. Nobody waits for it."
-NOT_CURED = "Do not take it for cured yet. Some more polls have to show that it is over."
-NOT_BLINDLY = "Do not change settings while the cause is not known."
+NOTHING_TO_TUNE = "Do not tune the row cache. No session waits for it."
+NOT_CURED = "Do not call it cured yet. A few more polls must show that it is over."
+NOT_BLINDLY = "Do not change settings while the cause is unknown."
 NOT_UNTIL_RIGHT = "Do not let it log in again before the password is right. Refused logins can lock the account."
-NOT_HEALTHY = "Do not read this as health. Nothing is known until a poll succeeds."
+NOT_HEALTHY = "This does not mean healthy. Nothing is known until a poll succeeds."
 NOT_YET = "Do not judge by one poll. A rate needs two."
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictNumber:
-    """A large number and the words under it; `bad` in the colour of trouble."""
+    """A large number and the words under it. `bad`: in the colour of trouble."""
 
     value: str
     about: str
@@ -39,7 +39,7 @@ class VerdictNumber:
 
 @dataclass(frozen=True, slots=True)
 class VerdictCard:
-    """What the card says. `act`: whether there is something to change; where not, its buttons are left out."""
+    """The content of the card. `act`: whether there is something to change. Otherwise it has no buttons."""
 
     state: str
     state_words: str
@@ -58,7 +58,7 @@ class VerdictCard:
 def verdict(
     diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None = None, easing: Easing | None = None
 ) -> VerdictCard:
-    """The card of a Diagnosis; of a watched database with since when, of a report without."""
+    """The card of a Diagnosis. A watched database has since when, a report does not."""
     if diagnosis.basis is None or (database is not None and not database.up):
         return _no_data(diagnosis, now, database)
     finding = diagnosis.findings[0] if diagnosis.findings else None
@@ -75,7 +75,7 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
     said = failure.why if failure else why.why if why else ""
     if stopped:
         said = f"The database does not let this user log in: {said}"
-    do = "Put the password right. Then let latchscope log in once more." if stopped else None
+    do = "Correct the password. Then let latchscope log in once more." if stopped else None
     do = do or (f"{sentence(why.way_out)}." if why and why.way_out else "Wait for the next poll.")
     restarted = failure is None and diagnosis.obstacle == "restart"
     numbers = []
@@ -104,19 +104,19 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
 
 
 def _not_of_no_data(stopped: bool, failed: bool) -> str:
-    """What not to do while there are no figures."""
+    """What not to do without figures."""
     return NOT_UNTIL_RIGHT if stopped else NOT_HEALTHY if failed else NOT_YET
 
 
 def _first(diagnosis: Diagnosis) -> str:
-    """Why nothing can be told yet, as a title."""
+    """Why nothing is known yet, as a title."""
     return RESTARTED if diagnosis.obstacle == "restart" else NOTHING_TOLD
 
 
 def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: Easing | None) -> VerdictCard:
     if easing is not None:
         title = f"Easing: {words.uncapped(easing.name)} until {easing.until:%H:%M:%S}"
-        lede = "The last poll does not show it any more. It counts as over when some more do not."
+        lede = "The last poll no longer shows it. It is over when a few more polls do not show it either."
     else:
         title = finding.title if finding else NOTHING_TO_DO
         lede = finding.lede if finding else "No session waits for a dictionary cache."
@@ -172,7 +172,7 @@ def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since
 
 
 def _holder(diagnosis: Diagnosis) -> tuple[str, str] | None:
-    """What to do, and what not to do, where most of those who wait do so behind one session."""
+    """What to do, and what not to do, if most waiting sessions wait behind one session."""
     held: Counter[str] = Counter()
     for group in diagnosis.who:
         if group.blocker:
@@ -181,13 +181,13 @@ def _holder(diagnosis: Diagnosis) -> tuple[str, str] | None:
     if share < MOST_OF_THEM:
         return None
     return (
-        f"Find out what session {name} does. Nearly all of those who wait do so behind it.",
-        "Do not kill those who wait. It frees nothing, and pools open new sessions at once.",
+        f"Find out what session {name} does. Nearly all waiting sessions wait behind it.",
+        "Do not kill the waiting sessions. It frees nothing, and pools open new ones at once.",
     )
 
 
 def _where(diagnosis: Diagnosis) -> str:
-    """What the sessions wait for, where no cause is found."""
+    """What the sessions wait for, if no cause is found."""
     trouble = next(iter(diagnosis.troubles), None)
     wait = next((link.name for link in diagnosis.chain if link.kind == "wait"), "")
     of = f" of {trouble.cache}" if trouble and trouble.cache else ""
@@ -198,7 +198,7 @@ def _where(diagnosis: Diagnosis) -> str:
 
 
 def _costs(diagnosis: Diagnosis) -> Sequence[VerdictNumber]:
-    """What it costs: share of DB time over its interval, and sessions."""
+    """The cost: share of DB time over its interval, and sessions."""
     impact, basis = diagnosis.impact, diagnosis.basis
     over = f", last {words.length(basis.seconds)}" if basis and basis.kind == "interval" and basis.seconds else ""
     bad = diagnosis.severity in (Severity.CRITICAL, Severity.WARNING)
@@ -211,7 +211,7 @@ def _costs(diagnosis: Diagnosis) -> Sequence[VerdictNumber]:
 
 
 def _numbers(diagnosis: Diagnosis, since: datetime | None, now: datetime) -> Sequence[VerdictNumber]:
-    """Who waits and what it costs, and since when; where sessions hang, the longest wait says that as well."""
+    """Who waits, the cost, and since when. If sessions hang, the longest wait shows that too."""
     lasts = None if since is None else words.length((now - since).total_seconds())
     begun = "" if since is None else f"since {words.clock(since, now)} UTC"
     stuck = [group for group in diagnosis.waiting if group.hanging]
@@ -237,7 +237,7 @@ def _numbers(diagnosis: Diagnosis, since: datetime | None, now: datetime) -> Seq
 
 
 def _sure(finding: Finding) -> str:
-    """How sure the cause is, and of what that is made."""
+    """How sure the cause is, and why."""
     met, open_ = len(finding.evidence), len(finding.unknown)
     signs = f"all {met} signs met" if not open_ and met > 1 else f"{words.plural(met, 'sign')} met"
     unknown = f", {open_} unknown" if open_ else ""

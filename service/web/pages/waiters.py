@@ -11,7 +11,7 @@ from service.web.charts import small
 from service.web.pages import words
 
 MOST_NAMED = 5
-"""Rows by SQL or by module; the rest is one more."""
+"""Rows by SQL or by module. The rest is one more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a change would be worth, as a form: sliders for the load, and the figures it would make of the hot child latch."""
+"""The value of a change, as a form: sliders for the load, and the resulting figures of the hot child latch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from service.web.pages.layout import GONE, no_database, page, refused
 
 @dataclass(frozen=True, slots=True)
 class WhatIfSlider:
-    """A slider: its bounds, its value, and the value that changes nothing."""
+    """A slider: its bounds, its value, and the neutral value."""
 
     name: str
     label: str
@@ -35,7 +35,7 @@ class WhatIfSlider:
 
     @property
     def shown(self) -> str:
-        """The value without a fraction that says nothing."""
+        """The value, without a fraction if that is zero."""
         return f"{self.value:g}"
 
 
@@ -51,17 +51,17 @@ class WhatIfRow:
 
 SLIDERS = (
     WhatIfSlider("gets", "Gets per unit of work", " %", 5, 300, 5, 100),
-    WhatIfSlider("children", "Latches in place of one", "", 1, 16, 1, 1),
+    WhatIfSlider("children", "Latches instead of one", "", 1, 16, 1, 1),
     WhatIfSlider("batch", "Units of work per get", "", 1, 16, 1, 1),
     WhatIfSlider("hold", "Hold time", " %", 20, 400, 5, 100),
     WhatIfSlider("processes", "Active sessions", " %", 25, 400, 5, 100),
 )
 SHARES = ("gets", "hold", "processes")
-"""Sliders in percent of now; the model takes factors."""
+"""Sliders are in percent of now; the model takes factors."""
 
 
 def whatif_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    """GET /db/{db}/whatif; it changes nothing and asks the database nothing."""
+    """GET /db/{db}/whatif. It changes nothing and reads nothing from the database."""
     router = APIRouter(
         include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
     )
@@ -98,7 +98,7 @@ def whatif_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
 
 def _set(slider: WhatIfSlider, text: str) -> WhatIfSlider:
-    """The slider at what was asked for; what is no number, or beyond its bounds, leaves it as it is."""
+    """The slider at the requested value. An invalid value leaves it as it is."""
     try:
         value = float(text)
     except ValueError:
@@ -108,7 +108,7 @@ def _set(slider: WhatIfSlider, text: str) -> WhatIfSlider:
 
 
 def _asked(sliders: Sequence[WhatIfSlider], cache: str | None) -> WhatIfIn | None:
-    """The change in the model's terms; None where every slider is where it was."""
+    """The change in the model's terms. None if no slider moved."""
     moved = {slider.name: slider.value for slider in sliders if slider.value != slider.neutral}
     if not moved:
         return None

@@ -1,4 +1,4 @@
-"""How pages speak: states, times, lengths of time and amounts, each in the few characters a tired reader takes in."""
+"""The words of pages: states, times, durations and amounts, each in the few characters that a tired reader needs."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from rules.model import Severity
 
 TIED = "\N{NO-BREAK SPACE}"
 STATES = {"critical": "Critical", "warning": "Warning", "notice": "Notice", "fine": "Fine", "none": "No data"}
-"""Every state a database can be in, the worst first, with its word. The severity `info` is read as fine."""
+"""Every state of a database, the worst first, with its word. The severity `info` reads as fine."""
 NOT_KNOWN = "–"
 MINUTE, HOUR, DAY = 60, 3600, 86400
 PER_SECOND = " per second"
@@ -17,7 +17,7 @@ PER_TIME = ("sleeps per second", "logons per second")
 
 
 def capped(text: str) -> str:
-    """With a capital first."""
+    """With a capital letter first."""
     return sentence(text)
 
 
@@ -27,7 +27,7 @@ def uncapped(text: str) -> str:
 
 
 def state_of(severity: Severity | str | None, up: bool = True) -> str:
-    """The state of a severity; `none` where there is no data."""
+    """The state of a severity; `none` without data."""
     if severity is None or not up:
         return "none"
     word = str(severity)
@@ -35,12 +35,12 @@ def state_of(severity: Severity | str | None, up: bool = True) -> str:
 
 
 def state_word(state: str) -> str:
-    """The key of a state that is told in its word: Critical is `critical`, No data is `none`."""
+    """The key of a state from its word: Critical is `critical`, No data is `none`."""
     return next((key for key, word in STATES.items() if word == state), "none")
 
 
 def clock(at: datetime | None, now: datetime | None = None) -> str:
-    """03:01; with the date where it is not today's."""
+    """03:01; with the date if it is not today."""
     if at is None:
         return NOT_KNOWN
     at = at.astimezone(UTC) if at.tzinfo else at
@@ -49,7 +49,7 @@ def clock(at: datetime | None, now: datetime | None = None) -> str:
 
 
 def length(seconds: float | None) -> str:
-    """A length of time in its largest unit that tells enough: 40 s, 6 min, 2 h 5 min, 3 days."""
+    """A duration in its largest sufficient unit: 40 s, 6 min, 2 h 5 min, 3 days."""
     if seconds is None:
         return NOT_KNOWN
     if seconds < MINUTE:
@@ -64,7 +64,7 @@ def length(seconds: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share in percent, three digits that matter, tied to its sign."""
+    """A share in percent, three significant digits, kept with its sign."""
     if value is None:
         return NOT_KNOWN
     if value == 1:
@@ -86,12 +86,12 @@ def sessions(value: float | None) -> str:
     if value is None:
         return NOT_KNOWN
     if 0.00005 <= value < 0.005:
-        return "< 0.01"  # 7e-05 is no number of sessions
+        return "< 0.01"  # 7e-05 is not a readable number of sessions
     return "0" if value < 0.00005 else f"{value:.1f}" if value >= 0.95 else f"{value:.1g}"
 
 
 def amount(value: float | None) -> str:
-    """A number of any size, three digits that matter above a hundred."""
+    """A number of any size, three significant digits above a hundred."""
     if value is None:
         return NOT_KNOWN
     return f"{value:,.0f}" if value == int(value) else rough(value)
@@ -124,7 +124,7 @@ def bound(held: Bound | None, unit: str) -> str:
 
 
 def rounded(text: str) -> str:
-    """50.0 % → 50 %: a bound somebody chose is not measured to the tenth."""
+    """50.0 % → 50 %: a chosen bound is not measured to the tenth."""
     return text.replace(f".0{TIED}%", f"{TIED}%")
 
 
@@ -155,7 +155,7 @@ def listed(words: list[str], most: int = 3) -> str:
 
 
 def spoken(percents: Sequence[float | None]) -> str:
-    """A line of percents in words, for those who cannot see it."""
+    """A line of percents in words, for readers who cannot see it."""
     known = [value for value in percents if value is not None]
     if not known:
         return "not known"

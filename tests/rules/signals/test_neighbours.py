@@ -107,7 +107,7 @@ def test_parameter_value_is_a_number(value: str, number: float) -> None:
 
 def test_parameter_value_of_text_or_absent_is_unknown_hidden_is_not_set() -> None:
     rows: list[Row] = [{"name": "undo_tablespace", "value": "UNDOTBS1"}]
-    assert "is no number" in why(read("parameter_value", Subject(parameter="undo_tablespace"), parameter=rows))
+    assert "is not a number" in why(read("parameter_value", Subject(parameter="undo_tablespace"), parameter=rows))
     assert "has no parameter" in why(read("parameter_value", Subject(parameter="optimizer_adaptive_features")))
     hidden = read("parameter_value", Subject(parameter="_rollback_segment_count"))
     assert hidden == Known(0.0, "_rollback_segment_count is not set")

@@ -167,7 +167,7 @@ def test_setting_that_is_no_number_somewhere_is_unknown() -> None:
     reading = read(
         "parameter_value", {"v$parameter": rows}, {"v$parameter": rows}, Subject((), None, "result_cache_mode")
     )
-    assert why(reading) == "result_cache_mode = AUTO is no number"
+    assert why(reading) == "result_cache_mode = AUTO is not a number"
 
 
 def test_tuned_retention_is_held_against_what_its_container_asked_for() -> None:

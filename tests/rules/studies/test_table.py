@@ -48,11 +48,11 @@ def test_chosen_column_wins_over_a_name_that_is_known() -> None:
         ("n,misses\n1,2\n2\n", "t.csv line 3 has 1 values, the header 2; complete the line"),
         (
             "n,misses\n1,2\n\n2,many\n",
-            "t.csv line 4, misses: 'many' is no number; write a plain number such as 1234.5",
+            "t.csv line 4, misses: 'many' is not a number; write a plain number such as 1234.5",
         ),
         ("n,misses\n1,2\n2,\n", "t.csv line 3, misses: the value is missing; write a plain number such as 1234.5"),
-        ("n,misses\n1,2\n2,nan\n", "t.csv line 3, misses: 'nan' is no number"),
-        ("n,misses\n1,2\n2,inf\n", "t.csv line 3, misses: 'inf' is no number"),
+        ("n,misses\n1,2\n2,nan\n", "t.csv line 3, misses: 'nan' is not a number"),
+        ("n,misses\n1,2\n2,inf\n", "t.csv line 3, misses: 'inf' is not a number"),
         ("n,misses\n1,2\n2,-3\n", "t.csv line 3, misses: -3 is less than 0, which is impossible; correct the line"),
         (
             "n,misses\n1,2\n2,1e16\n",
@@ -60,7 +60,7 @@ def test_chosen_column_wins_over_a_name_that_is_known() -> None:
         ),
         ("n,misses\n0,2\n2,3\n", "t.csv line 2, processes: 0 is less than 1, which is impossible; correct the line"),
         ('n,misses\n1,"2\n2,3\n', "t.csv line 2 is not a line of CSV; close every quote and write one row per line"),
-        ("n,misses,wait us\n1,2,\n2,3,x\n", "t.csv line 3, wait_us: 'x' is no number"),
+        ("n,misses,wait us\n1,2,\n2,3,x\n", "t.csv line 3, wait_us: 'x' is not a number"),
         (
             "n,misses\n" + "1,2\n" * (MOST_ROWS + 1),
             "t.csv has 10,001 rows, more than 10,000; give the measurements, not a log",

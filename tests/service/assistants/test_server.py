@@ -207,7 +207,7 @@ def test_http_lets_in_whom_the_service_lets_in() -> None:
             refused = httpx.post(
                 address, json=body, headers={"Accept": "application/json, text/event-stream", **headers}
             )
-            assert refused.status_code == 401 and "asks for a token" in refused.json()["detail"]
+            assert refused.status_code == 401 and "needs a token" in refused.json()["detail"]
             assert refused.headers["www-authenticate"] == "Bearer"
         mine = {"Accept": "application/json, text/event-stream", "Authorization": "Bearer mine"}
         for header, value, status in (("Host", "evil.example", 421), ("Origin", "http://evil.example", 403)):

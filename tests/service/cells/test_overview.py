@@ -173,8 +173,8 @@ def test_page_and_rest_say_why_there_is_no_fleet(tmp_path: Path) -> None:
     away = FleetSettings(prometheus="http://127.0.0.1:1")
     rest, shown, first_page = answered(tmp_path, away, "/api/v1/fleet", "/fleet", "/")
     assert rest.status_code == shown.status_code == 503
-    assert rest.json()["detail"].startswith("the fleet cannot be shown: http://127.0.0.1:1 cannot be reached")
-    assert "The fleet cannot be shown" in shown.text
+    assert rest.json()["detail"].startswith("the fleet is not available: http://127.0.0.1:1 cannot be reached")
+    assert "The fleet is not available" in shown.text
     assert 'href="/fleet"' in first_page.text, "the first page leads there, whether or not the engine answers"
 
 

@@ -140,9 +140,9 @@ MISTAKES = (
     CommonMistake(
         "open to all", "serve --config c.yaml", "set auth.tokens_file", {"c.yaml": f"listen: 0.0.0.0:0\n{DEMO}"}
     ),
-    with_tokens("missing tokens file", "", "cannot be read; put the path right", "none"),
+    with_tokens("missing tokens file", "", "cannot be read; correct the path", "none"),
     with_tokens("tokens file without a hash", "me read secret", "line 1: write name, read or operate, sha256"),
-    with_tokens("empty tokens file", "# nobody", "holds no token"),
+    with_tokens("empty tokens file", "# nobody", "has no token"),
     CommonMistake(
         "store nowhere",
         "serve --config c.yaml",

@@ -57,7 +57,7 @@ def test_service_ends_although_its_store_never_would(tmp_path: Path) -> None:
         running.process.send_signal(signal.SIGTERM)
         becomes(lambda: running.process.poll() is not None, "it ends")
         assert running.process.returncode == 0
-        assert "not all of it ended" in running.log.read_text()
+        assert "not everything ended" in running.log.read_text()
 
 
 def test_service_with_hung_databases_ends_in_order(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_service_with_hung_databases_ends_in_order(tmp_path: Path) -> None:
         running.stop()
         assert running.process.returncode == 0
         text = running.log.read_text()
-    assert "Application shutdown complete" in text and "not all of it ended" not in text
+    assert "Application shutdown complete" in text and "not everything ended" not in text
     assert "Traceback" not in text
 
 

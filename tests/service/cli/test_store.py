@@ -207,7 +207,7 @@ def test_export_covers_every_table(filled: Repository, tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b"plain text", "cannot be read beyond line 0"),
-        (gzip.compress(b'{"format": "other"}\n'), "is no history of version 1"),
+        (gzip.compress(b'{"format": "other"}\n'), "is not a history of version 1"),
         (gzip.compress(b'{"format": "latchscope-history", "version": 1}\n{"table": "x", "columns": []}\n'), "line 2"),
         (gzip.compress(b'{"format": "latchscope-history", "version": 1}\n[1]\n'), "line 2: not a row of any table"),
         (gzip.compress(b'{"format": "latchscope-history", "version": 1}\n')[:-12], "cut off or damaged"),

@@ -58,7 +58,7 @@ def test_lines_fit_a_terminal_and_spinning_is_told() -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ((STORM,), "say what is to change: --gets, --children, --batch, --hold, --processes or --timer"),
+        ((STORM,), "name a change: --gets, --children, --batch, --hold, --processes or --timer"),
         *(
             ((STORM, "--gets", bad), f"--gets {bad} is not a factor above 0")
             for bad in ("0", "abc", "inf", "nan", "-1")
@@ -77,8 +77,8 @@ def test_lines_fit_a_terminal_and_spinning_is_told() -> None:
         ((STORM, "--gets", "0.05"), "beyond ×5"),
         ((STORM, "--processes", "many"), "--processes many is not a factor of the sessions"),
         ((STORM, "--timer", "soon"), "--timer soon is not a time, such as 1ms"),
-        ((STORM, "--timer", "1ms", "--timer-now", "10ms", "--gets", "0.5"), "is tried by itself"),
-        ((STORM, "--timer-now", "10ms"), "say which timer is to come"),
+        ((STORM, "--timer", "1ms", "--timer-now", "10ms", "--gets", "0.5"), "is tried alone"),
+        ((STORM, "--timer-now", "10ms"), "give the new timer"),
         ((STORM, "--cache", "nothing", "--gets", "0.5"), "no child latch is known to guard nothing; known are: "),
         ((STORM, "--gets", "0.5", "--window", "5m"), "--window chooses from the store"),
         ((str(PROBES / "P10_idle.json"), "--gets", "0.5"), "no collisions to model"),

@@ -96,7 +96,7 @@ def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
 
 
 def test_follower_knows_nothing_before_the_first_poll(pair: Pair) -> None:
-    assert not pair.follower.up and "no poll has come back" in presenters.diagnosis_of(
+    assert not pair.follower.up and "no poll has finished" in presenters.diagnosis_of(
         pair.follower
     ).headline.lower() + str(presenters.diagnosis_of(pair.follower).undetermined)
 

@@ -67,7 +67,7 @@ def test_span_sets_only_the_length_and_a_shorter_window_is_noted(store: Reposito
     usual, asked = around(store, mark), around(store, mark, timedelta(minutes=10))
     assert (asked.before, asked.after) == (usual.before, usual.after)
     assert asked.before.length == asked.after.length
-    assert any(one.startswith("windows of 600 s were asked for, ") for one in asked.notes)
+    assert any(one.startswith("windows of 600 s were requested, ") for one in asked.notes)
     assert not any("asked for" in one for one in (*usual.notes, *around(store, mark, timedelta(seconds=20)).notes))
 
 

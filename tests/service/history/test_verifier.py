@@ -53,7 +53,7 @@ def test_verifier_does_not_verify_a_change_without_effect_yet(store: Repository,
 
 def test_verifier_says_it_is_too_early_and_looks_again_later(store: Repository, stage: Stage) -> None:
     told = verdict_after(store, stage, MARKED, end=158)
-    assert told is not None and told == "not verified yet: too early to tell; looked at again as polls come"
+    assert told is not None and told == "not verified yet: too early to tell; checked again with each poll"
     polled(store, stage, 160, 200)
     Verifier(store).do(at(200))
     (episode,) = store.episodes.between(DB, at(0), at(999)).items

@@ -218,7 +218,7 @@ def newer(folder: Path) -> str:
         (garbage, "file is not a database"),
         (newer, "it was last used by another latchscope"),
         (lambda folder: "oracel://u:geheim@h/db", "oracel"),
-        (lambda folder: "postgresql+psycopg://u:geheim@h:port/db", "its port is no number"),
+        (lambda folder: "postgresql+psycopg://u:geheim@h:port/db", "its port is not a number"),
         (lambda folder: "postgresql+psycopg://u:ge@he:im@h/db", "store postgresql+psycopg://"),
         (lambda folder: "nodriver://h/db?password=geheim", "nodriver"),
         (lambda folder: "nodriver://h/db?password=x@geheim", "nodriver"),

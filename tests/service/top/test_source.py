@@ -64,7 +64,7 @@ def test_service_is_asked_with_a_token_and_its_refusals_are_sentences() -> None:
             source.database("nobody")
         assert refused.value.status == 404
         with pytest.raises(
-            ServiceRefused, match="asks for a token: name a file with --token-file, or set LATCHSCOPE_TOKEN"
+            ServiceRefused, match="needs a token: name a file with --token-file, or set LATCHSCOPE_TOKEN"
         ):
             RunningService(ServiceClient(url)).fleet()
         with pytest.raises(ServiceRefused, match="answers, but not as latchscope does"):

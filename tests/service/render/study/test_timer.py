@@ -15,4 +15,4 @@ def test_answer_tells_both_kinds_of_waiters() -> None:
 
 def test_coarser_timer_is_told_as_longer_and_the_same_as_no_change() -> None:
     assert "times longer" in timer_page(timer_study(granularity=0.01, need=0.001, before=0.001)).answer
-    assert "no change to speak of" in timer_page(timer_study(granularity=0.0001, need=0.01, before=0.0002)).answer
+    assert "no notable change" in timer_page(timer_study(granularity=0.0001, need=0.01, before=0.0002)).answer

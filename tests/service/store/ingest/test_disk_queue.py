@@ -104,7 +104,7 @@ def test_disk_queue_names_strays_and_sets_them_aside(
     assert spool.append(spool.next_number(), record)
     assert [name for name, _ in spool.oldest(9)] == ["0000000000000001-undo-storm.poll"]
     for name in (*STRAYS, "0000000000000001-a.poll", "0000000000000002-b.poll"):
-        assert f"{name} is set aside as {name}.refused: it is no poll of latchscope" in caplog.text
+        assert f"{name} is set aside as {name}.refused: it is not a poll of latchscope" in caplog.text
     caplog.clear()
     assert len(DiskQueue(tmp_path, 2**20)) == 1
     assert caplog.text == "", "what was set aside is not named at every start"

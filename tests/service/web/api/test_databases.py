@@ -64,7 +64,7 @@ def test_lists_can_be_had_in_parts_which_together_are_the_whole(app: Client) -> 
         assert [one[key] for one in parts] == [one[key] for one in whole]
         assert app.get(f"{path}?cursor={whole[-1][key]}").json() == []
         refused = app.get(f"{path}?cursor=gone")
-        assert refused.status_code == 422 and "begin again without `cursor`" in refused.json()["detail"]
+        assert refused.status_code == 422 and "start again without `cursor`" in refused.json()["detail"]
 
 
 def test_diagnosis_is_the_published_one(app: Client, still: Stage) -> None:

@@ -164,7 +164,7 @@ def test_refused_upload_is_a_one_line_problem_and_nothing_is_kept(
         assert any(problem.detail.startswith(label(name.replace("\n", "%0A"))) for name, _ in files)
     assert app.get(PATH).json() == []
     page = upload(app, *files, path="/reports")
-    assert page.status_code == status and "Not taken:" in page.text
+    assert page.status_code == status and "Refused:" in page.text
 
 
 @pytest.mark.parametrize(

@@ -235,7 +235,7 @@ def test_pages_before_the_first_poll_say_what_they_wait_for(stage: Stage) -> Non
     app = stage.app()
     assert app.get("/").text.count("Waiting for the next poll") == len(scenarios())
     text = app.get("/db/undo-storm").text
-    assert "No poll has come back yet" in text
+    assert "No poll has finished yet" in text
     assert "Not enough polls for a chart yet" in text
     assert "<b>Do not</b> judge by one poll" in text
 
@@ -301,7 +301,7 @@ def test_restart_is_told_with_what_was_before_and_what_is_lost(stage: Stage) -> 
         assert ("The instance has restarted" in text, "totals of now with figures" in text) == (there, there), state
         assert "<b>The instance restarted at " in text and "See it as it was" in text, state
         assert re.search(r"Before it: .*Critical</span> Too many undo segments.*of DB time", text), state
-        assert "Lost: the counters began again" in text, state
+        assert "Lost: the counters started again" in text, state
     app = stage.app()
     for kept in ("why = 'in other words'", "kind = null, why = 'the instance restarted (of 0.2.0)'"):
         with sqlite3.connect(stage.folder / "store.db") as store:
@@ -391,7 +391,7 @@ def test_card_names_the_session_that_all_others_wait_for(stage: Stage) -> None:
         )
         stage["undo-storm"].published = replace(published, diagnosis=told, weighed_at=published.snapshot.taken_at)
         text = stage.app().get("/db/undo-storm").text
-        assert ("Find out what session 312@1 does" in text, "<b>Do not</b> kill those who wait" in text) == (
+        assert ("Find out what session 312@1 does" in text, "<b>Do not</b> kill the waiting sessions" in text) == (
             named,
             named,
         )

@@ -29,8 +29,8 @@ def test_alerts_hold_by_the_last_poll_and_the_page_names_their_databases(stage: 
     text = stage.app().get("/runbooks").text.replace("\N{NO-BREAK SPACE}", " ")
     rows = {row[1]: row[2] for row in re.finditer(r'<a href="/runbooks/(\w+)">(.*?)</tr>', text, re.S)}
     assert 'href="/db/ddl-hang"' in rows["RowCacheHang"] and "busy-but-fine" not in rows["LatchscopeFindingActive"]
-    assert "Prometheus tells" in rows["UndoSegmentsGrowing"] and "Prometheus tells" not in rows["RowCacheMutexWaits"]
-    assert "6 alerts would hold now" in text
+    assert "See Prometheus" in rows["UndoSegmentsGrowing"] and "See Prometheus" not in rows["RowCacheMutexWaits"]
+    assert "6 alerts would fire now" in text
     assert list(rows)[:1] != ["LatchscopeCollectorFailing"], "those that hold stand first"
     stage["healthy-19c"].peer_report = PeerReport(1.0, None)
     assert firing(stage.board)["RowCacheHang"] is None, "another replica polls one of them, and its figures are there"

@@ -121,7 +121,7 @@ def test_missed_polls_and_restarts_are_gaps_with_reasons_and_not_zero(stage: Sta
 
 def test_window_that_nobody_watched_says_so(app: Client) -> None:
     text = history(app, 4000, 8000)
-    assert "Nothing was kept of undo-storm in this window" in text
+    assert "The store has nothing of undo-storm in this window" in text
     assert "not watched" in text
 
 

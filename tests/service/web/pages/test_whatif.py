@@ -19,12 +19,12 @@ def test_page_starts_from_what_is_and_shows_what_a_change_is_worth(app: Client) 
     assert "Move a slider, then predict." in start.text
     text = app.get("/db/undo-storm/whatif?gets=50&children=1&batch=1&hold=100&processes=100").text
     assert 'name="gets" min="5" max="300" step="5" value="50"' in text
-    told = "Gets that miss" in text or "Nothing can be predicted." in text
+    told = "Gets that miss" in text or "No prediction." in text
     assert told, "a figure with its interval, or why there is none"
 
 
 def test_refusal_and_nonsense_say_what_to_do(app: Client) -> None:
-    assert "Nothing can be predicted." in app.get("/db/users-mutex/whatif?gets=50").text
+    assert "No prediction." in app.get("/db/users-mutex/whatif?gets=50").text
     text = app.get("/db/undo-storm/whatif?gets=%3Cscript%3E&hold=1e9&cache=%3Cscript%3E").text
     assert "<script>" not in text.replace('<script src="/static/latchscope.js" defer></script>', "")
     assert "Move a slider, then predict." in text
