@@ -23,4 +23,4 @@ class ConfirmationResult:
     refused: tuple[str, ...] = ()
     at: float | None = None
     """When the query ran, as Unix time. None if that was not kept."""
-    """Views that the user may not read, so that there is no number."""
+    """Views that the user may not read, so the query gave none."""

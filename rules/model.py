@@ -267,7 +267,7 @@ class Diagnosis(Frozen):
     who: tuple[WaiterGroup, ...] = Field((), description="sampled waiters, most first; empty when nobody was sampled")
     who_totals: WaiterTotals | None = Field(None, description="the same as totals; null when nobody was sampled")
     waiting: tuple[WaitingGroup, ...] = Field(
-        (), description="sessions whose wait has not ended at the poll; empty when none was met or nobody looked"
+        (), description="sessions whose wait has not ended at the poll; empty if there was none, or no look"
     )
     blockers: Blockers | None = Field(None, description="who holds what sessions hang on; null where nobody hangs")
     prediction: PredictedEffect | None = Field(

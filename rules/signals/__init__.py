@@ -2,7 +2,7 @@
 
 A signal reads a SignalContext for a Subject (the caches and the miss location its cause is about) and gives Known or Unknown.
 It never gives zero for a figure it could not read. The modules of this folder are found by scanning. A signal has the
-name of name of its function.
+name of its function.
 """
 
 import importlib

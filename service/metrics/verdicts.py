@@ -1,4 +1,4 @@
-"""The metric families of the verdict: what it says, what it costs, since when, and what became of it."""
+"""The metric families of the verdict: what it says, what it costs, since when, and its result."""
 
 from functools import partial
 

@@ -27,7 +27,7 @@ class Lease:
         self._holds = holds
 
     def held(self) -> bool:
-        """Whether it is still valid, from whoever grants it."""
+        """Whether it is still valid, from its grantor."""
         return self._holds(self)
 
 

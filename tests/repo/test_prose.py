@@ -1,11 +1,21 @@
-"""Hand-written pages and docstrings are in plain English: none of the turns of phrase that CONTRIBUTING.md shows under Style."""
+"""Pages, docstrings and sentences of the code are in plain English: none of the turns of phrase of the style page."""
 
 import ast
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "rules" / "causes" / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "dashboards" / "runbooks").glob("*.md")),
+)
+SHOWN = (
+    *sorted((ROOT / "service" / "web" / "templates").glob("*.html")),
+    *sorted(path for path in (ROOT / "rules" / "causes").glob("*.yaml") if ".cases." not in path.name),
+)
 PHRASES = (
     r"(?:is|are|was|were|be|been|being|stays?) told",
     r"told (?:of|by|from)",
@@ -18,8 +28,27 @@ PHRASES = (
     r"by what is",
     r"of which no(?:body)?",
     r"who comes",
+    r"told (?:apart|as|elsewhere)",
+    r"whoever",
+    r"(?:to|of|from) whom",
+    r"whom to",
+    r"stands? (?:on line|beside|behind|by itself|twice|more than once|alone|together)",
+    r"(?:for|after) so (?:long|many)",
+    r"what (?:became|came|comes) of",
+    r"(?:is|are|was|were) held against",
+    r"lets? go of",
+    r"lays? down",
+    r"as ever",
+    r"has not got",
+    r"for want of",
+    r"met (?:nobody|waiting)",
+    r"nobody (?:asks|asked|looked|waited|slept)",
+    r"(?<!there )is no (?:number|time|text|address|file|report|release|setting|claim|window|whole number)",
+    r"asked (?:together|one by one)",
+    r"none of ours",
 )
 PLAIN = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b", re.IGNORECASE)
+MARKUP = re.compile(r"<[^>]+>|\{[{%#].*?[}%#]\}", re.DOTALL)
 EXAMPLES = re.compile(r"^\| before \| after \|\n.*?\n\n", re.DOTALL | re.MULTILINE)
 NOT_PROSE = re.compile(r"<!-- made:.*?<!-- end -->|^ *```.*?^ *```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
@@ -34,19 +63,25 @@ def test_pages_are_in_plain_english() -> None:
     assert {page.name: said for page in PAGES if (said := found(page.read_text(encoding="utf-8")))} == {}
 
 
-def test_docstrings_are_in_plain_english() -> None:
-    paths = [path for folder in ("rules", "collectors") for path in sorted((ROOT / folder).rglob("*.py"))]
-    said: dict[str, list[str]] = {}
-    for path in paths:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            # A text of its own is a docstring, or explains the name above it.
-            if (
-                isinstance(node, ast.Expr)
-                and isinstance(node.value, ast.Constant)
-                and isinstance(node.value.value, str)
-            ):
-                said.setdefault(str(path.relative_to(ROOT)), []).extend(found(node.value.value))
-    assert {path: lines for path, lines in said.items() if lines} == {} and len(said) > 100
+def test_what_pages_and_causes_show_is_in_plain_english() -> None:
+    texts = {path.name: MARKUP.sub("", path.read_text(encoding="utf-8")) for path in SHOWN}
+    assert {name: said for name, text in texts.items() if (said := found(text))} == {} and len(texts) > 60
+
+
+def test_texts_of_the_code_are_in_plain_english() -> None:
+    """Docstrings, and every text of three words or more: errors, help, sentences of a diagnosis."""
+    paths = [path for folder in ("collectors", "rules", "service") for path in sorted((ROOT / folder).rglob("*.py"))]
+    said = {
+        str(path.relative_to(ROOT)): [
+            line
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) >= 3
+            for line in found(node.value)
+        ]
+        for path in paths
+        if "site" not in path.parts
+    }
+    assert {path: lines for path, lines in said.items() if lines} == {} and len(said) > 300
 
 
 def test_examples_of_the_style_page_are_what_is_looked_for() -> None:

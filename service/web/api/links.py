@@ -1,4 +1,4 @@
-"""Links of the REST document: where the names and ids come from that an address takes, for whoever follows them by machine."""
+"""Links of the REST document: where the names and ids in an address come from, for programs that follow links."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What all pages share: the templates with their filters, the frame that keeps foreign content out, and what a refusal says."""
+"""The common part of all pages: templates with their filters, the frame that blocks foreign content, and refusals."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -180,7 +180,7 @@ def test_causes_are_listed_and_told_in_full(app: Client) -> None:
         ("GET", "/api/v1/databases/nobody/diagnosis", 404, "no database named nobody"),
         ("GET", "/api/v1/databases/nobody/latches", 404, "no database named nobody"),
         ("GET", "/api/v1/databases/nobody/caches", 404, "no database named nobody"),
-        ("GET", "/api/v1/causes/nothing", 404, "no cause nothing; there are:"),
+        ("GET", "/api/v1/causes/nothing", 404, "no cause nothing; the causes are:"),
         ("GET", "/api/v1/nowhere", 404, "Not Found"),
         ("DELETE", "/api/v1/databases", 405, "Method Not Allowed"),
         ("GET", "/static/none.css", 404, "Not Found"),

@@ -141,7 +141,11 @@ def test_csv_has_the_same_figures_and_empty_cells_for_null(app: Client, how: str
     [
         ("history", 422, "metric"),
         ("history?metric=nothing", 422, "no metric nothing; the metrics are: child_gets"),
-        (f"history?metric=cache_gets&of=nothere&{BOTH}", 422, "nothing is named nothere in this window; the names are: "),
+        (
+            f"history?metric=cache_gets&of=nothere&{BOTH}",
+            422,
+            "nothing is named nothere in this window; the names are: ",
+        ),
         (f"history?metric=cache_gets&of=dc_users&of=nothere&{BOTH}", 422, "dc_rollback_segments, "),
         (f"history?metric=latch_gets&of=nothere&{BOTH}", 422, "leave out `of`"),
         ("history?metric=child_gets&begin=yesterday", 422, "yesterday is not a time"),
