@@ -95,7 +95,7 @@ def child_named(context: SignalContext, cache: str | None) -> int:
     guarding = context.map.guarding((cache,))
     if not guarding:
         known = sorted({guarded.name for guarded in context.map.children.values() if guarded.name})
-        raise NotPredictable(f"no child latch is known to guard {cache}; latchscope knows {', '.join(known) or 'none'}")
+        raise NotPredictable(f"no child latch is known to guard {cache}; the caches are: {', '.join(known) or 'none'}")
     misses = {row.get("child#"): number(row.get("misses")) or 0.0 for row in context.children}
     return max(guarding, key=lambda child: (misses.get(child, 0.0), -child))
 

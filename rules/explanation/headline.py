@@ -104,7 +104,7 @@ def _where(context: SignalContext) -> str:
     cache = met[0][0] if met else named[1] if named else UNKNOWN_CACHE
     if cache != UNKNOWN_CACHE:
         return f"most for {cache}"
-    return "where is unknown"
+    return "which cache is not known"
 
 
 def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:

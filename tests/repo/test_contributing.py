@@ -85,7 +85,7 @@ def test_exercises_work_as_printed(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     made = (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8")
-    assert "| `oracle.close_timeout` | `2s` | Time to say goodbye." in made
+    assert "| `oracle.close_timeout` | `2s` | Time to close a session." in made
     assert "`sys.v_$librarycache`" in (tmp_path / "docs" / "oracle.md").read_text(encoding="utf-8")
 
 

@@ -29,10 +29,13 @@ def test_read_accepts_a_good_entry(tmp_path: Path) -> None:
 
 FIRST = GOOD["when"][0]
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "unknown signal": ({"when": [{**FIRST, "signal": "gut_feeling"}]}, r"asks for the signal gut_feeling; there are "),
+    "unknown signal": (
+        {"when": [{**FIRST, "signal": "gut_feeling"}]},
+        r"asks for the signal gut_feeling; the signals are ",
+    ),
     "unknown signal among alternatives": (
         {"when": [{"any_of": [FIRST, {**FIRST, "signal": "gut_feeling"}]}]},
-        r"asks for the signal gut_feeling; there are ",
+        r"asks for the signal gut_feeling; the signals are ",
     ),
     "unknown field": ({"colour": "red"}, r"colour: Extra inputs are not permitted"),
     "missing field": ({"remedy_steps": None}, r"remedy_steps: Input should be a valid tuple"),

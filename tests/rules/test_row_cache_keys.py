@@ -76,7 +76,7 @@ def test_key_of_a_column_goes_on_with_its_number(cache: str) -> None:
         ("dc_sequences", hexed(b"\xff\xff\xff\xff"[:3]), "byte order"),
         ("dc_segments", hexed(bytes(20)), "does not agree"),
         ("dc_rollback_segments", hexed((3).to_bytes(4, "little")), "no rule is published"),
-        ("dc_objects", "not hex", "no hex"),
+        ("dc_objects", "not hex", "not hex"),
     ],
 )
 def test_key_that_fits_no_published_rule_stays_raw_and_says_so(cache: str, key: str, why: str) -> None:

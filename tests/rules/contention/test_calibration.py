@@ -14,7 +14,7 @@ ROW = LatchCounts(8, 10, gets=1e6, misses=2e5)
     ("rows", "why"),
     [
         ([], "no interval"),
-        ([replace(ROW, misses=150)], "150 misses are too few, 200"),
+        ([replace(ROW, misses=150)], "150 misses are too few .at least 200"),
         ([replace(ROW, processes=1.2)], "no collisions to model"),
         ([replace(ROW, gets=0)], "no gets"),
         ([replace(ROW, misses=2e6)], "more misses than gets"),

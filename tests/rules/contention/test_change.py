@@ -15,15 +15,15 @@ MODEL = calibrate([CALM], CALM)
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (LoadChange(gets=0.1), "gets × 0.1 lies beyond ×5"),
+        (LoadChange(gets=0.1), "gets × 0.1 is beyond ×5"),
         (LoadChange(gets=6), "beyond ×5"),
-        (LoadChange(hold=0.1), "hold × 0.1 lies beyond ×5"),
-        (LoadChange(gets=3, hold=2), r"the load \(gets by hold\) × 6 lies beyond ×5"),
+        (LoadChange(hold=0.1), "hold × 0.1 is beyond ×5"),
+        (LoadChange(gets=3, hold=2), r"the load \(gets by hold\) × 6 is beyond ×5"),
         (LoadChange(gets=0), "above 0"),
         (LoadChange(hold=-1), "above 0"),
         (LoadChange(processes=41), "more than ×5 of the 8 observed"),
         (LoadChange(processes=1), "has no collisions"),
-        (LoadChange(latches=17), "17 latches in place of 1 lie beyond ×16, the most that was tested"),
+        (LoadChange(latches=17), "17 latches in place of 1 are beyond ×16, the most that was tested"),
     ],
 )
 def test_far_changes_are_refused_with_the_reason(change: LoadChange, why: str) -> None:

@@ -25,7 +25,9 @@ def test_counters_of_a_child_with_the_sessions_that_use_it() -> None:
 def test_child_is_the_one_that_guards_the_cache_or_sleeps_most() -> None:
     context = SignalContext(STORM)
     assert (child_named(context, None), child_named(context, "dc_tablespaces")) == (1, 5)
-    with pytest.raises(NotPredictable, match=r"no child latch is known to guard dc_nothing; known are: .*dc_users"):
+    with pytest.raises(
+        NotPredictable, match=r"no child latch is known to guard dc_nothing; the caches are: .*dc_users"
+    ):
         child_named(context, "dc_nothing")
 
 
@@ -83,7 +85,7 @@ def test_ordinary_hold_is_that_of_the_other_children() -> None:
     assert 0.1 < scatter < 0.4
     quiet = tuple({**row, "misses": 0} for row in STORM.rows("v$latch_children"))
     calm = replace(STORM, readings={**STORM.readings, "v$latch_children": Changes("v$latch_children", quiet)})
-    with pytest.raises(NotPredictable, match="hardly missed"):
+    with pytest.raises(NotPredictable, match="hardly any misses"):
         ordinary_hold(SignalContext(calm), 1)
 
 

@@ -47,9 +47,9 @@ def test_lock_waiters_without_statement_is_their_share_of_lock_waiters() -> None
 @pytest.mark.parametrize(
     ("rows", "because"),
     [
-        (waiters(9, sql_id=None), "too few waiters: 9 met"),
+        (waiters(9, sql_id=None), "too few waiters: 9 seen"),
         (waiters(12), "has no sql_id"),
-        ([{"sample": 1, "sid": None}], "too few waiters: 0 met"),
+        ([{"sample": 1, "sid": None}], "too few waiters: 0 seen"),
     ],
 )
 def test_lock_waiters_without_statement_needs_enough_waiters_and_sql_id(rows: list[Row], because: str) -> None:

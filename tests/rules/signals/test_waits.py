@@ -36,20 +36,20 @@ def test_waiter_signals_need_ten_waiters_or_five_that_agree(name: str) -> None:
     told = why(read(name, session=waiters(event, {3: 8, 10: 1})))
     assert told == f"too few waiters: 9 seen waiting for {event}, at least 10 are needed"
     assert isinstance(read(name, session=waiters(event, {3: 9, 10: 1})), Known)
-    assert why(read(name, session=waiters(event, {3: 4}))).startswith("too few waiters: 4 met")
+    assert why(read(name, session=waiters(event, {3: 4}))).startswith("too few waiters: 4 seen")
     assert isinstance(read(name, session=waiters(event, {3: 5})), Known)
 
 
 @pytest.mark.parametrize("name", OF_WAITERS)
 def test_waiter_signals_distinguish_empty_looks_from_no_looks(name: str) -> None:
     met_nobody: list[Row] = [{"sample": look, "sid": None} for look in range(1, 11)]
-    assert why(read(name, session=met_nobody)).startswith("too few waiters: 0 met")
+    assert why(read(name, session=met_nobody)).startswith("too few waiters: 0 seen")
     assert why(read(name, session=[])) == "v$session has no such row here"
 
 
 def test_share_of_lock_waiters_ignores_waiters_of_another_event() -> None:
     mutexes_only = waiters(ROW_CACHE_MUTEX_EVENT, {3: 30})
-    assert why(read("share_of_lock_waiters", session=mutexes_only)).startswith("too few waiters: 0 met")
+    assert why(read("share_of_lock_waiters", session=mutexes_only)).startswith("too few waiters: 0 seen")
 
 
 def test_waiter_shares_count_the_caches_of_the_cause_and_the_modes() -> None:

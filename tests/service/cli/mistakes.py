@@ -53,7 +53,7 @@ MISTAKES = (
     CommonMistake("misspelt command", "diagnos x", "did you mean diagnose?"),
     CommonMistake("misspelt option", "diagnose x --formt json", "did you mean --format?"),
     CommonMistake("no file named", "diagnose", "FILE… is missing"),
-    CommonMistake("unknown format", "diagnose x --format pdf", "is none of 'text', 'json'"),
+    CommonMistake("unknown format", "diagnose x --format pdf", "is not one of 'text', 'json'"),
     CommonMistake("port that is no number", "demo --port x", "'x' is not a number"),
     CommonMistake("port out of range", "demo --port 99999", "out of range: 0 to 65535"),
     CommonMistake("file that is not there", "diagnose none.html", "none.html does not exist; give the path"),

@@ -13,7 +13,7 @@ MISUSE = {
         "x",
         "--format",
         "pdf",
-    ): "latchscope: diagnose: --format: 'pdf' is none of 'text', 'json', 'markdown', 'html';",
+    ): "latchscope: diagnose: --format: 'pdf' is not one of 'text', 'json', 'markdown', 'html';",
     ("demo", "--port", "x"): "latchscope: demo: --port: 'x' is not a number;",
     ("demo", "--port", "99999"): "latchscope: demo: --port: 99999 is out of range: 0 to 65535;",
     ("grants", "x"): "latchscope: grants: x is an extra argument;",

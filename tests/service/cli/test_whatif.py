@@ -79,11 +79,11 @@ def test_lines_fit_a_terminal_and_spinning_is_told() -> None:
         ((STORM, "--timer", "soon"), "--timer soon is not a time, such as 1ms"),
         ((STORM, "--timer", "1ms", "--timer-now", "10ms", "--gets", "0.5"), "is tried alone"),
         ((STORM, "--timer-now", "10ms"), "give the new timer"),
-        ((STORM, "--cache", "nothing", "--gets", "0.5"), "no child latch is known to guard nothing; known are: "),
+        ((STORM, "--cache", "nothing", "--gets", "0.5"), "no child latch is known to guard nothing; the caches are: "),
         ((STORM, "--gets", "0.5", "--window", "5m"), "--window chooses from the store"),
         ((str(PROBES / "P10_idle.json"), "--gets", "0.5"), "no collisions to model"),
         ((str(PROBES / "P27_since_startup.json"), "--gets", "0.5"), "take an interval"),
-        (("nowhere", "--gets", "0.5"), "nowhere is no file"),
+        (("nowhere", "--gets", "0.5"), "nowhere is not a file"),
     ],
 )
 def test_what_cannot_be_said_is_one_line(arguments: tuple[str, ...], why: str) -> None:
