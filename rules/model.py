@@ -242,7 +242,7 @@ class Diagnosis(Frozen):
     basis: DiagnosisBasis | None
     obstacle: ObstacleKind | None = Field(
         None,
-        description="what stands in the way of an interval: the first poll, a restart, or else; null where there is one",
+        description="why there is no interval: the first poll, a restart, or else; null if there is one",
     )
     state: State = Field("No data", description="`severity` as people read it; No data if nothing is known")
     severity: Severity

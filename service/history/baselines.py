@@ -14,7 +14,7 @@ LEARNED_FROM = timedelta(weeks=12)
 FETCH_EVERY = timedelta(minutes=55)
 """Minutes within the hour that the last fetch covered."""
 GROWTH = 1 / 84
-"""Learned anew when the history has grown by so much: each hour in its first days, each day when it is twelve weeks long.
+"""Computed again when the history has grown by this much: each hour in its first days, each day when it is twelve weeks long.
 An hour more changes what is usual for that hour of the week, which comes again a week later."""
 ROUND_SECONDS = 1.0
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -60,7 +60,7 @@ def usual_at(store: Repository, database: str, at: datetime) -> Mapping[str, Usu
 
 
 def learn(store: Repository, database: str, now: datetime) -> int:
-    """Make the baselines of a database anew from its last twelve weeks; of how many hours."""
+    """Compute the baselines of a database from its last twelve weeks. Returns the number of hours."""
     known = {figure: samples(store, database, figure, now) for figure in SOURCES}
     rows = [row for figure, hours in known.items() for row in _rows(database, figure, hours)]
     if rows:

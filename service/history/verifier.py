@@ -69,7 +69,7 @@ def verdict(store: Repository, episode: Episode, mark: Mark) -> tuple[MarkVerdic
         windows = around(store, mark)
         verification = verified(comparison(store, mark.database, windows.before, windows.after), cause)
     except TooEarly:
-        return "too_early", "not verified yet: too early to tell; looked at again as polls come", None
+        return "too_early", "not verified yet: too early to tell; checked again with each poll", None
     except CannotCompare as error:
         why = f"not verified because there is too little to compare around the mark `{mark.text}`: {error}"
         return "not_verified", why, None

@@ -35,7 +35,7 @@ class TierFigures:
         self.shown = (self.seconds > 0) & (self.begins < self.ends)
 
     def show_up_to(self, longest: float) -> None:
-        """Leave out stretches that cover more seconds: what they had is spread over a time in which nobody looked."""
+        """Leave out stretches that cover more seconds: their figures are spread over a time without polls."""
         self.shown = self.shown & (self.seconds <= longest)
 
     def stretches(self) -> list[WatchedStretch]:
