@@ -395,4 +395,4 @@ def test_card_names_the_session_that_all_others_wait_for(stage: Stage) -> None:
             named,
             named,
         )
-        assert ("<b>Do not</b> change settings while the cause is not known" in text) is not named
+        assert ("<b>Do not</b> change settings while the cause is unknown" in text) is not named
