@@ -1,117 +1,137 @@
 """A store of the old release upgrades in place while it is polled, and is killed twice on the way: nothing is lost."""
 
 import json
+import os
 import signal
-import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from service.store.figures.rows import Tier
+from service.store.figures.codec import Values
+from service.store.figures.rows import Tier, once, read
 from service.store.repository import Repository
 from tests.ports import free_port
 from tests.service.cli.test_store import latchscope
 from tests.service.running import answering
-from tests.service.store.figures_in import figures_in
-from tests.started import Started
-from tests.upgrade.old import OldStore
+from tests.service.stores import ENGINES, Place, Postgres
+from tests.started import ROOT, Started
 
-OLD: dict[Tier, tuple[str, str]] = {
-    "poll": ("deltas", "value, value"),
-    "5m": ("five_minutes", "total, most"),
-    "1h": ("hours", "total, most"),
+RELEASE = "337e20b"
+EVERY = 300
+"""Seconds between the polls of two days."""
+DATABASES, POLLS = 20, 2 * 86400 // EVERY
+OLD: dict[Tier, str] = {
+    "poll": "select item_id, at, value, value from deltas",
+    "5m": "select item_id, at, total, most from five_minutes",
+    "1h": "select item_id, at, total, most from hours",
 }
-ROLLED = ("five_minutes", "hours", "buckets")
-GOES_ON = "select database_id from (select database_id, seconds, min(at) from polls group by 1) where seconds > 0"
-"""Databases whose first poll goes on from one that is gone: polls before it would leave a gap."""
-DAY = 86_400_000
-Figure = tuple[str, int, tuple[str, str, str, bool]]
-Figures = dict[Figure, tuple[float, float]]
+KEPT = {"snapshots": "taken_at", "diagnoses": "taken_at", "frames": "day", "episodes": "cause"}
+FOR_EVER = dict.fromkeys(("polls", "five_minutes", "hourly", "snapshots", "diagnoses", "episodes"), 3e9)
+ITEMS, END = 2**20, 2**42
+Figures = tuple[NDArray[np.int64], Values]
+"""Item and milliseconds as one number, ascending; total and most of each."""
 
 
-def enlarge(file: Path, databases: int) -> list[str]:
-    """Give the store so many databases, and each a day before the one it has; their names."""
-    with sqlite3.connect(file) as connection:
-        for table in ("unrolled", "deltas", "polls", *ROLLED):
-            columns = [row[1] for row in connection.execute(f"pragma table_info({table})")]
-            values = {name: name for name in columns} | {"at": f"at - {2 * DAY}"}
-            rows = f"insert into {table} ({', '.join(columns)}) select "
-            going_on = "" if table in ROLLED else f" where database_id not in ({GOES_ON})"
-            connection.execute(rows + ", ".join(values.values()) + f" from {table}{going_on}")
-            for number in range(4, databases + 1):
-                values = {name: name for name in columns} | {"database_id": str(number)}
-                source = f" from {table} where database_id = {(number - 1) % 3 + 1}"
-                connection.execute(rows + ", ".join(values.values()) + source)
-        connection.executemany(
-            "insert into databases (id, name) values (?, ?)", [(n, f"db{n}") for n in range(4, databases + 1)]
-        )
-        names = [name for (name,) in connection.execute("select name from databases order by id")]
-    connection.close()
-    return names
+@pytest.fixture(scope="module")
+def two_days(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Place]]:
+    """A store of each engine with two days of twenty databases, written by the code of the old release."""
+    folder = tmp_path_factory.mktemp("two-days")
+    tree = folder / RELEASE
+    tree.mkdir()
+    archived = subprocess.run(["git", "archive", RELEASE], cwd=ROOT, capture_output=True, check=False)
+    assert archived.returncode == 0, f"the clone has no commit {RELEASE}; `git fetch --unshallow` brings it"
+    subprocess.run(["tar", "-x"], cwd=tree, input=archived.stdout, check=True)
+    places = {kind: Place(kind, folder, postgres if kind == "postgresql" else None, bare=True) for kind in ENGINES}
+    maker = str(Path(__file__).with_name("two_days.py"))
+    words = [sys.executable, maker, str(EVERY), *(place.url for place in places.values())]
+    subprocess.run(words, cwd=tree, env=os.environ | {"PYTHONPATH": str(tree)}, check=True, timeout=3600)
+    yield places
+    places["postgresql"].close()
 
 
-def as_the_old_release_left_it(file: Path) -> dict[Tier, Figures]:
-    """Every figure, by the old release's own tables; of roll-ups those that are not due to be made anew."""
-    found: dict[Tier, Figures] = {}
-    with sqlite3.connect(file) as connection:
-        due = {row[:2] for row in connection.execute("select database_id, at from unrolled")}
-        for tier, (table, values) in OLD.items():
-            query = f"select name, at, view, key, column, gauge, database_id, {values} from {table}"
-            rows = connection.execute(
-                f"{query} join items on items.id = item_id join databases on databases.id = database_id"
-            )
-            found[tier] = {
-                (name, at, (view, key, column, bool(gauge))): figures
-                for name, at, view, key, column, gauge, number, *figures in ((*row[:7], tuple(row[7:])) for row in rows)
-                for figures in figures
-                if tier == "poll" or (number, at) not in due
-            }
-    connection.close()
-    return found
+def packed(items: NDArray[np.int64], at: NDArray[np.int64], totals: Values, mosts: Values) -> Figures:
+    """Figures in one order, to be compared as arrays."""
+    assert not len(items) or (items.max() < ITEMS and at.max() < END)
+    keys = items * END + at
+    order = np.argsort(keys)
+    return keys[order], np.stack([totals, mosts])[:, order]
+
+
+def as_the_old_release_left_it(place: Place, number: int, tier: Tier) -> Figures:
+    """The figures of a database by the old release's own tables; of roll-ups those that are not due to be made anew."""
+    query = f"{OLD[tier]} where database_id = {number}"
+    if tier != "poll":
+        query += f" and at not in (select at from unrolled where database_id = {number})"
+    rows = np.array(place.execute(query), float).reshape(-1, 4)
+    return packed(rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64), rows[:, 2], rows[:, 3])
+
+
+def lost_or_changed(store: Repository, number: int, tier: Tier, before: Figures) -> int:
+    """How many figures of before are not there, or are others."""
+    with store.engine.connect() as connection:
+        found = once(read(connection, tier, number, 0, END))
+    keys, values = packed(found.items, found.at, found.totals, found.mosts)
+    wanted, told = before
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    same = (keys[places] == wanted) & np.isclose(values[:, places], told, rtol=1e-9, atol=0).all(axis=0)
+    return int((~same).sum())
+
+
+def polls_in(place: Place) -> set[tuple[int, int]]:
+    return {(database, at) for database, at in place.execute("select database_id, at from polls")}
+
+
+def kept_in(place: Place) -> dict[str, set[tuple[str, str]]]:
+    """What is kept beside figures."""
+    return {
+        table: {(name, str(key)) for name, key in place.execute(f'select database, {column} from "{table}"')}
+        for table, column in KEPT.items()
+    }
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("old", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("databases", [4, 20])
-def test_upgrade_that_is_polled_and_killed_twice_loses_nothing(old: OldStore, databases: int, tmp_path: Path) -> None:
-    file = tmp_path / "store.sqlite"
-    names = enlarge(file, databases)
-    before = as_the_old_release_left_it(file)
-    hours, port, log = old.rows("hours"), free_port(), tmp_path / "stderr.txt"
-    config = {
-        "listen": f"127.0.0.1:{port}",
-        "store": old.url,
-        "history": dict.fromkeys(("polls", "five_minutes", "hourly", "snapshots", "diagnoses", "episodes"), 3e9),
-        "databases": [{"name": name, "dsn": "demo:undo-storm", "interval": 2} for name in names],
-    }
-    (tmp_path / "served.yaml").write_text(json.dumps(config))
-    confirmed: set[tuple[int, int]] = set()
+@pytest.mark.parametrize("kind", ENGINES)
+def test_two_days_that_are_polled_and_killed_twice_while_they_upgrade_lose_nothing(
+    two_days: dict[str, Place], kind: str, tmp_path: Path
+) -> None:
+    place = two_days[kind]
+    names = dict(place.execute("select id, name from databases"))
+    before = {(number, tier): as_the_old_release_left_it(place, number, tier) for number in names for tier in OLD}
+    beside, confirmed = kept_in(place), polls_in(place)
+    assert len(names) == DATABASES and len(confirmed) == DATABASES * POLLS
+    hours = int(place.execute("select count(*) from hours")[0][0])
+    port, log, config = free_port(), tmp_path / "stderr.txt", tmp_path / "served.yaml"
+    databases = [{"name": name, "dsn": "demo:undo-storm", "interval": 2} for name in names.values()]
+    served = {"listen": f"127.0.0.1:{port}", "store": place.url, "history": FOR_EVER, "databases": databases}
+    config.write_text(json.dumps(served))
 
-    def polls() -> set[tuple[int, int]]:
-        with sqlite3.connect(file, timeout=60) as connection:
-            rows = set(connection.execute("select database_id, at from polls"))
-        connection.close()
-        return rows
+    def left() -> int:
+        return int(place.execute("select count(*) from old_hours")[0][0])
 
-    for left in (hours - 1, hours // 2, 0):
-        known = polls()
-        process = Started("-m", "service", "serve", "--config", str(tmp_path / "served.yaml"), errors=log)
+    for at_most in (hours - 1, hours // 2, 0):
+        known = polls_in(place)
+        process = Started("-m", "service", "serve", "--config", str(config), errors=log)
         with answering(process, port, log) as running:
-            running.wait(lambda left=left: old.rows("old_hours") <= left, 600.0)  # type: ignore[misc]
-            running.wait(lambda known=known: len(polls() - known) >= 2 * databases)  # type: ignore[misc]
-            confirmed |= polls()
-            if left:
-                assert old.rows("old_hours") > 0, "it is killed while it converts"
-            running.stop(signal.SIGKILL if left else signal.SIGTERM)
-    lost = confirmed - polls()
-    store = Repository(old.url)
-    for tier, figures in before.items():
-        after: Figures = {(name, at, item): (total, most) for name, at, item, total, most in figures_in(store, tier)}
-        wrong = {which: after.get(which) for which, told in figures.items() if after.get(which) != pytest.approx(told)}
-        assert not wrong, f"{tier}: {len(wrong)} of {len(figures)}, such as {next(iter(wrong.items()))}"
+            running.wait(lambda at_most=at_most: left() <= at_most, 900.0)  # type: ignore[misc]
+            running.wait(lambda known=known: len(polls_in(place) - known) >= 2 * DATABASES)  # type: ignore[misc]
+            confirmed |= polls_in(place)
+            if at_most:
+                assert left() > 0, "it is killed while it converts"
+            running.stop(signal.SIGKILL if at_most else signal.SIGTERM)
+    assert not confirmed - polls_in(place)
+    for table, rows in kept_in(place).items():
+        assert not beside[table] - rows, f"{table}: {len(beside[table] - rows)} rows are gone"
+    store = Repository(place.url)
+    wrong = {which: count for which, told in before.items() if (count := lost_or_changed(store, *which, told))}
     store.close()
-    assert not lost
-    told = latchscope(tmp_path, old.url, "check")
+    assert not wrong, f"figures lost or changed by database and tier: {wrong}"
+    told = latchscope(tmp_path, place.url, "check")
     assert (told.exit_code, told.stderr) == (0, "the store is whole\n")
-    figures = {tier: len(rows) for tier, rows in before.items()}
-    print(f"{databases} databases, {figures} old figures, {len(confirmed)} polls confirmed, 2 kills, 0 lost")  # noqa: T201  figures for `make soak`
+    figures = {tier: sum(len(before[number, tier][0]) for number in names) for tier in OLD}
+    others = {table: len(rows) for table, rows in beside.items()}
+    print(f"{kind}: {figures} old figures, {others}, {len(confirmed)} polls confirmed, 2 kills, 0 lost")  # noqa: T201  figures for `make soak`
