@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from service.state.episodes import MarkVerdict
 from service.store.ingest.bulk import table_of
+from service.store.probe import Probe
 from service.store.queries.aliases import current, former
 from service.store.queries.kinds import verdict_kind
 from service.store.queries.marks import Mark
@@ -48,10 +49,11 @@ class LastMark:
 
 
 class RecentRows:
-    """Reads for the fleet. While the store is down its figures are missing, and the fleet is drawn without them."""
+    """Reads for the fleet. While the store is down or hangs its figures are missing, and the fleet is drawn without them."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._probe = Probe(self._answers)
 
     def last_marks(self, database: str | None = None) -> Mapping[str, LastMark]:
         """The last mark of each database that has one, or of a single database."""
@@ -76,9 +78,16 @@ class RecentRows:
 
     def _or_nothing(self, read: Callable[[], T], otherwise: T) -> T:
         try:
-            return read()
+            return read() if self._probe.answers() else otherwise
         except SQLAlchemyError:
             return otherwise
+
+    def _answers(self) -> bool:
+        try:
+            with self._engine.connect() as connection:
+                return connection.scalar(select(1)) == 1
+        except SQLAlchemyError:
+            return False
 
     def _last_marks(self, database: str | None) -> Mapping[str, LastMark]:
         mark, episode = StoredMark, StoredEpisode

@@ -2,10 +2,16 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from threading import Event, Thread
+
+import pytest
+from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 
 from collectors.model import NotComparable
 from service.state.board import PollRecord
 from service.store.repository import Repository
+from tests.oracle_standin.deadline import HANGS
 from tests.service.stage import BEGAN, Stage
 from tests.service.store.queries.test_topics import episode
 
@@ -34,6 +40,21 @@ def test_last_mark_of_each_database_comes_with_the_troubles_before_and_after(sto
     assert (marks["erp1"].after, marks["crm"].before) == ({"undo-segments"}, ())
     assert store.recent.earlier("erp1", "undo-segments", BEGAN + 30 * MINUTE) == 1
     assert store.recent.earlier("erp1", "undo-segments", BEGAN) == 0
+
+
+def test_fleet_is_drawn_without_a_store_that_hangs(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    told, found = Event(), list[object]()
+
+    def hangs(engine: Engine) -> None:
+        told.wait(2 * HANGS)
+        raise OperationalError("select", {}, ConnectionError("it was frozen"))
+
+    monkeypatch.setattr(Engine, "connect", hangs)
+    reader = Thread(target=lambda: found.append(store.recent.last_marks()), daemon=True)
+    reader.start()
+    reader.join(HANGS)
+    told.set()
+    assert found == [{}], "nobody waits for a store that hangs"
 
 
 def test_minutes_are_means_weighted_by_seconds_of_the_databases_asked_for(store: Repository, stage: Stage) -> None:
