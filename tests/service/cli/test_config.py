@@ -96,7 +96,7 @@ def test_good_file_is_said_to_be_good_with_what_is_not_here(tmp_path: Path, monk
     assert told.exit_code == 0, told.output
     for said in (
         "3 databases; no mistakes",
-        "note: b: password_file /no/such/file is not here",
+        "note: b: password_file /no/such/file does not exist here",
         "note: b: dsn erp is an alias",
         "note: c: no password; set password_file",
     ):

@@ -96,7 +96,7 @@ def test_fail_on_ignores_diagnoses_without_anything_to_do(incident: Path) -> Non
         told = run("diagnose", reports / name, "--fail-on", "info")
         assert told.exit_code == 0, told.output
     assert run("diagnose", reports / "day-3.txt", "--fail-on", "critical").exit_code == 1
-    assert "1 only by --fail-on" in " ".join(run("diagnose", "--help").stdout.replace("│", " ").split())
+    assert "1 only with --fail-on" in " ".join(run("diagnose", "--help").stdout.replace("│", " ").split())
 
 
 def test_exit_code_of_an_unreadable_input_outranks_a_finding(incident: Path, tmp_path: Path) -> None:
