@@ -65,7 +65,7 @@ def _findings(study: ParallelStudy) -> Iterator[str]:
         yield f"{row.name}: {row.published:g} times is published, the times give {row.speed_up:.2f}."
     for each in study.sums:
         yield (
-            f"{each.whole} is {' and '.join(each.parts)} added, before and after: one measurement twice, so count it once."
+            f"{each.whole} is {' and '.join(each.parts)} added, before and after: the same measurement twice: count it once."
         )
     few, many = (end(study.rows, key=lambda row: row.workers) for end in (min, max))
     if many.workers > few.workers and many.speed_up < few.speed_up * many.workers / few.workers / 2:

@@ -100,7 +100,7 @@ def test_refusals_are_sentences_with_the_way_out(rest: OnStage) -> None:
     )
     assert all(failed for failed, _ in found)
     texts = [text for _, text in found]
-    assert "no metric nothing; there are:" in texts[2] and "share_of_db_time" in texts[2]
+    assert "no metric nothing; the metrics are:" in texts[2] and "share_of_db_time" in texts[2]
     assert "no cause nothing" in texts[4]
     for text in texts:
         assert "\x1b" not in text and "\u202e" not in text and "Traceback" not in text and len(text) < 1500

@@ -230,7 +230,7 @@ def test_import_refuses_what_is_not_a_history_in_one_line(tmp_path: Path, conten
     [
         (("import", "nofile"), "there is no file nofile"),
         (("import", "."), "does not name a file"),
-        (("export", "nodir/x.gz"), "there is no folder nodir; make it"),
+        (("export", "nodir/x.gz"), "there is no folder nodir; create it"),
         (("export", "here.gz"), "here.gz exists already; name another file, or replace it with --force"),
     ],
 )

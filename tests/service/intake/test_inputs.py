@@ -102,7 +102,7 @@ def test_directory_is_read_one_level_deep_and_names_what_it_skipped(tmp_path: Pa
         "b.zip!readme": "is not an AWR",
         "docx.zip": "is an archive without",
         "deeper": "one level",
-        "pipe": "is no file",
+        "pipe": "is not a file",
         "large.json": "is 300 MiB",
     }.items():
         assert f"{tmp_path}/{name} " in left and why in left, name

@@ -188,7 +188,7 @@ def test_address_that_cannot_be_used_is_said_and_mended_without_a_restart(tmp_pa
         write(one.store, change())
         wrong = {
             "": "has 0 addresses; it must have one",
-            f"{good}{good}": "holds 2 addresses",
+            f"{good}{good}": "has 2 addresses",
             "secret-word": "has no address such as slack://",
             "nosuch://secret-word": "has no address that Apprise knows",
             "slack://secret-word": "has no address that Apprise knows",

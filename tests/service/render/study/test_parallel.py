@@ -29,4 +29,4 @@ def test_serial_share_is_at_most_what_is_told_where_workers_are_not_counted() ->
 
 def test_work_without_a_serial_share_is_not_told_to_have_one() -> None:
     page = parallel_page(parallel_study("workers,before,after\n2,100,50\n4,100,25\n", "t.csv"))
-    assert page.answer == "Speed-ups of 2.00 to 4.00, 2.83 in the mean."
+    assert page.answer == "Speed-ups of 2.00 to 4.00, 2.83 on average."

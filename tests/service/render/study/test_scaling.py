@@ -27,7 +27,7 @@ def test_answer_is_a_sentence_for_each_release_and_verdict() -> None:
 def test_mixed_claim_like_for_like_and_wrong_shares_are_told_in_this_order() -> None:
     told = page(CALM, HOT, claim="2:25.00:0.004").findings
     assert told[0].startswith(
-        "The published comparison mixed two rows: the 25.00 % and 0.004 % told for 2 processes are those of 4"
+        "The published comparison mixed two rows: the 25.00 % and 0.004 % given for 2 processes are those of 4"
     )
     assert "with 2 it is 5.00 % misses per get and 0.0101 % sleeps per miss" in told[0]
     assert (
