@@ -51,7 +51,7 @@ class Defaults(Strict):
     rarely enough to cost next to nothing. At least 10 s."""
     confirm: Literal["on_request", "once_per_episode"] = "on_request"
     """When a confirming query runs: `on_request` only through REST, `once_per_episode` also once when a trouble
-    begins. It gives one number without names, and has the deadline of every statement."""
+    begins. It gives one number, and no names of what it counted. Its deadline is that of every statement."""
     look_for_blocker: Switch = "on"
     """Whether latchscope looks for the session that holds what others hang on: one statement at v$rowcache_parent in a hang,
     at most once a minute, with an entry in the audit log. latchscope never kills a session."""

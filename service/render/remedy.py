@@ -58,7 +58,7 @@ def asides(step: RemedyStep, *, whole: bool = True) -> Iterator[tuple[str, str]]
     if whole and step.online is not None and (acts or not step.online):
         yield "Online", "yes." if step.online else "no, plan a window."
     if whole and (step.way_back or acts):
-        yield "Way back", step.way_back or NOT_KNOWN
+        yield "To reverse it", step.way_back or NOT_KNOWN
 
 
 def _beside(step: RemedyStep, indent: str, *, whole: bool) -> Iterator[str]:

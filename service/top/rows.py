@@ -157,7 +157,7 @@ def chain(view: DatabaseView) -> Text:
         lines.append(visible(step["step"].capitalize()), style="bold")
         lines.append(f"  {visible(step['statement'])[:LONGEST]}\n")
     if not lines:
-        lines.append("Nothing to walk: no interval yet, or nothing costs anything.\n")
+        lines.append("No chain to show: no interval yet, or nothing costs anything.\n")
     return lines
 
 

@@ -62,6 +62,11 @@ def ticked(words: str) -> Markup:
     return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(words))))
 
 
+def breakable(name: str) -> Markup:
+    """A long name that a narrow column breaks after an underscore or a plus, and nowhere else."""
+    return Markup(re.sub(r"([_+])", r"\1<wbr>", str(escape(name))))
+
+
 def filled_in(statement: str, names: Sequence[str] = ()) -> Markup:
     """A statement in which the names that a reader must replace are marked."""
     if not names:
@@ -99,6 +104,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "spelled": spelled,
     "number_of": number_of,
     "ticked": ticked,
+    "breakable": breakable,
     "filled_in": filled_in,
     "for_release": for_release,
     "length_of": words.length,

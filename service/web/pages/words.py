@@ -129,10 +129,10 @@ def rounded(text: str) -> str:
 
 
 def usual(between: UsualBetween | None, unit: str) -> str:
-    """usual: below 0.5 %; usual here: 2–8 %."""
+    """usual elsewhere: below 0.5 %; usual here: 2–8 %."""
     if between is None:
         return ""
-    here = "usual here" if between.where != "in general" else "usual"
+    here = "usual here" if between.where != "in general" else "usual elsewhere"
     if between.low and between.high is not None:
         low, high = rounded(spelled(between.low, unit)[0]), rounded(spelled(between.high, unit)[0])
         return f"{here}: {low.removesuffix(f'{TIED}%')}–{high}"

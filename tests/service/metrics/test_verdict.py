@@ -35,7 +35,7 @@ def test_trouble_says_cause_since_when_and_what_to_do(stage: Stage) -> None:
     (said,) = (name for name in told if name.startswith("latchscope_verdict_info"))
     assert 'title="Too many undo segments make every transaction queue"' in said and 'severity="critical"' in said
     assert 'action="Switch to a new undo tablespace.' in said
-    assert 'check="Make sure that undo segment numbers are left, or transactions fail with ORA-01552."' in said
+    assert 'check="Make sure that free undo segment numbers remain, or transactions fail with ORA-01552."' in said
 
 
 def test_trouble_that_the_last_poll_does_not_show_is_easing(stage: Stage) -> None:

@@ -24,7 +24,7 @@ def test_lines_tell_each_step_its_statement_and_its_risk() -> None:
 def test_short_lines_leave_out_how_to_read_and_the_way_back() -> None:
     text = " ".join(" ".join(step_lines(UNDO, "11.2.0.4.0", whole=False)).split())
     assert "Risk: " in text and "undo_tablespace = UNDO_NEW" in text
-    assert not any(f"{name}: " in text for name in ("Read", "Online", "Way back", "Fill in"))
+    assert not any(f"{name}: " in text for name in ("Read", "Online", "To reverse it", "Fill in"))
 
 
 def test_statement_is_that_of_the_release() -> None:
@@ -39,7 +39,7 @@ def test_statement_is_that_of_the_release() -> None:
 
 
 def test_what_no_source_tells_of_a_change_is_not_known() -> None:
-    assert dict(asides(POOL)) == {"Fill in": "POOL_SIZE.", "Risk": "not known.", "Way back": "not known."}
+    assert dict(asides(POOL)) == {"Fill in": "POOL_SIZE.", "Risk": "not known.", "To reverse it": "not known."}
     look = RemedyStep(do="Look.", sql="select count(*) from v$latch", online=True)
     assert dict(asides(look)) == {}, "what only reads needs neither"
     assert dict(asides(RemedyStep(do="Move it.", online=False))) == {"Online": "no, plan a window."}
@@ -48,11 +48,11 @@ def test_what_no_source_tells_of_a_change_is_not_known() -> None:
 def test_markdown_has_a_list_with_blocks_of_code() -> None:
     text = "\n".join(steps_as_markdown((*UNDO, POOL), "11.2.0.4.0"))
     assert (
-        "1. Check that undo segment numbers are left.\n\n   ```sql\n   select count(*), max(us#) from sys.undo$\n   ```"
+        "1. Check that free undo segment numbers remain.\n\n   ```sql\n   select count(*), max(us#) from sys.undo$\n   ```"
         in text
     )
     assert "7. Fix the pool.\n\n   ```\n   least = POOL_SIZE\n   most = POOL_SIZE\n   ```\n" in text
-    assert text.count("```") % 2 == 0 and "   - Way back: None. Dropped undo is gone." in text
+    assert text.count("```") % 2 == 0 and "   - To reverse it: Not possible. Dropped undo is gone." in text
 
 
 def test_every_cause_of_the_catalogue_is_told_whole() -> None:

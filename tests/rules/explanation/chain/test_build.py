@@ -76,3 +76,13 @@ def test_hang_is_told_by_sessions_and_by_who_holds() -> None:
     assert cache.name == "dc_objects"
     assert (blocker.name, blocker.unit) == ("session 312 on instance 1", "s")
     assert cause.kind == "cause"
+
+
+def test_storm_that_is_cured_leaves_nothing_unusual_of_what_its_chain_called_unusual() -> None:
+    during, cured = diagnosed("undo-storm", 40.0), diagnosed("undo-storm", 180.0)
+    assert (during.state, cured.state) == ("Critical", "Fine")
+    (cause,) = (finding for finding in during.findings if finding.cause == "undo-segments")
+    beyond = {sign.signal for sign in cause.evidence if sign.usual and sign.value > (sign.usual.high or sign.value)}
+    assert {"share_of_holders", "entries_used"} <= beyond
+    assert "share_of_lookups" not in beyond, "the load goes on after the cure, and so does the share of its gets"
+    assert next(link.usual for link in during.chain if link.kind == "cache") is None

@@ -1,0 +1,41 @@
+"""What a newcomer reads first is so: how often the demo's storm comes, on which port, on which button, and what is unproven."""
+
+import re
+from pathlib import Path
+
+from collectors.scenarios.undo_storm import HEALTHY, UNDO_STORM
+
+ROOT = Path(__file__).parents[2]
+
+
+def document(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_tour_tells_the_times_of_the_scripted_storm() -> None:
+    (row,) = (line for line in document("docs/tour.md").splitlines() if line.startswith("| `undo-storm`"))
+    calm = next(seconds for seconds, load in UNDO_STORM.loop if load == HEALTHY)
+    ((eased, _),) = UNDO_STORM.marks
+    period = sum(seconds for seconds, _ in UNDO_STORM.loop)
+    told = re.findall(r"after (\d+) s .* lasts (\d+) s, .* repeats every (\d+) s", row)
+    assert told == [(f"{calm:.0f}", f"{eased - calm:.0f}", f"{period:.0f}")]
+    assert 2 * (eased - calm) < period, "the tour says that the storm is over for more than half of the time"
+    others = [page.name for page in (ROOT / "docs").glob("*.md") if re.search(r"every 200\s+s\b", page.read_text())]
+    assert not others
+
+
+def test_first_pages_name_another_port_and_what_is_unproven() -> None:
+    target = "make demo PORT=8123"
+    assert target in document("README.md")
+    assert target in document("docs/tour.md")
+    before_start = document("README.md").partition("make demo\n")[0]
+    assert "docs/unproven.md" in before_start
+    assert "make test-live DSN=" in before_start
+
+
+def test_button_that_the_first_incident_names_is_on_the_page() -> None:
+    named = re.findall(r'the button "([^"]+)"', " ".join(document("docs/first-incident.md").split()))
+    buttons = " ".join(re.findall(r"<button[^>]*>(.*?)</button>", document("service/web/templates/_remedy.html")))
+    assert named
+    for name in named:
+        assert f'"{name}"' in buttons
