@@ -77,7 +77,7 @@ def hang_step(context: SignalContext) -> Step | None:
 
 
 def _behind(waiting: Sequence[StillWaiting]) -> str:
-    blockers = Counter(waiter.blocker for waiter in waiting if waiter.blocker)
+    blockers = Counter(sorted(waiter.blocker for waiter in waiting if waiter.blocker))
     if not blockers:
         return " Oracle names no session that blocks them."
     blocker, times = blockers.most_common(1)[0]
