@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +13,8 @@ from service.cli.messages import fail, say
 from service.cli.options import CONFIG
 from service.config import sources
 from service.config.dsn import is_alias
-from service.config.mistakes import NO_DATABASES
+from service.config.lines import YamlText
+from service.config.refusals import refusals, warnings
 from service.config.settings import BadSettings, Settings
 from service.extras import MissingExtra, require
 
@@ -21,30 +24,44 @@ config_cli = typer.Typer(no_args_is_help=True, help="The configuration: find its
 @config_cli.command("validate")
 def validate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="the configuration to read")] = CONFIG,
+    insecure: Annotated[bool, typer.Option(help="judge it as what `serve --insecure` gets")] = False,
 ) -> None:
     """Name every mistake of a configuration with its line and the way out. Exit 2 if there is one; connects to nothing."""
     try:
         found = sources.checked(file)
     except BadSettings as error:
         fail(str(error))
-    mistakes = [(mistake.line, str(mistake)) for mistake in found.mistakes]
-    if found.settings is not None and not found.settings.watches_something:
-        mistakes.append((None, NO_DATABASES))
-    for line, what in mistakes:
-        say(f"{file}{'' if line is None else f':{line}'}: {what}")
+    mistakes = list(found.mistakes)
+    if found.settings is not None:
+        for refusal in refusals(found.settings, insecure=insecure):
+            mistakes.append(replace(refusal, line=found.text.lines.get((refusal.where,))))
+    for mistake in mistakes:
+        say(f"{file}{'' if mistake.line is None else f':{mistake.line}'}: {mistake}")
     if mistakes:
         many = "mistake" if len(mistakes) == 1 else "mistakes"
         say(f"latchscope: {file} has {len(mistakes)} {many}; correct them and try again")
         raise typer.Exit(2)
     assert found.settings is not None
-    for note in notes(found.settings):
+    noted = [*_cut_values(found.text), *notes(found.settings)]
+    for note in noted:
         say(f"{file}: note: {note}")
     count = len(found.settings.databases)
-    say(f"{file}: {count} database{'' if count == 1 else 's'}; no mistakes")
+    outcome = f"{len(noted)} note{'' if len(noted) == 1 else 's'}" if noted else "no mistakes"
+    say(f"{file}: {count} database{'' if count == 1 else 's'}; {outcome}")
+
+
+def _cut_values(text: YamlText) -> Iterator[str]:
+    """Values that YAML ends at a # with a blank before it."""
+    for cut in text.cut:
+        yield (
+            f"line {cut.line}: {cut.place[-1]} is {cut.value!r}, since ` #` begins a comment; where `{cut.comment}` belongs "
+            "to it, take the blank away or put the whole in quotes"
+        )
 
 
 def notes(chosen: Settings) -> Iterator[str]:
-    """What is missing here but may exist where the service runs: extras, secret files, the folder of an alias."""
+    """What is missing here but may exist where the service runs: extras, secret files, an alias; and what should be changed."""
+    yield from warnings(chosen)
     yield from _missing_extras(chosen)
     named = [("auth.tokens_file", chosen.auth.tokens_file), ("fleet.token_file", chosen.fleet.token_file)]
     named += [(f"webhook {hook.target}: secret_file", hook.secret_file) for hook in chosen.webhooks]
@@ -57,7 +74,7 @@ def notes(chosen: Settings) -> Iterator[str]:
         if is_alias(database.dsn) and database.config_dir is None and "TNS_ADMIN" not in os.environ:
             yield (
                 f"{database.name}: dsn {database.dsn} is an alias, and neither config_dir nor TNS_ADMIN names the folder of "
-                "its tnsnames.ora here"
+                f"its tnsnames.ora here; of a host write {database.dsn}:1521/service"
             )
         secrets = (database.password_file, database.password_env, database.password_command)
         if database.scripted is None and all(secret is None for secret in secrets):
@@ -65,6 +82,26 @@ def notes(chosen: Settings) -> Iterator[str]:
     for name, path in named:
         if path is not None and not os.access(path, os.R_OK):
             yield f"{name} {path} {'cannot be read' if path.exists() else 'does not exist'} here"
+    yield from _useless_files(chosen)
+
+
+def _useless_files(chosen: Settings) -> Iterator[str]:
+    """Files that can be read here, but lack what the service needs."""
+    # What reads them loads half the service, which most files do not need.
+    tokens = chosen.auth.tokens_file
+    if tokens is not None and os.access(tokens, os.R_OK):
+        from service.web.access import read_tokens
+
+        try:
+            read_tokens(tokens)
+        except BadSettings as error:
+            yield str(error)
+    readable = [channel for channel in chosen.notifications if os.access(channel.url_file, os.R_OK)]
+    if readable:
+        from service.notify.trial import looked_at
+
+        with suppress(MissingExtra):  # told already
+            yield from (f"notification {seen.target}: {seen.why}" for seen in looked_at(readable) if seen.why)
 
 
 def _missing_extras(chosen: Settings) -> Iterator[str]:
@@ -72,7 +109,7 @@ def _missing_extras(chosen: Settings) -> Iterator[str]:
     wanted = {
         ("opentelemetry.sdk", "otel", "exports to OpenTelemetry"): chosen.telemetry.otlp is not None,
         ("apprise", "notify", "notifications"): bool(chosen.notifications),
-        ("psycopg", "postgresql", "stores in PostgreSQL"): chosen.store.startswith("postgresql+psycopg:"),
+        ("psycopg", "postgresql", "stores in PostgreSQL"): chosen.store.startswith("postgresql"),
     }
     for extra, needed in wanted.items():
         try:

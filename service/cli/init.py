@@ -19,7 +19,7 @@ from service.config.settings import DEMO
 _REST = """
 # These are the defaults; remove the # to change one. docs/configuration.md has every setting and its reason.
 # listen: 127.0.0.1:8000               # another address needs auth.tokens_file
-# store: sqlite:///latchscope.db       # or postgresql+psycopg://user@host/database, with the extra `postgresql`
+# store: sqlite:///latchscope.db       # or postgresql://user@host/database, with the extra `postgresql`
 # oracle: {mode: thin}                 # thick, with an Instant Client, reaches 11.2
 # defaults: {interval: 15s}            # time between polls, at least 10 s
 # auth: {tokens_file: /run/secrets/tokens}

@@ -21,6 +21,7 @@ from service.cli.messages import fail
 from service.cli.options import CONFIG, ConfigOption, settings_of
 from service.config import sources
 from service.config.logging import configure as configure_logging
+from service.config.refusals import refusals, warnings
 from service.config.settings import BadSettings, Settings
 from service.store.schema.engine import StoreError
 from service.web.server import Server, provide_descriptors
@@ -44,9 +45,9 @@ def serve(
     insecure: Annotated[bool, typer.Option(help="serve an address that others can reach, without tokens")] = False,
 ) -> None:
     """Serve the databases of a configuration."""
-    chosen = settings_of(config)
-    if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
-        fail(f"others can reach {chosen.listen}: set auth.tokens_file, or use --insecure")
+    chosen = settings_of(config, watching=False)
+    for refusal in refusals(chosen, insecure=insecure):
+        fail(f"{config}: {refusal}")
     serve_until_told(chosen)
 
 
@@ -61,6 +62,8 @@ def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[
             fail(str(error))
         host, port = listener.getsockname()[:2]
         typer.echo(greeting.format(address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"), err=True)
+        for warning in warnings(chosen):
+            logging.getLogger("latchscope").warning("%s", warning)
         if not chosen.loopback and chosen.auth.tokens_file is None:
             logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
         provide_descriptors(len(chosen.databases))

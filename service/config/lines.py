@@ -1,5 +1,6 @@
 """The line of each setting in a YAML file, and what is wrong with a file that is not YAML."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,8 @@ import yaml
 
 Place = tuple[str | int, ...]
 """Names and indexes that lead to a setting: `("databases", 0, "dsn")`."""
+_COMMENT = re.compile(r"[ \t](#+[^\s#]\S*)")
+"""One blank and a # with a word right behind it, as in `c ##latchscope`; people put more room around a comment."""
 
 _IN_PLAIN_WORDS: Mapping[str, str] = {
     "that cannot start any token": "no value can start with this character; indent with spaces, and put text that starts with "
@@ -34,6 +37,16 @@ class NotYaml(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class CutValue:
+    """A value without quotes, and the word right behind it that YAML took for the begin of a comment."""
+
+    place: Place
+    line: int
+    value: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
 class YamlText:
     """The content of a YAML text, and its places."""
 
@@ -41,6 +54,8 @@ class YamlText:
     lines: Mapping[Place, int]
     repeated: tuple[tuple[Place, int, int], ...]
     """Names that occur twice in one group, with both lines. YAML itself would silently use the last one."""
+    cut: tuple[CutValue, ...]
+    """Values that end at a comment which may have been meant as part of them."""
 
     def line_of(self, place: Place) -> int | None:
         """The line of a setting. If it is missing, the line of its group."""
@@ -58,23 +73,27 @@ def yaml_text(text: str) -> YamlText:
         raise NotYaml(None, "a value or a name in it cannot be read; put it in quotes") from None
     lines: dict[Place, int] = {}
     repeated: list[tuple[Place, int, int]] = []
-    for place, line in _places(root, ()) if root is not None else ():
+    cut: list[CutValue] = []
+    for place, line, node in _places(root, ()) if root is not None else ():
         if place in lines:
             repeated.append((place, lines[place], line))
         lines[place] = line
-    return YamlText(members, lines, tuple(each for each in repeated if isinstance(each[0][-1], str)))
+        if isinstance(node, yaml.ScalarNode) and not node.style and node.value:
+            found = _COMMENT.match(text, node.end_mark.index)
+            cut += [CutValue(place, line, node.value, found[1])] if found else []
+    return YamlText(members, lines, tuple(each for each in repeated if isinstance(each[0][-1], str)), tuple(cut))
 
 
-def _places(node: yaml.Node, place: Place) -> Iterator[tuple[Place, int]]:
+def _places(node: yaml.Node, place: Place) -> Iterator[tuple[Place, int, yaml.Node]]:
     """Every member of a node by its place, with its line."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             below = (*place, str(key.value))
-            yield below, key.start_mark.line + 1
+            yield below, key.start_mark.line + 1, value
             yield from _places(value, below)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            yield (*place, index), value.start_mark.line + 1
+            yield (*place, index), value.start_mark.line + 1, value
             yield from _places(value, (*place, index))
 
 

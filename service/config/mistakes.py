@@ -77,7 +77,7 @@ def own_mistakes(text: YamlText) -> Iterator[ConfigMistake]:
     for kind, index, entry in entries:
         names = entry.get("databases")
         for at, name in enumerate(names if isinstance(names, list) else ()):
-            if name not in named and not _in_environment("databases"):
+            if name not in named and not variable_of("databases"):
                 where = (kind, index, "databases", at)
                 what = f"{name} is not under `databases`{meant(str(name), named)}"
                 yield ConfigMistake(text.line_of(where), _dotted(where), what)
@@ -126,13 +126,14 @@ def _place(location: tuple[int | str, ...]) -> Place:
 def _variable(place: Place, text: YamlText) -> str | None:
     """The environment variable of a setting, if it came from one."""
     for length in range(len(place), 0, -1):
-        found = _in_environment(*place[:length])
+        found = variable_of(*place[:length])
         if found is not None and (length == 1 or place not in text.lines):
             return found
     return None
 
 
-def _in_environment(*place: str | int) -> str | None:
+def variable_of(*place: str | int) -> str | None:
+    """The variable of the environment that a setting would come from, where it is set."""
     name = PREFIX + "__".join(str(part) for part in place).upper()
     return next((each for each in os.environ if each.upper() == name), None)
 
@@ -194,8 +195,9 @@ def _name_meant(place: Place) -> str:
     """The setting that a misspelt or misplaced one stands for."""
     word, group = str(place[-1]), settings_below(place[:-1])
     close = get_close_matches(word.lower().replace("-", "_"), list(group), n=1, cutoff=0.6)
+    close = close or [name for name in group if name.startswith(f"{word}_")]
     if close:
-        return f"; did you mean {close[0]}?"
+        return f"; did you mean {' or '.join(close)}?"
     homes = [
         f"{name}[]" if name in ("databases", "webhooks", "notifications") else name
         for name in Settings.model_fields

@@ -12,6 +12,7 @@ from service.config.dsn import plain_dsn
 from service.config.groups import AuthSettings, ReplicaSettings, ReportSettings, SpoolSettings, Strict
 from service.config.notifications import NotificationSettings
 from service.config.receivers import checked
+from service.config.store_url import plain_store
 from service.config.telemetry import TelemetrySettings
 from service.config.units import Seconds, Switch
 from service.config.webhooks import WebhookSettings
@@ -133,6 +134,13 @@ class DatabaseSettings(Strict):
     def _usable(cls, dsn: str) -> str:
         return dsn if dsn.startswith(DEMO) else plain_dsn(dsn)
 
+    @field_validator("user")
+    @classmethod
+    def _without_blanks(cls, user: str) -> str:
+        if any(sign.isspace() for sign in user) and not user.startswith('"'):
+            raise ValueError(f"{user!r} has a blank; write the name of an Oracle user, such as C##LATCHSCOPE")
+        return user
+
     @property
     def scripted(self) -> str | None:
         """Name of the scenario, if this is a scripted database."""
@@ -152,7 +160,7 @@ class DatabaseSettings(Strict):
         scripted = str(info.data.get("dsn")).startswith(DEMO)
         if interval is not None and interval < SHORTEST_REAL_INTERVAL and not scripted:
             raise ValueError(
-                f"interval of {info.data.get('name')} is {interval:g} s; a real database is polled every 10 s at most"
+                f"interval of {info.data.get('name')} is {interval:g} s; a real database is polled no more often than every 10 s"
             )
         return interval
 
@@ -169,7 +177,7 @@ class Settings(BaseSettings):
     reaches the port may read."""
     store: str = "sqlite:///latchscope.db"
     """SQLAlchemy URL of the store of the history. SQLite needs nothing else; the first start creates its
-    file. PostgreSQL: `postgresql+psycopg://user@host/database`."""
+    file. PostgreSQL: `postgresql://user@host/database`, or `postgresql+psycopg://…`, which is the same."""
     oracle: OracleSettings = OracleSettings()
     defaults: Defaults = Defaults()
     auth: AuthSettings = AuthSettings()
@@ -187,6 +195,11 @@ class Settings(BaseSettings):
     fleet: FleetSettings = FleetSettings()
     databases: list[DatabaseSettings] = []
     """The databases to watch, one entry per instance."""
+
+    @field_validator("store")
+    @classmethod
+    def _openable(cls, store: str) -> str:
+        return plain_store(store)
 
     @field_validator("databases")
     @classmethod
@@ -216,7 +229,9 @@ class Settings(BaseSettings):
     @classmethod
     def _gentle_by_default(cls, defaults: Defaults) -> Defaults:
         if defaults.interval < SHORTEST_REAL_INTERVAL:
-            raise ValueError(f"interval is {defaults.interval:g} s; a real database is polled every 10 s at most")
+            raise ValueError(
+                f"interval is {defaults.interval:g} s; a real database is polled no more often than every 10 s"
+            )
         return defaults
 
     @property

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsError
 
 from collectors.scenarios import scenarios
-from service.config.lines import NotYaml, yaml_text
+from service.config.lines import NotYaml, YamlText, yaml_text
 from service.config.mistakes import PREFIX, ConfigMistake, mistakes_of, own_mistakes
 from service.config.settings import DEMO, BadSettings, DatabaseSettings, Settings
 
@@ -19,6 +19,7 @@ class CheckedFile:
 
     settings: Settings | None
     mistakes: tuple[ConfigMistake, ...]
+    text: YamlText
 
 
 def read(path: Path) -> Settings:
@@ -47,10 +48,11 @@ def checked(path: Path) -> CheckedFile:
             f"{path} cannot be read: {error.strerror}; give the right to read it, or name a file"
         ) from None
     except NotYaml as error:
-        return CheckedFile(None, (ConfigMistake(error.line, "", str(error)),))
+        return CheckedFile(None, (ConfigMistake(error.line, "", str(error)),), YamlText({}, {}, (), ()))
     members = {} if text.members is None else text.members
     if not isinstance(members, dict):
-        return CheckedFile(None, (ConfigMistake(1, "", "has no settings, such as `listen: 127.0.0.1:8000`"),))
+        what = "has no settings, such as `listen: 127.0.0.1:8000`"
+        return CheckedFile(None, (ConfigMistake(1, "", what),), text)
     chosen, mistakes = None, list(own_mistakes(text))
     try:
         chosen = Settings(**{str(name): value for name, value in members.items()})
@@ -62,7 +64,7 @@ def checked(path: Path) -> CheckedFile:
         )
     except ValidationError as error:
         mistakes += mistakes_of(error.errors(), text)
-    return CheckedFile(chosen, tuple(sorted(mistakes, key=lambda mistake: mistake.line or 0)))
+    return CheckedFile(chosen, tuple(sorted(mistakes, key=lambda mistake: mistake.line or 0)), text)
 
 
 class _Demo(Settings):

@@ -28,12 +28,8 @@ def require_apprise() -> None:
 
 def send(channel: NotificationSettings, message: Message, timeout: float = TIMEOUT_SECONDS) -> None:
     """Send to the receiver, for at most this many seconds. Raises DeliveryRefused."""
-    import apprise  # loads two hundred services, which only receivers need
-
-    for name in ("apprise", "urllib3", "requests"):  # their log lines contain addresses, and so secrets
-        logging.getLogger(name).propagate = False
-        logging.getLogger(name).addHandler(logging.NullHandler())
     url = _address(channel)
+    apprise = _apprise()
     asset = apprise.AppriseAsset(
         app_id="latchscope",
         app_desc=f"latchscope {version('latchscope')}",
@@ -42,11 +38,7 @@ def send(channel: NotificationSettings, message: Message, timeout: float = TIMEO
         http_redirects=False,
         interpret_emojis=False,
     )
-    service = apprise.Apprise.instantiate(url, asset=asset)
-    if service is None:
-        raise DeliveryRefused(
-            f"url_file {channel.url_file} has no address that Apprise knows; https://appriseit.com/services/ lists them"
-        )
+    service = _service(channel, url, asset)
     sender = apprise.Apprise(asset=asset)
     sender.add(service)
     kind = "success" if message.severity is None else _KINDS.get(message.severity, "info")
@@ -57,9 +49,43 @@ def send(channel: NotificationSettings, message: Message, timeout: float = TIMEO
         raise DeliveryRefused(_why(result, url))
 
 
+def known_service(channel: NotificationSettings) -> str:
+    """The kind of service behind an address that Apprise can send to; nothing is sent.
+
+    Raises DeliveryRefused, or MissingExtra where the address looks right and Apprise is not there.
+    """
+    url = _address(channel)
+    require_apprise()
+    return _kind(str(_service(channel, url, _apprise().AppriseAsset(storage_mode="memory")).url()))
+
+
 def service_of(channel: NotificationSettings) -> str:
     """The kind of service of an address, such as `slack`: the only part that may be shown. Raises DeliveryRefused."""
-    return _address(channel).partition("://")[0].lower()
+    return _kind(_address(channel))
+
+
+def _kind(url: str) -> str:
+    return url.partition("://")[0].lower()
+
+
+def _apprise() -> Any:
+    """Apprise, whose log stays away from ours."""
+    import apprise  # loads two hundred services, which only receivers need
+
+    for name in ("apprise", "urllib3", "requests"):  # their log lines contain addresses, and so secrets
+        logging.getLogger(name).propagate = False
+        logging.getLogger(name).addHandler(logging.NullHandler())
+    return apprise
+
+
+def _service(channel: NotificationSettings, url: str, asset: Any) -> Any:
+    """What Apprise makes of an address. Raises DeliveryRefused where it knows no such one."""
+    service = _apprise().Apprise.instantiate(url, asset=asset)
+    if service is None:
+        raise DeliveryRefused(
+            f"url_file {channel.url_file} has no address that Apprise knows; https://appriseit.com/services/ lists them"
+        )
+    return service
 
 
 def _address(channel: NotificationSettings) -> str:
@@ -68,6 +94,8 @@ def _address(channel: NotificationSettings) -> str:
     except SetupError as error:
         raise DeliveryRefused(str(error)) from None
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise DeliveryRefused(f"url_file {channel.url_file} is empty; write an address into it, such as slack://…")
     if len(lines) != 1:
         raise DeliveryRefused(
             f"url_file {channel.url_file} has {len(lines)} addresses; it must have one, so write an entry for each"

@@ -9,7 +9,7 @@ from rules.model import Severity
 from service.config.notifications import NotificationSettings
 from service.config.settings import Settings
 from service.config.webhooks import WebhookSettings
-from service.notify.apprise import require_apprise, send, service_of
+from service.notify.apprise import known_service, require_apprise, send, service_of
 from service.notify.http import document, post
 from service.notify.message import Message
 from service.notify.sending import DeliveryRefused
@@ -47,6 +47,15 @@ def try_out(settings: Settings, chosen: Sequence[WebhookSettings | NotificationS
         except DeliveryRefused as error:
             why = str(error)
         yield TrialResult(receiver.target, service, why)
+
+
+def looked_at(chosen: Sequence[NotificationSettings]) -> Iterator[TrialResult]:
+    """What each address is, as far as that shows without sending. Raises MissingExtra where Apprise is not there."""
+    for channel in chosen:
+        try:
+            yield TrialResult(channel.target, known_service(channel), None)
+        except DeliveryRefused as error:
+            yield TrialResult(channel.target, "unknown", str(error))
 
 
 def _message(channel: NotificationSettings, settings: Settings) -> Message:

@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from service.cli.main import cli
 
 DEMO = "databases: [{name: a, dsn: 'demo:undo-storm'}]\n"
+OPEN = "listen: others can reach 0.0.0.0:0: set auth.tokens_file, or use --insecure"
 GOOD = f"listen: 127.0.0.1:0\n{DEMO}"
 
 
@@ -110,7 +111,7 @@ MISTAKES = (
     in_file("unknown choice", f"oracle: {{mode: thik}}\n{DEMO}", "did you mean thick?"),
     in_file("bad address", f"listen: everywhere\n{DEMO}", "write 127.0.0.1:8000"),
     in_file("bad duration", f"defaults: {{interval: soon}}\n{DEMO}", "write 15s, 500ms or 2m"),
-    in_file("polled too often", f"defaults: {{interval: 1s}}\n{DEMO}", "polled every 10 s at most"),
+    in_file("polled too often", f"defaults: {{interval: 1s}}\n{DEMO}", "polled no more often than every 10 s"),
     in_file(
         "sent too often",
         f"{DEMO}telemetry: {{interval: 5}}\n",
@@ -125,6 +126,13 @@ MISTAKES = (
     in_file("dsn with a password", "databases: [{name: a, dsn: 'u/tiger@h/s'}]", "set `user` and `password_file`"),
     in_file("dsn without service", "databases: [{name: a, dsn: 'h:1521'}]", "write h:1521/service"),
     in_file("unknown script", "databases: [{name: a, dsn: 'demo:undostorm'}]", "did you mean undo-storm?"),
+    in_file("user with a blank", "databases: [{name: a, dsn: h/s, user: 'c ##x'}]", "has a blank; write the name"),
+    in_file("store by another name", f"{DEMO}store: postgres://u@h/d", "write postgresql://user@host/database"),
+    in_file("store of another kind", f"{DEMO}store: mysql://u:tiger@h/d", "'mysql' is not a kind of store"),
+    in_file("open to all, before it is served", f"listen: 0.0.0.0:0\n{DEMO}", OPEN),
+    in_file(
+        "address in place of its file", f"{DEMO}notifications: [{{name: n, url_file: f, url: x}}]", "mean url_file?"
+    ),
     in_file("webhook to nowhere", f"{DEMO}webhooks: [{{url: 'ftp://x'}}]", "is not an address to post to"),
     of_database("missing password file", "dsn: 'h:1/s', password_file: /none/secret", "/none/secret cannot be read"),
     of_database("missing password variable", "dsn: 'h:1/s', password_env: NOT_SET", "the environment has no NOT_SET"),
@@ -137,9 +145,7 @@ MISTAKES = (
     CommonMistake(
         "port in use", "serve --config c.yaml", "choose another port", {"c.yaml": f"listen: 127.0.0.1:{{port}}\n{DEMO}"}
     ),
-    CommonMistake(
-        "open to all", "serve --config c.yaml", "set auth.tokens_file", {"c.yaml": f"listen: 0.0.0.0:0\n{DEMO}"}
-    ),
+    CommonMistake("open to all", "serve --config c.yaml", OPEN, {"c.yaml": f"listen: 0.0.0.0:0\n{DEMO}"}),
     with_tokens("missing tokens file", "", "cannot be read; correct the path", "none"),
     with_tokens("tokens file without a hash", "me read secret", "line 1: write name, read or operate, sha256"),
     with_tokens("empty tokens file", "# nobody", "has no token"),

@@ -39,7 +39,7 @@ SAID = {
     (8, "databases[0].dns"): "no such setting; did you mean dsn?",
     (9, "databases[1].name"): "two databases are named erp1, the first on line 7",
     (10, "databases[1].dsn"): "is an address for JDBC",
-    (11, "databases[1].interval"): "a real database is polled every 10 s at most",
+    (11, "databases[1].interval"): "a real database is polled no more often than every 10 s",
     (13, "databases[1].password_env"): "erp1 has password_file and password_env; keep one",
     (14, "databases[2].name"): "cannot be a name; use letters",
     (16, "databases[2].dsn"): "is on line 15 already",
@@ -50,10 +50,10 @@ SAID = {
 LIBRARY = re.compile(r"Value error|Extra inputs|Input should|Field required|DPY-|pydantic|Errno|Traceback")
 
 
-def validate(tmp_path: Path, text: str) -> Result:
+def validate(tmp_path: Path, text: str, *options: str) -> Result:
     path = tmp_path / "latchscope.yaml"
     path.write_text(text, encoding="utf-8")
-    return CliRunner().invoke(cli, ["config", "validate", str(path)])
+    return CliRunner().invoke(cli, ["config", "validate", str(path), *options])
 
 
 def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path) -> None:
@@ -95,12 +95,52 @@ def test_good_file_is_said_to_be_good_with_what_is_not_here(tmp_path: Path, monk
     )
     assert told.exit_code == 0, told.output
     for said in (
-        "3 databases; no mistakes",
+        "3 databases; 3 notes",
         "note: b: password_file /no/such/file does not exist here",
         "note: b: dsn erp is an alias",
+        "here; of a host write erp:1521/service",
         "note: c: no password; set password_file",
     ):
         assert said in told.stderr
+
+
+def test_file_without_notes_is_the_only_one_that_is_praised(tmp_path: Path) -> None:
+    told = validate(tmp_path, "databases: [{name: a, dsn: 'demo:undo-storm'}]").stderr
+    assert told.endswith("1 database; no mistakes\n") and told.count("\n") == 1
+
+
+def test_what_is_right_in_form_and_will_not_work_is_noted(tmp_path: Path) -> None:
+    for name, text in {
+        "empty": "",
+        "slak": "slak://a/b/c/#x",
+        "slack": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlaz",
+        "tokens": "me",
+    }.items():
+        (tmp_path / name).write_text(text)
+    channels = ", ".join(f"{{name: {name}, url_file: {tmp_path / name}}}" for name in ("empty", "slak", "slack"))
+    told = validate(
+        tmp_path,
+        f"store: postgresql://u:tiger@h/d\nauth: {{tokens_file: {tmp_path / 'tokens'}}}\nnotifications: [{channels}]\n"
+        "databases:\n- name: a\n  dsn: demo:undo-storm\n  user: c ##latchscope\n",
+    )
+    assert told.exit_code == 0 and "1 database; 5 notes" in told.stderr, told.output
+    for said in (
+        "note: line 7: user is 'c', since ` #` begins a comment; where `##latchscope` belongs to it, take the blank away",
+        "note: store has a password in clear text; leave it out",
+        "tokens line 1: write name, read or operate, sha256 of the token",
+        "empty is empty; write an address into it",
+        "slak has no address that Apprise knows; https://appriseit.com/services/ lists them",
+    ):
+        assert said in told.stderr, told.stderr
+    assert "tiger" not in told.stderr and "TIiajk" not in told.stderr and "notification slack:" not in told.stderr
+
+
+def test_open_address_is_refused_as_serve_would_with_its_line_unless_it_is_meant(tmp_path: Path) -> None:
+    text = "databases: [{name: a, dsn: 'demo:undo-storm'}]\nlisten: 0.0.0.0:0\n"
+    told = validate(tmp_path, text)
+    assert told.exit_code == 2
+    assert ":2: listen: others can reach 0.0.0.0:0: set auth.tokens_file, or use --insecure" in told.stderr
+    assert validate(tmp_path, text, "--insecure").exit_code == 0
 
 
 def test_extras_that_are_not_installed_are_told_before_the_service_refuses_them(

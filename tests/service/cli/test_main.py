@@ -216,8 +216,8 @@ def configured(tmp_path: Path, text: str) -> Path:
         ("listen: [", "is not valid YAML"),
         ("lisen: 127.0.0.1:8000", "lisen: no such setting"),
         ("databases: [{name: a, dsn: h/s}, {name: a, dsn: h/t}]", "two databases are named a"),
-        ("databases: [{name: a, dsn: h/s, interval: 5s}]", "a real database is polled every 10 s at most"),
-        ("defaults: {interval: 5s}", "a real database is polled every 10 s at most"),
+        ("databases: [{name: a, dsn: h/s, interval: 5s}]", "a real database is polled no more often than every 10 s"),
+        ("defaults: {interval: 5s}", "a real database is polled no more often than every 10 s"),
         ("listen: here", "is not an address"),
     ],
 )
@@ -229,8 +229,8 @@ def test_serve_reports_an_invalid_configuration_in_one_line(tmp_path: Path, text
     ("text", "said"),
     [
         (f"{LISTEN}store: sqlite:////no/such/folder/x.db", "unable to open database file"),
-        (f"{LISTEN}store: nonsense", "set `store`"),
-        (f"{LISTEN}store: postgresql+nodriver://u:geheim@h/db", "postgresql+nodriver://u:***@h/db"),
+        (f"{LISTEN}store: nonsense", "store: is not the address of a store; write sqlite:///FILE"),
+        (f"{LISTEN}store: postgresql+nodriver://u:geheim@h/db", "'postgresql+nodriver' is not a kind of store"),
     ],
 )
 def test_serve_reports_a_store_that_cannot_be_opened_in_one_line(tmp_path: Path, text: str, said: str) -> None:

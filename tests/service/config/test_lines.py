@@ -18,6 +18,14 @@ def test_name_that_stands_twice_is_kept_with_both_lines() -> None:
     assert yaml_text("").members is None
 
 
+def test_value_that_a_comment_may_have_cut_is_kept_with_the_comment() -> None:
+    text = yaml_text("a: c ##latchscope\nb:\n  - d #was e\n  - 'f' #g\nh: i  #j\nk: l # m\nn: #o\np: q#r\n")
+    assert [(each.place, each.line, each.value, each.comment) for each in text.cut] == [
+        (("a",), 1, "c", "##latchscope"),
+        (("b", 0), 3, "d", "#was"),
+    ]
+
+
 def test_text_that_is_no_yaml_names_line_and_column() -> None:
     for text, line, said in (
         ("a: [1", 1, "not closed"),

@@ -130,9 +130,9 @@ def test_listen_error_shows_how_to_write_an_address(tmp_path: Path, listen: str)
         ("databases:", "databases: must be a list: one entry per line"),
         (
             "databases: [{name: a, dsn: h/s, interval: 9s}]",
-            "interval of a is 9 s; a real database is polled every 10 s",
+            "interval of a is 9 s; a real database is polled no more often than every 10 s",
         ),
-        ("defaults: {interval: 9s}", "interval is 9 s; a real database is polled every 10 s"),
+        ("defaults: {interval: 9s}", "interval is 9 s; a real database is polled no more often than every 10 s"),
         ("defaults: {interval: 0}", "defaults"),
         ("defaults: {interval: .nan}", "defaults"),
         ("oracle: {mode: slim}", "oracle.mode: 'slim' is not a choice; the names are: thin, thick"),

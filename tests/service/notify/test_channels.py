@@ -187,7 +187,7 @@ def test_address_that_cannot_be_used_is_said_and_mended_without_a_restart(tmp_pa
         good = file.read_text(encoding="utf-8")
         write(one.store, change())
         wrong = {
-            "": "has 0 addresses; it must have one",
+            "": "is empty; write an address into it",
             f"{good}{good}": "has 2 addresses",
             "secret-word": "has no address such as slack://",
             "nosuch://secret-word": "has no address that Apprise knows",
