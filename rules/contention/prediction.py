@@ -1,6 +1,7 @@
 """The effect of a change on a calibrated latch: work, misses, sleeps, each with its interval. Or a refusal, or only bounds."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import sqrt
 
 import numpy as np
@@ -57,6 +58,7 @@ class Prediction:
     """What widened or weakened it, one sentence each."""
 
 
+@lru_cache(256)
 def predict(model: LatchModel, change: LoadChange) -> Prediction:
     """The effect of the change on the latch. NotPredictable if the model does not support it."""
     change = in_effect(model, change)
@@ -108,8 +110,9 @@ def _calm(model: LatchModel, change: LoadChange) -> Array:
     return calm
 
 
+@lru_cache(64)
 def after_change(model: LatchModel, change: LoadChange) -> Settled:
-    """The latch after the change, the point first, then the draws."""
+    """The latch after the change, the point first, then the draws. Nobody may write into these arrays, as others get them too."""
     hold, calm = _hold(model, change), _calm(model, change)
     processes, latches = change.processes or model.processes, change.latches or model.latches
     after = settle(processes, calm, hold, latches, change.hottest)

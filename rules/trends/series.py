@@ -179,7 +179,7 @@ def _outlier(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], index:
     point, seconds = points[index], points[index].seconds
     slept = sleeps_of(SignalContext(given[index][1])) or 0.0
     known = [other for other in points if other is not point and other.sleeps_per_second is not None]
-    before = [other for other in known if other in points[:index]]
+    before = [other for other in points[:index] if other.sleeps_per_second is not None]
     others = before if len(before) >= FEWEST_OTHERS else known
     rates = [other.sleeps_per_second or 0.0 for other in others]
     rate = point.sleeps_per_second

@@ -14,7 +14,9 @@ from service.config.sources import read
 from service.web.access import read_tokens
 from tests.ports import free_port
 from tests.repo.compose import COMPOSE, HOME, ROOT, SECRETS, SERVICES, mounts, sources
-from tests.repo.processes import eventually, fetch, running
+from tests.repo.processes import fetch
+from tests.service.running import answering
+from tests.started import Started
 
 
 @pytest.fixture(scope="module")
@@ -162,16 +164,9 @@ def test_demo_service_answers_prometheus_and_nobody_else(made: Path, tmp_path: P
         assert written in text
         text = text.replace(written, here)
     (tmp_path / "latchscope.yaml").write_text(text, "utf-8")
-    command = [
-        str(Path(sys.executable).with_name("latchscope")),
-        "serve",
-        "--config",
-        str(tmp_path / "latchscope.yaml"),
-    ]
-    address, log = f"http://127.0.0.1:{port}", tmp_path / "log"
-    token = (made / "prometheus" / "latchscope_token").read_text("utf-8")
-    with running(command, log):
-        eventually(lambda: fetch(f"{address}/healthz")[0] == 200 or None, log.read_text)
-        assert fetch(f"{address}/metrics")[0] == 401
-        status, page = fetch(f"{address}/metrics", {"Authorization": f"Bearer {token}"})
+    token, log = (made / "prometheus" / "latchscope_token").read_text("utf-8"), tmp_path / "log"
+    process = Started("-m", "service", "serve", "--config", str(tmp_path / "latchscope.yaml"), errors=log)
+    with answering(process, port, log) as running:
+        assert fetch(f"{running.url}/metrics")[0] == 401
+        status, page = fetch(f"{running.url}/metrics", {"Authorization": f"Bearer {token}"})
     assert status == 200 and 'latchscope_up{db="undo-storm"}' in page

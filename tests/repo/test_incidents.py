@@ -75,8 +75,8 @@ def polls(script: Scenario, length: int, interval: int) -> Iterator[Mapping[str,
         previous = snapshot
 
 
-def series(told: Sequence[Mapping[str, bytes]]) -> list[dict[str, str]]:
-    """The samples of many polls as input series of promtool, `_` where a series was not there."""
+def series(told: Sequence[Mapping[str, bytes]], length: int) -> list[dict[str, str]]:
+    """The samples of many polls as input series of promtool of that length, `_` where a series was not there."""
     found: dict[str, list[str]] = {}
     for place, families in enumerate(told):
         for family, text in families.items():
@@ -89,15 +89,15 @@ def series(told: Sequence[Mapping[str, bytes]]) -> list[dict[str, str]]:
             values.extend(["stale" if values[-1] not in ("_", "stale") else "_"] * (place + 1 - len(values)))
     found['latchscope_up{db="erp1"}'] = ["1"] * len(told)
     return [
-        {"series": name, "values": " ".join(repeated(values, len(told) // 2, "_total{" in name))}
+        {"series": name, "values": " ".join(repeated(values, len(told) // 2, length, "_total{" in name))}
         for name, values in found.items()
     ]
 
 
-def repeated(values: list[str], cycle: int, total: bool) -> list[str]:
-    """Two hours of a series: its second cycle over and over; a total grows by as much each time."""
+def repeated(values: list[str], cycle: int, length: int, total: bool) -> list[str]:
+    """So many samples of a series: its second cycle over and over; a total grows by as much each time."""
     grown = float(values[-1]) - float(values[-1 - cycle]) if total else 0.0
-    while len(values) < TWO_HOURS // 20 + 1:
+    while len(values) < length:
         values.append(repr(float(values[-cycle]) + grown) if total else values[-cycle])
     return values
 
@@ -151,7 +151,7 @@ def test_recurring_trouble_is_one_incident_for_two_hours(name: str, tmp_path: Pa
             {
                 "name": name,
                 "interval": f"{interval}s",
-                "input_series": series(told),
+                "input_series": series(told, TWO_HOURS // interval + 1),
                 "promql_expr_test": [
                     asked(opened(CAUSE), 1),
                     asked(opened(CRITICAL), 1),

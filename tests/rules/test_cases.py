@@ -1,6 +1,8 @@
 """Every case against the whole catalogue; every cause has both kinds of case; every condition earns its keep."""
 
 from collections.abc import Iterator
+from functools import cache
+from itertools import chain
 
 import pytest
 
@@ -8,6 +10,7 @@ from rules.catalogue import HOME, catalogue
 from rules.cause import AnyOf, Cause, Condition
 from rules.engine import diagnose
 from rules.judging import judge
+from rules.weighing import CauseVerdict, NearMiss
 from tests.each import each
 from tests.rules.case_files import (
     Told,
@@ -84,23 +87,29 @@ def test_cases_notice_a_missing_condition(name: str) -> None:
     mutant, signal = MUTANTS[name]
     causes = {**catalogue(), mutant.id: mutant}
     of_its_own = [told for told in CASES if told.cause == mutant.id]
-    others = [told for told in CASES if told.cause != mutant.id]
-    likely_first = sorted(of_its_own, key=lambda told: (alike(told, mutant), told.case.expect.by != signal)) + others
-    judged_otherwise = (told for told in likely_first if not judged_alike(told, catalogue()[mutant.id], mutant))
+    of_its_own.sort(key=lambda told: told.case.expect.by != signal)
+    others = (told for told in CASES if told.cause != mutant.id)
+    unlike = (told for told in of_its_own if not alike(told, mutant))
+    likely_first = chain(unlike, (told for told in of_its_own if alike(told, mutant)), others)
+    judged_otherwise = (told for told in likely_first if not judged_alike(told, mutant))
     noticed = (complaints(told, diagnose(delta_of_case(str(told)), causes)) for told in judged_otherwise)
     assert any(noticed), f"no case needs it: {name}"
 
 
 def alike(told: Told, mutant: Cause) -> bool:
     """Whether a case gets the kind of verdict that it wants of a cause from its mutant as well."""
-    kind = type(judge(mutant, context_of_case(str(told))))
-    return kind is type(judge(catalogue()[mutant.id], context_of_case(str(told))))
+    return type(judge(mutant, context_of_case(str(told)))) is type(judged(str(told), mutant.id))
 
 
-def judged_alike(told: Told, one: Cause, other: Cause) -> bool:
-    """Whether two forms of a cause have the same verdict on a case by themselves, and so in any catalogue."""
-    context = context_of_case(str(told))
-    return judge(one, context) == judge(other, context)
+def judged_alike(told: Told, mutant: Cause) -> bool:
+    """Whether a cause and its mutant have the same verdict on a case by themselves, and so in any catalogue."""
+    return judge(mutant, context_of_case(str(told))) == judged(str(told), mutant.id)
+
+
+@cache
+def judged(name: str, cause: str) -> CauseVerdict | NearMiss:
+    """The verdict on a case by its name that a cause has by itself; judged once for all its mutants."""
+    return judge(catalogue()[cause], context_of_case(name))
 
 
 def test_mutants_are_as_many_as_the_conditions_and_alternatives() -> None:

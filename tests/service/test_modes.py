@@ -3,8 +3,6 @@
 import os
 import signal
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,8 +11,10 @@ import pytest
 from service.store.ingest.disk_queue import DiskQueue
 from service.store.ingest.record import IngestRecord, record_of
 from service.store.repository import Repository
-from tests.service.running import ROOT, demo
+from tests.oracle_standin.deadline import HANGS
+from tests.service.running import demo
 from tests.service.stage import Stage
+from tests.started import Started
 
 
 @pytest.fixture(autouse=True)
@@ -43,20 +43,8 @@ def test_files_of_commands_are_for_their_owner_alone(tmp_path: Path) -> None:
     config = tmp_path / "latchscope.yaml"
     config.write_text("databases:\n  - {name: demo, dsn: 'demo:undo-storm'}\n")
     capture = tmp_path / "demo.json"
-    command = [
-        sys.executable,
-        "-m",
-        "service",
-        "capture",
-        "demo",
-        "-o",
-        str(capture),
-        "--seconds",
-        "0",
-        "--config",
-        str(config),
-    ]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    words = ("capture", "demo", "-o", str(capture), "--seconds", "0", "--config", str(config))
+    assert Started("-m", "service", *words).wait(HANGS) == 0
     assert modes(tmp_path)["demo.json"] == "0o600"
 
 

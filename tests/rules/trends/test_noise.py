@@ -29,11 +29,10 @@ ANSWER = diagnose(QUIET)
 
 def poisson(dice: random.Random, mean: float) -> int:
     """A count by chance; of many a normal one."""
-    return (
-        max(0, round(dice.gauss(mean, math.sqrt(mean))))
-        if mean > 30
-        else sum(dice.random() < mean / 1000 for _ in range(1000))
-    )
+    if mean > 30:
+        return max(0, round(dice.gauss(mean, math.sqrt(mean))))
+    draw, chance = dice.random, mean / 1000
+    return len([0 for _ in range(1000) if draw() < chance])
 
 
 def interval(place: int, gets: int, sleeps: int) -> tuple[str, Delta, Diagnosis]:

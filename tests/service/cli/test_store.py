@@ -145,13 +145,12 @@ def test_prune_reports_what_it_deleted(filled: Repository, place: Place, tmp_pat
     assert again.stderr == "deleted: nothing\n"
 
 
-@pytest.mark.parametrize("target", ["sqlite", "postgresql"])
 def test_export_and_import_move_a_history_between_engines(
-    filled: Repository, place: Place, target: str, tmp_path: Path, postgres: Postgres
+    filled: Repository, place: Place, tmp_path: Path, postgres: Postgres
 ) -> None:
     folder = tmp_path / "other"
     folder.mkdir()
-    other = Place(target, folder, postgres if target == "postgresql" else None)
+    other = Place("postgresql", folder, postgres) if place.kind == "sqlite" else Place("sqlite", folder, None)
     file = tmp_path / "history.jsonl.gz"
     done = latchscope(tmp_path, place.url, "export", str(file))
     assert done.exit_code == 0 and f"{len(NAMES) * 14} of polls" in done.stderr, done.stderr

@@ -13,11 +13,11 @@ from rules.engine import diagnose
 from rules.model import Finding, Severity
 from service.intake.inputs import DiagnosedInput, diagnose_all
 from service.render.diagnosis import as_text
-from tests.rules.case_files import all_cases, delta_of
+from tests.rules.case_files import all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.printed import scripted
 
 COLUMNS, QUIET_WORDS, TROUBLE_WORDS = 100, 120, 490
-SAMPLED_CASES, SAMPLED_RECORDINGS = 120, 12
+SAMPLED_CASES, SAMPLED_RECORDINGS = 60, 8
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 HEADLINE = re.compile(r"^(?:INFO|NOTICE|WARNING|CRITICAL): ", re.M)
 
@@ -30,7 +30,7 @@ def inputs(shared: Path) -> Iterator[DiagnosedInput]:
     """A seeded sample of the cases, every scripted database at two moments, every probe, real reports, some of our own."""
     dice = random.Random(13)
     for case in dice.sample(all_cases(), SAMPLED_CASES):
-        yield told(str(case), delta_of(case))
+        yield DiagnosedInput(str(case), delta_of_case(str(case)), diagnosis_of_case(str(case)))
     for name in scenarios():
         yield from (told(name, scripted(name, at, 15.0)) for at in (1.0, 60.0))
     files = [*sorted((shared / "probes").glob("*.json")), *sorted((shared / "reports").glob("*.[ht]*"))]
@@ -43,7 +43,7 @@ def inputs(shared: Path) -> Iterator[DiagnosedInput]:
 @pytest.fixture(scope="module")
 def answers(shared_data: Path) -> list[tuple[DiagnosedInput, str]]:
     found = [(each, as_text([each])) for each in inputs(shared_data)]
-    assert len(found) > 190
+    assert len(found) > 120
     assert {each.diagnosis.severity for each, _ in found} == set(Severity)
     return found
 
@@ -93,7 +93,7 @@ def test_nothing_is_lost_that_it_takes_to_act(answers: list[tuple[DiagnosedInput
                 shortened += 1
         blockers = [step.statement for step in each.diagnosis.steps if step.step == "blocker"]
         assert all(" ".join(words.split()) in text for words in blockers), each.name
-    assert found > 70 and shortened <= 0.05 * found
+    assert found > 40 and shortened <= 0.05 * found
 
 
 def test_the_way_out_comes_before_the_steps(answers: list[tuple[DiagnosedInput, str]]) -> None:
@@ -106,7 +106,7 @@ def test_the_way_out_comes_before_the_steps(answers: list[tuple[DiagnosedInput, 
         seen += 1
         headline = HEADLINE.search(brief)
         assert headline is not None and headline.start() < do.start() < steps.start(), each.name
-    assert seen > 50
+    assert seen > 30
 
 
 NEVER = ("most for unknown", "(unknown)", "would need not ", "3.14 gets for each dictionary get, within the 1 to 3")

@@ -31,7 +31,7 @@ def figures(items: int, width: int = 24) -> tuple[Items, Values, Values]:
     return np.arange(1, items + 1), totals, totals / 15.003
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(0, 2**31 - 1), unique=True, max_size=40),
     st.sampled_from([12, 24]),

@@ -35,7 +35,7 @@ def same(one: Values, other: Values) -> bool:
     return one.shape == other.shape and bool(np.all(alike | (np.isnan(one) & np.isnan(other))))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(ITEM, VALUE, max_size=300))
 @example({})
 @example({7: 2.0**63})

@@ -82,7 +82,9 @@ def old_rows(store: Repository) -> list[int]:
         return [connection.scalar(select(func.count()).select_from(OLD[tier])) or 0 for tier in TIERS]
 
 
-def convert(store: Repository) -> Iterator[int]:
+def convert(store: Repository, monkeypatch: pytest.MonkeyPatch, items: int = 1000) -> Iterator[int]:
+    """Move what is left, so many items of a database at a time; how many rows each slice had."""
+    monkeypatch.setattr(conversion, "ITEMS", items)
     while rows := convert_slice(store.engine, store.partitions, store.names):
         yield rows
 
@@ -95,20 +97,23 @@ def test_old_rows_answer_as_they_did(filled: Repository, before: Everything) -> 
 def test_hours_move_in_slices_and_every_one_leaves_the_store_whole(
     filled: Repository, before: Everything, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conversion, "ITEMS", 7)
     rows = old_rows(filled)[2]
-    moved = 0
-    for slice in convert(filled):
-        moved += slice
+    moved, slices = 0, 0
+    for slice in convert(filled, monkeypatch, items=60):
+        moved, slices = moved + slice, slices + 1
         assert old_rows(filled) == [*(len(tier) for tier in before[:2]), rows - moved]
         assert figures_in(filled, "1h") == before[2]
-    assert moved == rows > 0
+    assert moved == rows > 0 and slices > 4
     assert everything(filled) == before
     assert list(problems(filled.engine)) == []
 
 
 def test_poll_that_comes_late_is_added_to_old_ones(
-    filled: Repository, hour: list[IngestRecord], before: Everything, place: Place
+    filled: Repository,
+    hour: list[IngestRecord],
+    before: Everything,
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     late = hour[5]
     at = int(late.at.timestamp() * 1000)
@@ -118,7 +123,7 @@ def test_poll_that_comes_late_is_added_to_old_ones(
     filled.write([late])
     roll_up(filled.engine, filled.partitions, filled.names, BEGAN + DAY)
     assert everything(filled) == before
-    for _ in convert(filled):
+    for _ in convert(filled, monkeypatch):
         pass
     assert everything(filled) == before
     assert list(problems(filled.engine)) == []
@@ -163,13 +168,18 @@ PHASES = ["DISTINCT", 'into "figures_1h"', "DELETE FROM old_hours", "commit"]
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_conversion_that_is_killed_loses_nothing(
-    filled: Repository, before: Everything, place: Place, phase: str, tmp_path: Path
+    filled: Repository,
+    before: Everything,
+    place: Place,
+    phase: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     errors = tmp_path / "stderr.txt"
     killed = Started("-c", KILLED, place.url, (BEGAN + DAY).isoformat(), phase, errors=errors)
     assert killed.wait(HANGS) == -signal.SIGKILL, errors.read_text()
     assert everything(filled) == before
-    for _ in convert(filled):
+    for _ in convert(filled, monkeypatch):
         pass
     with filled.engine.connect() as connection:
         assert connection.scalar(select(func.count()).select_from(OldHours)) == 0

@@ -3,11 +3,13 @@
 import re
 import sqlite3
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from html import unescape
 
 import pytest
+from httpx import Response
 
 from collectors.confirmation import ConfirmationResult
 from collectors.model import Rows
@@ -47,9 +49,14 @@ def paths() -> list[str]:
     ]
 
 
-def test_pages_all_render_safely(app: Client) -> None:
-    for path in paths():
-        answer = app.get(path)
+@pytest.fixture(scope="module")
+def pages(app: Client) -> Mapping[str, Response]:
+    """Every page, asked for once."""
+    return {path: app.get(path) for path in paths()}
+
+
+def test_pages_all_render_safely(pages: Mapping[str, Response]) -> None:
+    for path, answer in pages.items():
         assert answer.status_code == 200, path
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
         policy = answer.headers["content-security-policy"]
@@ -125,10 +132,14 @@ def no_inline(html: str) -> bool:
     )
 
 
-def test_local_links_all_lead_somewhere(app: Client) -> None:
-    found = {link: path for path in paths() for link in re.findall(r'(?:href|src)="(/[^"]*)"', app.get(path).text)}
+def test_local_links_all_lead_somewhere(app: Client, pages: Mapping[str, Response]) -> None:
+    found = {
+        unescape(link): path
+        for path, page in pages.items()
+        for link in re.findall(r'(?:href|src)="(/[^"#]*)', page.text)
+    }
     for link, path in found.items():
-        answer = app.get(unescape(link))
+        answer = pages.get(link) or app.get(link)
         not_built = link.startswith("/docs/") and "make site" in answer.text
         assert answer.status_code == 200 or not_built, f"{path} → {link}"
 
@@ -153,9 +164,9 @@ def test_database_page_shows_the_steps_of_the_diagnosis(app: Client) -> None:
         assert word in text
 
 
-def test_cause_page_has_everything_its_file_has(app: Client) -> None:
+def test_cause_page_has_everything_its_file_has(pages: Mapping[str, Response]) -> None:
     for one in catalogue().values():
-        text = re.sub(r"\s+", " ", app.get(f"/causes/{one.id}").text)
+        text = re.sub(r"\s+", " ", pages[f"/causes/{one.id}"].text)
         assert bool(re.search(r"<h2 id=\"g\">The (sign|\d+ signs)</h2>", text)) != one.handbook, one.id
         told = unescape(text).replace("<code>", "`").replace("</code>", "`")
         for word in (
