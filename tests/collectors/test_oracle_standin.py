@@ -253,9 +253,9 @@ def test_results_that_end_at_a_page_border_arrive_whole(modern: Listener, prefet
 
 
 def test_large_results_arrive_in_pages(listener: Listener) -> None:
-    rows = eleven(20_000)
+    rows = eleven(5_000)
     script(listener, "select large", Answer(ELEVEN, rows))
-    assert ask(connect(listener), "select large", arraysize=7_000, prefetchrows=10) == rows
+    assert ask(connect(listener), "select large", arraysize=1_700, prefetchrows=10) == rows
 
 
 def test_small_packets_and_long_descriptors_are_understood(listener: Listener) -> None:

@@ -180,7 +180,7 @@ STRANGE = {
     "one long line": b"STATSPACK report for\n" + b"-" * 3_000_000,
     "rulers only": b"WORKLOAD REPOSITORY report for\n" + b"--- --- ---\n" * 60_000,
     "headings only": b"WORKLOAD REPOSITORY report for\n" + b"Latch Activity  DB/Inst: A/A  Snaps: 1-2\n" * 40_000,
-    "form feeds only": b"STATSPACK report for\n" + b"\f" * 300_000,
+    "form feeds only": b"STATSPACK report for\n" + b"\f" * 100_000,
     "tabs only": b"STATSPACK report for\n" + b"\t" * 300_000,
     "null bytes": b"WORKLOAD REPOSITORY report for\n" + b"\0" * 1_000,
     "half a mark": b"\xff\xfeW\0O",
