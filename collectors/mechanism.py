@@ -32,6 +32,14 @@ def without_latch(view: str) -> Missing:
     return Missing(view, "not_asked", why, "nothing to do on this release")
 
 
+def without_map(readings: Mapping[str, Reading]) -> Missing | None:
+    """The reading of x$kqrst where it is refused and nobody misses it: no child latch guards a cache."""
+    if mechanism_in(readings) != "mutex":
+        return None
+    why = "x$kqrst is not needed: mutexes guard the row cache of this instance, so there is no child latch to name"
+    return Missing("x$kqrst", "not_asked", why, "nothing to do on this release")
+
+
 def _rows(readings: Mapping[str, Reading], view: str) -> tuple[Row, ...]:
     reading = readings.get(view)
     return reading.rows if isinstance(reading, Rows) else ()

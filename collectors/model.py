@@ -110,6 +110,8 @@ class Collector:
     momentary: bool = False  # describes the moment of the poll only; a Delta keeps the earlier reading as `at_begin`
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
+    unneeded: Callable[[Mapping[str, Reading]], Missing | None] | None = None
+    """By the readings taken so far: what stands in for a refused view that this instance has no use for."""
     key: tuple[str, ...] = field(init=False)  # the names of the columns that identify a row
     counters: tuple[str, ...] = field(init=False)  # the names of its counters
 

@@ -194,6 +194,8 @@ def _carried_over(collector: Collector, readings: Mapping[str, Reading], previou
     if previous is None or not same_life(_instance_row(readings), previous.instance):
         return None
     known = previous.readings.get(collector.view)
+    if isinstance(known, Missing) and known.kind == "not_asked" and collector.unneeded:
+        return known  # an instance does not change what guards its row cache
     if not isinstance(known, Rows):
         return None
     if collector.once:
@@ -236,6 +238,8 @@ def read_view(
     try:
         answer = connection.query(statement, binds)
     except ViewRefused as error:
+        if collector.unneeded and (unneeded := collector.unneeded(readings)):
+            return unneeded, None
         return Missing(collector.view, "refused", f"{collector.view}: {error}", grant(collector, ANYBODY)), None
     except StatementError as error:
         return Missing(collector.view, "failed", f"{collector.view}: {error}", "see the error; other views go on"), None

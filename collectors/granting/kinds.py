@@ -116,6 +116,12 @@ def kind_named(word: str) -> DatabaseKind:
     )
 
 
+def has_row_cache_latch(word: str) -> bool:
+    """Whether a database that this word names may have child latches over its row cache: all but releases from 12.2 on."""
+    release = _RELEASE.fullmatch(word.strip().lower())
+    return word in KINDS or release is None or not at_least(release[1], "12.2")
+
+
 def grantee(user: str, kind: DatabaseKind) -> str:
     """The user as the script for that kind creates it: a common user is named C##…."""
     if TRAITS[kind].common_user and not user.upper().startswith("C##"):

@@ -17,6 +17,9 @@ NOTHING_IS_REPLACED = (
 )
 """The comment above the `create view` statement, which on purpose replaces nothing."""
 
+UP_TO_12_1 = "-- For releases up to 12.1 only. From 12.2 on mutexes guard the row cache: leave out the next two statements there."
+"""Which databases need the view over x$kqrst."""
+
 ANYBODY = "<user>"
 """Placeholder for the user in the grants that a poll names. The poll does not know which user it runs as."""
 
@@ -53,14 +56,17 @@ def owned_by_sys(name: str) -> str:
     return "sys." + re.sub(r"^(g?v)\$", r"\1_$", bare)
 
 
-def grants_script(user: str, kind: DatabaseKind, *, asks: bool = True) -> str:
+def grants_script(user: str, kind: DatabaseKind, *, asks: bool = True, latch: bool = True) -> str:
     """The whole least-privilege script: a user that may log in and read what latchscope polls, and nothing else.
+
+    `latch`: child latches may guard the row cache, so that a view over x$kqrst is worth an object of SYS.
 
     `asks`: SQL*Plus asks for the password. Otherwise the caller of the script has defined `latchscope_password`.
     """
     name = grantee(user, kind)
     asking = _asking(name) if asks else ()
-    return "\n".join((*_head(kind, name), *asking, *_user(kind, name), *_grants(kind, name), *_afterwards(kind))) + "\n"
+    grants = (*_grants(kind, name, latch), *_afterwards(kind, latch))
+    return "\n".join((*_head(kind, name), *asking, *_user(kind, name), *grants)) + "\n"
 
 
 def confirming_script(
@@ -140,17 +146,23 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
         yield f"alter user {user} set container_data = all container = current;"
 
 
-def _grants(kind: DatabaseKind, user: str) -> Iterator[str]:
+def _grants(kind: DatabaseKind, user: str, latch: bool) -> Iterator[str]:
     granted = {collector.granted_on: collector for collector in collectors().values() if collector.granted_on}
     for collector in granted.values():  # one for each object: two collectors may read the same view
-        if TRAITS[kind].opens_x_tables or not collector.view.startswith("x$"):
-            yield from [f"-- {NOTHING_IS_REPLACED}."] * collector.view.startswith("x$")
+        if not collector.view.startswith("x$"):
+            yield grant(collector, user, kind)
+        elif TRAITS[kind].opens_x_tables and latch:
+            yield UP_TO_12_1
+            yield f"-- {NOTHING_IS_REPLACED}."
             yield grant(collector, user, kind)
     yield from grant_lines(ON_REQUEST, kind, user)
 
 
-def _afterwards(kind: DatabaseKind) -> Iterator[str]:
-    if TRAITS[kind].opens_x_tables:
+def _afterwards(kind: DatabaseKind, latch: bool) -> Iterator[str]:
+    if not latch:
+        yield "-- There is no view over x$kqrst here: from 12.2 on mutexes guard the row cache, and the map of child latches that"
+        yield "-- it has is of no use."
+    elif TRAITS[kind].opens_x_tables:
         yield "-- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an"
         yield "-- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;"
     else:

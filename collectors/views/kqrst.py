@@ -5,6 +5,7 @@ as X_$KQRST, a name that other tools use too. The join is kqrstcln = child#. A c
 published scripts treat it as one.
 """
 
+from collectors.mechanism import without_map
 from collectors.model import Collector, Column, ColumnKind
 
 KQRST = Collector(
@@ -29,5 +30,6 @@ KQRST = Collector(
     granted_on="sys.latchscope_kqrst",
     formerly="sys.x_$kqrst",
     once=True,
-    after=("v$instance",),
+    after=("v$instance", "v$event_name"),
+    unneeded=without_map,
 )

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from collectors.granting.kinds import has_row_cache_latch
 from collectors.granting.script import confirming_script, grants_script
 from rules.catalogue import catalogue
 from rules.confirming_views import views_before_containers, views_since_containers
@@ -13,7 +14,12 @@ from service.cli.messages import fail
 
 
 def grants(
-    user: Annotated[str, typer.Option(help="the user latchscope logs in as")] = "LATCHSCOPE",
+    user: Annotated[
+        str,
+        typer.Option(
+            help="the user latchscope logs in as; C## is put before it where the root is watched, so with the default KIND"
+        ),
+    ] = "LATCHSCOPE",
     kind: Annotated[str, typer.Option("--for", metavar="KIND", help=KIND_HELP)] = "cdb",
     confirm: Annotated[
         bool, typer.Option("--confirm", help="also grant what the confirming queries of causes read")
@@ -23,7 +29,7 @@ def grants(
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
         fail(f"{user!r} is not an Oracle user name; name the user that latchscope logs in as, such as LATCHSCOPE")
     chosen = chosen_kind(kind)
-    typer.echo(grants_script(user, chosen), nl=False)
+    typer.echo(grants_script(user, chosen, latch=has_row_cache_latch(kind)), nl=False)
     if confirm:
         causes = catalogue().values()
         before, since = views_before_containers(causes), views_since_containers(causes)

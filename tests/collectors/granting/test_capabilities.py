@@ -62,6 +62,30 @@ def test_x_kqrst_is_opened_through_a_view_of_sys() -> None:
     )
 
 
+def test_x_kqrst_is_not_missed_where_mutexes_guard_the_row_cache() -> None:
+    found = of("users-mutex", "x$kqrst")
+    (kqrst,) = [view for view in found.views if view.view == "x$kqrst"]
+    assert (found.lacking, kqrst.status, kqrst.sql) == ((), "not_asked", None)
+    assert "x$kqrst is not needed: mutexes guard the row cache" in kqrst.why
+
+
+def test_x_kqrst_that_nobody_needs_is_refused_once_per_start() -> None:
+    class Counting(ScriptedDatabase):
+        asked = 0
+
+        def query(self, sql: str, binds: Binds) -> Answer:
+            self.asked += "kqrst" in sql
+            return super().query(sql, binds)
+
+    for name, asked in {
+        "users-mutex": 1,
+        "undo-storm": 3,
+    }.items():  # 11.2 tries the older name of the view once as well
+        database = Counting(scenarios()[name], BEGAN, lambda: 30.0, ("x$kqrst",))
+        poll(name, database, poll(name, database))
+        assert database.asked == asked, name
+
+
 def test_broken_statement_is_lacking_without_a_grant() -> None:
     class Broken(ScriptedDatabase):
         def query(self, sql: str, binds: Binds) -> Answer:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from collectors.granting.kinds import ALIASES, KINDS, TRAITS, UnknownKind, grantee, kind_named
+from collectors.granting.kinds import ALIASES, KINDS, TRAITS, UnknownKind, grantee, has_row_cache_latch, kind_named
 
 
 def test_kind_has_traits_and_is_named_by_its_own_name() -> None:
@@ -33,6 +33,13 @@ def test_unknown_kind_lists_the_kinds_and_the_nearest(word: str, meant: str) -> 
         kind_named(word)
     assert repr(word) in str(error.value) and meant in str(error.value)
     assert all(kind in str(error.value) for kind in KINDS)
+
+
+def test_only_releases_from_12_2_on_are_known_to_have_no_row_cache_latch() -> None:
+    later = ("12.2", "12.2.0.1", "18c", "19C", " 21c", "23ai")
+    assert [word for word in (*KINDS, *ALIASES, "11g", "12c", "12.1", *later) if not has_row_cache_latch(word)] == [
+        *later
+    ]
 
 
 def test_unknown_kind_like_no_other_is_not_guessed_at() -> None:

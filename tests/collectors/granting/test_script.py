@@ -118,6 +118,15 @@ def test_grants_script_makes_a_view_of_sys_where_somebody_can(kind: DatabaseKind
 
 
 @each
+def test_view_of_sys_is_for_releases_with_the_latch_and_says_so(kind: DatabaseKind) -> None:
+    text, without = grants_script("LATCHSCOPE", kind), grants_script("LATCHSCOPE", kind, latch=False)
+    assert ("-- For releases up to 12.1 only." in text) == TRAITS[kind].opens_x_tables
+    said = [line for line in without.splitlines() if not line.startswith("--")]
+    assert not [line for line in said if "kqrst" in line] and "from 12.2 on mutexes guard the row cache" in without
+    assert [line for line in text.splitlines() if not line.startswith("--") and "kqrst" not in line] == said
+
+
+@each
 def test_grants_script_replaces_no_view_of_anybody(kind: DatabaseKind) -> None:
     text = grants_script("LATCHSCOPE", kind).lower()
     assert "or replace" not in text and "x_$kqrst" not in text

@@ -25,6 +25,7 @@ grant select on sys.v_$sys_time_model to LATCHSCOPE;
 grant select on sys.v_$sysstat to LATCHSCOPE;
 grant select on sys.v_$system_event to LATCHSCOPE;
 grant select on sys.v_$undostat to LATCHSCOPE;
+-- For releases up to 12.1 only. From 12.2 on mutexes guard the row cache: leave out the next two statements there.
 -- ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours.
 create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
 grant select on sys.latchscope_kqrst to LATCHSCOPE;
