@@ -79,7 +79,7 @@ RELIEVED = replace(
     busy=0.74,
     waiting=(),
     holding=(),
-    answers={SEGMENTS: 118},
+    answers={SEGMENTS: 112},
     names={},
 )
 

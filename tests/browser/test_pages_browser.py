@@ -253,6 +253,17 @@ def pages_of(storm: Running) -> list[str]:
     ]
 
 
+def test_fleet_table_stays_in_its_card_and_breaks_no_name_in_the_middle(storm: Running, page: Page) -> None:
+    page.goto(storm.url)
+    beyond = "(t => t.getBoundingClientRect().right - t.closest('.card').getBoundingClientRect().right)"
+    for width in (1024, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(f"{beyond}(document.querySelector('table.fleet'))") < 0, width
+    cache = page.locator(".fleet .hot code", has_text="dc_rollback_segments").first
+    assert "dc_<wbr>rollback_<wbr>segments" in cache.inner_html()
+    assert cache.evaluate("one => getComputedStyle(one).overflowWrap") == "normal"
+
+
 ACCESSIBLE = (
     ("light", {}, WIDE),
     ("dark", {"runOnly": {"type": "rule", "values": ["color-contrast"]}}, WIDE),

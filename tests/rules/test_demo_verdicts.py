@@ -85,7 +85,7 @@ TITLES = {
 def test_title_of_a_finding_is_a_sentence_with_what_was_measured() -> None:
     tops = {name: diagnosed(name, SICK_AT.get(name, 30.0)).findings[0] for name in TITLES}
     assert {name: top.title for name, top in tops.items()} == TITLES
-    assert "a list of 14,600 undo segments" in tops["undo-storm"].lede
+    assert "a list of 14,600 entries for undo segments" in tops["undo-storm"].lede
     assert tops["ddl-hang"].lede.startswith("The longest wait lasts 27 s so far.")
     for name, top in tops.items():
         about = catalogue()[top.cause]

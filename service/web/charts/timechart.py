@@ -4,7 +4,7 @@ The same figures give the same bytes. Each chart is drawn for a wide page and fo
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 from markupsafe import Markup, escape
@@ -19,6 +19,8 @@ from service.web.charts.usual import UsualStretch, usual_at, usual_drawing, usua
 GAP_WORDS = 56
 """From this width on, a gap has its label."""
 DAY = timedelta(days=1)
+SHORT, HALF_MINUTE = timedelta(minutes=5), timedelta(seconds=30)
+"""An episode shorter than this is labelled with seconds."""
 LETTER = 6.8
 """Average width of a letter in a drawing; text is 12 px."""
 POINTS = 48
@@ -160,7 +162,7 @@ def _bands(axis: Axis, events: Sequence[Event]) -> str:
             f'<rect class="band {escape(event.kind)}" x="{left:.1f}" y="{frame.top}" width="{max(right - left, 1):.1f}" '
             f'height="{frame.floor - frame.top}"><title>{escape(event.title)}</title></rect>'
         )
-        words = f"{event.begin:%H:%M}–{'now' if event.lasts else f'{event.end:%H:%M}'}"
+        words = _from_to(event, event.end)
         start = min(left, frame.edge - LETTER * len(words))
         taken = [axis.x(mark.begin) for mark in events if mark.end is None]
         beside = any(start - LETTER * 16 < x < start + LETTER * len(words) for x in taken)
@@ -168,6 +170,14 @@ def _bands(axis: Axis, events: Sequence[Event]) -> str:
             drawn += f'<text class="bandtext {escape(event.kind)}" x="{start:.1f}" y="{frame.top - 7}">{words}</text>'
             free = start + LETTER * (len(words) + 1)
     return drawn
+
+
+def _from_to(event: Event, end: datetime) -> str:
+    """From when to when: with seconds if it was short, else to the nearest minute."""
+    if not event.lasts and end - event.begin < SHORT:
+        return f"{event.begin:%H:%M:%S}–{end:%H:%M:%S}"
+    begin = f"{event.begin + HALF_MINUTE:%H:%M}"
+    return f"{begin}–{'now' if event.lasts else f'{end + HALF_MINUTE:%H:%M}'}"
 
 
 def _flags(axis: Axis, events: Sequence[Event]) -> str:

@@ -33,6 +33,7 @@ from service.web.pages.action_said import said_of
 from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.events import as_events, happenings, of_mark
 from service.web.pages.layout import GONE, HERE, no_database, page, refused
+from service.web.pages.past_trouble import past_trouble
 from service.web.pages.restarted import RestartNote, restart_note
 
 LISTED = 10
@@ -99,6 +100,7 @@ def shown(
         "may_operate": caller.role == "operate",
         "presets": PRESETS,
         "restart": None if at else _restart(store, watched, out),
+        "past": None if at or view.card.state != "fine" or diagnosis.easing else past_trouble(watched),
         "said": None,
         "at": at,
         **recent(store, watched, now, at),

@@ -64,7 +64,12 @@ def verdict(
     finding = diagnosis.findings[0] if diagnosis.findings else None
     if diagnosis.severity is Severity.INFO:
         return _fine(diagnosis, finding, now, easing)
-    return _trouble(diagnosis, finding, now, database.since if database else None)
+    return _trouble(diagnosis, finding, now, database.since if database else _began(diagnosis))
+
+
+def _began(diagnosis: Diagnosis) -> datetime | None:
+    """When the earliest of the troubles that lasted at the time of a diagnosis began."""
+    return min((trouble.begin for trouble in diagnosis.episodes), default=None)
 
 
 def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) -> VerdictCard:

@@ -10,6 +10,7 @@ from rules.model import Diagnosis, WaiterTotal
 from service.web.charts import small
 from service.web.pages import words
 
+BY_TIME = "The average of the verdict is another measure: the time waited in the interval."
 MOST_NAMED = 5
 """Rows by SQL or by module. The rest is one more."""
 
@@ -45,8 +46,9 @@ def waiters_totals(diagnosis: Diagnosis) -> WaitersTotals | None:
     most = blockers.most_common(1)
     waiting = sum(total.sessions for total in totals.by_module)
     met = f"{words.plural(totals.waiters, 'waiter')} met in {words.plural(totals.looks, 'look')}"
+    counted = f"Counted: {met}, {words.sessions(waiting)} on average."
     return WaitersTotals(
-        about=f"Share of {words.sessions(waiting)} sessions that wait, on average ({met})",
+        about=f"{counted} {BY_TIME}",
         groups=[("By SQL", _ranked(totals.by_sql_id, True)), ("By module", _ranked(totals.by_module, False))],
         blocked=f"{words.share(min(most[0][1], 1.0))} wait for session {most[0][0]}."
         if most

@@ -73,7 +73,7 @@ def share(value: float | None) -> str:
         return f"<{TIED}0.001{TIED}%"
     words = (
         percent(value, 1)
-        if 0.0995 <= value <= 1 or value == 0
+        if 0.0995 <= value <= 0.995 or value == 0
         else f"{value * 100:.2g} %"
         if value < 0.1
         else percent(value)

@@ -2,6 +2,8 @@
 
 import re
 
+from service.state.window import Window
+from service.web.charts.axis import Axis
 from service.web.charts.overview import Gap
 from service.web.charts.panels import ChartLine, ChartPanel
 from service.web.charts.timechart import chart, least
@@ -20,7 +22,7 @@ def test_chart_draws_gaps_episodes_and_marks_at_their_times() -> None:
     assert (gap.get("x"), gap.findtext("title")) == (x(20), HOSTILE)
     band = drawn(markup).find(".//rect[@class='band critical']")
     assert band is not None and band.get("x") == x(20)
-    assert drawn(markup).findtext(".//text[@class='bandtext critical']") == "12:00–12:01"
+    assert drawn(markup).findtext(".//text[@class='bandtext critical']") == "12:00:20–12:01:00"
     flag = drawn(markup).find(".//line[@class='flagline']")
     assert flag is not None and flag.get("x1") == x(70)
     assert drawn(markup).findtext(".//text[@class='flagtext']") == "12:01 done"
@@ -30,6 +32,19 @@ def test_episode_that_lasts_says_now() -> None:
     lasting = Event(at(20), at(100), "critical", "storm", "/a", "storm", lasts=True)
     markup = chart(panel(ChartLine("a", (1.0,))), AXIS, [stretch(0, 20)], (), [lasting])
     assert drawn(markup).findtext(".//text[@class='bandtext critical']") == "12:00–now"
+
+
+def test_episode_says_its_end_to_the_second_if_it_was_short_else_to_the_nearest_minute() -> None:
+    for begin, end, words in ((0, 118, "12:00:00–12:01:58"), (31, 718, "12:01–12:12")):
+        axis = Axis(Window(at(0), at(max(end, 100))))
+        markup = chart(
+            panel(ChartLine("a", (1.0,))),
+            axis,
+            [stretch(0, 20)],
+            (),
+            [Event(at(begin), at(end), "critical", "storm", "/a", "storm")],
+        )
+        assert drawn(markup).findtext(".//text[@class='bandtext critical']") == words
 
 
 def test_chart_describes_itself_to_screen_readers() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from html import unescape
+from urllib.parse import quote
 
 import pytest
 from httpx import Response
@@ -19,6 +20,7 @@ from rules.model import Candidate, WaiterGroup, WaiterTotal, WaiterTotals
 from service.config.settings import DatabaseSettings
 from service.state.board import Failure
 from service.state.confirmations import Confirmed
+from service.state.window import iso
 from tests.service.stage import BEGAN, Client, Stage
 
 HOSTILE = "<script>alert('x')</script>&\"'"
@@ -206,6 +208,8 @@ def test_past_moment_has_an_address_and_a_bad_one_says_why(app: Client, still: S
     assert published is not None and published.snapshot.taken_at is not None
     text = app.get(f"/db/undo-storm?at={published.snapshot.taken_at:%Y-%m-%dT%H:%M:%SZ}").text
     assert "As it was at" in text and "Too many undo segments make every transaction queue" in text
+    began = still["undo-storm"].episodes.open[0].begin
+    assert f'Critical since <time datetime="{began.isoformat()}">01 Mar 12:00</time> UTC' in text
     assert "/static/live.js" not in text, "the past does not change"
     assert app.get("/db/undo-storm?at=soon").status_code == 422
 
@@ -377,12 +381,15 @@ def test_database_page_shows_waiters_episodes_and_what_else_to_check(stage: Stag
     told = published.whole.model_copy(update=update)
     stage["undo-storm"].published = replace(published, diagnosis=told, weighed_at=published.snapshot.taken_at)
     text = stage.app().get("/db/undo-storm").text.replace("\N{NO-BREAK SPACE}", " ")
+    peak = quote(iso(stage["undo-storm"].episodes.open[0].peak_at))
     for word in (
         "7h35uxf5uhmm1",
         "<summary>Episodes</summary>",
         "lasts",
         f"/causes/{entry.id}",
-        "met in 2 looks",
+        "Counted: 6 waiters met in 2 looks, 3.0 on average.",
+        "The average of the verdict is another measure",
+        f'<a href="/db/undo-storm?at={peak}">as it was at the peak</a>',
     ):
         assert word in text, word
     assert HOSTILE not in text

@@ -1,5 +1,6 @@
 """How pages speak of amounts: no figure that a tired reader has to decode."""
 
+from rules.formatting import percent
 from service.web.pages import words
 
 
@@ -21,6 +22,12 @@ def test_ratios_are_percent_up_to_ten_and_times_beyond() -> None:
         10.1: ("10.1×", ""),
         11_364.7: ("11,400×", ""),
     }
+
+
+def test_share_close_to_all_has_one_form_in_the_chain_and_in_the_evidence() -> None:
+    for value in (10_336 / 10_338, 0.99998, 0.996, 0.5):
+        assert words.share(value).replace(words.TIED, " ") == percent(value)
+    assert words.share(10_336 / 10_338) == f"99.981{words.TIED}%"
 
 
 def test_units_stand_behind_the_number() -> None:

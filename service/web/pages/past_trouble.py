@@ -1,0 +1,37 @@
+"""The trouble that just ended, on the page of a database that is fine: until when, what, how bad, and where to see it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import quote
+
+from service.state.board import MonitoredDatabase
+from service.state.window import iso
+from service.web.pages import words
+
+TOLD = timedelta(hours=1)
+"""The window of the charts: the page shows an episode that ended in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastTrouble:
+    """The last episode that ended. `link` leads to the page as it was at the peak."""
+
+    until: datetime
+    name: str
+    worst: str
+    link: str
+
+
+def past_trouble(watched: MonitoredDatabase) -> PastTrouble | None:
+    """The last episode that ended within the hour before the last poll; None where there was none."""
+    now = watched.published.snapshot.taken_at if watched.published else None
+    if now is None:
+        return None
+    ended = [(each.end, each) for each in watched.episodes.all if each.end is not None and each.end > now - TOLD]
+    if not ended:
+        return None
+    until, episode = max(ended, key=lambda pair: (pair[0], pair[1].peak_severity.rank))
+    share = episode.peak_share_of_db_time
+    worst = "" if share is None else words.share(share)
+    link = f"/db/{quote(watched.name)}?at={quote(iso(episode.peak_at))}"
+    return PastTrouble(until, words.uncapped(episode.title), worst, link)
