@@ -17,7 +17,7 @@ def grants(
     user: Annotated[
         str,
         typer.Option(
-            help="the user latchscope logs in as; C## is put before it where the root is watched, so with the default KIND"
+            help="the user latchscope logs in as; for cdb, the default kind, and standby a C## is put before it"
         ),
     ] = "LATCHSCOPE",
     kind: Annotated[str, typer.Option("--for", metavar="KIND", help=KIND_HELP)] = "cdb",

@@ -66,6 +66,7 @@ def test_service_with_hung_databases_ends_in_order(tmp_path: Path) -> None:
         running.stop()
         assert running.process.returncode == 0
         text = running.log.read_text()
+    assert text.startswith("latchscope: starting …\n"), "something is said before half the libraries are loaded"
     assert "Application shutdown complete" in text and "not everything ended" not in text
     assert "Traceback" not in text
 
